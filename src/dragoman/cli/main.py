@@ -1,0 +1,43 @@
+"""The ``dragoman`` command."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dragoman import __version__
+from dragoman.cli import config, doctor, model
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="dragoman",
+    help="Trains, explains and serves neural translators.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(config.app, name="config")
+app.command()(model.model)
+app.command()(doctor.doctor)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"dragoman {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()

@@ -1,0 +1,246 @@
+"""Every setting there is, with its type, its range and its default. Nothing else is accepted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from dragoman.config.combinations import check_rnn
+from dragoman.errors import ConfigError
+
+__all__ = [
+    "AttentionConfig",
+    "Config",
+    "ModelConfig",
+    "RnnConfig",
+    "RnnDecoderConfig",
+    "RnnEncoderConfig",
+    "TokenizerConfig",
+    "TrainingConfig",
+    "TransformerConfig",
+]
+
+Size = Annotated[int, Field(ge=1)]
+Rate = Annotated[float, Field(ge=0.0, lt=1.0)]
+Positive = Annotated[float, Field(gt=0.0)]
+NotNegative = Annotated[float, Field(ge=0.0)]
+
+CellName = Literal["rnn", "lstm", "gru-published", "gru-fused"]
+Tie = Literal["none", "target", "all"]
+
+
+class _Closed(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class TokenizerConfig(_Closed):
+    """How text becomes pieces."""
+
+    kind: Literal["sentencepiece", "word", "character"] = "sentencepiece"
+    """Subwords learnt from the corpus, whole words, or single characters."""
+    algorithm: Literal["unigram", "bpe"] = "unigram"
+    """How SentencePiece learns its pieces."""
+    size: Annotated[int, Field(ge=8)] = 8000
+    """The number of pieces, of each side where `joint` is false."""
+    joint: bool = True
+    """One vocabulary for both languages."""
+    normal_form: Literal["nfc", "nfkc", "none"] = "nfc"
+    """The Unicode normal form text is brought to first."""
+
+
+class RnnEncoderConfig(_Closed):
+    """The reader of a recurrent model."""
+
+    cell: CellName = "lstm"
+    """gru-published is the paper's, gru-fused is what cuDNN computes; they are different functions."""
+    layers: Size = 2
+    """How many layers lie on each other."""
+    hidden: Size = 512
+    """The size of an encoder state, both directions together."""
+    bidirectional: bool = True
+    """Read from both ends."""
+    join: Literal["concat", "linear"] = "concat"
+    """How the two directions become one state: side by side (each has half the size), or by a learnt linear map."""
+
+
+class RnnDecoderConfig(_Closed):
+    """The writer of a recurrent model."""
+
+    cell: CellName = "lstm"
+    """As for the encoder."""
+    layers: Size = 2
+    """How many layers lie on each other."""
+    hidden: Size = 512
+    """The size of a decoder state."""
+    attend: Literal["before", "after", "none"] = "after"
+    """Attend before the cell's step (Bahdanau), after it (Luong), or not at all."""
+    input_feeding: bool = False
+    """Hand the attentional state to the next step (Luong, section 3.3)."""
+    context: Literal["initial", "every-step"] = "initial"
+    """Without attention: the source vector only starts the decoder (Sutskever), or enters every step (Cho)."""
+    output: Literal["linear", "deep"] = "linear"
+    """What precedes the softmax: nothing, or a maxout layer over state, previous word and context."""
+    output_hidden: Size | None = None
+    """The size of the maxout layer; that of a word vector if not given."""
+    start: Literal["copy", "project"] = "project"
+    """The first state: the encoder's last, layer by layer, or tanh of a learnt map of it."""
+
+
+class AttentionConfig(_Closed):
+    """Attention of a recurrent model: score × alignment, over a memory. Unused where `decoder.attend` is none."""
+
+    score: Literal["dot", "scaled-dot", "general", "concat", "location"] = "general"
+    """How well a decoder state fits a source position."""
+    alignment: Literal["global", "local-m", "local-p", "hard"] = "global"
+    """Where to look: everywhere, in a window around t or around a predicted place, or at one sampled place."""
+    memory: Literal["shared", "split"] = "shared"
+    """Encoder states are keys and values at once, or one half is the key and the other the value."""
+    window: Size = 10
+    """D of local attention: it sees positions p − D to p + D. The paper uses 10."""
+    positions: Size = 100
+    """How many source positions a location score knows. Words of a longer source beyond that are not attended to."""
+    hidden: Size | None = None
+    """The inner size of concat and of local-p's predictor; the decoder's hidden size if not given."""
+
+
+class RnnConfig(_Closed):
+    """A recurrent encoder and decoder."""
+
+    family: Literal["rnn"]
+    """Which kind of model."""
+    embedding: Size = 512
+    """The size of a word vector."""
+    tie: Tie = "none"
+    """Share weights: the output with the target embedding, or those with the source embedding too."""
+    dropout: Rate = 0.2
+    """On word vectors, between layers and before the output."""
+    reverse_source: bool = False
+    """Read the source from its end (Sutskever, section 3.3). Alignments still count from its beginning."""
+    encoder: RnnEncoderConfig = RnnEncoderConfig()
+    """The reader."""
+    decoder: RnnDecoderConfig = RnnDecoderConfig()
+    """The writer."""
+    attention: AttentionConfig = AttentionConfig()
+    """What the writer sees of the source."""
+
+    @property
+    def features(self) -> int:
+        """The size of what the output layer sees."""
+        if self.decoder.output == "deep":
+            return self.decoder.output_hidden or self.embedding
+        return self.decoder.hidden
+
+    @model_validator(mode="after")
+    def _composes(self) -> Self:
+        check_rnn(self)
+        return self
+
+
+class TransformerConfig(_Closed):
+    """A Transformer."""
+
+    family: Literal["transformer"]
+    """Which kind of model."""
+    dim: Size = 256
+    """The width of the model: word vectors, states, outputs."""
+    heads: Size = 4
+    """Attention heads; they divide the width among them."""
+    encoder_layers: Size = 3
+    """How many layers the reader has."""
+    decoder_layers: Size = 3
+    """How many layers the writer has."""
+    feedforward: Size = 1024
+    """The inner size of the feed-forward layers."""
+    norm: Literal["post", "pre"] = "pre"
+    """Normalise after the residual sum as published, or before the sub-layer, which trains more steadily."""
+    positions: Literal["sinusoidal", "learned", "none"] = "sinusoidal"
+    """How word order is known."""
+    max_positions: Size = 1024
+    """The longest sentence learnt positions can number; the others have none."""
+    tie: Tie = "all"
+    """Share weights: the output with the target embedding, or those with the source embedding too."""
+    dropout: Rate = 0.1
+    """On the sum of word vectors and positions, and on each sub-layer's output."""
+    attention_dropout: Rate = 0.0
+    """On attention weights."""
+    activation_dropout: Rate = 0.0
+    """Inside the feed-forward layers."""
+
+    @model_validator(mode="after")
+    def _heads_divide(self) -> Self:
+        if self.dim % self.heads:
+            raise ConfigError(
+                f"model.heads must divide model.dim = {self.dim}, got {self.heads}; "
+                f"for instance {next(n for n in range(self.heads, 0, -1) if self.dim % n == 0)} does"
+            )
+        return self
+
+
+ModelConfig = Annotated[RnnConfig | TransformerConfig, Field(discriminator="family")]
+
+
+class TrainingConfig(_Closed):
+    """How the model learns."""
+
+    seed: Annotated[int, Field(ge=0)] = 1
+    """Everything random is a function of it."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """What products are computed in; weights, sums and losses stay fp32."""
+    optimizer: Literal["adam", "adamw", "adadelta", "sgd"] = "adam"
+    """The rule that turns gradients into updates."""
+    learning_rate: Positive = 1e-3
+    """The rate, or the peak rate of a schedule."""
+    beta1: Rate = 0.9
+    """Adam's memory of the gradient."""
+    beta2: Rate = 0.999
+    """Adam's memory of its square."""
+    rho: Rate = 0.95
+    """Adadelta's memory of the squared gradient."""
+    epsilon: Positive = 1e-8
+    """Adam's and Adadelta's floor under the square root."""
+    weight_decay: NotNegative = 0.0
+    """adamw: decoupled; otherwise added to the gradient."""
+    schedule: Literal["constant", "inverse-sqrt", "halving", "cosine"] = "constant"
+    """How the rate changes: Vaswani's, Luong's and Sutskever's halving, or a cosine."""
+    warmup_updates: Annotated[int, Field(ge=0)] = 0
+    """Updates over which the rate rises from zero."""
+    halve_from: Annotated[int, Field(ge=0)] = 0
+    """halving: the first update at half the rate."""
+    halve_every: Size = 1000
+    """halving: updates between two halvings."""
+    max_updates: Size = 10_000
+    """Where training ends at the latest; the cosine ends there."""
+    batch_tokens: Size = 4096
+    """Target pieces in one update."""
+    clip_norm: NotNegative = 1.0
+    """Gradients with a larger norm are scaled to it; 0 leaves them alone."""
+    label_smoothing: Rate = 0.0
+    """Probability taken from the right word and spread over all."""
+    coverage_weight: NotNegative = 0.0
+    """λ of the doubly stochastic term: every source word should be looked at about once."""
+    reinforce_weight: NotNegative = 1.0
+    """Hard attention: weight of the REINFORCE term."""
+    entropy_weight: NotNegative = 0.01
+    """Hard attention: reward for spread-out distributions."""
+    baseline_decay: Rate = 0.9
+    """Hard attention: memory of the moving-average baseline."""
+
+
+class Config(_Closed):
+    """A whole experiment."""
+
+    description: str = ""
+    """What this configuration is for, in a line."""
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    """How text becomes pieces."""
+    model: ModelConfig
+    """What is trained."""
+    training: TrainingConfig = TrainingConfig()
+    """How it is trained."""
+
+    @model_validator(mode="after")
+    def _tied_needs_joint(self) -> Self:
+        if self.model.tie == "all" and not self.tokenizer.joint:
+            raise ConfigError("model.tie must be target or none where tokenizer.joint is false, got all")
+        return self

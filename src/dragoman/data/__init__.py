@@ -1,0 +1,5 @@
+"""From raw files to batches."""
+
+from dragoman.data.batch import Batch
+
+__all__ = ["Batch"]

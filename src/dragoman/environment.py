@@ -1,0 +1,128 @@
+"""What this machine is and what is installed on it; torch is looked at only where it is there."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.errors import MissingExtraError
+
+__all__ = ["Machine", "Package", "extras", "machine", "require"]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where something ran. `signature` is what a report of figures carries."""
+
+    system: str
+    processor: str
+    cores: int
+    memory_gib: float
+    features: tuple[str, ...]
+    python: str
+    torch: str | None
+    accelerators: tuple[str, ...]
+
+    @property
+    def signature(self) -> str:
+        """One line that says what a figure was measured on."""
+        on = ", ".join((*self.features, *self.accelerators)) or "no special instructions"
+        torch = f"torch {self.torch}" if self.torch else "no torch"
+        return (
+            f"{self.processor}, {self.cores} cores, {self.memory_gib:.0f} GiB, {on}; "
+            f"{self.system}, Python {self.python}, {torch}"
+        )
+
+
+@dataclass(frozen=True)
+class Package:
+    """One dependency: what is wanted and what is there (None: nothing)."""
+
+    name: str
+    wanted: str
+    installed: str | None
+
+
+def machine() -> Machine:
+    """This machine. Imports torch where it is installed."""
+    version, accelerators = _torch()
+    return Machine(
+        system=f"{platform.system()} {platform.release()}",
+        processor=_processor(),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        memory_gib=_memory_gib(),
+        features=_features(),
+        python=platform.python_version(),
+        torch=version,
+        accelerators=accelerators,
+    )
+
+
+def extras(distribution: str = "dragoman") -> dict[str, list[Package]]:
+    """The dependencies of an installed distribution by extra (`""`: the base install), with what is there of each."""
+    try:
+        requirements = importlib.metadata.requires(distribution) or []
+    except importlib.metadata.PackageNotFoundError:
+        requirements = []
+    found: dict[str, list[Package]] = {}
+    for requirement in requirements:
+        wanted, _, condition = requirement.partition(";")
+        extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", condition)
+        name = re.split(r"[\s<>=!~\[;(]", wanted.strip(), maxsplit=1)[0]
+        package = Package(name, wanted.strip().removeprefix(name).strip(), _version(name))
+        found.setdefault(extra.group(1) if extra else "", []).append(package)
+    return found
+
+
+def require(module: str, extra: str, what: str) -> None:
+    """Raise, with the command that mends it, unless `module` is installed."""
+    if importlib.util.find_spec(module) is None:
+        raise MissingExtraError(
+            f'{what} must have the package {module}, got none; install it with pip install "dragoman[{extra}]"'
+        )
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _torch() -> tuple[str | None, tuple[str, ...]]:
+    if importlib.util.find_spec("torch") is None:
+        return None, ()
+    import torch  # noqa: PLC0415 -- only where it is installed, and only when asked
+
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    return torch.__version__, tuple(torch.cuda.get_device_name(number) for number in range(count))
+
+
+def _cpuinfo(key: str) -> str | None:
+    path = Path("/proc/cpuinfo")
+    if not path.exists():
+        return None
+    found = re.search(rf"^{key}\s*:\s*(.*)$", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+    return found.group(1).strip() if found else None
+
+
+def _processor() -> str:
+    return _cpuinfo("model name") or platform.processor() or platform.machine()
+
+
+def _features() -> tuple[str, ...]:
+    """The instructions that matter for speed here."""
+    flags = set((_cpuinfo("flags") or "").split())
+    names = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512_bf16": "AVX-512 bf16", "amx_bf16": "AMX bf16"}
+    return tuple(name for flag, name in names.items() if flag in flags)
+
+
+def _memory_gib() -> float:
+    if "SC_PHYS_PAGES" not in os.sysconf_names:
+        return 0.0
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30

@@ -1,0 +1,98 @@
+"""From a checked configuration to a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.config.schema import ModelConfig, RnnConfig, TransformerConfig
+from dragoman.models.bahdanau_decoder import BahdanauDecoder
+from dragoman.models.luong_decoder import LuongDecoder
+from dragoman.models.plain_decoder import PlainDecoder
+from dragoman.models.protocol import Decoder, Model
+from dragoman.models.rnn_encoder import RnnEncoder
+from dragoman.models.rnn_stack import RnnMemory, RnnState, Start
+from dragoman.models.transformer import TransformerDecoder, TransformerEncoder, TransformerMemory, TransformerState
+from dragoman.nn.attention import build as attention_build
+from dragoman.nn.embedding import Embedding
+from dragoman.nn.output import DeepOutput, Output
+from dragoman.nn.position import LearnedPositions, NoPositions, Positions, SinusoidalPositions
+from dragoman.nn.transformer import Sizes
+
+__all__ = ["build_model"]
+
+
+def build_model(config: ModelConfig, source_vocab: int, target_vocab: int) -> Model[Any, Any]:
+    """The model a configuration describes, for vocabularies of these sizes, with fresh weights."""
+    if isinstance(config, TransformerConfig):
+        return _transformer(config, source_vocab, target_vocab)
+    return _rnn(config, source_vocab, target_vocab)
+
+
+def _embeddings(
+    config: RnnConfig | TransformerConfig, dim: int, source_vocab: int, target_vocab: int, *, scaled: bool
+) -> tuple[Embedding, Embedding]:
+    """The two embeddings, on one weight where they are tied."""
+    source = Embedding(source_vocab, dim, config.dropout, scaled=scaled)
+    shared = source.weight if config.tie == "all" else None
+    return source, Embedding(target_vocab, dim, config.dropout, scaled=scaled, weight=shared)
+
+
+def _output(config: RnnConfig | TransformerConfig, dim: int, target_vocab: int, embedding: Embedding) -> Output:
+    return Output(dim, target_vocab, None if config.tie == "none" else embedding.weight)
+
+
+def _rnn(config: RnnConfig, source_vocab: int, target_vocab: int) -> Model[RnnMemory, RnnState]:
+    source, target = _embeddings(config, config.embedding, source_vocab, target_vocab, scaled=False)
+    encoder = config.encoder
+    halves = encoder.bidirectional and encoder.join == "concat"
+    last_size = encoder.hidden // 2 if halves else encoder.hidden
+    output = _output(config, config.features, target_vocab, target)
+    return Model(RnnEncoder(config, source), _rnn_decoder(config, target, last_size, output))
+
+
+def _rnn_decoder(
+    config: RnnConfig, embedding: Embedding, last_size: int, output: Output
+) -> Decoder[RnnMemory, RnnState]:
+    decoder = config.decoder
+    values = config.encoder.hidden
+    if decoder.attend == "none":
+        summary = config.encoder.hidden if decoder.context == "every-step" else last_size
+        deep = _deep(config, values)
+        return PlainDecoder(config, embedding, last_size, Start(config, summary), deep, output)
+    if config.attention.memory == "split":
+        values //= 2
+    attention = attention_build.attention(config.attention, decoder.hidden, values)
+    start = Start(config, last_size)
+    if decoder.attend == "before":
+        return BahdanauDecoder(config, embedding, attention, start, _deep(config, values), output)
+    return LuongDecoder(config, embedding, attention, start, output)
+
+
+def _deep(config: RnnConfig, context: int) -> DeepOutput | None:
+    if config.decoder.output == "linear":
+        return None
+    return DeepOutput(config.decoder.hidden, config.embedding, context, config.features)
+
+
+def _positions(config: TransformerConfig) -> Positions:
+    if config.positions == "learned":
+        return LearnedPositions(config.dim, config.max_positions)
+    return NoPositions() if config.positions == "none" else SinusoidalPositions(config.dim)
+
+
+def _transformer(
+    config: TransformerConfig, source_vocab: int, target_vocab: int
+) -> Model[TransformerMemory, TransformerState]:
+    source, target = _embeddings(config, config.dim, source_vocab, target_vocab, scaled=True)
+    sizes = Sizes(
+        dim=config.dim,
+        heads=config.heads,
+        feedforward=config.feedforward,
+        norm_first=config.norm == "pre",
+        dropout=config.dropout,
+        attention_dropout=config.attention_dropout,
+        activation_dropout=config.activation_dropout,
+    )
+    encoder = TransformerEncoder(sizes, config.encoder_layers, source, _positions(config))
+    output = _output(config, config.dim, target_vocab, target)
+    return Model(encoder, TransformerDecoder(sizes, config.decoder_layers, target, _positions(config), output))

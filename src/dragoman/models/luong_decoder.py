@@ -1,0 +1,97 @@
+"""The decoder that attends after its cell has stepped. Paper: [luong2015] (section 3)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from dragoman.config.schema import RnnConfig
+from dragoman.models.protocol import Decoded, Decoder, Encoded, Step
+from dragoman.models.rnn_stack import CellStack, RnnMemory, RnnState, Start, by_step, remember, stacked
+from dragoman.nn import loop
+from dragoman.nn.attention import Alignment, Attention
+from dragoman.nn.embedding import Embedding
+from dragoman.nn.noise import Dropout, Noise
+from dragoman.nn.output import Output
+
+__all__ = ["LuongDecoder"]
+
+
+class LuongDecoder(Decoder[RnnMemory, RnnState]):
+    """[y_{t-1}; h̃_{t-1}], h_{t-1} → h_t → a_t → c_t → h̃_t = tanh(W_c [c_t; h_t]) → softmax(W_s h̃_t).
+
+    Paper: [luong2015] (5)-(6); feeding h̃_{t-1} to the next step is section 3.3, and a switch. Without it no step waits
+    for another's attention, and the teacher-forced pass is one run of the cells and one attention over all steps.
+    """
+
+    def __init__(
+        self, config: RnnConfig, embedding: Embedding, attention: Attention, start: Start, output: Output
+    ) -> None:
+        super().__init__()
+        hidden = config.decoder.hidden
+        self.feeding = config.decoder.input_feeding
+        self.split = config.attention.memory == "split"
+        values = config.encoder.hidden // 2 if self.split else config.encoder.hidden
+        self.embedding = embedding
+        self.begin = start
+        self.stack = CellStack(config, [config.embedding, hidden] if self.feeding else [config.embedding])
+        self.attention = attention
+        self.W_c = nn.Parameter(torch.empty(hidden, values + hidden))
+        nn.init.uniform_(self.W_c, -1.0 / math.sqrt(hidden), 1.0 / math.sqrt(hidden))
+        self.dropout = Dropout(config.dropout)
+        self.output = output
+
+    def remember(self, encoded: Encoded) -> RnnMemory:
+        return remember(encoded, self.attention, self.begin, split=self.split)
+
+    def start(self, memory: RnnMemory) -> RnnState:
+        h = memory.first[-1][0]
+        fed = torch.zeros_like(h) if self.feeding else None
+        return RnnState(memory.first, torch.zeros(h.size(0), dtype=torch.long, device=h.device), fed)
+
+    def step(self, tokens: Tensor, state: RnnState, memory: RnnMemory) -> Step[RnnState]:
+        features, alignment, state = self._loop(self.embedding(tokens.unsqueeze(1), None), state, memory, None)
+        return Step(self.output(features.squeeze(1)), state, alignment)
+
+    def forward(
+        self, inputs: Tensor, lengths: Tensor, memory: RnnMemory, noise: Noise | None = None, *, show: bool = False
+    ) -> Decoded:
+        words = self.embedding(inputs, noise)
+        if self.feeding:
+            features, alignment, _ = self._loop(words, self.start(memory), memory, noise)
+            return Decoded(features, alignment)
+        assert memory.attended is not None
+        states = self.stack.run(words, lengths, memory.first, noise)  # [batch, tgt, hidden]
+        positions = torch.arange(inputs.size(1), device=inputs.device)
+        context, alignment = self.attention(states, memory.attended, positions, noise)
+        features = F.linear(torch.cat([context, states.to(context.dtype)], -1), self.W_c).tanh()
+        return Decoded(self.dropout(features, noise), alignment)
+
+    def _loop(
+        self, words: Tensor, state: RnnState, memory: RnnMemory, noise: Noise | None
+    ) -> tuple[Tensor, Alignment, RnnState]:
+        """Step after step. Shapes: words [batch, tgt, embedding] -> features [batch, tgt, hidden]."""
+        assert memory.attended is not None
+        attended = memory.attended.deferred()
+        stack = self.stack.loop(words, noise)
+        W_c = loop.defer(self.W_c)
+        masks = by_step(self.dropout.mask((*words.shape[:2], W_c.size(0)), noise, self.W_c.dtype))
+        layers, fed = state.layers, state.fed
+        features: list[Tensor] = []
+        alignments: list[Alignment] = []
+        for number in range(words.size(1)):
+            layers = stack.step(number, [] if fed is None else [fed], layers)
+            h = layers[-1][0]
+            position = (state.position + number).unsqueeze(1)
+            context, alignment = self.attention(h.unsqueeze(1), attended, position, noise)
+            attentional = loop.linear(torch.cat([context.squeeze(1), h.to(context.dtype)], -1), W_c).to(h.dtype).tanh()
+            if masks is not None:
+                attentional = attentional * masks[number]
+            fed = attentional if self.feeding else None
+            features.append(attentional)
+            alignments.append(alignment)
+        after = RnnState(layers, state.position + words.size(1), fed)
+        return stacked(features), Alignment.join(alignments), after

@@ -1,0 +1,78 @@
+"""The recurrent reader, and what it leaves for the decoder."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.config.schema import RnnConfig
+from dragoman.models.protocol import Encoded, Encoder
+from dragoman.nn.embedding import Embedding
+from dragoman.nn.masks import reverse_real
+from dragoman.nn.noise import Dropout, Noise
+from dragoman.nn.recurrent import CELLS, CellState, Packing, run
+
+__all__ = ["BiLayer", "RnnEncoder"]
+
+
+class BiLayer(nn.Module):
+    """One layer read in one or both directions, which never touch each other. Paper: [schuster1997] (section II.B).
+
+    Shapes: x [batch, src, inputs] -> states [batch, src, hidden].
+    """
+
+    def __init__(self, cell: str, inputs: int, hidden: int, *, bidirectional: bool, join: str) -> None:
+        super().__init__()
+        each = hidden // 2 if bidirectional and join == "concat" else hidden
+        self.left = CELLS[cell](inputs, each)
+        self.right = CELLS[cell](inputs, each) if bidirectional else None
+        self.join = nn.Linear(2 * hidden, hidden) if bidirectional and join == "linear" else None
+
+    def forward(self, x: Tensor, packing: Packing) -> tuple[Tensor, CellState, Tensor]:
+        """-> states, the final state (directions joined like the states), and the last state of the last direction."""
+        states, final = run(self.left, x, packing)
+        if self.right is None:
+            return states, final, final[0]
+        from_right, final_right = run(self.right, x, packing, backwards=True)
+        joined = torch.cat([states, from_right], -1)
+        both = tuple(torch.cat(pair, -1) for pair in zip(final, final_right, strict=True))
+        if self.join is not None:
+            joined = self.join(joined)
+        return joined, both, final_right[0]
+
+
+class RnnEncoder(Encoder):
+    """Embedding, then one `BiLayer` on the other; the source reversed where asked.
+
+    Whatever the reading order, states are handed on in the order of the source: position s of a memory is word s.
+    """
+
+    def __init__(self, config: RnnConfig, embedding: Embedding) -> None:
+        super().__init__()
+        shape = config.encoder
+        self.embedding = embedding
+        self.reverse = config.reverse_source
+        self.dropout = nn.ModuleList(Dropout(config.dropout) for _ in range(shape.layers - 1))
+        self.layers = nn.ModuleList(
+            BiLayer(
+                shape.cell,
+                shape.hidden if layer else config.embedding,
+                shape.hidden,
+                bidirectional=shape.bidirectional,
+                join=shape.join,
+            )
+            for layer in range(shape.layers)
+        )
+
+    def forward(self, source: Tensor, lengths: Tensor, noise: Noise | None) -> Encoded:
+        x = self.embedding(reverse_real(source, lengths) if self.reverse else source, noise)
+        packing = Packing.of(lengths, source.size(1), source.device)
+        final: list[CellState] = []
+        last = x
+        for number, layer in enumerate(self.layers):
+            if number:
+                x = self.dropout[number - 1](x, noise)
+            x, state, last = layer(x, packing)
+            final.append(state)
+        states = reverse_real(x, lengths) if self.reverse else x  # [batch, src, hidden]
+        return Encoded(states, lengths, tuple(final), last)

@@ -1,0 +1,117 @@
+"""The Transformer. Paper: [vaswani2017]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.models.protocol import Decoded, Decoder, Encoded, Encoder, Step
+from dragoman.nn.attention import Alignment, Memory
+from dragoman.nn.embedding import Embedding
+from dragoman.nn.masks import is_real
+from dragoman.nn.noise import Noise
+from dragoman.nn.output import Output
+from dragoman.nn.position import Positions
+from dragoman.nn.rows import Rows
+from dragoman.nn.transformer import Cache, DecoderLayer, EncoderLayer, Sizes
+
+__all__ = ["TransformerDecoder", "TransformerEncoder", "TransformerMemory", "TransformerState"]
+
+
+@dataclass(frozen=True)
+class TransformerMemory(Rows):
+    """The source as each decoder layer sees it: one memory a layer, [batch, heads, src, dim/heads]."""
+
+    layers: tuple[Memory, ...]
+
+
+@dataclass(frozen=True)
+class TransformerState(Rows):
+    """Between two steps: a cache a layer, and how many words have been written, position [batch]."""
+
+    caches: tuple[Cache, ...]
+    position: Tensor
+
+
+class TransformerEncoder(Encoder):
+    """N layers of self-attention and feed-forward. Shapes: source [batch, src] -> states [batch, src, dim]."""
+
+    def __init__(self, sizes: Sizes, layers: int, embedding: Embedding, positions: Positions) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.positions = positions
+        self.layers = cast("list[EncoderLayer]", nn.ModuleList(EncoderLayer(sizes) for _ in range(layers)))
+        self.norm = nn.LayerNorm(sizes.dim) if sizes.norm_first else nn.Identity()
+
+    def forward(self, source: Tensor, lengths: Tensor, noise: Noise | None) -> Encoded:
+        lengths = lengths.to(source.device)
+        may_attend = is_real(lengths, source.size(1)).unsqueeze(1).unsqueeze(1)  # [batch, 1, 1, src]
+        positions = torch.arange(source.size(1), device=source.device)
+        x = _embed(self.embedding, self.positions, source, positions, noise)
+        for layer in self.layers:
+            x = layer(x, may_attend, noise)
+        return Encoded(self.norm(x), lengths)
+
+
+class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
+    """N layers of masked self-attention, attention to the source and feed-forward."""
+
+    def __init__(self, sizes: Sizes, layers: int, embedding: Embedding, positions: Positions, output: Output) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.positions = positions
+        self.layers = cast("list[DecoderLayer]", nn.ModuleList(DecoderLayer(sizes) for _ in range(layers)))
+        self.norm = nn.LayerNorm(sizes.dim) if sizes.norm_first else nn.Identity()
+        self.output = output
+
+    def remember(self, encoded: Encoded) -> TransformerMemory:
+        return TransformerMemory(
+            tuple(layer.source_attention.remember(encoded.states, encoded.lengths) for layer in self.layers)
+        )
+
+    def start(self, memory: TransformerMemory) -> TransformerState:
+        like = memory.layers[0].keys
+        nothing_yet = torch.zeros(like.size(0), dtype=torch.long, device=like.device)
+        return TransformerState(tuple(layer.start(like) for layer in self.layers), nothing_yet)
+
+    def step(self, tokens: Tensor, state: TransformerState, memory: TransformerMemory) -> Step[TransformerState]:
+        x = _embed(self.embedding, self.positions, tokens.unsqueeze(1), state.position.unsqueeze(1), None)
+        caches: list[Cache] = []
+        maps: list[Alignment] = []
+        for layer, cache, seen in zip(self.layers, state.caches, memory.layers, strict=True):
+            x, cache, alignment = layer.step(x, cache, seen)
+            caches.append(cache)
+            maps.append(alignment)
+        after = TransformerState(tuple(caches), state.position + 1)
+        return Step(self.output(self.norm(x).squeeze(1)), after, _by_layer(maps))
+
+    def forward(
+        self,
+        inputs: Tensor,
+        lengths: Tensor,
+        memory: TransformerMemory,
+        noise: Noise | None = None,
+        *,
+        show: bool = False,
+    ) -> Decoded:
+        positions = torch.arange(inputs.size(1), device=inputs.device)
+        x = _embed(self.embedding, self.positions, inputs, positions, noise)
+        maps: list[Alignment] = []
+        for layer, seen in zip(self.layers, memory.layers, strict=True):
+            x, alignment = layer(x, seen, noise, show=show)
+            if alignment is not None:
+                maps.append(alignment)
+        return Decoded(self.norm(x), _by_layer(maps) if maps else None)
+
+
+def _embed(embedding: Embedding, positions: Positions, tokens: Tensor, places: Tensor, noise: Noise | None) -> Tensor:
+    """Words plus positions, then dropout. Paper: [vaswani2017] (section 5.4). Shapes: [batch, n] -> [batch, n, dim]."""
+    return embedding.dropout(embedding.vectors(tokens) + positions(places), noise)
+
+
+def _by_layer(maps: list[Alignment]) -> Alignment:
+    """Shapes: each [batch, heads, tgt, src] -> [batch, layers, heads, tgt, src]."""
+    return Alignment(torch.stack([each.weights for each in maps], dim=1))

@@ -1,0 +1,42 @@
+"""Word vectors."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from dragoman.nn.noise import Dropout, Noise
+
+__all__ = ["Embedding"]
+
+
+class Embedding(nn.Module):
+    """Token numbers to vectors, with dropout; × √dim where asked. Paper: [vaswani2017] (section 3.4).
+
+    Shapes: [batch, n] -> [batch, n, dim].
+    """
+
+    def __init__(
+        self, vocab: int, dim: int, dropout: float, *, scaled: bool, weight: nn.Parameter | None = None
+    ) -> None:
+        super().__init__()
+        self.scale = math.sqrt(dim) if scaled else 1.0
+        if weight is None:
+            weight = nn.Parameter(torch.empty(vocab, dim))
+            nn.init.normal_(weight, std=dim**-0.5 if scaled else 0.1)
+        self.weight = weight
+        self.dropout = Dropout(dropout)
+
+    def forward(self, tokens: Tensor, noise: Noise | None) -> Tensor:
+        return self.dropout(self.vectors(tokens), noise)
+
+    def vectors(self, tokens: Tensor) -> Tensor:
+        """The vectors before dropout, for callers that add positions first. Shapes: [batch, n] -> [batch, n, dim]."""
+        vectors = F.embedding(tokens, self.weight)
+        return vectors if self.scale == 1.0 else vectors * self.scale
+
+    def extra_repr(self) -> str:
+        return f"vocab={self.weight.size(0)}, dim={self.weight.size(1)}"

@@ -1,0 +1,188 @@
+"""Operands that a step loop uses again and again: their gradient is put together once, after the loop.
+
+In a loop over target steps autograd computes, for a weight that every step multiplies by, one full-size gradient a step
+and adds them up. The products are thin and the additions move the whole weight through memory each time. Here each use
+only notes its two small factors; when the last step's backward is done, one large product gives the whole gradient.
+For a window gathered from a long source it also means that a step's backward does not touch the rest of the source.
+
+``w = defer(w)`` marks a tensor; `linear`, `mix` and `take` honour the mark. An operand without one (or a view of a
+marked one) takes autograd's ordinary road: the result is the same, only slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+__all__ = ["defer", "linear", "mix", "take"]
+
+
+class _Tape:
+    """What the steps noted, by kind of product: pairs of factors, in the order of the backward pass."""
+
+    def __init__(self) -> None:
+        self.outer: list[tuple[Tensor, Tensor]] = []  # y = x @ w^T        -> (dy, x)
+        self.inner: list[tuple[Tensor, Tensor]] = []  # y = a @ w          -> (a, dy)
+        self.taken: list[tuple[Tensor, Tensor]] = []  # y = w[index]       -> (index, dy)
+
+    def gradient(self, like: Tensor) -> Tensor | None:
+        total: Tensor | None = None
+        for pairs in (self.outer, self.inner):
+            if pairs:
+                left = torch.cat([_as_steps(a, like.dim()) for a, _ in pairs], dim=-2)  # [*, steps, rows]
+                right = torch.cat([_as_steps(b, like.dim()) for _, b in pairs], dim=-2)  # [*, steps, dim]
+                part = left.transpose(-1, -2) @ right  # [*, rows, dim]
+                total = part if total is None else total.add_(part)
+        if self.taken:
+            total = torch.zeros_like(like) if total is None else total
+            index = torch.cat([i for i, _ in self.taken])
+            total.view(-1, like.size(-1)).index_add_(0, index, torch.cat([d for _, d in self.taken]))
+        self.outer, self.inner, self.taken = [], [], []
+        return total
+
+
+def _as_steps(x: Tensor, dims: int) -> Tensor:
+    """Fold leading dimensions into the step dimension where the operand has none. Shapes: -> [*, steps, dim]."""
+    return x.reshape(-1, x.size(-1)) if dims == 2 else x
+
+
+class _Collect(torch.autograd.Function):
+    """The identity; its backward runs after that of every use, and turns their notes into one gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, operand: Tensor, tape: _Tape) -> Tensor:
+        ctx.set_materialize_grads(False)
+        ctx.tape = tape
+        ctx.save_for_backward(operand)
+        return operand.view_as(operand)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, None]:
+        (operand,) = ctx.saved_tensors
+        noted = ctx.tape.gradient(operand)
+        if grad is None or noted is None:
+            return grad if noted is None else noted, None
+        return grad + noted, None
+
+
+class _Outer(torch.autograd.Function):
+    """y = x @ w^T (+ bias); the gradient of w is only noted."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor, bias: Tensor | None, tape: _Tape) -> Tensor:
+        ctx.save_for_backward(x, w)
+        ctx.tape = tape
+        ctx.bias_shape = None if bias is None else bias.shape
+        if x.dim() == 2 and w.dim() == 2:
+            return x @ w.t() if bias is None else torch.addmm(bias, x, w.t())
+        y = x @ w.transpose(-1, -2)
+        return y if bias is None else y.add_(bias)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, None, Tensor | None, None]:
+        x, w = ctx.saved_tensors
+        if ctx.needs_input_grad[1]:
+            ctx.tape.outer.append((dy, x))
+        d_bias = dy.sum_to_size(ctx.bias_shape) if ctx.needs_input_grad[2] else None
+        return dy @ w if ctx.needs_input_grad[0] else None, None, d_bias, None
+
+
+class _Inner(torch.autograd.Function):
+    """y = a @ w; the gradient of w is only noted."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, w: Tensor, tape: _Tape) -> Tensor:
+        ctx.save_for_backward(a, w)
+        ctx.tape = tape
+        return a @ w
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, None, None]:
+        a, w = ctx.saved_tensors
+        if ctx.needs_input_grad[1]:
+            ctx.tape.inner.append((a, dy))
+        return dy @ w.transpose(-1, -2) if ctx.needs_input_grad[0] else None, None, None
+
+
+class _Take(torch.autograd.Function):
+    """y = rows of w; the gradient of w is only noted."""
+
+    @staticmethod
+    def forward(ctx: Any, w: Tensor, index: Tensor, tape: _Tape) -> Tensor:
+        ctx.save_for_backward(index)
+        ctx.tape = tape
+        return w.view(-1, w.size(-1)).index_select(0, index)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dy: Tensor) -> tuple[None, None, None]:
+        (index,) = ctx.saved_tensors
+        ctx.tape.taken.append((index, dy))
+        return None, None, None
+
+
+def defer(operand: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+    """Mark an operand that a loop is about to use at every step. Shapes: unchanged.
+
+    Under autocast (or where `dtype` says so) it is also cast once, here, instead of at each step.
+    """
+    operand = operand.to(dtype or compute_dtype(operand))
+    if not (torch.is_grad_enabled() and operand.requires_grad):
+        return operand
+    tape = _Tape()
+    marked = cast("Tensor", _Collect.apply(operand, tape))  # type: ignore[no-untyped-call]
+    marked.tape = tape  # type: ignore[attr-defined]
+    return marked
+
+
+def compute_dtype(x: Tensor) -> torch.dtype:
+    """The type that products of `x` run in: autocast's where it is on, its own otherwise."""
+    kind = x.device.type
+    if x.dtype == torch.float32 and torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
+        return torch.get_autocast_dtype(kind)
+    return x.dtype
+
+
+def linear(x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x @ w^T + bias. Shapes: x [*, tgt, dim], w [*, rows, dim] or [rows, dim], bias broadcastable."""
+    tape = _tape(w)
+    if tape is not None:
+        return _apply(_Outer, x.to(w.dtype), w, bias if bias is None else bias.to(w.dtype), tape)
+    if w.dim() == 2:
+        y = F.linear(x, w)
+    else:
+        y = x @ w.transpose(-1, -2)
+    return y if bias is None else y + bias
+
+
+def mix(weights: Tensor, w: Tensor) -> Tensor:
+    """weights @ w. Shapes: weights [*, tgt, src], w [*, src, dim] -> [*, tgt, dim]."""
+    tape = _tape(w)
+    weights = weights.to(w.dtype)
+    return weights @ w if tape is None else _apply(_Inner, weights, w, tape)
+
+
+def take(w: Tensor, index: Tensor) -> Tensor:
+    """Rows of w by source position. Shapes: w [batch, src, dim], index [batch, tgt, n] -> [batch, tgt, n, dim]."""
+    first = torch.arange(w.size(0), device=index.device).mul_(w.size(1)).view(-1, 1, 1)
+    flat = (index + first).reshape(-1)  # places in [batch * src]
+    tape = _tape(w)
+    rows = w.reshape(-1, w.size(-1)).index_select(0, flat) if tape is None else _apply(_Take, w, flat, tape)
+    return rows.view(*index.shape, w.size(-1))
+
+
+def _tape(w: Tensor) -> _Tape | None:
+    return cast("_Tape | None", getattr(w, "tape", None)) if torch.is_grad_enabled() else None
+
+
+def _apply(function: type[torch.autograd.Function], *args: Any) -> Tensor:
+    apply = cast("Callable[..., Tensor]", function.apply)
+    return apply(*args)

@@ -1,0 +1,128 @@
+"""Random numbers without a generator: a draw is a function of (seed, step, site, row, counter).
+
+Nothing here has state, so a mask is the same whatever else is in the batch, on whichever rank or thread it is made, and
+after a resume. That is what exact resume and world-size independence rest on. It is also several times faster on a CPU
+than ``bernoulli_``, whose generator runs on one thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.nn.rows import Rows
+
+__all__ = ["Dropout", "Noise", "number_sites"]
+
+_WORD = 1 << 64
+_GAMMA = 0x9E3779B97F4A7C15
+_MIX_1 = 0xBF58476D1CE4E5B9
+_MIX_2 = 0x94D049BB133111EB
+_LANES = 4  # 16-bit numbers in one 64-bit word
+
+
+def _signed(value: int) -> int:
+    """The same 64 bits, read as torch's signed integer."""
+    return value - _WORD if value >= _WORD // 2 else value
+
+
+def _shift_right(words: Tensor, by: int) -> Tensor:
+    """Logical shift: torch's ``>>`` on int64 drags the sign bit along."""
+    return (words >> by).bitwise_and_((1 << (64 - by)) - 1)
+
+
+def mix(words: Tensor) -> Tensor:
+    """The finaliser of SplitMix64, in place. Paper: [steele2014] (`mix64variant13`). Shapes: [*] int64 -> [*] int64."""
+    words.bitwise_xor_(_shift_right(words, 30)).mul_(_signed(_MIX_1))
+    words.bitwise_xor_(_shift_right(words, 27)).mul_(_signed(_MIX_2))
+    return words.bitwise_xor_(_shift_right(words, 31))
+
+
+def mix_int(word: int) -> int:
+    """`mix` for one Python integer."""
+    word = ((word ^ (word >> 30)) * _MIX_1) % _WORD
+    word = ((word ^ (word >> 27)) * _MIX_2) % _WORD
+    return word ^ (word >> 31)
+
+
+@dataclass(frozen=True)
+class Noise(Rows):
+    """The randomness of one training step, for the rows of one batch.
+
+    A counter-based generator in the sense of [salmon2011]: the key is (seed, step, site, row), the counter is the
+    element's place in its row. Giving a `Noise` to a model turns dropout and sampling on; ``None`` turns them off.
+
+    Shapes: key [batch] int64, one already mixed from seed, step and the sentence's identity.
+    """
+
+    key: Tensor
+
+    @classmethod
+    def of(cls, seed: int, step: int, rows: Tensor) -> Noise:
+        """The noise of `step`; `rows` [batch] names each sentence, for instance by its place in the epoch."""
+        key = mix_int((mix_int((seed + _GAMMA) % _WORD) + (step + 1) * _GAMMA) % _WORD)
+        return cls(mix(rows.to(torch.int64) * _signed(_GAMMA) + _signed(key)))
+
+    def words(self, site: int, count: int) -> Tensor:
+        """`count` 64-bit words a row. Shapes: -> [batch, count] int64."""
+        key = mix(self.key + _signed(mix_int(site % _WORD)))  # [batch]
+        counter = torch.arange(1, count + 1, device=key.device).mul_(_signed(_GAMMA))  # [count]
+        return mix(key.unsqueeze(1) + counter)  # [batch, count]
+
+    def uniform(self, site: int, count: int) -> Tensor:
+        """`count` numbers a row, in the open interval (0, 1). Shapes: -> [batch, count] float64."""
+        return _shift_right(self.words(site, count), 11).double().add_(0.5).mul_(2.0**-53)
+
+    def keep(self, site: int, shape: Sequence[int], rate: float, dtype: torch.dtype) -> Tensor:
+        """A dropout mask: 0 with probability `rate` (to within 2^-17), else 1 / (1 - rate). Shapes: -> shape.
+
+        The element at flat place i of a row depends on i alone, so padding a batch further to the right changes
+        nothing to the left.
+        """
+        per_row = 1
+        for size in shape[1:]:
+            per_row *= size
+        dropped = round(rate * 2**16)
+        lanes = self.words(site, -(-per_row // _LANES)).view(torch.int16)  # [batch, >= per_row]
+        mask = torch.empty((shape[0], per_row), dtype=dtype, device=lanes.device)
+        torch.ge(lanes[:, :per_row], dropped - 2**15, out=mask)
+        return mask.mul_(1.0 / (1.0 - dropped / 2**16)).view(shape)
+
+
+class Dropout(nn.Module):
+    """Dropout whose mask is a function of (seed, step, site, sentence, place). Shapes: [batch, *] -> [batch, *]."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+        self.site: int | None = None
+
+    def forward(self, x: Tensor, noise: Noise | None) -> Tensor:
+        mask = self.mask(x.shape, noise, x.dtype)
+        return x if mask is None else x * mask
+
+    def mask(self, shape: Sequence[int], noise: Noise | None, dtype: torch.dtype) -> Tensor | None:
+        """The factor `forward` applies, or ``None`` where it would be all ones. Shapes: -> shape."""
+        if noise is None or self.rate == 0.0:
+            return None
+        assert self.site is not None, "number_sites() gives every Dropout its site when a model is built"
+        return noise.keep(self.site, shape, self.rate, dtype)
+
+    def extra_repr(self) -> str:
+        return f"rate={self.rate}"
+
+
+def site_of(name: str) -> int:
+    """A stable 64-bit number for the place called `name`."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
+
+
+def number_sites(model: nn.Module) -> None:
+    """Give each part that draws random numbers its own site, from its name in the model."""
+    for name, module in model.named_modules():
+        if hasattr(module, "site"):
+            module.site = site_of(name)

@@ -1,0 +1,71 @@
+"""Where a word stands, as a vector that is added to the word's own."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from dragoman.errors import DataError
+
+__all__ = ["LearnedPositions", "NoPositions", "Positions", "SinusoidalPositions"]
+
+
+class Positions(nn.Module, ABC):
+    """Vectors for positions."""
+
+    @abstractmethod
+    def forward(self, positions: Tensor) -> Tensor:
+        """Shapes: [*] int64, from 0 -> [*, dim], or something that broadcasts to it."""
+
+
+class SinusoidalPositions(Positions):
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i + 1) = cos(the same). Paper: [vaswani2017] (section 3.5).
+
+    Computed, not stored: there is no longest sentence.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+        self.register_buffer("like", torch.empty(0), persistent=False)  # carries the dtype and device of the model
+        self.like: Tensor
+
+    def forward(self, positions: Tensor) -> Tensor:
+        even = torch.arange(0, self.dim, 2, device=positions.device, dtype=torch.float64)
+        angle = positions.double().unsqueeze(-1) * torch.exp(even * (-math.log(10000.0) / self.dim))  # [*, dim/2]
+        both = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)  # [*, dim]
+        return both[..., : self.dim].to(self.like.dtype)
+
+
+class LearnedPositions(Positions):
+    """A learnt vector a position, up to a longest. Paper: [vaswani2017] (section 3.5, table 3 row E)."""
+
+    def __init__(self, dim: int, longest: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(longest, dim))
+        nn.init.normal_(self.weight, std=dim**-0.5)
+
+    def forward(self, positions: Tensor) -> Tensor:
+        longest = self.weight.size(0)
+        if positions.numel() and int(positions.max()) >= longest:
+            raise DataError(
+                f"a sentence must be at most model.max_positions = {longest} pieces long, "
+                f"got {int(positions.max()) + 1}; split it, or train with more positions or with sinusoidal ones"
+            )
+        return F.embedding(positions, self.weight)
+
+
+class NoPositions(Positions):
+    """Nothing: words are a bag. For experiments on what positions are worth."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("nothing", torch.zeros(1), persistent=False)
+        self.nothing: Tensor
+
+    def forward(self, positions: Tensor) -> Tensor:
+        return self.nothing.expand(*positions.shape, 1)

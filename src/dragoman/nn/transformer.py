@@ -1,0 +1,158 @@
+"""The layers of the Transformer. Paper: [vaswani2017] (section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.nn.attention.alignment import Alignment
+from dragoman.nn.attention.memory import Memory
+from dragoman.nn.attention.multihead import MultiHeadAttention
+from dragoman.nn.noise import Dropout, Noise
+from dragoman.nn.rows import Rows
+
+__all__ = ["Cache", "DecoderLayer", "EncoderLayer", "FeedForward", "Sizes"]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What every layer of a Transformer has in common."""
+
+    dim: int
+    heads: int
+    feedforward: int
+    norm_first: bool
+    dropout: float
+    attention_dropout: float
+    activation_dropout: float
+
+
+class FeedForward(nn.Module):
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2. Paper: [vaswani2017] (2). Shapes: [*, dim] -> [*, dim]."""
+
+    def __init__(self, dim: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.W_1 = nn.Linear(dim, hidden)
+        self.W_2 = nn.Linear(hidden, dim)
+        self.dropout = Dropout(dropout)
+        for linear in (self.W_1, self.W_2):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Tensor, noise: Noise | None) -> Tensor:
+        inner: Tensor = self.W_1(x)
+        y: Tensor = self.W_2(self.dropout(inner.relu(), noise))
+        return y
+
+
+class Residual(nn.Module):
+    """What surrounds each sub-layer f: post-norm LN(x + f(x)), or pre-norm x + f(LN(x)).
+
+    Papers: the first is [vaswani2017] (section 3.1), the second [xiong2020] (table 1).
+    Shapes: [batch, n, dim] -> [batch, n, dim].
+    """
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(sizes.dim)
+        self.norm_first = sizes.norm_first
+        self.dropout = Dropout(sizes.dropout)
+
+    def before(self, x: Tensor) -> Tensor:
+        """What the sub-layer sees."""
+        return self._normal(x) if self.norm_first else x
+
+    def after(self, x: Tensor, y: Tensor, noise: Noise | None) -> Tensor:
+        """The sub-layer's answer y joined to what went round it."""
+        mask = self.dropout.mask(y.shape, noise, x.dtype)
+        joined = x + y if mask is None else torch.addcmul(x, y.to(x.dtype), mask)
+        return joined if self.norm_first else self._normal(joined)
+
+    def _normal(self, x: Tensor) -> Tensor:
+        normal: Tensor = self.norm(x)
+        return normal
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward.
+
+    Shapes: x [batch, src, dim], may_attend [batch, 1, 1, src] (True: a real word) -> [batch, src, dim].
+    """
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(sizes.dim, sizes.heads, sizes.attention_dropout)
+        self.feedforward = FeedForward(sizes.dim, sizes.feedforward, sizes.activation_dropout)
+        self.around_attention = Residual(sizes)
+        self.around_feedforward = Residual(sizes)
+
+    def forward(self, x: Tensor, may_attend: Tensor, noise: Noise | None) -> Tensor:
+        q, k, v = self.attention.project(self.around_attention.before(x))
+        y = self.attention.attend(q, k, v, may_attend=may_attend, is_causal=False, noise=noise)
+        x = self.around_attention.after(x, y, noise)
+        y = self.feedforward(self.around_feedforward.before(x), noise)
+        return self.around_feedforward.after(x, y, noise)
+
+
+@dataclass(frozen=True)
+class Cache(Rows):
+    """Keys and values of the target words so far, for one layer. Shapes: [batch, heads, tgt so far, dim/heads]."""
+
+    keys: Tensor
+    values: Tensor
+
+    def extended(self, keys: Tensor, values: Tensor) -> Cache:
+        return Cache(torch.cat([self.keys, keys], -2), torch.cat([self.values, values], -2))
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention to what has been said, attention to the source, feed-forward."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(sizes.dim, sizes.heads, sizes.attention_dropout)
+        self.source_attention = MultiHeadAttention(sizes.dim, sizes.heads, sizes.attention_dropout)
+        self.feedforward = FeedForward(sizes.dim, sizes.feedforward, sizes.activation_dropout)
+        self.around_self = Residual(sizes)
+        self.around_source = Residual(sizes)
+        self.around_feedforward = Residual(sizes)
+
+    def start(self, like: Tensor) -> Cache:
+        """The cache before the first word. Shapes: like [batch, *] -> [batch, heads, 0, dim/heads]."""
+        heads = self.self_attention.heads
+        nothing = like.new_zeros(like.size(0), heads, 0, self.self_attention.dim // heads)
+        return Cache(nothing, nothing)
+
+    def forward(
+        self, x: Tensor, memory: Memory, noise: Noise | None, *, show: bool = False
+    ) -> tuple[Tensor, Alignment | None]:
+        """All target positions at once, each seeing those before it. Shapes: [batch, tgt, dim] -> [batch, tgt, dim]."""
+        q, k, v = self.self_attention.project(self.around_self.before(x))
+        y = self.self_attention.attend(q, k, v, may_attend=None, is_causal=True, noise=noise)
+        return self._rest(self.around_self.after(x, y, noise), memory, noise, show)
+
+    def step(self, x: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Cache, Alignment]:
+        """One target position. Shapes: x [batch, 1, dim] -> [batch, 1, dim]."""
+        q, k, v = self.self_attention.project(self.around_self.before(x))
+        cache = cache.extended(k, v)
+        y = self.self_attention.attend(q, cache.keys, cache.values, may_attend=None, is_causal=False, noise=None)
+        x, alignment = self._rest(self.around_self.after(x, y, None), memory, None, show=True)
+        assert alignment is not None
+        return x, cache, alignment
+
+    def _rest(self, x: Tensor, memory: Memory, noise: Noise | None, show: bool) -> tuple[Tensor, Alignment | None]:
+        q = self.source_attention.query(self.around_source.before(x))
+        alignment = None
+        if show:
+            y, alignment = self.source_attention.attend_and_show(
+                q, memory.keys, memory.values, may_attend=memory.may_attend, noise=noise
+            )
+        else:
+            y = self.source_attention.attend(
+                q, memory.keys, memory.values, may_attend=memory.may_attend, is_causal=False, noise=noise
+            )
+        x = self.around_source.after(x, y, noise)
+        y = self.feedforward(self.around_feedforward.before(x), noise)
+        return self.around_feedforward.after(x, y, noise), alignment

@@ -1,0 +1,97 @@
+"""What the text package must know about single characters.
+
+Which ones are text at all, which ones attach to the character before them, and which belong to scripts that are written
+without spaces between words. Everything is asked of the interpreter's own Unicode tables, so that it grows with them;
+only the list of scripts without spaces is ours, because no table of the standard library has it.
+"""
+
+import functools
+import re
+import unicodedata
+from collections.abc import Callable
+
+from dragoman.errors import DataError
+
+__all__ = ["SPACELESS", "attaches", "attaching_class", "check_unicode", "code_point_class", "is_spaceless"]
+
+# Zero-width joiner and non-joiner: they shape the letters on both sides, so a word does not end at one.
+_JOINERS = "\u200c\u200d"
+
+# Marks live in the first two planes, and variation selectors in plane 14; a test walks all of Unicode to hold us to it.
+_SCANNED = (range(0x300, 0xD800), range(0xE000, 0x20000), range(0xE0000, 0xE1000))
+
+_SPACELESS_RANGES = (
+    (0x0E00, 0x0FFF),  # Thai, Lao, Tibetan
+    (0x1000, 0x109F),  # Myanmar
+    (0x1780, 0x17FF),  # Khmer
+    (0x1950, 0x19FF),  # Tai Le, New Tai Lue, Khmer symbols
+    (0x1A20, 0x1AAF),  # Tai Tham
+    (0x1B00, 0x1B7F),  # Balinese
+    (0x2E80, 0x312F),  # radicals, CJK punctuation, kana, Bopomofo
+    (0x3190, 0x4DBF),  # Kanbun, enclosed forms, Han extension A
+    (0x4E00, 0xA4CF),  # Han, Yi
+    (0xA980, 0xA9FF),  # Javanese, Myanmar extension B
+    (0xAA60, 0xAADF),  # Myanmar extension A, Tai Viet
+    (0xF900, 0xFAFF),  # Han compatibility forms
+    (0xFE30, 0xFE4F),  # vertical punctuation
+    (0xFF01, 0xFF0F),  # full-width punctuation, in four stretches around digits and letters
+    (0xFF1A, 0xFF20),
+    (0xFF3B, 0xFF40),
+    (0xFF5B, 0xFF9F),  # … and half-width kana
+    (0x16FE0, 0x18DFF),  # Tangut, Khitan
+    (0x1AFF0, 0x1B2FF),  # further kana, Nüshu
+    (0x20000, 0x3FFFF),  # Han extensions
+)
+
+
+def _class_body(ranges: list[tuple[int, int]]) -> str:
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
+
+
+SPACELESS = _class_body(list(_SPACELESS_RANGES))
+"""The body of a regular-expression class: characters of scripts that put no spaces between words."""
+
+_is_spaceless = re.compile(f"[{SPACELESS}]").match
+
+
+def is_spaceless(character: str) -> bool:
+    """Whether the script of this character puts no spaces between words. Korean does put them, so Hangul is not."""
+    return character >= "\u0e00" and _is_spaceless(character) is not None
+
+
+def attaches(character: str) -> bool:
+    """Whether this character belongs to the one before it: combining marks, variation selectors and joiners."""
+    return character >= "\u0300" and (unicodedata.category(character)[0] == "M" or character in _JOINERS)
+
+
+def code_point_class(belongs: Callable[[str], bool]) -> str:
+    """Return the body of a regular-expression class with every character in question for which ``belongs`` holds.
+
+    Looks only at the planes that hold marks: some 20 ms, so callers cache what they build from it.
+    """
+    ranges: list[tuple[int, int]] = []
+    for span in _SCANNED:
+        for code in span:
+            if not belongs(chr(code)):
+                continue
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1] = (ranges[-1][0], code)
+            else:
+                ranges.append((code, code))
+    return _class_body(ranges)
+
+
+@functools.cache
+def attaching_class() -> str:
+    """Return the body of a regular-expression class with every character that `attaches`."""
+    return code_point_class(attaches)
+
+
+def check_unicode(text: str) -> str:
+    """Return the text unchanged, or refuse it if it holds a lone surrogate, which no file and no model can carry."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        found = f"U+{ord(text[error.start]):04X} at character {error.start}"
+        raise DataError(f"text must be valid Unicode, got the lone surrogate {found}; decode it as UTF-8") from None
+    return text

@@ -1,0 +1,93 @@
+"""Text normalisation: one spelling for what reads the same, in time that grows with the length of the text only.
+
+A normaliser never splits text and never joins two words: what could be read as a break becomes a space.
+"""
+
+import functools
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from dragoman.errors import ConfigError
+from dragoman.text.characters import check_unicode, code_point_class
+
+__all__ = ["Form", "LONGEST_MARK_RUN", "Normalizer"]
+
+Form = Literal["nfc", "nfkc", "none"]
+
+LONGEST_MARK_RUN = 30
+"""The most combining marks that may follow each other; the Stream-Safe Text Format of Unicode has the same limit."""
+
+# Tab, line feed, vertical tab, form feed, carriage return, four separators, next line, line and paragraph separator.
+_BREAKS = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]")
+
+# The other control characters, and the invisible ones that carry no text: soft hyphen, zero-width space, word joiner
+# and invisible operators, marks and embeddings of direction, byte-order mark, interlinear annotation. The joiners
+# U+200C and U+200D stay: Persian, the scripts of India and emoji are spelt with them.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Normalizer:
+    """Brings text into one form; ``normalize(normalize(text)) == normalize(text)`` for every text and setting.
+
+    In this order:
+
+    1. A lone surrogate is refused with a `DataError`.
+    2. ``strip_control``: line breaks, tabs and separators become one space each (CR LF together one); other control
+       characters and invisible ones without meaning (byte-order mark, zero-width space, soft hyphen, marks of
+       direction) are removed.
+    3. ``form``: ``nfc`` composes, ``nfkc`` also replaces compatibility characters (ligatures, full-width letters), and
+       may make a text up to 18 times longer. Runs of more than 30 combining marks are cut to 30 first: composing
+       them takes time that grows with the square of their number. ``none`` does neither.
+    4. ``collapse_spaces``: every run of Unicode white space becomes one U+0020, and none is left at the ends.
+    """
+
+    form: Form = "nfc"
+    collapse_spaces: bool = True
+    strip_control: bool = True
+
+    def __post_init__(self) -> None:
+        legal = get_args(Form)
+        if self.form not in legal:
+            raise ConfigError(f"form must be one of {', '.join(legal)}, got {self.form!r}; nfc suits most corpora")
+
+    def __call__(self, text: str) -> str:
+        """Return the normalised text."""
+        check_unicode(text)
+        if self.strip_control:
+            text = _BREAKS.sub(" ", _INVISIBLE.sub("", text).replace("\r\n", "\n"))
+        if self.form != "none" and not text.isascii():
+            # Composing can lengthen a run again (U+0344 becomes two marks), hence the second cut.
+            compose: Literal["NFKC", "NFC"] = "NFKC" if self.form == "nfkc" else "NFC"
+            text = _cut_mark_runs(unicodedata.normalize(compose, _cut_mark_runs(text, self.form)), self.form)
+        if self.collapse_spaces:
+            text = " ".join(text.split())
+        return text
+
+
+def _cut_mark_runs(text: str, form: Form) -> str:
+    might_hold, run = _mark_run_patterns(form)
+    return run.sub(r"\1", text) if might_hold.search(text) else text
+
+
+@functools.cache
+def _mark_run_patterns(form: Form) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return a fast pattern that finds every text with a run too long (and a few others), and the exact one.
+
+    A mark is what decomposes into something that starts with a non-starter: the Tibetan U+0F73 and, in the
+    compatibility form, the half-width U+FF9E are starters themselves and would hide a run otherwise.
+    The fast pattern takes all of plane 1 for marks, because a class with few ranges outside the first plane is
+    scanned some 20 times faster.
+    """
+    decompose: Literal["NFKD", "NFD"] = "NFKD" if form == "nfkc" else "NFD"
+    marks = code_point_class(lambda char: unicodedata.combining(unicodedata.normalize(decompose, char)[0]) != 0)
+    first_plane = "".join(part for part in re.findall(r"\\U\w{8}-\\U\w{8}", marks) if part.startswith(r"\U0000"))
+    coarse = f"[{first_plane}\U00010000-\U0001ffff]"
+    return (
+        re.compile(f"{coarse}{coarse}{{{LONGEST_MARK_RUN}}}"),
+        re.compile(f"([{marks}]{{{LONGEST_MARK_RUN}}})[{marks}]+"),
+    )

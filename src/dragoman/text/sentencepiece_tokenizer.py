@@ -1,0 +1,218 @@
+"""Subwords by SentencePiece: lossless, reproducible, and with sampling that gives the same draw in every process.
+
+SentencePiece splits; everything else is ours: normalisation (its own is switched off), the escape for ``▁``, decoding,
+and the random numbers. Its seeded sampling is not used: version 0.2.2 gives other draws in other processes.
+"""
+
+import functools
+import io
+import math
+import random
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from typing import Literal, NamedTuple, Self, get_args
+
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+
+from dragoman.errors import ConfigError, TokenizerError
+from dragoman.text.characters import check_unicode
+from dragoman.text.notation import escape
+from dragoman.text.tokenizer import PieceTokenizer
+from dragoman.text.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
+
+__all__ = ["SentencePieceTokenizer", "SubwordModel", "train_sentencepiece"]
+
+SubwordModel = Literal["unigram", "bpe"]
+
+_CANDIDATES = 32  # segmentations of one word to draw from
+_CACHED_WORDS = 4096  # with the two limits a cache stays under some 30 MB
+_CACHED_LENGTH = 24
+_LONGEST = 1000  # characters: longer sentences are cut, because on repetitive ones the trainer takes quadratic time
+_THREADS = 4  # part of the result: sums are made a thread at a time, so a count of cores would change the model
+_RESERVED = "\u2585"  # stands for "unknown" inside the trainer, which drops sentences that hold it
+_PROBE = (" \ufb01  x ", "▁▁\ufb01▁▁x▁")  # a ligature and spaces, which a normaliser would change
+
+
+class _Candidates(NamedTuple):
+    """Segmentations of one word and the running total of their weights."""
+
+    ids: tuple[tuple[int, ...], ...]
+    totals: tuple[float, ...]
+
+
+class SentencePieceTokenizer(PieceTokenizer):
+    """A unigram or BPE model, with bytes for characters it does not know, so that no text is ever lost."""
+
+    kind = "sentencepiece"
+    file_name = "tokenizer.model"
+
+    def __init__(self, processor: SentencePieceProcessor) -> None:
+        super().__init__(Vocabulary(self.kind, tuple(processor.id_to_piece(list(range(len(processor)))))))
+        text, normalized = _PROBE
+        if processor.normalize(text) != normalized:
+            raise TokenizerError(
+                "tokenizer.model must leave text as it is and put one space in front, got one with a normaliser of its "
+                "own; train it with Dragoman"
+            )
+        self._processor = processor
+        self._scores = processor.get_score(list(range(self.size)))
+        self._space = tuple(processor.encode(" "))[1:]
+        self._cached_candidates = functools.lru_cache(maxsize=_CACHED_WORDS)(self._candidates)
+
+    @functools.cached_property
+    def can_sample(self) -> bool:
+        """Whether the model is a unigram model, which knows several segmentations of a word and their probabilities."""
+        try:
+            self._processor.nbest_encode("a", nbest_size=2, return_type=int)
+        except RuntimeError:
+            return False
+        return True
+
+    def pieces(self, text: str) -> list[str]:
+        """Split text into pieces; an unknown piece keeps its surface form."""
+        pieces: list[str] = self._processor.encode(escape(check_unicode(text)), return_type=str)
+        return pieces
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of the pieces, without adding special ones."""
+        ids: list[int] = self._processor.encode(escape(check_unicode(text)), return_type=int)
+        return ids
+
+    def sample(self, text: str, *, seed: tuple[int, ...], temperature: float = 1.0) -> list[int]:
+        """Return the ids of one possible segmentation: subword regularisation. Paper: [kudo2018b].
+
+        Each word (what stands between two spaces) is segmented by itself: the segmentation s out of its best 32 is
+        drawn with a probability proportional to p(s)^(1 / temperature). So 1 samples from the model, a larger
+        temperature nearer to uniformly, and 0 gives the best segmentation, as `encode` does. The seed may be any
+        number of integers, such as (seed, epoch, sentence); the same seed gives the same draw in every process.
+        """
+        if not self.can_sample:
+            return super().sample(text, seed=seed, temperature=temperature)
+        if not (math.isfinite(temperature) and temperature >= 0):
+            raise ConfigError(f"temperature must be 0 or more, got {temperature}; the paper uses 2 to 10")
+        if temperature == 0 or not text:
+            return self.encode(text)
+        generator = random.Random(" ".join(map(str, seed)))  # a string is hashed, the same on every machine
+        ids: list[int] = []
+        for word in escape(check_unicode(text)).split(" "):
+            if not word:
+                ids += self._space
+                continue
+            find = self._cached_candidates if len(word) <= _CACHED_LENGTH else self._candidates
+            candidates = find(word, temperature)
+            ids += candidates.ids[bisect_left(candidates.totals, generator.random() * candidates.totals[-1])]
+        return ids
+
+    def _candidates(self, word: str, temperature: float) -> _Candidates:
+        found = self._processor.nbest_encode(word, nbest_size=_CANDIDATES, return_type=int)
+        scored = sorted((-math.fsum(self._scores[piece_id] for piece_id in ids), tuple(ids)) for ids in found)
+        best = scored[0][0]
+        totals = accumulate(math.exp((best - cost) / temperature) for cost, _ in scored)
+        return _Candidates(tuple(ids for _, ids in scored), tuple(totals))
+
+    def to_bytes(self) -> bytes:
+        """Return the content of ``tokenizer.model``."""
+        return self._processor.serialized_model_proto()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read a model. The parser is native code: verify the hash of a stranger's file first."""
+        try:
+            processor = SentencePieceProcessor(model_proto=data)
+        except (RuntimeError, ValueError):
+            processor = None
+        if processor is None or len(processor) == 0:
+            raise TokenizerError(
+                f"tokenizer.model must be a SentencePiece model, got {len(data)} bytes of something else; "
+                "restore the file that was saved with the model"
+            )
+        return cls(processor)
+
+
+def train_sentencepiece(
+    sentences: Iterable[str],
+    *,
+    size: int,
+    model: SubwordModel = "unigram",
+    character_coverage: float = 0.9995,
+    byte_fallback: bool = True,
+    sample_size: int = 1_000_000,
+    seed: int = 0,
+) -> SentencePieceTokenizer:
+    """Learn subwords from normalised sentences; the same sentences and settings give the same model.
+
+    ``size`` counts everything: 4 special pieces, 256 bytes, the characters that make up ``character_coverage`` of the
+    text, and subwords. A corpus too small for it gives a smaller vocabulary. From a corpus of more than
+    ``sample_size`` sentences as many are drawn, by the seed, and only those are held in memory.
+    Without ``byte_fallback`` rare characters become ``<unk>``, and are lost.
+    """
+    _check_settings(size, model, character_coverage, sample_size)
+    chosen = _draw(_trainable(sentences), sample_size, seed)
+    if not chosen:
+        raise TokenizerError("sentences must hold some text, got none; check the path of the corpus")
+    written = io.BytesIO()
+    try:
+        SentencePieceTrainer.train(
+            sentence_iterator=iter(chosen),
+            model_writer=written,
+            model_type=model,
+            vocab_size=size,
+            hard_vocab_limit=False,
+            character_coverage=character_coverage,
+            byte_fallback=byte_fallback,
+            normalization_rule_name="identity",
+            add_dummy_prefix=True,
+            remove_extra_whitespaces=False,
+            max_sentence_length=4 * _LONGEST,
+            num_threads=_THREADS,
+            minloglevel=2,
+            pad_id=PAD_ID,
+            unk_id=UNK_ID,
+            bos_id=BOS_ID,
+            eos_id=EOS_ID,
+            pad_piece=SPECIALS[PAD_ID],
+            unk_piece=SPECIALS[UNK_ID],
+            bos_piece=SPECIALS[BOS_ID],
+            eos_piece=SPECIALS[EOS_ID],
+        )
+    except RuntimeError as error:
+        if too_small := re.search(r"(\d+) vs (\d+)", str(error)):
+            raise ConfigError(
+                f"size must be at least {too_small[2]} for this text, got {size}; raise it or lower character_coverage"
+            ) from None
+        raise TokenizerError(f"sentences must be learnable for SentencePiece, got its error: {error}") from None
+    return SentencePieceTokenizer.from_bytes(written.getvalue())
+
+
+def _check_settings(size: int, model: str, character_coverage: float, sample_size: int) -> None:
+    if model not in (legal := get_args(SubwordModel)):
+        raise ConfigError(f"model must be one of {', '.join(legal)}, got {model!r}; unigram allows subword sampling")
+    if size <= len(SPECIALS):
+        raise ConfigError(f"size must be more than the {len(SPECIALS)} special pieces, got {size}; start with 8000")
+    if not 0.98 <= character_coverage <= 1:
+        raise ConfigError(
+            f"character_coverage must be from 0.98 to 1, got {character_coverage}; 0.9995 suits large alphabets"
+        )
+    if sample_size < 1:
+        raise ConfigError(f"sample_size must be at least 1, got {sample_size}; a million sentences is enough")
+
+
+def _trainable(sentences: Iterable[str]) -> Iterator[str]:
+    for sentence in sentences:
+        text = escape(check_unicode(sentence)).replace(_RESERVED, " ")
+        for start in range(0, len(text), _LONGEST):
+            yield text[start : start + _LONGEST]
+
+
+def _draw(sentences: Iterable[str], most: int, seed: int) -> list[str]:
+    """Return up to ``most`` sentences, each with the same chance, in their order (reservoir sampling)."""
+    generator = random.Random(seed)
+    kept: list[tuple[int, str]] = []
+    for index, sentence in enumerate(sentences):
+        if index < most:
+            kept.append((index, sentence))
+        elif (place := generator.randrange(index + 1)) < most:
+            kept[place] = (index, sentence)
+    return [sentence for _, sentence in sorted(kept)]

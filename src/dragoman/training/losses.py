@@ -1,0 +1,150 @@
+"""What training minimises.
+
+The main term never holds the scores of all words for all steps: it works through the steps a chunk at a time and, since
+the gradient of a cross-entropy is known as soon as the chunk's probabilities are, takes the gradient on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from dragoman.nn.attention import Alignment
+from dragoman.nn.loop import compute_dtype
+from dragoman.nn.masks import is_real
+from dragoman.nn.output import Output
+
+__all__ = ["Baseline", "Likelihood", "coverage_loss", "cross_entropy", "reinforce_loss"]
+
+CHUNK = 1024
+"""Steps at a time; 1,024 rows of 8,000 words are 32 MB."""
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """What the decoder's features say of the right words.
+
+    Shapes: total, the sum of `losses`, a scalar with a gradient; losses [batch, tgt] without one, zero in the padding.
+    """
+
+    total: Tensor
+    losses: Tensor
+
+
+def cross_entropy(
+    output: Output, features: Tensor, labels: Tensor, lengths: Tensor, *, smoothing: float = 0.0, chunk: int = CHUNK
+) -> Likelihood:
+    """(1 − ε)·(−log p(y_t)) + ε·mean_v(−log p(v)), summed over real steps.
+
+    Papers: [szegedy2016] (section 7), [vaswani2017] (section 5.4). Padding is left out before anything is computed.
+    Shapes: features [batch, tgt, dim], labels [batch, tgt], lengths [batch].
+    """
+    real = is_real(lengths.to(labels.device), labels.size(1)).flatten().nonzero().squeeze(1)  # [steps]
+    chosen = features.flatten(0, 1).index_select(0, real)  # [steps, dim]
+    total, losses = _ChunkedCrossEntropy.apply(  # type: ignore[no-untyped-call]
+        chosen, output.weight, output.bias, labels.flatten().index_select(0, real), smoothing, chunk
+    )
+    padded = losses.new_zeros(labels.numel()).index_copy_(0, real, losses)
+    return Likelihood(total, padded.view_as(labels))
+
+
+class _ChunkedCrossEntropy(torch.autograd.Function):
+    """The sum of the losses, and the losses [steps]; the sum's gradient is made in the forward pass, chunk by chunk."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, smoothing: float, chunk: int
+    ) -> tuple[Tensor, Tensor]:
+        dtype = compute_dtype(features)
+        features, cast_weight = features.to(dtype), weight.to(dtype)
+        wants_gradient = any(ctx.needs_input_grad[:3])
+        losses = torch.empty(labels.size(0), dtype=bias.dtype, device=bias.device)
+        d_features = torch.empty_like(features) if wants_gradient else None
+        d_weight = torch.zeros_like(weight) if wants_gradient else None
+        d_bias = torch.zeros_like(bias) if wants_gradient else None
+        vocab = weight.size(0)
+        for rows in torch.arange(labels.size(0)).split(chunk):
+            at = slice(int(rows[0]), int(rows[-1]) + 1)
+            label = labels[at].unsqueeze(1)
+            scores = (features[at] @ cast_weight.t()).to(bias.dtype).add_(bias)  # [chunk, vocab]
+            log_z = scores.logsumexp(-1)
+            right = scores.gather(1, label).squeeze(1)
+            losses[at] = log_z - (1.0 - smoothing) * right
+            if smoothing:
+                losses[at] -= smoothing * scores.mean(-1)
+            if d_features is None or d_weight is None or d_bias is None:
+                continue
+            d_scores = scores.sub_(log_z.unsqueeze(1)).exp_()  # the probabilities
+            if smoothing:
+                d_scores.sub_(smoothing / vocab)
+            d_scores.scatter_add_(1, label, d_scores.new_full((1, 1), smoothing - 1.0).expand_as(label))
+            d_bias += d_scores.sum(0)
+            d_scores = d_scores.to(dtype)
+            torch.mm(d_scores, cast_weight, out=d_features[at])
+            d_weight += d_scores.t() @ features[at]
+        ctx.save_for_backward(d_features, d_weight, d_bias)
+        ctx.mark_non_differentiable(losses)
+        return losses.sum(), losses
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        d_features, d_weight, d_bias = ctx.saved_tensors
+        return d_features * grad.to(d_features.dtype), d_weight * grad, d_bias * grad, None, None, None
+
+
+def coverage_loss(alignment: Alignment, source_lengths: Tensor, target_lengths: Tensor, src: int) -> Tensor:
+    """The doubly stochastic term, Σ_s (1 − Σ_t a_t(s))², summed over the batch. Paper: [xu2015] (14).
+
+    Shapes: alignment [batch, tgt, src], lengths [batch] -> a scalar.
+    """
+    weights = alignment.averaged(src)  # [batch, tgt, src]
+    written = is_real(target_lengths.to(weights.device), weights.size(1)).unsqueeze(-1)
+    covered = (weights * written).sum(1)  # [batch, src]
+    real = is_real(source_lengths.to(weights.device), src)
+    return ((1.0 - covered) ** 2 * real).sum()
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The moving average of log p(y_t) over updates, b_k = decay · b_{k-1} + (1 − decay) · mean.
+
+    Paper: [xu2015] (section 4.1).
+    """
+
+    decay: float
+    mean: float | None = None
+
+    def after(self, losses: Tensor, lengths: Tensor) -> Baseline:
+        """The baseline once this batch has been seen. Shapes: losses [batch, tgt], lengths [batch]."""
+        now = -float(losses.sum()) / int(lengths.sum())
+        return Baseline(self.decay, now if self.mean is None else self.decay * self.mean + (1 - self.decay) * now)
+
+
+def reinforce_loss(
+    alignment: Alignment,
+    losses: Tensor,
+    lengths: Tensor,
+    baseline: Baseline,
+    *,
+    weight: float = 1.0,
+    entropy_weight: float = 0.0,
+) -> Tensor:
+    """A term whose gradient estimates, without bias, that of −E[log p(y)] with respect to where hard attention looks.
+
+    −Σ_t (Σ_{u ≥ t} (log p(y_u) − b)) log p(s_t) − λ_e Σ_t H_t. Papers: [xu2015] (10)-(12), [williams1992].
+    A place cannot change the words before it, so only the words from t on reward it: the same expectation as the
+    paper's whole-sentence reward, with less noise. b is the moving average of earlier batches (0 before the first).
+
+    Shapes: alignment.log_prob, losses (−log p(y_t), zero in the padding) [batch, tgt], lengths [batch] -> a scalar.
+    """
+    assert alignment.log_prob is not None, "only hard attention draws places"
+    assert alignment.entropy is not None
+    real = is_real(lengths.to(losses.device), losses.size(1))
+    better = (-losses.detach() - (baseline.mean or 0.0)) * real  # [batch, tgt]
+    reward = better.flip(1).cumsum(1).flip(1)
+    return -(weight * reward * alignment.log_prob * real + entropy_weight * alignment.entropy * real).sum()

@@ -1,0 +1,141 @@
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.errors import ConfigError, TokenizerError
+from dragoman.text import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
+from dragoman.text.vocabulary import count_pieces
+
+COUNTS = {"b": 3, "a": 3, "c": 9, "z": 1}
+
+
+def small() -> Vocabulary:
+    return Vocabulary.from_counts(COUNTS, kind="word")
+
+
+def test_the_ids_of_special_pieces_are_fixed():
+    assert (PAD_ID, UNK_ID, BOS_ID, EOS_ID) == (0, 1, 2, 3)
+    assert [small().piece_of(piece_id) for piece_id in range(4)] == list(SPECIALS) == ["<pad>", "<unk>", "<s>", "</s>"]
+
+
+def test_pieces_are_ordered_by_count_then_by_code_point():
+    assert small().pieces[4:] == ("c", "a", "b", "z")
+    assert Vocabulary.from_counts(dict(reversed(COUNTS.items())), kind="word") == small()
+
+
+@pytest.mark.parametrize(
+    ("size", "min_frequency", "kept"), [(6, 1, "ca"), (100, 3, "cab"), (None, 4, "c"), (5, 3, "c")]
+)
+def test_limits(size: int | None, min_frequency: int, kept: str):
+    vocabulary = Vocabulary.from_counts(COUNTS, kind="word", size=size, min_frequency=min_frequency)
+    assert "".join(vocabulary.pieces[4:]) == kept
+    assert len(vocabulary) == 4 + len(kept)
+
+
+def test_looking_up():
+    vocabulary = small()
+    assert [vocabulary.id_of(piece) for piece in ("c", "z", "nothing", "</s>")] == [4, 7, UNK_ID, EOS_ID]
+    assert "c" in vocabulary
+    assert "nothing" not in vocabulary
+
+
+@pytest.mark.parametrize("piece_id", [-1, 8, 10**30])
+def test_an_id_out_of_range_is_refused(piece_id: int):
+    with pytest.raises(TokenizerError, match=f"id must be from 0 to 7, got {piece_id}; it comes from another"):
+        small().piece_of(piece_id)
+
+
+def test_it_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        small().pieces = ()  # type: ignore[misc]
+    assert len({small(), small()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "match", "settings"),
+    [
+        (ConfigError, "size must be at least 5, got 4; it counts the 4", {"size": 4}),
+        (ConfigError, "min_frequency must be at least 1, got 0", {"min_frequency": 0}),
+        (TokenizerError, "seen at least 10 times, got none of 4; lower", {"min_frequency": 10}),
+    ],
+)
+def test_settings_that_leave_nothing_are_refused(error: type[Exception], match: str, settings: dict):
+    with pytest.raises(error, match=match):
+        Vocabulary.from_counts(COUNTS, kind="word", **settings)
+
+
+def test_special_pieces_cannot_be_counted():
+    with pytest.raises(TokenizerError, match="must hold no special piece, got '<s>'"):
+        Vocabulary.from_counts({"<s>": 3, "a": 1}, kind="word")
+
+
+@given(st.sets(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=20))
+def test_it_survives_its_file(pieces: set[str]):
+    vocabulary = Vocabulary("word", SPECIALS + tuple(sorted(pieces - set(SPECIALS))))
+    data = vocabulary.to_bytes()
+    assert Vocabulary.from_bytes(data) == vocabulary
+    assert Vocabulary.from_bytes(data).to_bytes() == data
+
+
+GOOD = {"format": "dragoman-vocabulary", "version": 1, "kind": "word", "pieces": [*SPECIALS, "a"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"extra": 1}, "must hold exactly format, kind, pieces, version, got"),
+        ({"format": "other"}, "must be 'dragoman-vocabulary' version 1, got 'other' version 1"),
+        ({"version": 2}, "got 'dragoman-vocabulary' version 2"),
+        ({"version": True}, "version True"),
+        ({"version": 1.0}, "version 1.0"),
+        ({"kind": 7}, "a name and a list of pieces, got 7"),
+        ({"pieces": "abc"}, "a name and a list of pieces"),
+        ({"pieces": [*SPECIALS, 5]}, "pieces must be strings, got 5"),
+        ({"pieces": [*SPECIALS, "a", "a"]}, "each piece once, got 'a' again"),
+        ({"pieces": [*SPECIALS, ""]}, "no empty piece, got one with id 4"),
+        ({"pieces": [*SPECIALS, "\ud800"]}, "no text: text must be valid Unicode, got the lone surrogate"),
+        ({"pieces": ["<unk>", "<pad>", "<s>", "</s>"]}, "must be headed by <pad> <unk> <s> </s>, got"),
+        ({"pieces": []}, r"must be headed by <pad> <unk> <s> </s>, got \[\]"),
+    ],
+)
+def test_a_file_with_anything_else_in_it_is_refused(change: dict, match: str):
+    assert Vocabulary.from_bytes(json.dumps(GOOD).encode()).pieces[4:] == ("a",)
+    with pytest.raises(TokenizerError, match=match):
+        Vocabulary.from_bytes(json.dumps(GOOD | change).encode())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\xff\xfe",
+        b"{",
+        b"[" * 100_000,
+        json.dumps(GOOD).encode().replace(b'"kind"', b'"kind": "character", "kind"'),
+        b"1" * 5_000,
+        b"[]",
+        b"null",
+        json.dumps(GOOD).encode()[:-1],
+        b"\xef\xbb\xbf" + json.dumps(GOOD).encode(),
+    ],
+    ids=range(10),
+)
+def test_a_file_that_is_no_vocabulary_is_refused(data: bytes):
+    with pytest.raises(TokenizerError, match="restore the file that was saved with the model"):
+        Vocabulary.from_bytes(data)
+
+
+def test_counting_holds_no_more_than_it_may():
+    stream = [["the", f"rare{number}", "of"] for number in range(1000)] + [["of"]]
+    counts = count_pieces(stream, most=100)
+    assert len(counts) <= 100
+    assert counts["of"] == 1001
+    assert counts["the"] == 1000
+
+
+def test_counting_is_exact_while_there_is_room():
+    stream = [list("abca"), list("bb"), []]
+    assert count_pieces(stream, most=3) == Counter("abcabb")

@@ -1,0 +1,170 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from tests.unit.text.samples import AWKWARD, texts
+
+from dragoman.errors import DataError
+from dragoman.text import Tokenizer, merge_alignment, piece_words
+
+PIECES = [
+    "▁the",
+    "▁",
+    "house",
+    "▁▁",
+    "我用",
+    "<0xE4>",
+    "<0xB8>",
+    "<0xAD>",
+    "</s>",
+    "<unk>",
+    "!",
+    "é",
+    "\u0301",
+    "\x1b",
+    "_",
+]
+piece_lists = st.lists(st.sampled_from(PIECES), min_size=1, max_size=10)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "words", "word_of"),
+    [
+        (["▁the", "▁hou", "se", "."], ["the", "house."], [0, 1, 1, 1]),
+        (["t", "h", "e", "▁", "a"], ["the", "a"], [0, 0, 0, 1, 1]),
+        (["▁", "▁", "a", "▁", "▁"], ["a"], [0, 0, 0, 0, 0]),
+        (["▁", "<0xE4>", "<0xB8>", "<0xAD>", "x"], ["中", "x"], [0, 0, 0, 0, 1]),
+        (["▁na", "<0xC3>", "<0xAF>", "ve", "▁ok"], ["naïve", "ok"], [0, 0, 0, 0, 1]),
+        (["▁我", "用", "Py", "thon", "写", "。"], ["我", "用", "Python", "写", "。"], [0, 1, 2, 2, 3, 4]),
+        (["▁ก", "ิ", "น"], ["กิ", "น"], [0, 0, 1]),
+        (["▁안녕", "▁세", "상"], ["안녕", "세상"], [0, 1, 1]),
+        (["▁a", "</s>"], ["a", "</s>"], [0, 1]),
+        (["<s>", "▁a", "<unk>", "!", "</s>"], ["<s>", "a", "<unk>", "!", "</s>"], [0, 1, 2, 3, 4]),
+        (["▁a", "\x1b", "_b"], ["a▁b"], [0, 0, 0]),
+        (["▁a", "<0x09>", "b"], ["a", "b"], [0, 1, 1]),
+        (["▁", "▁"], [""], [0, 0]),
+        ([], [], []),
+    ],
+)
+def test_words_of_pieces(pieces: list[str], words: list[str], word_of: list[int]):
+    found = piece_words(pieces)
+    assert list(found.words) == words
+    assert list(found.word_of) == word_of
+
+
+def test_a_piece_may_touch_several_words():
+    found = piece_words(["▁我用", "Python写", "。"])
+    assert found.words == ("我", "用", "Python", "写", "。")
+    assert found.word_spans == ((0, 2), (2, 4), (4, 5))
+    assert found.word_of == (0, 2, 4)
+    assert found.piece_spans == ((0, 1), (0, 1), (1, 2), (1, 2), (2, 3))
+
+
+def test_spaces_between_words_are_known():
+    assert piece_words(["▁the", "▁house", "我", "用", "▁a"]).is_spaced == (False, True, False, False, True)
+
+
+def test_marks_attach_to_what_they_stand_on():
+    assert piece_words(["▁写", "\u0301", "a\u0301b"]).words == ("写\u0301", "a\u0301b")
+    assert piece_words(["▁写", "\u093eक"]).words == ("写\u093e", "क")
+    assert piece_words(["▁", "\u0301", "写"]).words == ("\u0301", "写")
+
+
+@given(piece_lists)
+def test_every_piece_has_a_word_and_every_word_a_piece(pieces: list[str]):
+    found = piece_words(pieces)
+    assert len(found.word_of) == len(found.word_spans) == len(pieces)
+    assert len(found.words) == len(found.piece_spans) == len(found.is_spaced)
+    assert list(found.word_of) == [first for first, _ in found.word_spans]
+    assert list(found.word_spans) == sorted(found.word_spans)
+    links = {(piece, word) for piece, span in enumerate(found.word_spans) for word in range(*span)}
+    assert links == {(piece, word) for word, span in enumerate(found.piece_spans) for piece in range(*span)}
+    assert {word for _, word in links} == set(range(len(found.words)))
+
+
+@given(data=st.data())
+def test_words_do_not_depend_on_the_tokenizer(data: st.DataObject, tokenizers: dict[str, Tokenizer]):
+    text = data.draw(texts)
+    found = [piece_words(tokenizer.pieces(text)) for tokenizer in tokenizers.values()]
+    assert len({words.words for words in found}) == 1
+    assert len({words.is_spaced for words in found}) == 1
+    assert "".join(found[0].words) == "".join(text.split())
+
+
+@pytest.mark.parametrize("text", AWKWARD)
+def test_words_and_their_spaces_spell_the_text(tokenizer: Tokenizer, text: str):
+    found = piece_words(tokenizer.pieces(text))
+    spelt = "".join(" " * spaced + word for word, spaced in zip(found.words, found.is_spaced, strict=True))
+    assert spelt == " ".join(text.split())
+
+
+# -------------------------------------------------------------------------------------------------------------- merging
+
+
+def test_source_pieces_are_summed_and_target_pieces_averaged():
+    source = piece_words(["▁the", "▁hou", "se"])
+    target = piece_words(["▁das", "▁Hau", "s"])
+    weights = [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4], [0.3, 0.3, 0.4]]
+    merged = merge_alignment(weights, source, target)
+    np.testing.assert_allclose(merged, [[0.7, 0.3], [0.2, 0.8]])
+
+
+def test_a_piece_of_several_words_is_shared():
+    source = piece_words(["▁我用", "写"])
+    target = piece_words(["▁I", "▁write"])
+    np.testing.assert_allclose(
+        merge_alignment([[0.8, 0.2], [0.1, 0.9]], source, target), [[0.4, 0.4, 0.2], [0.05, 0.05, 0.9]]
+    )
+    np.testing.assert_allclose(
+        merge_alignment([[0.8, 0.2], [0.1, 0.9]], target, source), [[0.8, 0.2], [0.8, 0.2], [0.1, 0.9]]
+    )
+
+
+def test_special_pieces_keep_their_row_and_column():
+    words = piece_words(["▁a", "b", "</s>"])
+    merged = merge_alignment(np.eye(3), words, words)
+    np.testing.assert_allclose(merged, [[1, 0], [0, 1]])
+
+
+def test_heads_and_layers_are_merged_at_once():
+    words = piece_words(["▁a", "b", "▁c"])
+    weights = np.random.default_rng(0).random((2, 4, 3, 3))
+    merged = merge_alignment(weights, words, words)
+    assert merged.shape == (2, 4, 2, 2)
+    np.testing.assert_allclose(merged[1, 3], merge_alignment(weights[1, 3], words, words))
+
+
+@given(st.data(), piece_lists, piece_lists)
+def test_rows_that_sum_to_one_still_do(data: st.DataObject, source_pieces: list[str], target_pieces: list[str]):
+    source, target = piece_words(source_pieces), piece_words(target_pieces)
+    shape = (len(target_pieces), len(source_pieces))
+    raw = data.draw(hnp.arrays(np.float64, shape, elements=st.floats(0.01, 1)))
+    merged = merge_alignment(raw / raw.sum(axis=1, keepdims=True), source, target)
+    assert merged.shape == (len(target.words), len(source.words))
+    np.testing.assert_allclose(merged.sum(axis=1), 1)
+    assert merged.min() >= 0
+
+
+@given(st.data(), piece_lists, piece_lists)
+def test_every_row_sum_is_the_mean_of_the_old_ones(
+    data: st.DataObject, source_pieces: list[str], target_pieces: list[str]
+):
+    """Local attention need not sum to one; then the sums of a word's pieces are averaged."""
+    source, target = piece_words(source_pieces), piece_words(target_pieces)
+    raw = data.draw(hnp.arrays(np.float64, (len(target_pieces), len(source_pieces)), elements=st.floats(0, 1)))
+    sums = merge_alignment(raw, source, target).sum(axis=1)
+    old = raw.sum(axis=1)
+    np.testing.assert_allclose(sums, [old[slice(*span)].mean() for span in target.piece_spans], atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2), (3,), (3, 4, 2)])
+def test_weights_of_another_shape_are_refused(shape: tuple[int, ...]):
+    words = piece_words(["▁a", "b", "▁c"])
+    with pytest.raises(DataError, match=r"weights must be \[\.\.\., 3 target pieces, 3 source pieces\], got the shape"):
+        merge_alignment(np.zeros(shape), words, words)
+
+
+def test_nothing_can_be_merged_too():
+    empty = piece_words([])
+    assert merge_alignment(np.zeros((0, 0)), empty, empty).shape == (0, 0)
