@@ -19,16 +19,30 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
+from dragoman.nn.precision import compute_dtype
+
 __all__ = ["defer", "linear", "mix", "take"]
 
 
 class _Tape:
-    """What the steps noted, by kind of product: pairs of factors, in the order of the backward pass."""
+    """What the steps noted in the backward pass under way, by kind of product: pairs of factors."""
 
     def __init__(self) -> None:
+        self.task: int | None = None
+        self._clear()
+
+    def _clear(self) -> None:
         self.outer: list[tuple[Tensor, Tensor]] = []  # y = x @ w^T        -> (dy, x)
         self.inner: list[tuple[Tensor, Tensor]] = []  # y = a @ w          -> (a, dy)
         self.taken: list[tuple[Tensor, Tensor]] = []  # y = w[index]       -> (index, dy)
+
+    def note(self, kind: str, pair: tuple[Tensor, Tensor]) -> None:
+        """Note a use. Notes of an earlier pass that did not ask for this operand's gradient are dropped first."""
+        task = torch._C._current_graph_task_id()  # noqa: SLF001 -- the only name a backward pass has
+        if task != self.task:
+            self._clear()
+            self.task = task
+        getattr(self, kind).append(pair)
 
     def gradient(self, like: Tensor) -> Tensor | None:
         total: Tensor | None = None
@@ -39,10 +53,10 @@ class _Tape:
                 part = left.transpose(-1, -2) @ right  # [*, rows, dim]
                 total = part if total is None else total.add_(part)
         if self.taken:
-            total = torch.zeros_like(like) if total is None else total
+            total = like.new_zeros(like.shape) if total is None else total
             index = torch.cat([i for i, _ in self.taken])
             total.view(-1, like.size(-1)).index_add_(0, index, torch.cat([d for _, d in self.taken]))
-        self.outer, self.inner, self.taken = [], [], []
+        self._clear()
         return total
 
 
@@ -89,7 +103,7 @@ class _Outer(torch.autograd.Function):
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, None, Tensor | None, None]:
         x, w = ctx.saved_tensors
         if ctx.needs_input_grad[1]:
-            ctx.tape.outer.append((dy, x))
+            ctx.tape.note("outer", (dy, x))
         d_bias = dy.sum_to_size(ctx.bias_shape) if ctx.needs_input_grad[2] else None
         return dy @ w if ctx.needs_input_grad[0] else None, None, d_bias, None
 
@@ -108,7 +122,7 @@ class _Inner(torch.autograd.Function):
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, None, None]:
         a, w = ctx.saved_tensors
         if ctx.needs_input_grad[1]:
-            ctx.tape.inner.append((a, dy))
+            ctx.tape.note("inner", (a, dy))
         return dy @ w.transpose(-1, -2) if ctx.needs_input_grad[0] else None, None, None
 
 
@@ -119,13 +133,13 @@ class _Take(torch.autograd.Function):
     def forward(ctx: Any, w: Tensor, index: Tensor, tape: _Tape) -> Tensor:
         ctx.save_for_backward(index)
         ctx.tape = tape
-        return w.view(-1, w.size(-1)).index_select(0, index)
+        return w.reshape(-1, w.size(-1)).index_select(0, index)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dy: Tensor) -> tuple[None, None, None]:
         (index,) = ctx.saved_tensors
-        ctx.tape.taken.append((index, dy))
+        ctx.tape.note("taken", (index, dy))
         return None, None, None
 
 
@@ -141,14 +155,6 @@ def defer(operand: Tensor, dtype: torch.dtype | None = None) -> Tensor:
     marked = cast("Tensor", _Collect.apply(operand, tape))  # type: ignore[no-untyped-call]
     marked.tape = tape  # type: ignore[attr-defined]
     return marked
-
-
-def compute_dtype(x: Tensor) -> torch.dtype:
-    """The type that products of `x` run in: autocast's where it is on, its own otherwise."""
-    kind = x.device.type
-    if x.dtype == torch.float32 and torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
-        return torch.get_autocast_dtype(kind)
-    return x.dtype
 
 
 def linear(x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:

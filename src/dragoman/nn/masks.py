@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from dragoman.nn.precision import at_least_float32
+
 __all__ = ["is_real", "masked_softmax", "reverse_real"]
 
 
@@ -29,8 +31,7 @@ def masked_softmax(scores: Tensor, may_attend: Tensor) -> Tensor:
 
     Shapes: scores [*, src], may_attend [*, src] (True: may be attended to) -> [*, src]. Computed in at least float32.
     """
-    if scores.dtype in (torch.bfloat16, torch.float16):
-        scores = scores.float()
+    scores = at_least_float32(scores)
     lowest = torch.finfo(scores.dtype).min
     weights = scores.masked_fill(~may_attend, lowest).softmax(-1)
     return weights.masked_fill(~may_attend, 0.0)

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from dragoman.nn.precision import at_least_float32
+
 __all__ = ["DeepOutput", "Output"]
 
 
@@ -27,8 +29,7 @@ class Output(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocab))
 
     def forward(self, features: Tensor) -> Tensor:
-        scores = F.linear(features, self.weight, self.bias)
-        return scores.to(self.bias.dtype).log_softmax(-1)
+        return at_least_float32(F.linear(features, self.weight, self.bias)).log_softmax(-1)
 
     def extra_repr(self) -> str:
         return f"dim={self.weight.size(1)}, vocab={self.weight.size(0)}"

@@ -21,17 +21,20 @@ class Rows:
 
     def select(self, rows: Tensor) -> Self:
         """The same value for the given rows, in that order. Shapes: rows [new batch] -> every field [new batch, …]."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        chosen = {field.name: _select(getattr(self, field.name), rows) for field in fields}
-        return dataclasses.replace(self, **chosen)  # type: ignore[type-var]
+        return _select(self, rows, {})
 
 
-def _select(value: T, rows: Tensor) -> T:
+def _select(value: T, rows: Tensor, done: dict[int, Tensor]) -> T:
+    """`done` holds what has been selected, so that what was one tensor stays one (keys that are the values, say)."""
     if isinstance(value, Tensor):
-        return cast("T", value.index_select(0, rows.to(value.device)))
+        if id(value) not in done:
+            done[id(value)] = value.index_select(0, rows.to(value.device))
+        return cast("T", done[id(value)])
     if isinstance(value, Rows):
-        return value.select(rows)
+        fields = dataclasses.fields(value)  # type: ignore[arg-type]
+        chosen = {field.name: _select(getattr(value, field.name), rows, done) for field in fields}
+        return cast("T", dataclasses.replace(value, **chosen))  # type: ignore[type-var]
     if isinstance(value, tuple):
-        return cast("T", tuple(_select(item, rows) for item in value))
+        return cast("T", tuple(_select(item, rows, done) for item in value))
     assert value is None, f"a row-wise value cannot hold {type(value).__name__}"
     return value

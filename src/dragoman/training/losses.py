@@ -14,9 +14,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from dragoman.nn.attention import Alignment
-from dragoman.nn.loop import compute_dtype
 from dragoman.nn.masks import is_real
 from dragoman.nn.output import Output
+from dragoman.nn.precision import compute_dtype
 
 __all__ = ["Baseline", "Likelihood", "coverage_loss", "cross_entropy", "reinforce_loss"]
 

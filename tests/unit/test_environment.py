@@ -1,0 +1,34 @@
+"""What this machine is, and what is installed."""
+
+from __future__ import annotations
+
+import pytest
+
+from dragoman.environment import extras, machine, require
+from dragoman.errors import MissingExtraError
+
+
+def test_a_signature_says_what_a_figure_was_measured_on():
+    here = machine()
+    assert here.cores >= 1
+    for part in (here.processor, f"{here.cores} cores", here.python, str(here.torch)):
+        assert part in here.signature
+
+
+def test_extras_are_read_from_the_installed_package():
+    found = extras()
+    assert {package.name for package in found[""]} >= {"numpy", "pydantic", "sentencepiece", "typer"}
+    assert all(package.installed for package in found[""])
+    assert "torch" in {package.name for package in found["train"]}
+    torch = next(package for package in found["train"] if package.name == "torch")
+    assert torch.wanted.startswith(">=")
+
+
+def test_a_distribution_that_is_not_there_has_no_extras():
+    assert extras("no-such-distribution") == {}
+
+
+def test_require_passes_what_is_there_and_says_how_to_mend_what_is_not():
+    require("json", "train", "this test")
+    with pytest.raises(MissingExtraError, match=r'install it with pip install "dragoman\[train\]"'):
+        require("no_such_module", "train", "this test")
