@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from reporting import RESULTS, heading, parser, table, write
+from benchmarks.reporting import RESULTS, heading, parser, table, write
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -64,7 +64,7 @@ def encoded(src: int, *, learns: bool) -> Encoded:
     """A source of `src` states, as an encoder would hand it on."""
     states = torch.randn(BATCH, src, HIDDEN, requires_grad=learns)
     h = torch.zeros(BATCH, HIDDEN)
-    return Encoded(states, torch.full((BATCH,), src), ((h, h),), torch.zeros(BATCH, HIDDEN // 2))
+    return Encoded(states, torch.full((BATCH,), src), ((h, h),), last=torch.zeros(BATCH, HIDDEN // 2))
 
 
 def decoding_step(model: Model[Any, Any], src: int) -> Callable[[], object]:
@@ -79,9 +79,9 @@ def decoding_step(model: Model[Any, Any], src: int) -> Callable[[], object]:
     return step
 
 
-def training_step(model: Model[Any, Any], src: int) -> Callable[[], object]:
-    inputs = torch.zeros(BATCH, WORDS, dtype=torch.long)
-    lengths = torch.full((BATCH,), WORDS)
+def training_step(model: Model[Any, Any], src: int, words: int = WORDS) -> Callable[[], object]:
+    inputs = torch.zeros(BATCH, words, dtype=torch.long)
+    lengths = torch.full((BATCH,), words)
     source = encoded(src, learns=True)
 
     def step() -> object:
@@ -148,7 +148,7 @@ def main() -> None:
     chosen = options.parse_args()
     torch.set_num_threads(chosen.threads)
     figures = measure(LENGTHS, chosen.seconds)
-    text = heading("Local means local", "python benchmarks/local_attention.py", chosen.threads)
+    text = heading("Local means local", "python -m benchmarks.local_attention", chosen.threads)
     text += f"\n{__doc__ or ''}\n![time and memory by source length](local-attention.png)\n"
     at_512, longest = LENGTHS.index(512), LENGTHS[-1]
     for number, (what, unit, scale) in enumerate((("Time", "ms", 1.0), ("Memory", "MiB made", 2.0**20))):

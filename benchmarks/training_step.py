@@ -18,8 +18,8 @@ from itertools import cycle
 from pathlib import Path
 
 import torch
-from bare_models import BareLuong, BareTransformer
-from reporting import RESULTS, heading, parser, table, write
+from benchmarks.bare_models import BareLuong, BareTransformer
+from benchmarks.reporting import RESULTS, heading, parser, table, write
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
@@ -146,7 +146,7 @@ def measure_speed(options: argparse.Namespace) -> None:
                     f"{target:.2f}",
                 ]
             )
-    text = heading("The training step beside bare PyTorch", "python benchmarks/training_step.py speed", options.threads)
+    text = heading("The training step beside bare PyTorch", "python -m benchmarks.training_step speed", options.threads)
     text += f"\n{__doc__ or ''}\nTarget pieces a second, {options.rounds} rounds of {options.seconds:.0f} s a side, "
     text += "interleaved; batches of about 4,096 target pieces.\n\n"
     text += table(["model", "bare", "ours", "ratio", "rounds", "goal"], rows)
@@ -226,7 +226,7 @@ def write_curves(options: argparse.Namespace, curves: dict[str, dict[str, list[l
             ends = [statistics.mean(run[-50:]) for run in runs]
             spread = statistics.stdev(ends) if len(ends) > 1 else 0.0
             rows.append([f"{name}, {label}", f"{statistics.mean(ends):.3f}", f"{spread:.3f}"])
-    text = heading("The same loss", "python benchmarks/training_step.py curves", options.threads)
+    text = heading("The same loss", "python -m benchmarks.training_step curves", options.threads)
     text += (
         f"\nMean loss a target piece over the last 50 of {options.updates} updates, {options.seeds} seeds, batches of "
     )

@@ -17,7 +17,9 @@ READMES = ["README.md", "README.zh.md"]
 
 def blocks(root: Path, page: str, language: str) -> list[str]:
     """The fenced blocks of a page in one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", (root / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```$", (root / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
 
 
 def without_comments(block: str) -> list[str]:
@@ -66,7 +68,9 @@ def test_both_languages_show_the_same(root: Path):
     shown = []
     for page in READMES:
         text = (root / page).read_text(encoding="utf-8")
-        code = [without_comments(block) for language in ("", "toml", "python") for block in blocks(root, page, language)]
+        code = [
+            without_comments(block) for language in ("", "toml", "python") for block in blocks(root, page, language)
+        ]
         links = sorted(set(re.findall(r"\]\(([^)]+)\)", text)) - {"README.md", "README.zh.md"})
         shown.append((code, text.count("\n## "), links))
     assert shown[0] == shown[1]

@@ -34,10 +34,10 @@ def show(config: Source, overrides: Overrides = None, json: Json = False) -> Non
 
 @app.command()
 def schema() -> None:
-    """Print the JSON Schema of the configuration, for editors."""
-    from dragoman.config import Config
+    """Print the JSON Schema of a configuration file, for editors."""
+    from dragoman.config import file_schema
 
-    print_json(Config.model_json_schema())
+    print_json(file_schema())
 
 
 @app.command()

@@ -1,6 +1,6 @@
 """Settings: what there is, what is legal, and how files and presets are read. Imports no torch."""
 
-from dragoman.config.load import load_config, parse_config, preset_names, to_toml
+from dragoman.config.load import file_schema, load_config, parse_config, preset_names, to_toml
 from dragoman.config.schema import (
     AttentionConfig,
     Config,
@@ -23,6 +23,7 @@ __all__ = [
     "TokenizerConfig",
     "TrainingConfig",
     "TransformerConfig",
+    "file_schema",
     "load_config",
     "parse_config",
     "preset_names",

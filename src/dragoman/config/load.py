@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -14,10 +16,11 @@ from pydantic import ValidationError
 from dragoman.config.schema import Config, RnnConfig, TransformerConfig
 from dragoman.errors import ConfigError
 
-__all__ = ["load_config", "parse_config", "preset_names", "to_toml"]
+__all__ = ["file_schema", "load_config", "parse_config", "preset_names", "to_toml"]
 
 Table = dict[str, Any]
 
+_DEEPEST = 32
 _PRESETS = resources.files("dragoman.config") / "presets"
 
 
@@ -28,9 +31,10 @@ def preset_names() -> list[str]:
 
 def load_config(source: str | Path, overrides: Sequence[str] = ()) -> Config:
     """The configuration in a file, or of a preset named `source`, with ``a.b=c`` overrides on top."""
-    path = Path(source)
-    is_file = path.suffix == ".toml" or path.exists()
-    table = _read_file(path, ()) if is_file else _read_preset(str(source), "the configuration", ())
+    name = str(source)
+    is_preset = name in preset_names() or not (name.endswith(".toml") or os.path.isfile(name))  # noqa: PTH113 -- see below
+    # os.path.isfile answers False where Path.is_file raises, for a name no file could have.
+    table = _read_preset(name, "the configuration", ()) if is_preset else _read_file(Path(name), ())
     return parse_config(table, overrides)
 
 
@@ -52,14 +56,27 @@ def to_toml(config: Config) -> str:
     return "\n".join(lines).strip() + "\n"
 
 
+def file_schema() -> Table:
+    """The JSON Schema of a configuration *file*, for editors: it may extend another and then leave anything out."""
+    schema = Config.model_json_schema()
+    for table in (schema, *schema["$defs"].values()):
+        table.pop("required", None)
+    model = schema["properties"]["model"]
+    model["anyOf"] = model.pop("oneOf")  # without its family a table of settings may fit either
+    model.pop("discriminator")
+    extends = {"type": "string", "description": "Start from this preset, or from this .toml file beside this one."}
+    schema["properties"] = {"extends": extends, **schema["properties"]}
+    return schema
+
+
 def _read_file(path: Path, seen: tuple[str, ...]) -> Table:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise ConfigError(f"the configuration must be a file or a preset, got {path}; there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} must be a readable UTF-8 file, got: {error}") from None
-    return _parse(text, str(path), path.parent, seen)
+    return _parse(text, str(path.resolve()), path.parent, seen)
 
 
 def _read_preset(name: str, asked_by: str, seen: tuple[str, ...]) -> Table:
@@ -76,9 +93,11 @@ def _parse(text: str, name: str, folder: Path | None, seen: tuple[str, ...]) -> 
     """The settings of one file on top of those it extends."""
     if name in seen:
         raise ConfigError(f"extends must not go in a circle, got {' → '.join((*seen, name))}")
+    if len(seen) > _DEEPEST:
+        raise ConfigError(f"extends must go through at most {_DEEPEST} files, got more, from {seen[0]}")
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{name} must be valid TOML, got: {error}") from None
     base = table.pop("extends", None)
     if base is None:
@@ -114,9 +133,10 @@ def _read_override(override: str) -> Table:
     if not equals or not all(keys):
         raise ConfigError(f"--set must be of the form section.setting=value, got {override!r}")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text.strip()
+        read = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        read = {}
+    value = read["value"] if list(read) == ["value"] else text.strip()
     for key in reversed(keys):
         value = {key: value}
     assert isinstance(value, dict)
@@ -146,6 +166,8 @@ def _explain_one(fault: Mapping[str, Any], table: Table) -> str:
         got = value.get("family") if isinstance(value, dict) else value
         names = list(_FAMILIES)
         return f"{name}.family must be one of {', '.join(names)}, got {got!r}{_did_you_mean(str(got), names)}"
+    if kind == "model_type":
+        return f"{name} must be a table of settings, got {value!r}"
     if kind == "missing":
         return f'{name} must be given, got nothing; start from a preset with extends = "…", or write it out'
     rule = str(fault["msg"]).removeprefix("Input should be ").removeprefix("a valid ")
@@ -165,8 +187,9 @@ def _settings_beside(place: Sequence[str], table: Table) -> list[str]:
 
 
 def _did_you_mean(name: str, legal: Iterable[str]) -> str:
-    close = get_close_matches(name, list(legal), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    known = list(legal)
+    close = get_close_matches(name, known, n=1) or [other for other in known if other.startswith(f"{name}-")]
+    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def _write_table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
@@ -182,8 +205,7 @@ def _write_table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[st
 def _toml_value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return f'"{escaped}"'
+    if isinstance(value, str):  # a JSON string is a TOML string, but for one character
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     assert isinstance(value, int | float)
     return repr(value)

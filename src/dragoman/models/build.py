@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.config.schema import ModelConfig, RnnConfig, TransformerConfig
+from dragoman.errors import ConfigError
 from dragoman.models.bahdanau_decoder import BahdanauDecoder
 from dragoman.models.luong_decoder import LuongDecoder
 from dragoman.models.plain_decoder import PlainDecoder
@@ -23,6 +24,10 @@ __all__ = ["build_model"]
 
 def build_model(config: ModelConfig, source_vocab: int, target_vocab: int) -> Model[Any, Any]:
     """The model a configuration describes, for vocabularies of these sizes, with fresh weights."""
+    if config.tie == "all" and source_vocab != target_vocab:
+        raise ConfigError(
+            f"model.tie must be target or none with vocabularies of {source_vocab} and {target_vocab} pieces, got all"
+        )
     if isinstance(config, TransformerConfig):
         return _transformer(config, source_vocab, target_vocab)
     return _rnn(config, source_vocab, target_vocab)
@@ -43,26 +48,18 @@ def _output(config: RnnConfig | TransformerConfig, dim: int, target_vocab: int, 
 
 def _rnn(config: RnnConfig, source_vocab: int, target_vocab: int) -> Model[RnnMemory, RnnState]:
     source, target = _embeddings(config, config.embedding, source_vocab, target_vocab, scaled=False)
-    encoder = config.encoder
-    halves = encoder.bidirectional and encoder.join == "concat"
-    last_size = encoder.hidden // 2 if halves else encoder.hidden
     output = _output(config, config.features, target_vocab, target)
-    return Model(RnnEncoder(config, source), _rnn_decoder(config, target, last_size, output))
+    return Model(RnnEncoder(config, source), _rnn_decoder(config, target, output))
 
 
-def _rnn_decoder(
-    config: RnnConfig, embedding: Embedding, last_size: int, output: Output
-) -> Decoder[RnnMemory, RnnState]:
-    decoder = config.decoder
-    values = config.encoder.hidden
+def _rnn_decoder(config: RnnConfig, embedding: Embedding, output: Output) -> Decoder[RnnMemory, RnnState]:
+    encoder, decoder = config.encoder, config.decoder
     if decoder.attend == "none":
-        summary = config.encoder.hidden if decoder.context == "every-step" else last_size
-        deep = _deep(config, values)
-        return PlainDecoder(config, embedding, last_size, Start(config, summary), deep, output)
-    if config.attention.memory == "split":
-        values //= 2
+        return PlainDecoder(config, embedding, Start(config, encoder.hidden), _deep(config, encoder.hidden), output)
+    values = encoder.hidden // 2 if config.attention.memory == "split" else encoder.hidden
     attention = attention_build.attention(config.attention, decoder.hidden, values)
-    start = Start(config, last_size)
+    halves = encoder.bidirectional and encoder.join == "concat"
+    start = Start(config, encoder.hidden // 2 if halves else encoder.hidden)
     if decoder.attend == "before":
         return BahdanauDecoder(config, embedding, attention, start, _deep(config, values), output)
     return LuongDecoder(config, embedding, attention, start, output)

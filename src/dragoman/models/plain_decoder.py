@@ -26,7 +26,6 @@ class PlainDecoder(Decoder[RnnMemory, RnnState]):
         self,
         config: RnnConfig,
         embedding: Embedding,
-        last_size: int,
         start: Start,
         deep: DeepOutput | None,
         output: Output,
@@ -35,7 +34,7 @@ class PlainDecoder(Decoder[RnnMemory, RnnState]):
         every_step = config.decoder.context == "every-step"
         self.embedding = embedding
         self.begin = start
-        self.V = nn.Linear(last_size, config.encoder.hidden) if every_step else None
+        self.V = nn.Linear(config.encoder.hidden, config.encoder.hidden) if every_step else None
         inputs = [config.embedding, config.encoder.hidden] if every_step else [config.embedding]
         self.stack = CellStack(config, inputs)
         self.deep = deep
@@ -43,10 +42,10 @@ class PlainDecoder(Decoder[RnnMemory, RnnState]):
         self.output = output
 
     def remember(self, encoded: Encoded) -> RnnMemory:
-        assert encoded.last is not None
+        assert encoded.summary is not None
         if self.V is None:
-            return RnnMemory(None, self.begin(encoded.last, encoded.final))
-        summary = self.V(encoded.last).to(encoded.last.dtype).tanh()  # [batch, dim]
+            return RnnMemory(None, self.begin(encoded.summary, encoded.final))
+        summary = self.V(encoded.summary).to(encoded.summary.dtype).tanh()  # [batch, dim]
         return RnnMemory(None, self.begin(summary, encoded.final), summary)
 
     def start(self, memory: RnnMemory) -> RnnState:

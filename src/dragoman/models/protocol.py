@@ -52,13 +52,15 @@ class Decoded:
 class Encoded(Rows):
     """What an encoder hands on.
 
-    Shapes: states [batch, src, dim] in the order of the source, lengths [batch]. A recurrent encoder adds final, one
-    cell state a layer, and last [batch, dim], the top layer's state where its reading ends (←h_1 if it reads twice).
+    Shapes: states [batch, src, dim] in the order of the source, lengths [batch]. A recurrent encoder adds where its
+    reading ended: final, one cell state a layer; summary [batch, dim], the top layer's end states joined like its
+    states; and last, the end state of its last direction (←h_1 where it reads both ways, else the summary).
     """
 
     states: Tensor
     lengths: Tensor
     final: tuple[CellState, ...] = ()
+    summary: Tensor | None = None
     last: Tensor | None = None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 
@@ -13,6 +15,14 @@ from dragoman.nn.noise import Dropout, Noise
 from dragoman.nn.recurrent import CELLS, CellState, Packing, run
 
 __all__ = ["BiLayer", "RnnEncoder"]
+
+
+class Ends(NamedTuple):
+    """Where a layer's reading ended: as in `Encoded`, for one layer."""
+
+    final: CellState
+    summary: Tensor
+    last: Tensor
 
 
 class BiLayer(nn.Module):
@@ -28,17 +38,17 @@ class BiLayer(nn.Module):
         self.right = CELLS[cell](inputs, each) if bidirectional else None
         self.join = nn.Linear(2 * hidden, hidden) if bidirectional and join == "linear" else None
 
-    def forward(self, x: Tensor, packing: Packing) -> tuple[Tensor, CellState, Tensor]:
-        """-> states, the final state (directions joined like the states), and the last state of the last direction."""
+    def forward(self, x: Tensor, packing: Packing) -> tuple[Tensor, Ends]:
+        """-> states, and where the reading ended."""
         states, final = run(self.left, x, packing)
         if self.right is None:
-            return states, final, final[0]
+            return states, Ends(final, final[0], final[0])
         from_right, final_right = run(self.right, x, packing, backwards=True)
         joined = torch.cat([states, from_right], -1)
         both = tuple(torch.cat(pair, -1) for pair in zip(final, final_right, strict=True))
-        if self.join is not None:
-            joined = self.join(joined)
-        return joined, both, final_right[0]
+        if self.join is None:
+            return joined, Ends(both, both[0], final_right[0])
+        return self.join(joined), Ends(both, self.join(both[0]), final_right[0])
 
 
 class RnnEncoder(Encoder):
@@ -67,12 +77,11 @@ class RnnEncoder(Encoder):
     def forward(self, source: Tensor, lengths: Tensor, noise: Noise | None) -> Encoded:
         x = self.embedding(reverse_real(source, lengths) if self.reverse else source, noise)
         packing = Packing.of(lengths, source.size(1), source.device)
-        final: list[CellState] = []
-        last = x
+        ends: list[Ends] = []
         for number, layer in enumerate(self.layers):
             if number:
                 x = self.dropout[number - 1](x, noise)
-            x, state, last = layer(x, packing)
-            final.append(state)
+            x, end = layer(x, packing)
+            ends.append(end)
         states = reverse_real(x, lengths) if self.reverse else x  # [batch, src, hidden]
-        return Encoded(states, lengths, tuple(final), last)
+        return Encoded(states, lengths, tuple(end.final for end in ends), ends[-1].summary, ends[-1].last)

@@ -52,24 +52,25 @@ class RnnState(Rows):
 
 
 class Start(nn.Module):
-    """The decoder's first state: the encoder's last, or s_0 = tanh(W_s ←h_1). Paper: [bahdanau2015] (appendix A.2.2).
+    """The decoder's first state: the encoder's last, or tanh of a learnt map of one vector of the encoder's.
 
-    Where the encoder reads one way, its last state h_S stands for ←h_1.
+    For attending decoders that vector is ←h_1 (h_S where the encoder reads one way): s_0 = tanh(W_s ←h_1). Paper:
+    [bahdanau2015] (appendix A.2.2). For the others it is all they will know of the source.
     """
 
-    def __init__(self, config: RnnConfig, last_size: int) -> None:
+    def __init__(self, config: RnnConfig, size: int) -> None:
         super().__init__()
         decoder = config.decoder
         self.parts = CELLS[decoder.cell].parts
         self.layers = decoder.layers
         wanted = decoder.layers * self.parts * decoder.hidden
-        self.W_s = nn.Linear(last_size, wanted) if decoder.start == "project" else None
+        self.W_s = nn.Linear(size, wanted) if decoder.start == "project" else None
 
-    def forward(self, last: Tensor, final: tuple[CellState, ...]) -> tuple[CellState, ...]:
-        """Shapes: last [batch, dim], final one cell state a layer -> one cell state a layer."""
+    def forward(self, vector: Tensor, final: tuple[CellState, ...]) -> tuple[CellState, ...]:
+        """Shapes: vector [batch, size], final one cell state a layer -> one cell state a layer."""
         if self.W_s is None:
             return final
-        flat = self.W_s(last).to(last.dtype).tanh().chunk(self.layers * self.parts, dim=-1)
+        flat = self.W_s(vector).to(vector.dtype).tanh().chunk(self.layers * self.parts, dim=-1)
         return tuple(flat[n : n + self.parts] for n in range(0, len(flat), self.parts))
 
 

@@ -53,8 +53,8 @@ def mix_int(word: int) -> int:
 class Noise(Rows):
     """The randomness of one training step, for the rows of one batch.
 
-    A counter-based generator in the sense of [salmon2011]: the key is (seed, step, site, row), the counter is the
-    element's place in its row. Giving a `Noise` to a model turns dropout and sampling on; ``None`` turns them off.
+    A counter-based generator in the sense of [salmon2011]: the key is (seed, step, site, row, place), the counter runs
+    along the last dimension. Giving a `Noise` to a model turns dropout and sampling on; ``None`` turns them off.
 
     Shapes: key [batch] int64, one already mixed from seed, step and the sentence's identity.
     """
@@ -67,30 +67,32 @@ class Noise(Rows):
         key = mix_int((mix_int((seed + _GAMMA) % _WORD) + (step + 1) * _GAMMA) % _WORD)
         return cls(mix(rows.to(torch.int64) * _signed(_GAMMA) + _signed(key)))
 
-    def words(self, site: int, count: int) -> Tensor:
-        """`count` 64-bit words a row. Shapes: -> [batch, count] int64."""
-        key = mix(self.key + _signed(mix_int(site % _WORD)))  # [batch]
-        counter = torch.arange(1, count + 1, device=key.device).mul_(_signed(_GAMMA))  # [count]
-        return mix(key.unsqueeze(1) + counter)  # [batch, count]
+    def words(self, site: int, grid: Sequence[int], count: int) -> Tensor:
+        """`count` 64-bit words for each place of each row. Shapes: -> [batch, *grid, count] int64.
+
+        A word depends on its coordinates alone, so a larger grid or count changes nothing of a smaller one.
+        """
+        words = mix(self.key + _signed(mix_int(site % _WORD)))  # [batch]
+        for size in (*grid, count):
+            counter = torch.arange(1, size + 1, device=words.device).mul_(_signed(_GAMMA))
+            words = mix(words.unsqueeze(-1) + counter)
+        return words
 
     def uniform(self, site: int, count: int) -> Tensor:
         """`count` numbers a row, in the open interval (0, 1). Shapes: -> [batch, count] float64."""
-        return _shift_right(self.words(site, count), 11).double().add_(0.5).mul_(2.0**-53)
+        return _shift_right(self.words(site, (), count), 11).double().add_(0.5).mul_(2.0**-53)
 
     def keep(self, site: int, shape: Sequence[int], rate: float, dtype: torch.dtype) -> Tensor:
         """A dropout mask: 0 with probability `rate` (to within 2^-17), else 1 / (1 - rate). Shapes: -> shape.
 
-        The element at flat place i of a row depends on i alone, so padding a batch further to the right changes
-        nothing to the left.
+        An element depends on its coordinates alone: padding a batch further changes nothing of what is real.
         """
-        per_row = 1
-        for size in shape[1:]:
-            per_row *= size
+        _, *grid, last = shape
         dropped = round(rate * 2**16)
-        lanes = self.words(site, -(-per_row // _LANES)).view(torch.int16)  # [batch, >= per_row]
-        mask = torch.empty((shape[0], per_row), dtype=dtype, device=lanes.device)
-        torch.ge(lanes[:, :per_row], dropped - 2**15, out=mask)
-        return mask.mul_(1.0 / (1.0 - dropped / 2**16)).view(shape)
+        lanes = self.words(site, grid, -(-last // _LANES)).view(torch.int16)  # [batch, *grid, >= last]
+        mask = torch.empty(tuple(shape), dtype=dtype, device=lanes.device)
+        torch.ge(lanes[..., :last], dropped - 2**15, out=mask)
+        return mask.mul_(1.0 / (1.0 - dropped / 2**16))
 
 
 class Dropout(nn.Module):

@@ -28,7 +28,8 @@ CHUNK = 1024
 class Likelihood:
     """What the decoder's features say of the right words.
 
-    Shapes: total, the sum of `losses`, a scalar with a gradient; losses [batch, tgt] without one, zero in the padding.
+    Shapes: total, what is minimised, a scalar with a gradient; losses [batch, tgt], −log p(y_t) itself, without
+    smoothing and without a gradient, zero in the padding.
     """
 
     total: Tensor
@@ -53,7 +54,7 @@ def cross_entropy(
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
-    """The sum of the losses, and the losses [steps]; the sum's gradient is made in the forward pass, chunk by chunk."""
+    """The smoothed sum, and −log p(y_t) [steps]; the sum's gradient is made in the forward pass, chunk by chunk."""
 
     @staticmethod
     def forward(
@@ -66,19 +67,20 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         d_features = torch.empty_like(features) if wants_gradient else None
         d_weight = torch.zeros_like(weight) if wants_gradient else None
         d_bias = torch.zeros_like(bias) if wants_gradient else None
+        total = losses.new_zeros(())
         vocab = weight.size(0)
         for rows in torch.arange(labels.size(0)).split(chunk):
             at = slice(int(rows[0]), int(rows[-1]) + 1)
             label = labels[at].unsqueeze(1)
             scores = (features[at] @ cast_weight.t()).to(bias.dtype).add_(bias)  # [chunk, vocab]
-            log_z = scores.logsumexp(-1)
-            right = scores.gather(1, label).squeeze(1)
-            losses[at] = log_z - (1.0 - smoothing) * right
+            log_probs = scores.log_softmax(-1)
+            losses[at] = -log_probs.gather(1, label).squeeze(1)
+            total += (1.0 - smoothing) * losses[at].sum()
             if smoothing:
-                losses[at] -= smoothing * scores.mean(-1)
+                total -= smoothing * log_probs.mean(-1).sum()
             if d_features is None or d_weight is None or d_bias is None:
                 continue
-            d_scores = scores.sub_(log_z.unsqueeze(1)).exp_()  # the probabilities
+            d_scores = log_probs.exp_()
             if smoothing:
                 d_scores.sub_(smoothing / vocab)
             d_scores.scatter_add_(1, label, d_scores.new_full((1, 1), smoothing - 1.0).expand_as(label))
@@ -88,7 +90,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             d_weight += d_scores.t() @ features[at]
         ctx.save_for_backward(d_features, d_weight, d_bias)
         ctx.mark_non_differentiable(losses)
-        return losses.sum(), losses
+        return total, losses
 
     @staticmethod
     @once_differentiable

@@ -20,7 +20,7 @@ __all__ = ["Objective", "Update", "objective", "train_step"]
 
 @dataclass(frozen=True)
 class Objective:
-    """The loss of a batch: `total` is what is minimised, a sum over its target pieces; `nll` its cross-entropy part."""
+    """The loss of a batch: `total` is what is minimised, a sum over its target pieces; `nll` is Σ −log p(y_t) alone."""
 
     total: Tensor
     nll: float
@@ -30,7 +30,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Update:
-    """What one update did."""
+    """What one update did; `loss` is the mean of −log p(y_t), whatever else was minimised with it."""
 
     loss: float
     tokens: int
@@ -63,7 +63,7 @@ def objective(
             entropy_weight=config.entropy_weight,
         )
         baseline = baseline.after(likelihood.losses, batch.target_lengths)
-    return Objective(total, float(likelihood.total.detach()), batch.target_tokens, baseline)
+    return Objective(total, float(likelihood.losses.sum()), batch.target_tokens, baseline)
 
 
 def train_step(

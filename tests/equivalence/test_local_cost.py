@@ -1,0 +1,73 @@
+"""Local means local: what a step of local attention does and makes is the same at any source length.
+
+`benchmarks/local_attention.py` measures it up to 32,768 words; this guards the same property with counts that do not
+depend on the machine, and with a ratio of times.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from torch.utils.flop_counter import FlopCounterMode
+
+from benchmarks.local_attention import BATCH, HIDDEN, MadeBytes, decoding_step, make_model, training_step
+
+LOCAL = ["local-m", "local-p"]
+
+
+def flops(step: Callable[[], object]) -> int:
+    with FlopCounterMode(display=False) as counter:
+        step()
+    return counter.get_total_flops()
+
+
+def made(step: Callable[[], object]) -> int:
+    with MadeBytes() as counter:
+        step()
+    return counter.total
+
+
+def seconds(step: Callable[[], object], repeats: int) -> float:
+    """The fastest of several: other processes can only make a step slower."""
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+@pytest.mark.parametrize("alignment", LOCAL)
+def test_a_decoding_step_does_and_makes_the_same_at_any_length(alignment: str):
+    model = make_model(alignment)
+    short, long = decoding_step(model, 64), decoding_step(model, 4096)
+    assert flops(short) == flops(long)
+    assert made(short) == made(long)
+
+
+@pytest.mark.parametrize("alignment", LOCAL)
+def test_a_training_step_makes_only_the_gradient_of_the_source_more(alignment: str):
+    model = make_model(alignment)
+    short, long = training_step(model, 64, words=8), training_step(model, 4096, words=8)
+    assert flops(short) == flops(long)
+    gradient = BATCH * (4096 - 64) * HIDDEN * 4
+    masks = BATCH * (4096 - 64) * 32  # of integers and truth values, once a pass
+    assert gradient <= made(long) - made(short) <= gradient + masks
+
+
+def test_global_attention_would_be_caught():
+    """The negative control."""
+    model = make_model("global")
+    short, long = decoding_step(model, 64), decoding_step(model, 4096)
+    assert flops(long) > 2 * flops(short)
+    assert made(long) > 2 * made(short)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alignment", LOCAL)
+def test_a_decoding_step_takes_the_same_time_at_any_length(alignment: str):
+    model = make_model(alignment)
+    short, long = decoding_step(model, 512), decoding_step(model, 32_768)
+    assert seconds(long, 60) <= 1.5 * seconds(short, 60)

@@ -1,0 +1,194 @@
+"""The schema is closed, frozen, described, and says the same as JSON Schema."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from dragoman.config import (
+    AttentionConfig,
+    Config,
+    RnnConfig,
+    RnnDecoderConfig,
+    RnnEncoderConfig,
+    TokenizerConfig,
+    TrainingConfig,
+    TransformerConfig,
+    load_config,
+    parse_config,
+    preset_names,
+)
+from dragoman.errors import ConfigError
+
+TABLES: list[type[BaseModel]] = [
+    AttentionConfig,
+    Config,
+    RnnConfig,
+    RnnDecoderConfig,
+    RnnEncoderConfig,
+    TokenizerConfig,
+    TrainingConfig,
+    TransformerConfig,
+]
+SCHEMA = Config.model_json_schema()
+RNN: dict[str, Any] = {"model": {"family": "rnn"}}
+
+# What our schemas use of JSON Schema, draft 2020-12, and the type each keyword's value must have there.
+KEYWORDS: dict[str, type | tuple[type, ...]] = {
+    "$defs": dict,
+    "$ref": str,
+    "additionalProperties": bool,
+    "anyOf": list,
+    "const": str,
+    "default": object,
+    "description": str,
+    "discriminator": dict,  # OpenAPI's; JSON Schema ignores what it does not know
+    "enum": list,
+    "exclusiveMaximum": (int, float),
+    "exclusiveMinimum": (int, float),
+    "maximum": (int, float),
+    "minimum": (int, float),
+    "oneOf": list,
+    "properties": dict,
+    "required": list,
+    "title": str,
+    "type": str,
+}
+TYPES: dict[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "null": type(None),
+}
+
+
+def schemas(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The schema and every schema inside it."""
+    yield schema
+    for inner in (
+        *schema.get("$defs", {}).values(),
+        *schema.get("properties", {}).values(),
+        *schema.get("anyOf", []),
+        *schema.get("oneOf", []),
+    ):
+        yield from schemas(inner)
+
+
+def accepts(schema: dict[str, Any], value: object) -> bool:
+    """Whether a JSON value fits: the part of JSON Schema that `KEYWORDS` lists."""
+    return (
+        ("$ref" not in schema or accepts(resolved(schema["$ref"]), value))
+        and ("anyOf" not in schema or any(accepts(option, value) for option in schema["anyOf"]))
+        and ("oneOf" not in schema or sum(accepts(option, value) for option in schema["oneOf"]) == 1)
+        and ("type" not in schema or is_of_type(value, schema["type"]))
+        and ("const" not in schema or value == schema["const"])
+        and ("enum" not in schema or value in schema["enum"])
+        and (not isinstance(value, int | float) or in_range(value, schema))
+        and (not isinstance(value, dict) or "properties" not in schema or has_properties(value, schema))
+    )
+
+
+def has_properties(value: dict[str, Any], schema: dict[str, Any]) -> bool:
+    properties = schema["properties"]
+    return set(schema.get("required", [])) <= value.keys() <= properties.keys() and all(
+        accepts(properties[key], item) for key, item in value.items()
+    )
+
+
+def is_of_type(value: object, name: str) -> bool:
+    return isinstance(value, TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
+
+
+def in_range(value: float, schema: dict[str, Any]) -> bool:
+    infinity = float("inf")
+    least, most = float(schema.get("minimum", -infinity)), float(schema.get("maximum", infinity))
+    above, below = float(schema.get("exclusiveMinimum", -infinity)), float(schema.get("exclusiveMaximum", infinity))
+    return least <= value <= most and above < value < below
+
+
+def resolved(reference: str) -> dict[str, Any]:
+    found: dict[str, Any] = SCHEMA["$defs"][reference.removeprefix("#/$defs/")]
+    return found
+
+
+def test_the_json_schema_is_made_of_known_words_of_the_right_types():
+    found = list(schemas(SCHEMA))
+    for schema in found:
+        for keyword, value in schema.items():
+            assert isinstance(value, KEYWORDS[keyword]), f"{keyword} in {schema}"
+        assert schema.get("type", "object") in TYPES
+        assert set(schema.get("required", [])) <= schema.get("properties", {}).keys()
+        if "$ref" in schema:
+            assert resolved(schema["$ref"])["type"] == "object"
+    assert len(found) > len(TABLES)
+
+
+def test_the_json_schema_is_closed():
+    objects = [schema for schema in schemas(SCHEMA) if "properties" in schema]
+    assert {schema["title"] for schema in objects} == {table.__name__ for table in TABLES}
+    for schema in objects:
+        assert schema["type"] == "object"
+        assert schema["additionalProperties"] is False, schema["title"]
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_the_json_schema_accepts_every_preset(name: str):
+    assert accepts(SCHEMA, load_config(name).model_dump(mode="json"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"modle": {}},
+        {"model": {"family": "rnn", "heads": 2}},
+        {"model": {"family": "transformer", "encoder": {}}},
+        {"model": {"family": "cnn"}},
+        {"model": {}},
+        {"model": {"family": "rnn", "encoder": {"hidden": 0}}},
+        {"model": {"family": "rnn", "dropout": 1.0}},
+        {"model": {"family": "rnn", "tie": "both"}},
+        {"training": {"learning_rate": 0}},
+        {"training": {"seed": "x"}},
+        {"tokenizer": {"joint": "x"}},
+        {"description": 3},
+    ],
+    ids=str,
+)
+def test_the_json_schema_refuses_what_the_loader_refuses(change: dict[str, Any]):
+    assert accepts(SCHEMA, RNN)
+    assert not accepts(SCHEMA, RNN | change)
+    with pytest.raises(ConfigError):
+        parse_config(RNN | change)
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
+def test_everything_says_what_it_is_for(table: type[BaseModel]):
+    assert table.__doc__
+    for name, field in table.model_fields.items():
+        assert field.description, f"{table.__name__}.{name} has no docstring"
+        assert len(field.description) > 5, f"{table.__name__}.{name} is described by {field.description!r}"
+        assert field.description[-1] in ".?", f"the description of {table.__name__}.{name} is not a sentence"
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
+def test_no_setting_can_be_changed_once_it_is_checked(table: type[BaseModel]):
+    config = load_config("luong2015")
+    assert isinstance(config.model, RnnConfig)
+    tables = [config, config.tokenizer, config.training, config.model, load_config("vaswani2017-base").model]
+    tables += [config.model.encoder, config.model.decoder, config.model.attention]
+    (one,) = [each for each in tables if type(each) is table]
+    name = next(iter(table.model_fields))
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(one, name, getattr(one, name))
+
+
+def test_features_are_what_the_output_sees():
+    rnn = RnnConfig.model_validate({"family": "rnn", "embedding": 6, "decoder": {"hidden": 8}})
+    assert rnn.features == 8
+    deep = {"hidden": 8, "attend": "before", "output": "deep"}
+    assert RnnConfig.model_validate({"family": "rnn", "embedding": 6, "decoder": deep}).features == 6
+    deep["output_hidden"] = 4
+    assert RnnConfig.model_validate({"family": "rnn", "embedding": 6, "decoder": deep}).features == 4

@@ -1,0 +1,74 @@
+"""Sentence pairs as padded tensors."""
+
+import dataclasses
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.data.batch import Batch
+from dragoman.errors import DataError
+from dragoman.text import BOS_ID, EOS_ID, PAD_ID
+
+words = st.lists(st.integers(4, 99), max_size=6)
+
+
+def test_a_batch_by_hand():
+    batch = Batch.of([([7, 8, 9], [5]), ([6], [4, 4])])
+    assert (PAD_ID, BOS_ID, EOS_ID) == (0, 2, 3)
+    assert batch.source.tolist() == [[7, 8, 9, 3], [6, 3, 0, 0]]
+    assert batch.source_lengths.tolist() == [4, 2]
+    assert batch.inputs.tolist() == [[2, 5, 0], [2, 4, 4]]
+    assert batch.labels.tolist() == [[5, 3, 0], [4, 4, 3]]
+    assert batch.target_lengths.tolist() == [2, 3]
+    assert batch.rows.tolist() == [0, 1]
+    assert batch.target_tokens == 5
+
+
+def test_an_empty_sentence_has_its_end():
+    batch = Batch.of([([], [])])
+    assert batch.source.tolist() == [[EOS_ID]]
+    assert batch.inputs.tolist() == [[BOS_ID]]
+    assert batch.labels.tolist() == [[EOS_ID]]
+    assert batch.source_lengths.tolist() == batch.target_lengths.tolist() == [1]
+
+
+@given(st.lists(st.tuples(words, words), min_size=1, max_size=5))
+def test_every_pair_can_be_read_back(pairs: list[tuple[list[int], list[int]]]):
+    batch = Batch.of(pairs)
+    assert batch.source.size(1) == batch.source_lengths.max()
+    assert batch.inputs.size(1) == batch.target_lengths.max()
+    assert batch.inputs.shape == batch.labels.shape
+    for row, (source, target) in enumerate(pairs):
+        src, tgt = int(batch.source_lengths[row]), int(batch.target_lengths[row])
+        assert batch.source[row, :src].tolist() == [*source, EOS_ID]
+        assert batch.inputs[row, :tgt].tolist() == [BOS_ID, *target]
+        assert batch.labels[row, :tgt].tolist() == [*target, EOS_ID]
+        for tokens, length in ((batch.source, src), (batch.inputs, tgt), (batch.labels, tgt)):
+            assert (tokens[row, length:] == PAD_ID).all()
+    assert batch.target_tokens == sum(len(target) + 1 for _, target in pairs)
+    for field in dataclasses.fields(batch):
+        assert getattr(batch, field.name).dtype == torch.int64, field.name
+
+
+def test_pairs_have_the_names_they_are_given():
+    assert Batch.of([([4], [4]), ([5], [5])], rows=[2**40, 7]).rows.tolist() == [2**40, 7]
+
+
+def test_a_batch_is_not_empty():
+    with pytest.raises(DataError, match="a batch must have at least one pair, got none"):
+        Batch.of([])
+
+
+def test_a_batch_goes_to_another_device_as_a_whole():
+    moved = Batch.of([([7, 8, 9], [5]), ([6], [4, 4])]).to("meta")
+    for field in dataclasses.fields(moved):
+        assert getattr(moved, field.name).device.type == "meta", field.name
+
+
+def test_a_batch_on_its_own_device_is_itself():
+    batch = Batch.of([([7, 8, 9], [5]), ([6], [4, 4])])
+    same = batch.to("cpu")
+    for field in dataclasses.fields(batch):
+        assert torch.equal(getattr(same, field.name), getattr(batch, field.name)), field.name
