@@ -1,7 +1,8 @@
 """The least PyTorch that does the same as the models measured: what a careful person writes in an afternoon.
 
 ``nn.LSTM`` on packed sequences, a bare loop over ``nn.LSTMCell`` where the attention feeds back, and plain blocks
-around ``F.scaled_dot_product_attention``; ``F.dropout`` and ``F.cross_entropy`` throughout. Each returns the summed loss.
+around ``F.scaled_dot_product_attention``; ``F.dropout`` and ``F.cross_entropy`` throughout. Each returns the summed
+loss.
 """
 
 from __future__ import annotations

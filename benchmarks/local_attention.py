@@ -15,10 +15,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from benchmarks.reporting import RESULTS, heading, parser, table, write
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from benchmarks.reporting import RESULTS, heading, parser, table, write
 from dragoman.config import RnnConfig
 from dragoman.models import Model, build_model
 from dragoman.models.protocol import Encoded
@@ -32,7 +32,7 @@ class MadeBytes(TorchDispatchMode):
     """Counts the bytes of the tensors that operations make; views and operations in place make none."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.total = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -99,7 +99,8 @@ def cost(step: Callable[[], object], seconds: float) -> tuple[float, int]:
     step()
     with MadeBytes() as made:
         step()
-    times, began = [], time.perf_counter()
+    times: list[float] = []
+    began = time.perf_counter()
     while time.perf_counter() - began < seconds or len(times) < 3:
         start = time.perf_counter()
         step()

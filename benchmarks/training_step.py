@@ -18,11 +18,11 @@ from itertools import cycle
 from pathlib import Path
 
 import torch
-from benchmarks.bare_models import BareLuong, BareTransformer
-from benchmarks.reporting import RESULTS, heading, parser, table, write
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
+from benchmarks.bare_models import BareLuong, BareTransformer
+from benchmarks.reporting import RESULTS, heading, parser, table, write
 from dragoman.config import RnnConfig, TrainingConfig, TransformerConfig
 from dragoman.data import Batch
 from dragoman.models import build_model

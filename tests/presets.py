@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tests.equations.generators import Numbers, randomised
-
 from dragoman.config import ModelConfig, RnnConfig, TransformerConfig, load_config, preset_names
 from dragoman.data.batch import Batch
 from dragoman.models import Model, build_model
 from dragoman.text import SPECIALS
+from tests.equations.generators import Numbers, randomised
 
 MOST_LAYERS = 4
 WINDOW, POSITIONS = 2, 5

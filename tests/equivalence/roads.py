@@ -6,7 +6,6 @@ import dataclasses
 from typing import Any
 
 import torch
-from tests.equations.comparison import assert_close, magnitude
 from torch import Tensor
 
 from dragoman.config import TrainingConfig
@@ -18,6 +17,7 @@ from dragoman.nn.noise import Noise
 from dragoman.nn.rows import Rows
 from dragoman.training.losses import Baseline
 from dragoman.training.step import objective
+from tests.equations.comparison import assert_close, magnitude
 
 TOLERANCE = 1e-9
 

@@ -6,8 +6,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.equivalence.roads import assert_equal, features, gradients, whole
-from tests.presets import EVERY_LENGTH, MODELS, alone, sentences, tiny_model
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -15,6 +13,8 @@ from dragoman.config import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.nn.masks import is_real
 from dragoman.nn.noise import Noise
+from tests.equivalence.roads import assert_equal, features, gradients, whole
+from tests.presets import EVERY_LENGTH, MODELS, alone, sentences, tiny_model
 
 OBJECTIVES = {
     "plain": TrainingConfig(),

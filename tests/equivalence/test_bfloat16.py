@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from tests.equivalence.roads import gradients, steps, written
-from tests.presets import EVERY_LENGTH, MODELS, fresh_model, sentences, tiny_config
 
 from dragoman.config import TrainingConfig
 from dragoman.nn.noise import Noise
+from tests.equivalence.roads import gradients, steps, written
+from tests.presets import EVERY_LENGTH, MODELS, fresh_model, sentences, tiny_config
 
 TRAINING = TrainingConfig(label_smoothing=0.1, coverage_weight=0.1)
 

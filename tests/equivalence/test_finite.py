@@ -4,11 +4,11 @@ from itertools import product
 
 import pytest
 import torch
-from tests.equivalence.roads import features, gradients, steps
-from tests.presets import MODELS, POSITIONS, WINDOW, sentences, tiny_model
 
 from dragoman.config import TrainingConfig
 from dragoman.nn.noise import Noise
+from tests.equivalence.roads import features, gradients, steps
+from tests.presets import MODELS, POSITIONS, WINDOW, sentences, tiny_model
 
 LENGTHS = {
     "every source with every target": list(product(range(1, 8), repeat=2)),

@@ -20,13 +20,13 @@ LOCAL = ["local-m", "local-p"]
 def flops(step: Callable[[], object]) -> int:
     with FlopCounterMode(display=False) as counter:
         step()
-    return counter.get_total_flops()
+    return int(counter.get_total_flops())
 
 
 def made(step: Callable[[], object]) -> int:
     with MadeBytes() as counter:
         step()
-    return counter.total
+    return int(counter.total)
 
 
 def seconds(step: Callable[[], object], repeats: int) -> float:

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from tests.equivalence.roads import assert_equal, assert_same_tensors
 from tests.presets import EVERY_LENGTH, MODELS, sentences, tiny_model
 

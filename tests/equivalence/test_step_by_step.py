@@ -2,6 +2,9 @@
 
 import pytest
 import torch
+
+from dragoman.nn.masks import is_real
+from dragoman.training.losses import cross_entropy
 from tests.equivalence.roads import (
     assert_equal,
     assert_equal_where,
@@ -12,9 +15,6 @@ from tests.equivalence.roads import (
     written,
 )
 from tests.presets import EVERY_LENGTH, MODELS, sentences, tiny_config, tiny_model
-
-from dragoman.nn.masks import is_real
-from dragoman.training.losses import cross_entropy
 
 TRANSFORMERS = [name for name in MODELS if tiny_config(name).family == "transformer"]
 

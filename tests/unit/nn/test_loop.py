@@ -9,11 +9,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.equations.comparison import assert_close
-from tests.equations.generators import Numbers, many_cases, seeds, sizes
 from torch import Tensor
 
 from dragoman.nn import loop
+from tests.equations.comparison import assert_close
+from tests.equations.generators import Numbers, many_cases, seeds, sizes
 
 EXACT = 1e-12
 """Marked and unmarked operands differ by the order of a sum at most."""

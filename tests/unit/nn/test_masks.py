@@ -4,10 +4,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.equations.generators import Numbers, lengths, seeds
 from torch import Tensor
 
 from dragoman.nn.masks import is_real, masked_softmax, reverse_real
+from tests.equations.generators import Numbers, lengths, seeds
 
 real_lengths = lengths(most_rows=4, longest=6)
 

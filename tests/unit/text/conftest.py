@@ -1,7 +1,6 @@
 """One tokenizer of each kind, learnt once."""
 
 import pytest
-from tests.unit.text.samples import corpus
 
 from dragoman.text import (
     CharacterTokenizer,
@@ -12,6 +11,7 @@ from dragoman.text import (
     train_sentencepiece,
     train_words,
 )
+from tests.unit.text.samples import corpus
 
 
 @pytest.fixture(scope="session")

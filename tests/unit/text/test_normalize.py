@@ -6,11 +6,11 @@ import unicodedata
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.unit.text.samples import AWKWARD, nasty_texts, texts
 
 from dragoman.errors import ConfigError, DataError
 from dragoman.text import Normalizer
 from dragoman.text.normalize import LONGEST_MARK_RUN, Form
+from tests.unit.text.samples import AWKWARD, nasty_texts, texts
 
 FORMS: list[Form] = ["nfc", "nfkc", "none"]
 EVERY = [Normalizer(*choice) for choice in itertools.product(FORMS, [True, False], [True, False])]

@@ -1,9 +1,9 @@
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.unit.text.samples import AWKWARD, texts
 
 from dragoman.text.notation import escape, join_pieces, mark_spaces, trace_pieces
+from tests.unit.text.samples import AWKWARD, texts
 
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 pieces_of_all_sorts = st.lists(

@@ -13,11 +13,11 @@ import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
-from tests.unit.text.samples import AWKWARD, corpus, texts
 
 from dragoman.errors import ConfigError, DataError, TokenizerError
 from dragoman.text import SentencePieceTokenizer, Tokenizer, train_sentencepiece
 from dragoman.text.notation import escape
+from tests.unit.text.samples import AWKWARD, corpus, texts
 
 
 @settings(max_examples=300)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.text.samples import AWKWARD, corpus, texts
 
 from dragoman.errors import DataError, TokenizerError
 from dragoman.text import SPECIALS, Normalizer, Tokenizer, Vocabulary, WordTokenizer, load_tokenizer
+from tests.unit.text.samples import AWKWARD, corpus, texts
 
 
 @pytest.mark.parametrize("text", AWKWARD)

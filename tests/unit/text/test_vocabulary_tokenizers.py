@@ -1,9 +1,9 @@
 import pytest
 from hypothesis import given
-from tests.unit.text.samples import corpus, texts
 
 from dragoman.errors import ConfigError, TokenizerError
 from dragoman.text import SPECIALS, CharacterTokenizer, Vocabulary, WordTokenizer, train_characters, train_words
+from tests.unit.text.samples import corpus, texts
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from tests.unit.text.samples import AWKWARD, texts
 
 from dragoman.errors import DataError
 from dragoman.text import Tokenizer, merge_alignment, piece_words
+from tests.unit.text.samples import AWKWARD, texts
 
 PIECES = [
     "▁the",

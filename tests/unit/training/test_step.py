@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from tests.presets import EVERY_LENGTH, fresh_model, sentences, tiny_config
 from torch import Tensor
 
 from dragoman.config import TrainingConfig
@@ -17,6 +16,7 @@ from dragoman.nn.noise import Noise
 from dragoman.training.losses import Baseline
 from dragoman.training.optimizer import OPTIMIZERS, build_optimizer
 from dragoman.training.step import Update, objective, train_step
+from tests.presets import EVERY_LENGTH, fresh_model, sentences, tiny_config
 
 MODELS = ["luong2015-local-p-desk", "bahdanau2015-desk", "xu2015-desk", "sutskever2014-desk", "pairs-5k"]
 
