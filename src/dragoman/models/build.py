@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+from torch import nn
+
 from dragoman.config.schema import ModelConfig, RnnConfig, TransformerConfig
 from dragoman.errors import ConfigError
 from dragoman.models.bahdanau_decoder import BahdanauDecoder
@@ -37,9 +40,15 @@ def _embeddings(
     config: RnnConfig | TransformerConfig, dim: int, source_vocab: int, target_vocab: int, *, scaled: bool
 ) -> tuple[Embedding, Embedding]:
     """The two embeddings, on one weight where they are tied."""
-    source = Embedding(source_vocab, dim, config.dropout, scaled=scaled)
-    shared = source.weight if config.tie == "all" else None
-    return source, Embedding(target_vocab, dim, config.dropout, scaled=scaled, weight=shared)
+    # Word vectors of unit size teach a recurrent model much faster than small ones, but would make poor output weights.
+    std = 1.0 if config.tie == "none" and not scaled else dim**-0.5
+    source = _vectors(source_vocab, dim, std)
+    target = source if config.tie == "all" else _vectors(target_vocab, dim, std)
+    return Embedding(source, config.dropout, scaled=scaled), Embedding(target, config.dropout, scaled=scaled)
+
+
+def _vectors(vocab: int, dim: int, std: float) -> nn.Parameter:
+    return nn.Parameter(nn.init.normal_(torch.empty(vocab, dim), std=std))
 
 
 def _output(config: RnnConfig | TransformerConfig, dim: int, target_vocab: int, embedding: Embedding) -> Output:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -19,14 +18,9 @@ class Embedding(nn.Module):
     Shapes: [batch, n] -> [batch, n, dim].
     """
 
-    def __init__(
-        self, vocab: int, dim: int, dropout: float, *, scaled: bool, weight: nn.Parameter | None = None
-    ) -> None:
+    def __init__(self, weight: nn.Parameter, dropout: float, *, scaled: bool) -> None:
         super().__init__()
-        self.scale = math.sqrt(dim) if scaled else 1.0
-        if weight is None:
-            weight = nn.Parameter(torch.empty(vocab, dim))
-            nn.init.normal_(weight, std=dim**-0.5 if scaled else 0.1)
+        self.scale = math.sqrt(weight.size(1)) if scaled else 1.0
         self.weight = weight
         self.dropout = Dropout(dropout)
 
