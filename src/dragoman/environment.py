@@ -47,12 +47,24 @@ class Package:
     wanted: str
     installed: str | None
 
+    @property
+    def is_there(self) -> bool:
+        """Installed, and not older than wanted."""
+        least = re.search(r">=\s*([\d.]+)", self.wanted)
+        return self.installed is not None and (least is None or _numbers(self.installed) >= _numbers(least.group(1)))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The release part of a version: (2, 13, 0) of 2.13.0+cpu."""
+    release = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(part) for part in release.group().split(".")) if release else ()
+
 
 def machine() -> Machine:
     """This machine. Imports torch where it is installed."""
     version, accelerators = _torch()
     return Machine(
-        system=f"{platform.system()} {platform.release()}",
+        system=platform.system(),
         processor=_processor(),
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         memory_gib=_memory_gib(),

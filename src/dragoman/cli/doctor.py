@@ -35,9 +35,11 @@ def doctor(json: Json = False) -> None:
         ]
     )
     for extra, wanted in found.items():
-        missing = [package.name for package in wanted if package.installed is None]
-        typer.echo(f"\n{extra or 'base install'}: {'complete' if not missing else 'missing ' + ', '.join(missing)}")
+        missing = [package.name for package in wanted if not package.is_there]
+        typer.echo(
+            f"\n{extra or 'base install'}: {'complete' if not missing else 'missing or too old: ' + ', '.join(missing)}"
+        )
         if missing:
             name = f'"dragoman[{extra}]"' if extra else "dragoman"
-            typer.echo(f"  mend it: pip install {name}")
+            typer.echo(f"  mend it: pip install --upgrade {name}")
         print_table([(f"  {p.name}", p.installed or "–", f"wanted {p.wanted or 'any'}") for p in wanted])

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Annotated
 
 import typer
 
 from dragoman import __version__
 from dragoman.cli import config, doctor, model
+from dragoman.cli.console import EXIT_CODES
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="dragoman",
     help="Trains, explains and serves neural translators.",
+    epilog="Exit codes: " + "; ".join(f"{code}, {meaning}" for code, meaning in EXIT_CODES.items()) + ".",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -40,4 +44,8 @@ def _root(
 
 def main() -> None:
     """Entry point of the console script."""
-    app()
+    try:
+        app()
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter tries to flush once more
+        sys.exit(0)

@@ -98,17 +98,16 @@ def _check_attention(config: RnnConfig) -> None:
             f"model.attention.memory must be {' or '.join(memories)} with score {attention.score}, "
             f"got {attention.memory}; legal pairs: {pairs}"
         )
-    keys = config.encoder.hidden // 2 if attention.memory == "split" else config.encoder.hidden
-    if attention.score in SAME_SIZE_SCORES and keys != config.decoder.hidden:
+    if attention.score in SAME_SIZE_SCORES and config.value_size != config.decoder.hidden:
         raise CombinationError(
-            f"model.decoder.hidden must be {keys}, the size of a key, with score {attention.score}, "
+            f"model.decoder.hidden must be {config.value_size}, the size of a key, with score {attention.score}, "
             f"got {config.decoder.hidden}; or take score general or concat, which need no equal sizes"
         )
 
 
 def _check_sizes(config: RnnConfig) -> None:
     encoder, decoder = config.encoder, config.decoder
-    halves = encoder.bidirectional and encoder.join == "concat"
+    halves = config.directions_halved
     splits = decoder.attend != "none" and config.attention.memory == "split"
     if encoder.hidden % 2 and (halves or splits):
         why = "each direction has half of it" if halves else "keys and values have half of it each"

@@ -75,7 +75,9 @@ def _read_file(path: Path, seen: tuple[str, ...]) -> Table:
     except FileNotFoundError:
         raise ConfigError(f"the configuration must be a file or a preset, got {path}; there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} must be a readable UTF-8 file, got: {error}") from None
+        raise ConfigError(
+            f"{path} must be a readable UTF-8 file, got: {error}; mend the file or its permissions"
+        ) from None
     return _parse(text, str(path.resolve()), path.parent, seen)
 
 
@@ -92,22 +94,25 @@ def _read_preset(name: str, asked_by: str, seen: tuple[str, ...]) -> Table:
 def _parse(text: str, name: str, folder: Path | None, seen: tuple[str, ...]) -> Table:
     """The settings of one file on top of those it extends."""
     if name in seen:
-        raise ConfigError(f"extends must not go in a circle, got {' → '.join((*seen, name))}")
+        raise ConfigError(f"extends must not go in a circle, got {' → '.join((*seen, name))}; leave one of them out")
     if len(seen) > _DEEPEST:
-        raise ConfigError(f"extends must go through at most {_DEEPEST} files, got more, from {seen[0]}")
+        raise ConfigError(f"extends must go through at most {_DEEPEST} files, got more, from {seen[0]}; join some")
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{name} must be valid TOML, got: {error}") from None
+        raise ConfigError(f"{name} must be valid TOML, got: {error}; mend it there") from None
     base = table.pop("extends", None)
     if base is None:
         return table
     if not isinstance(base, str):
-        raise ConfigError(f"extends must be the name of a preset or of a .toml file, got {base!r}")
+        raise ConfigError(f"extends must be a string, got {base!r}; name a preset, or a .toml file beside this one")
     seen = (*seen, name)
     if base.endswith(".toml") and folder is not None:
-        return _merge(_read_file(folder / base, seen), table)
-    return _merge(_read_preset(base, "extends", seen), table)
+        under = _read_file(folder / base, seen)
+    else:
+        under = _read_preset(base, "extends", seen)
+    under.pop("description", None)  # it says what the base is
+    return _merge(under, table)
 
 
 def _merge(under: Table, over: Mapping[str, Any]) -> Table:
@@ -131,7 +136,9 @@ def _read_override(override: str) -> Table:
     path, equals, text = override.partition("=")
     keys = [key.strip() for key in path.split(".")]
     if not equals or not all(keys):
-        raise ConfigError(f"--set must be of the form section.setting=value, got {override!r}")
+        raise ConfigError(
+            f"--set must be of the form section.setting=value, got {override!r}; for instance model.dropout=0.3"
+        )
     try:
         read = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -158,7 +165,8 @@ def _explain_one(fault: Mapping[str, Any], table: Table) -> str:
     name, kind, value, context = ".".join(place), fault["type"], fault["input"], fault.get("ctx", {})
     if kind == "extra_forbidden":
         siblings = _settings_beside(place, table)
-        return f"{name} must be a known setting, got an unknown one{_did_you_mean(place[-1], siblings)}"
+        mend = _did_you_mean(place[-1], siblings) or f"; known here: {', '.join(siblings)}"
+        return f"{name} must be a known setting, got an unknown one{mend}"
     if kind == "literal_error":
         legal = [part.strip().strip("'") for part in context["expected"].replace(" or ", ", ").split(",")]
         return f"{name} must be one of {', '.join(legal)}, got {value!r}{_did_you_mean(str(value), legal)}"
@@ -166,12 +174,12 @@ def _explain_one(fault: Mapping[str, Any], table: Table) -> str:
         got = value.get("family") if isinstance(value, dict) else value
         names = list(_FAMILIES)
         return f"{name}.family must be one of {', '.join(names)}, got {got!r}{_did_you_mean(str(got), names)}"
-    if kind == "model_type":
-        return f"{name} must be a table of settings, got {value!r}"
+    if kind in ("model_type", "model_attributes_type"):
+        return f"{name} must be a table of settings, got {value!r}; write [{name}] and its settings below"
     if kind == "missing":
         return f'{name} must be given, got nothing; start from a preset with extends = "…", or write it out'
-    rule = str(fault["msg"]).removeprefix("Input should be ").removeprefix("a valid ")
-    return f"{name} must be {rule}, got {value!r}"
+    rule = str(fault["msg"]).removeprefix("Input should be ").replace("a valid integer", "a whole number")
+    return f"{name} must be {rule.replace('a valid ', 'a ')}, got {value!r}"
 
 
 def _settings_beside(place: Sequence[str], table: Table) -> list[str]:

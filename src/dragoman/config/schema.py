@@ -127,6 +127,16 @@ class RnnConfig(_Closed):
     """What the writer sees of the source."""
 
     @property
+    def directions_halved(self) -> bool:
+        """Whether each reading direction has half of the encoder's hidden size."""
+        return self.encoder.bidirectional and self.encoder.join == "concat"
+
+    @property
+    def value_size(self) -> int:
+        """The size of a key, and of a value, that the decoder attends to."""
+        return self.encoder.hidden // 2 if self.attention.memory == "split" else self.encoder.hidden
+
+    @property
     def features(self) -> int:
         """The size of what the output layer sees."""
         if self.decoder.output == "deep":
@@ -244,5 +254,19 @@ class Config(_Closed):
     @model_validator(mode="after")
     def _tied_needs_joint(self) -> Self:
         if self.model.tie == "all" and not self.tokenizer.joint:
-            raise ConfigError("model.tie must be target or none where tokenizer.joint is false, got all")
+            raise ConfigError(
+                "model.tie must be target or none where tokenizer.joint is false, got all; "
+                "make the vocabulary joint to share its vectors"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _coverage_needs_soft_attention(self) -> Self:
+        model = self.model
+        soft = model.family == "transformer" or (model.decoder.attend != "none" and model.attention.alignment != "hard")
+        if self.training.coverage_weight and not soft:
+            raise ConfigError(
+                f"training.coverage_weight must be 0 without attention and with hard attention, whose weights have no "
+                f"gradient, got {self.training.coverage_weight}; take another alignment to use it"
+            )
         return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -36,7 +36,7 @@ class Batch:
     def of(cls, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], rows: Sequence[int] | None = None) -> Batch:
         """A batch of pairs of piece numbers without specials."""
         if not pairs:
-            raise DataError("a batch must have at least one pair, got none")
+            raise DataError("a batch must have at least one pair, got none; leave empty batches out")
         sources = [[*source, EOS_ID] for source, _ in pairs]
         inputs = [[BOS_ID, *target] for _, target in pairs]
         labels = [[*target, EOS_ID] for _, target in pairs]
@@ -55,15 +55,9 @@ class Batch:
         return int(self.target_lengths.sum())
 
     def to(self, device: torch.device | str) -> Batch:
-        """The same batch on another device."""
-        return Batch(
-            self.source.to(device),
-            self.source_lengths.to(device),
-            self.inputs.to(device),
-            self.labels.to(device),
-            self.target_lengths.to(device),
-            self.rows.to(device),
-        )
+        """The same batch on another device; its lengths stay on the host, which plans by them."""
+        tokens = {name: getattr(self, name).to(device) for name in ("source", "inputs", "labels", "rows")}
+        return replace(self, **tokens)
 
 
 def _padded(sentences: list[list[int]]) -> Tensor:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from dragoman.config.schema import RnnConfig
-from dragoman.models.protocol import Decoded, Decoder, Encoded, Step
-from dragoman.models.rnn_stack import CellStack, RnnMemory, RnnState, Start, remember, stacked
+from dragoman.models.attending_decoder import AttendingDecoder
+from dragoman.models.protocol import Decoded
+from dragoman.models.rnn_stack import CellStack, RnnMemory, RnnState, Start, stacked
 from dragoman.nn.attention import Alignment, Attention
 from dragoman.nn.embedding import Embedding
-from dragoman.nn.noise import Dropout, Noise
+from dragoman.nn.noise import Noise
 from dragoman.nn.output import DeepOutput, Output
 
 __all__ = ["BahdanauDecoder"]
 
 
-class BahdanauDecoder(Decoder[RnnMemory, RnnState]):
+class BahdanauDecoder(AttendingDecoder):
     """h_{t-1} → a_t → c_t → [y_{t-1}; c_t], h_{t-1} → h_t → predict. Paper: [bahdanau2015] (4)-(6), appendix A.2.2.
 
     The query is the state *before* the word, so every step waits for the one before it; what does not depend on the
@@ -32,27 +32,9 @@ class BahdanauDecoder(Decoder[RnnMemory, RnnState]):
         deep: DeepOutput | None,
         output: Output,
     ) -> None:
-        super().__init__()
-        self.split = config.attention.memory == "split"
-        values = config.encoder.hidden // 2 if self.split else config.encoder.hidden
-        self.embedding = embedding
-        self.begin = start
-        self.stack = CellStack(config, [config.embedding, values])
-        self.attention = attention
+        super().__init__(config, embedding, attention, start, output)
+        self.stack = CellStack(config, [config.embedding, config.value_size])
         self.deep = deep
-        self.dropout = Dropout(config.dropout)
-        self.output = output
-
-    def remember(self, encoded: Encoded) -> RnnMemory:
-        return remember(encoded, self.attention, self.begin, split=self.split)
-
-    def start(self, memory: RnnMemory) -> RnnState:
-        h = memory.first[-1][0]
-        return RnnState(memory.first, torch.zeros(h.size(0), dtype=torch.long, device=h.device))
-
-    def step(self, tokens: Tensor, state: RnnState, memory: RnnMemory) -> Step[RnnState]:
-        features, alignment, state = self._loop(self.embedding(tokens.unsqueeze(1), None), state, memory, None)
-        return Step(self.output(features.squeeze(1)), state, alignment)
 
     def forward(
         self, inputs: Tensor, lengths: Tensor, memory: RnnMemory, noise: Noise | None = None, *, show: bool = False
@@ -63,7 +45,6 @@ class BahdanauDecoder(Decoder[RnnMemory, RnnState]):
     def _loop(
         self, words: Tensor, state: RnnState, memory: RnnMemory, noise: Noise | None
     ) -> tuple[Tensor, Alignment, RnnState]:
-        """Step after step. Shapes: words [batch, tgt, embedding] -> features [batch, tgt, dim]."""
         assert memory.attended is not None
         attended = memory.attended.deferred()
         stack = self.stack.loop(words, noise)

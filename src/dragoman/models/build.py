@@ -25,15 +25,17 @@ from dragoman.nn.transformer import Sizes
 __all__ = ["build_model"]
 
 
-def build_model(config: ModelConfig, source_vocab: int, target_vocab: int) -> Model[Any, Any]:
-    """The model a configuration describes, for vocabularies of these sizes, with fresh weights."""
+def build_model(config: ModelConfig, source_vocab: int, target_vocab: int, seed: int = 1) -> Model[Any, Any]:
+    """The model a configuration describes, for vocabularies of these sizes, with fresh weights that `seed` decides."""
     if config.tie == "all" and source_vocab != target_vocab:
         raise ConfigError(
             f"model.tie must be target or none with vocabularies of {source_vocab} and {target_vocab} pieces, got all"
         )
-    if isinstance(config, TransformerConfig):
-        return _transformer(config, source_vocab, target_vocab)
-    return _rnn(config, source_vocab, target_vocab)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        if isinstance(config, TransformerConfig):
+            return _transformer(config, source_vocab, target_vocab)
+        return _rnn(config, source_vocab, target_vocab)
 
 
 def _embeddings(
@@ -65,12 +67,10 @@ def _rnn_decoder(config: RnnConfig, embedding: Embedding, output: Output) -> Dec
     encoder, decoder = config.encoder, config.decoder
     if decoder.attend == "none":
         return PlainDecoder(config, embedding, Start(config, encoder.hidden), _deep(config, encoder.hidden), output)
-    values = encoder.hidden // 2 if config.attention.memory == "split" else encoder.hidden
-    attention = attention_build.attention(config.attention, decoder.hidden, values)
-    halves = encoder.bidirectional and encoder.join == "concat"
-    start = Start(config, encoder.hidden // 2 if halves else encoder.hidden)
+    attention = attention_build.attention(config.attention, decoder.hidden, config.value_size)
+    start = Start(config, encoder.hidden // 2 if config.directions_halved else encoder.hidden)
     if decoder.attend == "before":
-        return BahdanauDecoder(config, embedding, attention, start, _deep(config, values), output)
+        return BahdanauDecoder(config, embedding, attention, start, _deep(config, config.value_size), output)
     return LuongDecoder(config, embedding, attention, start, output)
 
 

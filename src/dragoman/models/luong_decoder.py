@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dragoman.config.schema import RnnConfig
-from dragoman.models.protocol import Decoded, Decoder, Encoded, Step
-from dragoman.models.rnn_stack import CellStack, RnnMemory, RnnState, Start, by_step, remember, stacked
+from dragoman.models.attending_decoder import AttendingDecoder
+from dragoman.models.protocol import Decoded
+from dragoman.models.rnn_stack import CellStack, RnnMemory, RnnState, Start, by_step, stacked
 from dragoman.nn import loop
 from dragoman.nn.attention import Alignment, Attention
 from dragoman.nn.embedding import Embedding
-from dragoman.nn.noise import Dropout, Noise
+from dragoman.nn.noise import Noise
 from dragoman.nn.output import Output
 
 __all__ = ["LuongDecoder"]
 
 
-class LuongDecoder(Decoder[RnnMemory, RnnState]):
+class LuongDecoder(AttendingDecoder):
     """[y_{t-1}; h̃_{t-1}], h_{t-1} → h_t → a_t → c_t → h̃_t = tanh(W_c [c_t; h_t]) → softmax(W_s h̃_t).
 
     Paper: [luong2015] (5)-(6); feeding h̃_{t-1} to the next step is section 3.3, and a switch. Without it no step waits
@@ -30,31 +32,16 @@ class LuongDecoder(Decoder[RnnMemory, RnnState]):
     def __init__(
         self, config: RnnConfig, embedding: Embedding, attention: Attention, start: Start, output: Output
     ) -> None:
-        super().__init__()
+        super().__init__(config, embedding, attention, start, output)
         hidden = config.decoder.hidden
         self.feeding = config.decoder.input_feeding
-        self.split = config.attention.memory == "split"
-        values = config.encoder.hidden // 2 if self.split else config.encoder.hidden
-        self.embedding = embedding
-        self.begin = start
         self.stack = CellStack(config, [config.embedding, hidden] if self.feeding else [config.embedding])
-        self.attention = attention
-        self.W_c = nn.Parameter(torch.empty(hidden, values + hidden))
+        self.W_c = nn.Parameter(torch.empty(hidden, config.value_size + hidden))
         nn.init.uniform_(self.W_c, -1.0 / math.sqrt(hidden), 1.0 / math.sqrt(hidden))
-        self.dropout = Dropout(config.dropout)
-        self.output = output
-
-    def remember(self, encoded: Encoded) -> RnnMemory:
-        return remember(encoded, self.attention, self.begin, split=self.split)
 
     def start(self, memory: RnnMemory) -> RnnState:
-        h = memory.first[-1][0]
-        fed = torch.zeros_like(h) if self.feeding else None
-        return RnnState(memory.first, torch.zeros(h.size(0), dtype=torch.long, device=h.device), fed)
-
-    def step(self, tokens: Tensor, state: RnnState, memory: RnnMemory) -> Step[RnnState]:
-        features, alignment, state = self._loop(self.embedding(tokens.unsqueeze(1), None), state, memory, None)
-        return Step(self.output(features.squeeze(1)), state, alignment)
+        state = RnnState.first(memory)
+        return replace(state, fed=torch.zeros_like(memory.first[-1][0])) if self.feeding else state
 
     def forward(
         self, inputs: Tensor, lengths: Tensor, memory: RnnMemory, noise: Noise | None = None, *, show: bool = False
@@ -73,7 +60,6 @@ class LuongDecoder(Decoder[RnnMemory, RnnState]):
     def _loop(
         self, words: Tensor, state: RnnState, memory: RnnMemory, noise: Noise | None
     ) -> tuple[Tensor, Alignment, RnnState]:
-        """Step after step. Shapes: words [batch, tgt, embedding] -> features [batch, tgt, hidden]."""
         assert memory.attended is not None
         attended = memory.attended.deferred()
         stack = self.stack.loop(words, noise)

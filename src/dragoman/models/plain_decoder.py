@@ -49,10 +49,9 @@ class PlainDecoder(Decoder[RnnMemory, RnnState]):
         return RnnMemory(None, self.begin(summary, encoded.final), summary)
 
     def start(self, memory: RnnMemory) -> RnnState:
-        h = memory.first[-1][0]
-        return RnnState(memory.first, torch.zeros(h.size(0), dtype=torch.long, device=h.device))
+        return RnnState.first(memory)
 
-    def step(self, tokens: Tensor, state: RnnState, memory: RnnMemory) -> Step[RnnState]:
+    def step(self, tokens: Tensor, state: RnnState, memory: RnnMemory, *, show: bool = True) -> Step[RnnState]:
         words = self.embedding(tokens.unsqueeze(1), None)
         others = [] if memory.summary is None else [memory.summary]
         layers = self.stack.loop(words, None).step(0, others, state.layers)
@@ -63,7 +62,9 @@ class PlainDecoder(Decoder[RnnMemory, RnnState]):
         self, inputs: Tensor, lengths: Tensor, memory: RnnMemory, noise: Noise | None = None, *, show: bool = False
     ) -> Decoded:
         words = self.embedding(inputs, noise)
-        x = words if memory.summary is None else torch.cat([words, self._everywhere(memory.summary, words)], -1)
+        x = words
+        if memory.summary is not None:
+            x = torch.cat([words, memory.summary.unsqueeze(1).expand(-1, words.size(1), -1)], -1)
         states = self.stack.run(x, lengths, memory.first, noise)
         return Decoded(self._features(states, words, memory, noise), None)
 
@@ -71,9 +72,5 @@ class PlainDecoder(Decoder[RnnMemory, RnnState]):
         """Shapes: states [batch, tgt, hidden], words [batch, tgt, embedding] -> [batch, tgt, dim]."""
         if self.deep is not None:
             assert memory.summary is not None
-            states = self.deep(states, words, self._everywhere(memory.summary, words))
+            states = self.deep(states, words, memory.summary.unsqueeze(1))
         return self.dropout(states, noise)
-
-    @staticmethod
-    def _everywhere(summary: Tensor, words: Tensor) -> Tensor:
-        return summary.unsqueeze(1).expand(-1, words.size(1), -1)  # [batch, tgt, dim]

@@ -33,7 +33,7 @@ StateT = TypeVar("StateT", bound=Rows)
 
 @dataclass(frozen=True)
 class Step(Generic[StateT]):
-    """One decoding step. Shapes: log_probs [batch, vocab]; alignment (None without attention) has tgt = 1."""
+    """One decoding step. Shapes: log_probs [batch, vocab]; alignment (None where there is none to show) has tgt = 1."""
 
     log_probs: Tensor
     state: StateT
@@ -86,8 +86,11 @@ class Decoder(nn.Module, ABC, Generic[MemoryT, StateT]):
         """The state before the first word."""
 
     @abstractmethod
-    def step(self, tokens: Tensor, state: StateT, memory: MemoryT) -> Step[StateT]:
-        """One word further. Shapes: tokens [batch]: the word before the one to be predicted."""
+    def step(self, tokens: Tensor, state: StateT, memory: MemoryT, *, show: bool = True) -> Step[StateT]:
+        """One word further; without `show` the alignment may be left out where it costs extra.
+
+        Shapes: tokens [batch]: the word before the one to be predicted.
+        """
 
     @abstractmethod
     def forward(

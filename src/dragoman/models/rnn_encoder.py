@@ -48,7 +48,7 @@ class BiLayer(nn.Module):
         both = tuple(torch.cat(pair, -1) for pair in zip(final, final_right, strict=True))
         if self.join is None:
             return joined, Ends(both, both[0], final_right[0])
-        return self.join(joined), Ends(both, self.join(both[0]), final_right[0])
+        return self.join(joined), Ends(both, self.join(both[0]).to(both[0].dtype), final_right[0])
 
 
 class RnnEncoder(Encoder):

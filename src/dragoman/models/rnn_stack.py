@@ -10,14 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.config.schema import RnnConfig
-from dragoman.models.protocol import Encoded
 from dragoman.nn import loop
-from dragoman.nn.attention import Attention, Memory
+from dragoman.nn.attention import Memory
 from dragoman.nn.noise import Dropout, Noise
 from dragoman.nn.recurrent import CELLS, Cell, CellState, Packing, run
 from dragoman.nn.rows import Rows
 
-__all__ = ["CellStack", "RnnMemory", "RnnState", "Start", "by_step", "remember", "stacked"]
+__all__ = ["CellStack", "RnnMemory", "RnnState", "Start", "by_step", "stacked"]
 
 
 @dataclass(frozen=True)
@@ -45,17 +44,18 @@ class RnnState(Rows):
     position: Tensor
     fed: Tensor | None = None
 
-    @property
-    def top(self) -> Tensor:
-        """The hidden state of the top layer. Shapes: -> [batch, hidden]."""
-        return self.layers[-1][0]
+    @classmethod
+    def first(cls, memory: RnnMemory) -> RnnState:
+        """Before the first word."""
+        h = memory.first[-1][0]
+        return cls(memory.first, torch.zeros(h.size(0), dtype=torch.long, device=h.device))
 
 
 class Start(nn.Module):
     """The decoder's first state: the encoder's last, or tanh of a learnt map of one vector of the encoder's.
 
-    For attending decoders that vector is ←h_1 (h_S where the encoder reads one way): s_0 = tanh(W_s ←h_1). Paper:
-    [bahdanau2015] (appendix A.2.2). For the others it is all they will know of the source.
+    For attending decoders that vector is where the encoder's reading ended: s_0 = tanh(W_s ←h_1), or h_S for ←h_1 where
+    it reads one way. Paper: [bahdanau2015] (appendix A.2.2). For the others it is all they will know of the source.
     """
 
     def __init__(self, config: RnnConfig, size: int) -> None:
@@ -107,7 +107,9 @@ class StackLoop:
         self.cells = list(stack.cells)
         lowest = self.cells[0]
         first, *rest = lowest.W.split(stack.sizes, dim=1)
-        self.projected = nn.functional.linear(hoisted.transpose(0, 1), first, lowest.b).unbind(0)  # each [batch, gates]
+        self.projected = nn.functional.linear(hoisted.transpose(0, 1), first, lowest.b).unbind(
+            0
+        )  # each [batch, gates * hidden]
         self.rest = [loop.defer(weight) for weight in rest]
         self.recurrent = [cell.recurrent() for cell in self.cells]
         self.upward = [loop.defer(cell.W) for cell in self.cells[1:]]
@@ -139,12 +141,3 @@ def by_step(x: Tensor | None) -> tuple[Tensor, ...] | None:
 def stacked(steps: list[Tensor]) -> Tensor:
     """The steps of a loop as one tensor. Shapes: each [batch, dim] -> [batch, tgt, dim]."""
     return torch.stack(steps, dim=1)
-
-
-def remember(encoded: Encoded, attention: Attention, start: Start, *, split: bool) -> RnnMemory:
-    """A memory to attend to: the encoder's states are keys and values at once, or half of each is the key."""
-    assert encoded.last is not None
-    states = encoded.states
-    keys, values = (half.contiguous() for half in states.chunk(2, dim=-1)) if split else (states, states)
-    attended = attention.remember(keys, values, encoded.lengths)
-    return RnnMemory(attended, start(encoded.last, encoded.final))

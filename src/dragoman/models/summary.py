@@ -13,6 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from dragoman.config.schema import Config
 from dragoman.models.build import build_model
 from dragoman.models.protocol import Model
+from dragoman.nn.noise import Noise
 
 __all__ = ["Cost", "Part", "Summary", "summarize"]
 
@@ -82,6 +83,7 @@ def _parts(model: nn.Module) -> list[Part]:
 def _cost(model: Model[Any, Any], length: int) -> Cost:
     tokens = torch.zeros(1, length, dtype=torch.long, device="meta")
     lengths = torch.tensor([length])
+    noise = Noise.of(1, 1, torch.zeros(1, dtype=torch.long, device="meta"))
     own = {_storage(parameter) for parameter in model.parameters()}
     kept: dict[int, int] = {}
 
@@ -91,7 +93,7 @@ def _cost(model: Model[Any, Any], length: int) -> Cost:
         return x
 
     with FlopCounterMode(display=False) as forward, saved_tensors_hooks(keep, lambda x: x):
-        decoded = model(tokens, lengths, tokens, lengths)
+        decoded = model(tokens, lengths, tokens, lengths, noise)
         scores = model.decoder.output.weight @ decoded.features.mT  # [1, vocab, length]
     with FlopCounterMode(display=False) as backward:
         scores.sum().backward()

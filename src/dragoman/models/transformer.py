@@ -68,21 +68,21 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         self.output = output
 
     def remember(self, encoded: Encoded) -> TransformerMemory:
-        return TransformerMemory(
-            tuple(layer.source_attention.remember(encoded.states, encoded.lengths) for layer in self.layers)
-        )
+        return TransformerMemory(tuple(layer.remember(encoded.states, encoded.lengths) for layer in self.layers))
 
     def start(self, memory: TransformerMemory) -> TransformerState:
         like = memory.layers[0].keys
         nothing_yet = torch.zeros(like.size(0), dtype=torch.long, device=like.device)
         return TransformerState(tuple(layer.start(like) for layer in self.layers), nothing_yet)
 
-    def step(self, tokens: Tensor, state: TransformerState, memory: TransformerMemory) -> Step[TransformerState]:
+    def step(
+        self, tokens: Tensor, state: TransformerState, memory: TransformerMemory, *, show: bool = True
+    ) -> Step[TransformerState]:
         x = _embed(self.embedding, self.positions, tokens.unsqueeze(1), state.position.unsqueeze(1), None)
         caches: list[Cache] = []
-        maps: list[Alignment] = []
+        maps: list[Alignment | None] = []
         for layer, cache, seen in zip(self.layers, state.caches, memory.layers, strict=True):
-            x, cache, alignment = layer.step(x, cache, seen)
+            x, cache, alignment = layer.step(x, cache, seen, show=show)
             caches.append(cache)
             maps.append(alignment)
         after = TransformerState(tuple(caches), state.position + 1)
@@ -99,12 +99,11 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     ) -> Decoded:
         positions = torch.arange(inputs.size(1), device=inputs.device)
         x = _embed(self.embedding, self.positions, inputs, positions, noise)
-        maps: list[Alignment] = []
+        maps: list[Alignment | None] = []
         for layer, seen in zip(self.layers, memory.layers, strict=True):
             x, alignment = layer(x, seen, noise, show=show)
-            if alignment is not None:
-                maps.append(alignment)
-        return Decoded(self.norm(x), _by_layer(maps) if maps else None)
+            maps.append(alignment)
+        return Decoded(self.norm(x), _by_layer(maps))
 
 
 def _embed(embedding: Embedding, positions: Positions, tokens: Tensor, places: Tensor, noise: Noise | None) -> Tensor:
@@ -112,6 +111,7 @@ def _embed(embedding: Embedding, positions: Positions, tokens: Tensor, places: T
     return embedding.dropout(embedding.vectors(tokens) + positions(places), noise)
 
 
-def _by_layer(maps: list[Alignment]) -> Alignment:
-    """Shapes: each [batch, heads, tgt, src] -> [batch, layers, heads, tgt, src]."""
-    return Alignment(torch.stack([each.weights for each in maps], dim=1))
+def _by_layer(maps: list[Alignment | None]) -> Alignment | None:
+    """One alignment of all layers, where they show theirs. Shapes: [batch, heads, tgt, src] -> [batch, layers, …]."""
+    weights = [each.weights for each in maps if each is not None]
+    return Alignment(torch.stack(weights, dim=1)) if weights else None

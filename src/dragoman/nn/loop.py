@@ -45,6 +45,8 @@ class _Tape:
         getattr(self, kind).append(pair)
 
     def gradient(self, like: Tensor) -> Tensor | None:
+        if self.task != torch._C._current_graph_task_id():  # noqa: SLF001
+            return None
         total: Tensor | None = None
         for pairs in (self.outer, self.inner):
             if pairs:
@@ -143,12 +145,12 @@ class _Take(torch.autograd.Function):
         return None, None, None
 
 
-def defer(operand: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+def defer(operand: Tensor) -> Tensor:
     """Mark an operand that a loop is about to use at every step. Shapes: unchanged.
 
-    Under autocast (or where `dtype` says so) it is also cast once, here, instead of at each step.
+    Under autocast it is also cast once, here, instead of at each step.
     """
-    operand = operand.to(dtype or compute_dtype(operand))
+    operand = operand.to(compute_dtype(operand))
     if not (torch.is_grad_enabled() and operand.requires_grad):
         return operand
     tape = _Tape()

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from dragoman.nn.rows import Rows
 
-__all__ = ["Dropout", "Noise", "number_sites"]
+__all__ = ["Dropout", "Noise", "number_sites", "scramble", "scramble_int", "site_of"]
 
 _WORD = 1 << 64
 _GAMMA = 0x9E3779B97F4A7C15
@@ -35,15 +35,15 @@ def _shift_right(words: Tensor, by: int) -> Tensor:
     return (words >> by).bitwise_and_((1 << (64 - by)) - 1)
 
 
-def mix(words: Tensor) -> Tensor:
+def scramble(words: Tensor) -> Tensor:
     """The finaliser of SplitMix64, in place. Paper: [steele2014] (`mix64variant13`). Shapes: [*] int64 -> [*] int64."""
     words.bitwise_xor_(_shift_right(words, 30)).mul_(_signed(_MIX_1))
     words.bitwise_xor_(_shift_right(words, 27)).mul_(_signed(_MIX_2))
     return words.bitwise_xor_(_shift_right(words, 31))
 
 
-def mix_int(word: int) -> int:
-    """`mix` for one Python integer."""
+def scramble_int(word: int) -> int:
+    """`scramble` for one Python integer."""
     word = ((word ^ (word >> 30)) * _MIX_1) % _WORD
     word = ((word ^ (word >> 27)) * _MIX_2) % _WORD
     return word ^ (word >> 31)
@@ -64,23 +64,24 @@ class Noise(Rows):
     @classmethod
     def of(cls, seed: int, step: int, rows: Tensor) -> Noise:
         """The noise of `step`; `rows` [batch] names each sentence, for instance by its place in the epoch."""
-        key = mix_int((mix_int((seed + _GAMMA) % _WORD) + (step + 1) * _GAMMA) % _WORD)
-        return cls(mix(rows.to(torch.int64) * _signed(_GAMMA) + _signed(key)))
+        key = scramble_int((scramble_int((seed + _GAMMA) % _WORD) + (step + 1) * _GAMMA) % _WORD)
+        return cls(scramble(rows.to(torch.int64) * _signed(_GAMMA) + _signed(key)))
 
     def words(self, site: int, grid: Sequence[int], count: int) -> Tensor:
         """`count` 64-bit words for each place of each row. Shapes: -> [batch, *grid, count] int64.
 
         A word depends on its coordinates alone, so a larger grid or count changes nothing of a smaller one.
         """
-        words = mix(self.key + _signed(mix_int(site % _WORD)))  # [batch]
+        words = scramble(self.key + _signed(scramble_int(site % _WORD)))  # [batch]
         for size in (*grid, count):
             counter = torch.arange(1, size + 1, device=words.device).mul_(_signed(_GAMMA))
-            words = mix(words.unsqueeze(-1) + counter)
+            words = scramble(words.unsqueeze(-1) + counter)
         return words
 
-    def uniform(self, site: int, count: int) -> Tensor:
-        """`count` numbers a row, in the open interval (0, 1). Shapes: -> [batch, count] float64."""
-        return _shift_right(self.words(site, (), count), 11).double().add_(0.5).mul_(2.0**-53)
+    def uniform(self, site: int, places: Tensor) -> Tensor:
+        """Numbers in the open interval (0, 1), one a place of a row. Shapes: [batch, n] -> [batch, n] float64."""
+        key = scramble(self.key + _signed(scramble_int(site % _WORD))).unsqueeze(1)  # [batch, 1]
+        return _shift_right(scramble(key + (places + 1) * _signed(_GAMMA)), 11).double().add_(0.5).mul_(2.0**-53)
 
     def keep(self, site: int, shape: Sequence[int], rate: float, dtype: torch.dtype) -> Tensor:
         """A dropout mask: 0 with probability `rate` (to within 2^-17), else 1 / (1 - rate). Shapes: -> shape.
@@ -88,7 +89,7 @@ class Noise(Rows):
         An element depends on its coordinates alone: padding a batch further changes nothing of what is real.
         """
         _, *grid, last = shape
-        dropped = round(rate * 2**16)
+        dropped = min(round(rate * 2**16), 2**16 - 1)
         lanes = self.words(site, grid, -(-last // _LANES)).view(torch.int16)  # [batch, *grid, >= last]
         mask = torch.empty(tuple(shape), dtype=dtype, device=lanes.device)
         torch.ge(lanes[..., :last], dropped - 2**15, out=mask)

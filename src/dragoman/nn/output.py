@@ -41,7 +41,7 @@ class DeepOutput(nn.Module):
     t̃ = U_o s_t + V_o y_{t-1} + C_o c_t;  t_j = max(t̃_{2j-1}, t̃_{2j}).
     [bahdanau2015]'s appendix writes s_{t-1} here while its equation (4) and figure 1 say s_t; we follow equation (4).
 
-    Shapes: state [*, hidden], previous [*, embedding], context [*, context] -> [*, dim].
+    Shapes: state [*, hidden], previous [*, embedding], context [*, context] (or broadcastable) -> [*, dim].
     """
 
     def __init__(self, hidden: int, embedding: int, context: int, dim: int) -> None:

@@ -50,22 +50,24 @@ class LearnedPositions(Positions):
         nn.init.normal_(self.weight, std=dim**-0.5)
 
     def forward(self, positions: Tensor) -> Tensor:
-        longest = self.weight.size(0)
-        if positions.numel() and int(positions.max()) >= longest:
+        longest, asked = self.weight.size(0), _count(positions)
+        if asked > longest:
             raise DataError(
-                f"a sentence must be at most model.max_positions = {longest} pieces long, "
-                f"got {int(positions.max()) + 1}; split it, or train with more positions or with sinusoidal ones"
+                f"a sentence must be at most model.max_positions = {longest} pieces long, got {asked}; "
+                "split it, or train with more positions or with sinusoidal ones"
             )
         return F.embedding(positions, self.weight)
+
+
+def _count(positions: Tensor) -> int:
+    """How many positions are asked for; a whole sentence (one dimension, from 0) says so by its size."""
+    if positions.dim() == 1 or positions.is_meta:
+        return positions.size(0) if positions.dim() == 1 else 0
+    return int(positions.max()) + 1
 
 
 class NoPositions(Positions):
     """Nothing: words are a bag. For experiments on what positions are worth."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("nothing", torch.zeros(1), persistent=False)
-        self.nothing: Tensor
-
     def forward(self, positions: Tensor) -> Tensor:
-        return self.nothing.expand(*positions.shape, 1)
+        return positions.new_zeros(())

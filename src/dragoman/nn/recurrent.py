@@ -16,6 +16,7 @@ and hand `step` the result.
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
@@ -153,7 +154,7 @@ class GruFusedCell(Cell):
         from_x, candidate_x = _wide(projected, h).split(split, dim=-1)
         from_h, candidate_h = _wide(loop.linear(h, weights[0]), h).split(split, dim=-1)
         r, z = (from_x + from_h).sigmoid().chunk(2, dim=-1)
-        candidate = (candidate_x + r * (candidate_h + weights[1])).tanh()
+        candidate = (candidate_x + r * (candidate_h + _wide(weights[1], h))).tanh()
         return (torch.lerp(candidate, h, z),)
 
     def kernel_weights(self) -> list[Tensor]:
@@ -299,11 +300,18 @@ def _run_steps(cell: Cell, packed: Tensor, sizes: tuple[int, ...], state: CellSt
 
 
 def _run_kernel(cell: Cell, packed: Tensor, sizes: tuple[int, ...], state: CellState) -> tuple[Tensor, CellState]:
-    """The same by torch's fused kernel (cuDNN on a GPU). Shapes as `_run_steps`."""
+    """The same by torch's fused kernel (cuDNN on a GPU), in the state's precision. Shapes as `_run_steps`.
+
+    Autocast is off inside: for cuDNN's recurrent kernels it means float16, whatever it was asked for.
+    """
     assert cell.kernel is not None
     kernel = getattr(torch._VF, cell.kernel)  # noqa: SLF001 -- what nn.LSTM itself calls
     hidden = tuple(part.unsqueeze(0) for part in state)
     initial = hidden if cell.parts > 1 else hidden[0]
-    steps = torch.tensor(sizes)
-    states, *final = kernel(packed, steps, initial, cell.kernel_weights(), True, 1, 0.0, cell.training, False)
+    packed = packed.to(state[0].dtype)
+    with torch.autocast(packed.device.type, enabled=False), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous chunk")
+        states, *final = kernel(
+            packed, torch.tensor(sizes), initial, cell.kernel_weights(), True, 1, 0.0, torch.is_grad_enabled(), False
+        )
     return states, tuple(part.squeeze(0) for part in final)

@@ -119,6 +119,10 @@ class DecoderLayer(nn.Module):
         self.around_source = Residual(sizes)
         self.around_feedforward = Residual(sizes)
 
+    def remember(self, states: Tensor, lengths: Tensor) -> Memory:
+        """The source as this layer sees it, once a sentence. Shapes: states [batch, src, dim], lengths [batch]."""
+        return self.source_attention.remember(states, lengths)
+
     def start(self, like: Tensor) -> Cache:
         """The cache before the first word. Shapes: like [batch, *] -> [batch, heads, 0, dim/heads]."""
         heads = self.self_attention.heads
@@ -133,13 +137,14 @@ class DecoderLayer(nn.Module):
         y = self.self_attention.attend(q, k, v, may_attend=None, is_causal=True, noise=noise)
         return self._rest(self.around_self.after(x, y, noise), memory, noise, show)
 
-    def step(self, x: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Cache, Alignment]:
+    def step(
+        self, x: Tensor, cache: Cache, memory: Memory, *, show: bool = True
+    ) -> tuple[Tensor, Cache, Alignment | None]:
         """One target position. Shapes: x [batch, 1, dim] -> [batch, 1, dim]."""
         q, k, v = self.self_attention.project(self.around_self.before(x))
         cache = cache.extended(k, v)
         y = self.self_attention.attend(q, cache.keys, cache.values, may_attend=None, is_causal=False, noise=None)
-        x, alignment = self._rest(self.around_self.after(x, y, None), memory, None, show=True)
-        assert alignment is not None
+        x, alignment = self._rest(self.around_self.after(x, y, None), memory, None, show)
         return x, cache, alignment
 
     def _rest(self, x: Tensor, memory: Memory, noise: Noise | None, show: bool) -> tuple[Tensor, Alignment | None]:

@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 from dragoman.nn.attention import Alignment
 from dragoman.nn.masks import is_real
 from dragoman.nn.output import Output
-from dragoman.nn.precision import compute_dtype
+from dragoman.nn.precision import at_least_float32, compute_dtype
 
 __all__ = ["Baseline", "Likelihood", "coverage_loss", "cross_entropy", "reinforce_loss"]
 
@@ -60,19 +60,21 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     def forward(
         ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, smoothing: float, chunk: int
     ) -> tuple[Tensor, Tensor]:
+        ctx.features_dtype = features.dtype
         dtype = compute_dtype(features)
         features, cast_weight = features.to(dtype), weight.to(dtype)
         wants_gradient = any(ctx.needs_input_grad[:3])
-        losses = torch.empty(labels.size(0), dtype=bias.dtype, device=bias.device)
+        wide = torch.promote_types(bias.dtype, torch.float32)
+        losses = torch.empty(labels.size(0), dtype=wide, device=bias.device)
         d_features = torch.empty_like(features) if wants_gradient else None
         d_weight = torch.zeros_like(weight) if wants_gradient else None
         d_bias = torch.zeros_like(bias) if wants_gradient else None
         total = losses.new_zeros(())
         vocab = weight.size(0)
-        for rows in torch.arange(labels.size(0)).split(chunk):
-            at = slice(int(rows[0]), int(rows[-1]) + 1)
+        for start in range(0, labels.size(0), chunk):
+            at = slice(start, start + chunk)
             label = labels[at].unsqueeze(1)
-            scores = (features[at] @ cast_weight.t()).to(bias.dtype).add_(bias)  # [chunk, vocab]
+            scores = (features[at] @ cast_weight.t()).to(wide).add_(bias)  # [chunk, vocab]
             log_probs = scores.log_softmax(-1)
             losses[at] = -log_probs.gather(1, label).squeeze(1)
             total += (1.0 - smoothing) * losses[at].sum()
@@ -96,7 +98,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         d_features, d_weight, d_bias = ctx.saved_tensors
-        return d_features * grad.to(d_features.dtype), d_weight * grad, d_bias * grad, None, None, None
+        # In the features' own precision: a factor rounded to bfloat16 would shift every gradient the same way.
+        scaled = (at_least_float32(d_features) * grad).to(ctx.features_dtype)
+        return scaled, d_weight * grad.to(d_weight.dtype), d_bias * grad.to(d_bias.dtype), None, None, None
 
 
 def coverage_loss(alignment: Alignment, source_lengths: Tensor, target_lengths: Tensor, src: int) -> Tensor:
@@ -121,9 +125,9 @@ class Baseline:
     decay: float
     mean: float | None = None
 
-    def after(self, losses: Tensor, lengths: Tensor) -> Baseline:
-        """The baseline once this batch has been seen. Shapes: losses [batch, tgt], lengths [batch]."""
-        now = -float(losses.sum()) / int(lengths.sum())
+    def after(self, nll: float, tokens: int) -> Baseline:
+        """The baseline once an update has been made, on `tokens` target pieces with this sum of −log p(y_t)."""
+        now = -nll / tokens
         return Baseline(self.decay, now if self.mean is None else self.decay * self.mean + (1 - self.decay) * now)
 
 

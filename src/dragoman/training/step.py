@@ -23,9 +23,8 @@ class Objective:
     """The loss of a batch: `total` is what is minimised, a sum over its target pieces; `nll` is Σ −log p(y_t) alone."""
 
     total: Tensor
-    nll: float
+    nll: Tensor
     tokens: int
-    baseline: Baseline
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,7 @@ def objective(
             weight=config.reinforce_weight,
             entropy_weight=config.entropy_weight,
         )
-        baseline = baseline.after(likelihood.losses, batch.target_lengths)
-    return Objective(total, float(likelihood.losses.sum()), batch.target_tokens, baseline)
+    return Objective(total, likelihood.losses.sum(), batch.target_tokens)
 
 
 def train_step(
@@ -81,10 +79,12 @@ def train_step(
         group["lr"] = rate
     device = batch.source.device.type
     with torch.autocast(device, torch.bfloat16, enabled=config.precision == "bf16"):
-        result = objective(model, batch, config, noise, baseline or Baseline(config.baseline_decay))
+        baseline = baseline or Baseline(config.baseline_decay)
+        result = objective(model, batch, config, noise, baseline)
     optimizer.zero_grad(set_to_none=True)
     (result.total / result.tokens).backward()
     limit = config.clip_norm or float("inf")
     norm = nn.utils.clip_grad_norm_(model.parameters(), limit)
     optimizer.step()
-    return Update(result.nll / result.tokens, result.tokens, float(norm), rate, result.baseline)
+    nll = float(result.nll)
+    return Update(nll / result.tokens, result.tokens, float(norm), rate, baseline.after(nll, result.tokens))

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dragoman.nn.noise import Dropout, Noise, mix, mix_int, number_sites, site_of
+from dragoman.nn.noise import Dropout, Noise, number_sites, scramble, scramble_int, site_of
 
 GAMMA = 0x9E3779B97F4A7C15
 MANY = 2**18
@@ -29,9 +29,9 @@ def correlation(a: Tensor, b: Tensor) -> float:
 def test_the_mixing_function_is_splitmix64():
     published = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
     states = [(1234567 + n * GAMMA) % 2**64 for n in range(1, 5)]
-    assert [mix_int(state) for state in states] == published
+    assert [scramble_int(state) for state in states] == published
     signed = torch.tensor([state - 2**64 if state >= 2**63 else state for state in states])
-    assert [int(word) % 2**64 for word in mix(signed)] == published
+    assert [int(word) % 2**64 for word in scramble(signed)] == published
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.2, 0.3, 0.5, 0.9])
@@ -122,7 +122,7 @@ def test_rows_that_are_no_multiple_of_a_word_work(shape: tuple[int, ...]):
 
 
 def test_uniform_numbers_are_uniform_and_never_an_endpoint():
-    numbers = Noise.of(1, 1, torch.arange(4)).uniform(9, MANY).flatten().sort().values
+    numbers = Noise.of(1, 1, torch.arange(4)).uniform(9, torch.arange(MANY).expand(4, -1)).flatten().sort().values
     assert float(numbers[0]) > 0
     assert float(numbers[-1]) < 1
     steps = (torch.arange(1, numbers.numel() + 1).double()) / numbers.numel()

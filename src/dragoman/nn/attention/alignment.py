@@ -14,6 +14,7 @@ from dragoman.nn import loop
 from dragoman.nn.attention.memory import Memory
 from dragoman.nn.masks import masked_softmax
 from dragoman.nn.noise import Noise
+from dragoman.nn.precision import at_least_float32
 from dragoman.nn.rows import Rows
 
 __all__ = ["Aligner", "Alignment", "GlobalAligner", "HardAligner", "LocalMonotoneAligner", "LocalPredictiveAligner"]
@@ -78,8 +79,8 @@ class Aligner(nn.Module, ABC):
     ) -> tuple[Tensor, Alignment]:
         """Attend.
 
-        Shapes: query [batch, *, tgt, query], positions [tgt] or [batch, tgt] (each step's number, from 0)
-        -> context [batch, *, tgt, value], alignment.
+        Shapes: query [batch, tgt, query], positions [tgt] or [batch, tgt] (each step's number, from 0)
+        -> context [batch, tgt, value], alignment. The global aligner also takes heads: [batch, heads, tgt, query].
         """
 
 
@@ -128,8 +129,7 @@ class HardAligner(Aligner):
     def _draw(self, soft: Tensor, positions: Tensor, noise: Noise) -> Tensor:
         """One place a step, by inverting the cumulative distribution. Shapes: [batch, tgt, src] -> [batch, tgt]."""
         assert self.site is not None, "number_sites() gives every part that draws its site when a model is built"
-        uniform = noise.uniform(self.site, int(positions.max()) + 1)  # [batch, steps so far]
-        drawn = uniform.gather(1, positions.expand(soft.size(0), -1)).unsqueeze(-1)  # [batch, tgt, 1]
+        drawn = noise.uniform(self.site, positions.expand(soft.size(0), -1)).unsqueeze(-1)  # [batch, tgt, 1]
         cumulative = soft.detach().double().cumsum(-1)
         place = torch.searchsorted(cumulative, drawn * cumulative[..., -1:], right=True).squeeze(-1)
         last = (soft > 0).long().mul(torch.arange(soft.size(-1), device=soft.device)).amax(-1)
@@ -182,7 +182,9 @@ class LocalMonotoneAligner(_LocalAligner):
         centre = positions.expand(query.size(0), -1)  # [batch, tgt]
         first, last = centre - self.window, centre + self.window
         window = self._windows(score, query, memory, first, last)
-        return window.context(window.weights), Alignment(window.weights, first, centre.to(query.dtype))
+        return window.context(window.weights), Alignment(
+            window.weights, first, centre.to(torch.promote_types(query.dtype, torch.float32))
+        )
 
 
 class LocalPredictiveAligner(_LocalAligner):
@@ -202,7 +204,7 @@ class LocalPredictiveAligner(_LocalAligner):
     def forward(
         self, score: ScoreFunction, query: Tensor, memory: Memory, positions: Tensor, noise: Noise | None
     ) -> tuple[Tensor, Alignment]:
-        where = (F.linear(query, self.W_p).tanh() @ self.v_p).to(self.v_p.dtype).sigmoid()  # [batch, tgt]
+        where = at_least_float32(F.linear(query, self.W_p).tanh() @ self.v_p).sigmoid()  # [batch, tgt]
         centre = memory.lengths.unsqueeze(-1) * where
         first = (centre.detach() - self.window).ceil().long()
         last = (centre.detach() + self.window).floor().long()

@@ -28,6 +28,6 @@ class Attention(nn.Module):
     def forward(
         self, query: Tensor, memory: Memory, positions: Tensor, noise: Noise | None = None
     ) -> tuple[Tensor, Alignment]:
-        """Shapes: query [batch, *, tgt, query], positions [tgt] -> context [batch, *, tgt, value], alignment."""
+        """Shapes: query [batch, *, tgt, query], positions [tgt] or [batch, tgt] -> context [batch, *, tgt, value]."""
         context, alignment = self.aligner(self.score, query, memory, positions, noise)
         return context, alignment
