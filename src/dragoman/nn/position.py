@@ -19,7 +19,7 @@ class Positions(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, positions: Tensor) -> Tensor:
-        """Shapes: [*] int64, from 0 -> [*, dim], or something that broadcasts to it."""
+        """Shapes: [n], the positions 0 to n − 1 of whole sentences, or [batch, n], any -> [*, dim] or broadcastable."""
 
 
 class SinusoidalPositions(Positions):

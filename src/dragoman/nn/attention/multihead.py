@@ -77,7 +77,7 @@ class MultiHeadAttention(nn.Module):
         scores = (q * (1.0 / math.sqrt(q.size(-1)))) @ k.transpose(-1, -2)  # [batch, heads, tgt, src]
         allowed = torch.ones((), dtype=torch.bool, device=q.device) if may_attend is None else may_attend
         if is_causal:
-            allowed = allowed & torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril()
+            allowed = allowed & _not_ahead(*scores.shape[-2:], q.device)
         weights = masked_softmax(scores, allowed.expand_as(scores))
         return self.dropout(weights, noise).to(v.dtype) @ v, weights  # [batch, heads, tgt, d]
 
@@ -97,6 +97,8 @@ def _fused(q: Tensor, k: Tensor, v: Tensor, may_attend: Tensor | None, is_causal
     On a CPU it runs in at least float32: there the backward of the bfloat16 kernel is many times slower than all that
     bfloat16 saves elsewhere.
     """
+    if is_causal and may_attend is not None:  # not every kernel takes both
+        may_attend, is_causal = may_attend & _not_ahead(q.size(-2), k.size(-2), q.device), False
     if q.device.type != "cpu" or q.dtype != torch.bfloat16:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=may_attend, is_causal=is_causal)
     with torch.autocast("cpu", enabled=False):
@@ -104,3 +106,8 @@ def _fused(q: Tensor, k: Tensor, v: Tensor, may_attend: Tensor | None, is_causal
             q.float(), k.float(), v.float(), attn_mask=may_attend, is_causal=is_causal
         )
     return context.to(q.dtype)
+
+
+def _not_ahead(tgt: int, src: int, device: torch.device) -> Tensor:
+    """True where a position is not after the one that looks. Shapes: -> [tgt, src]."""
+    return torch.ones(tgt, src, dtype=torch.bool, device=device).tril()

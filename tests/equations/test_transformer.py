@@ -1,0 +1,243 @@
+"""M17: the Transformer's layers and stacks, normed either way round, with each kind of positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from dragoman.config.schema import TransformerConfig
+from dragoman.models import Model, build_model
+from dragoman.nn.masks import is_real
+from dragoman.nn.transformer import DecoderLayer, EncoderLayer, FeedForward, Sizes
+from tests.equations.comparison import Tensors, assert_agrees, assert_close
+from tests.equations.generators import (
+    Numbers,
+    Padded,
+    Sentences,
+    many_cases,
+    padded_batches,
+    randomised,
+    seeds,
+    sentence_batches,
+    sizes,
+)
+from tests.equations.literal_recurrent import Weights
+from tests.equations.literal_transformer import decode, decoder_layer, encode, encoder_layer, feed_forward
+
+VOCAB = 5
+NORMS = ["post", "pre"]
+Translator = Model[Any, Any]
+
+
+def dims_of(heads: int) -> st.SearchStrategy[int]:
+    """Widths these heads divide; not too small, for the norm of two or three numbers is little but a sign."""
+    return st.integers(-(-4 // heads), 8 // heads).map(lambda size: heads * size)
+
+
+def real(x: Tensor, lengths: Tensor) -> Tensor:
+    """The positions that are not padding, one after the other. Shapes: [batch, n, dim] -> [positions, dim]."""
+    return torch.cat([x[row, :length] for row, length in enumerate(lengths.tolist())])
+
+
+# --------------------------------------------------------------------------------------------------------------- layers
+
+
+@dataclass(frozen=True)
+class LayerCase:
+    """One layer's sizes, the source it sees and, for a decoder's, the target it writes."""
+
+    sizes: Sizes
+    source: Padded
+    target: Tensor
+    seed: int
+
+
+@st.composite
+def layer_cases(draw: st.DrawFn, norm: str) -> LayerCase:
+    heads = draw(sizes(1, 2))
+    dim = draw(dims_of(heads))
+    shape = Sizes(dim, heads, draw(sizes(1, 5)), norm == "pre", 0.0, 0.0, 0.0)
+    source, seed = draw(padded_batches(dim, most_rows=2, longest=4)), draw(seeds)
+    return LayerCase(shape, source, Numbers(seed + 1).normal(len(source.lengths), draw(sizes(1, 4)), dim), seed)
+
+
+@many_cases
+@given(dim=sizes(), hidden=sizes(1, 7), rows=sizes(), seed=seeds)
+def test_feed_forward_is_its_equation(dim: int, hidden: int, rows: int, seed: int) -> None:
+    def literal(weights: Weights, given: Tensors) -> Tensors:
+        return {"y": torch.stack([feed_forward(weights, x) for x in given["x"]])}
+
+    layer = randomised(FeedForward(dim, hidden, 0.0), seed)
+    x = Numbers(seed + 1).normal(rows, dim)
+    assert_agrees(layer, {"x": x}, lambda layer, given: {"y": layer(given["x"], None)}, literal)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@many_cases
+@given(data=st.data())
+def test_an_encoder_layer_is_its_equation(norm: str, data: st.DataObject) -> None:
+    case = data.draw(layer_cases(norm))
+    lengths = case.source.lengths
+
+    def shipped(layer: EncoderLayer, given: Tensors) -> Tensors:
+        may_attend = is_real(lengths, given["x"].size(1)).unsqueeze(1).unsqueeze(1)
+        return {"y": real(layer(given["x"], may_attend, None), lengths)}
+
+    def literal(weights: Weights, given: Tensors) -> Tensors:
+        rows = zip(given["x"], lengths.tolist(), strict=True)
+        done = [encoder_layer(weights, case.sizes.heads, norm, list(row[:length])) for row, length in rows]
+        return {"y": torch.stack([y for row in done for y in row])}
+
+    layer = randomised(EncoderLayer(case.sizes), case.seed)
+    assert_agrees(layer, {"x": case.source.values}, shipped, literal)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@many_cases
+@given(data=st.data())
+def test_a_decoder_layer_is_its_equation(norm: str, data: st.DataObject) -> None:
+    case = data.draw(layer_cases(norm))
+    lengths = case.source.lengths
+
+    def at_once(layer: DecoderLayer, given: Tensors, *, show: bool = False) -> Tensors:
+        y, alignment = layer(given["x"], layer.source_attention.remember(given["source"], lengths), None, show=show)
+        assert (alignment is not None) is show
+        return {"y": y}
+
+    def step_by_step(layer: DecoderLayer, given: Tensors) -> Tensors:
+        memory = layer.source_attention.remember(given["source"], lengths)
+        cache, steps = layer.start(given["x"]), []
+        for x in given["x"].split(1, dim=1):
+            y, cache, _ = layer.step(x, cache, memory)
+            steps.append(y)
+        return {"y": torch.cat(steps, 1)}
+
+    def literal(weights: Weights, given: Tensors) -> Tensors:
+        rows = []
+        for x, source, length in zip(given["x"], given["source"], lengths.tolist(), strict=True):
+            rows.append(torch.stack(decoder_layer(weights, case.sizes.heads, norm, list(x), list(source[:length]))))
+        return {"y": torch.stack(rows)}
+
+    layer = randomised(DecoderLayer(case.sizes), case.seed)
+    given = {"x": case.target, "source": case.source.values}
+    assert_agrees(layer, given, at_once, literal, also=[partial(at_once, show=True), step_by_step])
+
+
+# --------------------------------------------------------------------------------------------------------------- stacks
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model's configuration, and sentence pairs for it."""
+
+    config: TransformerConfig
+    source: Sentences
+    target: Sentences
+    seed: int
+
+    def model(self) -> Translator:
+        return randomised(build_model(self.config, VOCAB, VOCAB), self.seed)
+
+
+@st.composite
+def cases(draw: st.DrawFn, /, **fixed: Any) -> Case:
+    heads = draw(sizes(1, 2))
+    settings = {
+        "family": "transformer",
+        "heads": heads,
+        "dim": draw(dims_of(heads)),
+        "encoder_layers": draw(sizes(1, 2)),
+        "decoder_layers": draw(sizes(1, 2)),
+        "feedforward": draw(sizes(1, 5)),
+        "positions": draw(st.sampled_from(["sinusoidal", "learned", "none"])),
+        "max_positions": 8,
+        "tie": draw(st.sampled_from(["none", "target", "all"])),
+        "dropout": 0.0,
+    }
+    config = TransformerConfig.model_validate({**settings, **fixed})
+    source = draw(sentence_batches(VOCAB, most_rows=2, longest=4))
+    target = draw(sentence_batches(VOCAB, rows=len(source.lengths), longest=4))
+    return Case(config, source, target, draw(seeds))
+
+
+def log_probs_of(model: Translator, source: Sentences, target: Sentences) -> Tensor:
+    """Shapes: -> [batch, tgt, vocab]."""
+    decoded = model(source.tokens, source.lengths, target.tokens, target.lengths)
+    log_probs: Tensor = model.decoder.output(decoded.features)
+    return log_probs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("norm", NORMS)
+@many_cases
+@given(data=st.data())
+def test_the_transformer_is_its_equations(norm: str, data: st.DataObject) -> None:
+    case = data.draw(cases(norm=norm))
+    config, source, target = case.config, case.source, case.target
+
+    def shipped(model: Translator, given: Tensors) -> Tensors:
+        encoded = model.encoder(source.tokens, source.lengths, None)
+        log_probs = log_probs_of(model, source, target)
+        return {"states": real(encoded.states, source.lengths), "log_probs": real(log_probs, target.lengths)}
+
+    def literal(weights: Weights, given: Tensors) -> Tensors:
+        states, log_probs = [], []
+        for row, (src, tgt) in enumerate(zip(source.lengths.tolist(), target.lengths.tolist(), strict=True)):
+            read = encode(config, weights, source.tokens[row, :src].tolist())
+            states += read
+            log_probs += decode(config, weights, read, target.tokens[row, :tgt].tolist())
+        return {"states": torch.stack(states), "log_probs": torch.stack(log_probs)}
+
+    assert_agrees(case.model(), {}, shipped, literal)
+
+
+@many_cases
+@given(case=cases(positions="sinusoidal"), data=st.data())
+def test_no_word_sees_a_later_one(case: Case, data: st.DataObject) -> None:
+    """What is predicted up to t does not change with the words after t, and does with word t."""
+    tokens = case.target.tokens
+    place = data.draw(st.integers(0, tokens.size(1) - 1))
+    changed = tokens.clone()
+    changed[:, place] = (changed[:, place] + 1) % VOCAB
+    model = case.model()
+    before = log_probs_of(model, case.source, case.target)
+    after = log_probs_of(model, case.source, Sentences(changed, case.target.lengths))
+    assert_close(after[:, :place], before[:, :place], 1e-12)
+    assert not torch.equal(after[:, place], before[:, place])
+
+
+@many_cases
+@given(case=cases(positions="none"))
+def test_without_positions_a_source_is_a_bag_of_words(case: Case) -> None:
+    """Section 3.5's reason for positions: shuffle the source, and nothing the decoder says changes."""
+    tokens = case.source.tokens.clone()
+    for row, length in enumerate(case.source.lengths.tolist()):
+        tokens[row, :length] = tokens[row, :length].flip(0)
+    model = case.model()
+    shuffled = Sentences(tokens, case.source.lengths)
+    found, wanted = (log_probs_of(model, source, case.target) for source in (shuffled, case.source))
+    assert_close(found, wanted, 1e-9)
+
+
+@many_cases
+@given(case=cases(encoder_layers=1, decoder_layers=1, tie="none"))
+def test_the_norms_are_in_different_places(case: Case) -> None:
+    """Post-norm states are normed last, whatever the residual sum was; pre-norm has one more norm on each stack."""
+    counts = {}
+    for norm in NORMS:
+        config = TransformerConfig.model_validate({**case.config.model_dump(), "norm": norm})
+        model: Any = randomised(build_model(config, VOCAB, VOCAB), case.seed)
+        counts[norm] = sum("norm.weight" in name for name, _ in model.named_parameters())
+        top = model.encoder.layers[-1].around_feedforward.norm
+        with torch.no_grad():
+            top.weight.zero_()
+        states = model.encoder(case.source.tokens, case.source.lengths, None).states
+        assert torch.equal(states, top.bias.expand_as(states)) is (norm == "post")
+    assert counts == {"post": 5, "pre": 7}
