@@ -1,13 +1,14 @@
-"""Toy tasks that a sound translator learns in seconds, and the loop that trains one on them and counts.
+"""Toy tasks that a sound translator learns in seconds, and the loop that trains one on them and measures it.
 
-A sentence is a sequence of symbols; a task says what its translation is. Sentences come from a seeded generator: the
-stream of training sentences never ends and never contains one that is kept for stopping (`development`) or for
-measuring (`held_out`), so an exact match cannot be remembered, only computed.
+A sentence is a sequence of symbols; a task says what its translation is. Sentences come from seeded generators. The
+stream of training sentences never ends and never holds one that is set aside for stopping (`Task.development`) or for
+measuring (`Task.held_out`): an exact match there cannot have been remembered.
 
 ::
 
     learned = learn(load_config("luong2015-desk"), REVERSE, Budget(updates=500))
-    learned.exact      # the share of held-out sentences translated without a single fault
+    learned.exact      # the share of held-out sentences translated without a fault
+    learned.aligned    # the share of their words at which attention looked at the right place
 """
 
 from __future__ import annotations
@@ -32,17 +33,20 @@ from dragoman.training.step import train_step
 
 __all__ = [
     "COPY",
+    "EXERCISES",
     "REVERSE",
     "REWRITE",
     "SHORT_COPY",
     "VOCABULARY",
     "Budget",
+    "Exercise",
     "Learned",
     "Task",
     "Translation",
     "exact_match",
     "learn",
     "translate",
+    "well_aligned",
 ]
 
 SYMBOLS = range(len(SPECIALS), len(SPECIALS) + 14)
@@ -52,29 +56,20 @@ Sentence = tuple[int, ...]
 Pair = tuple[Sentence, Sentence]
 
 
-def _reverse(source: Sentence) -> Sentence:
-    return source[::-1]
-
-
-def _copy(source: Sentence) -> Sentence:
-    return source
-
-
-_TABLES = tuple(random.Random(seed).sample(SYMBOLS, len(SYMBOLS)) for seed in (1, 2))
-
-
-def _rewrite(source: Sentence) -> Sentence:
-    """Each symbol by a table; which of two tables, its left neighbour says (its being odd or even)."""
-    left = (0, *source)
-    return tuple(_TABLES[before % 2][symbol - SYMBOLS.start] for before, symbol in zip(left, source, strict=False))
+# ------------------------------------------------------------------------------------------------------------- tasks
 
 
 @dataclass(frozen=True)
 class Task:
-    """What the translation of a sentence is, and how long sentences are. `kept` are in development and held-out each."""
+    """What the translation of a sentence is, and how long sentences are.
+
+    `origin(t, n)` is the place of the source word that word t of a translation of n words comes from. `kept` sentences
+    are set aside for development, and as many to be held out.
+    """
 
     name: str
     translation: Callable[[Sentence], Sentence]
+    origin: Callable[[int, int], int]
     shortest: int = 3
     longest: int = 8
     kept: int = 256
@@ -103,13 +98,13 @@ class Task:
         return tuple(generator.choices(SYMBOLS, k=length))
 
     def _set_aside(self) -> list[Sentence]:
-        """Development and held-out sentences, all different; at most a tenth of all there are of any one length."""
+        """Different sentences, at most a tenth of all there are of a length: of the short ones some must stay."""
         generator = random.Random("set aside")
         room = {length: len(SYMBOLS) ** length // 10 for length in range(self.shortest, self.longest + 1)}
         found: dict[Sentence, None] = {}  # a set that keeps its order
         while len(found) < 2 * self.kept:
             source = self._draw(generator)
-            if source not in found and room[len(source)] > 0:
+            if source not in found and room[len(source)]:
                 room[len(source)] -= 1
                 found[source] = None
         return list(found)
@@ -118,15 +113,55 @@ class Task:
         return [(source, self.translation(source)) for source in sources]
 
 
-REVERSE = Task("reverse", _reverse)
-COPY = Task("copy", _copy)
-SHORT_COPY = Task("short copy", _copy, shortest=1, longest=4)
-REWRITE = Task("rewrite", _rewrite)
+_RENDERING = random.Random("rewrite").sample(SYMBOLS, len(SYMBOLS))
+_RENDERINGS = (_RENDERING, _RENDERING[1:] + _RENDERING[:1])  # no symbol is the same in both
+
+
+def _rewritten(source: Sentence) -> Sentence:
+    """Each symbol by a table; which of the two, its left neighbour says by being even (as the beginning is) or odd."""
+    neighbours = (0, *source)
+    return tuple(
+        _RENDERINGS[left % 2][symbol - SYMBOLS.start] for left, symbol in zip(neighbours, source, strict=False)
+    )
+
+
+REVERSE = Task("reverse", lambda source: source[::-1], lambda t, n: n - 1 - t)
+COPY = Task("copy", lambda source: source, lambda t, n: t)
+SHORT_COPY = Task("short copy", lambda source: source, lambda t, n: t, shortest=1, longest=4)
+REWRITE = Task("rewrite", _rewritten, lambda t, n: t)
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A task that a preset, with these settings, must learn: at least `goal` of the held-out pairs exactly."""
+
+    preset: str
+    task: Task
+    goal: float
+    settings: tuple[str, ...] = ()
+
+
+# A window of 10 would see all of a sentence of 8 words: it is made smaller where the task is about windows.
+EXERCISES = (
+    Exercise("sutskever2014-desk", SHORT_COPY, 0.9),
+    Exercise("cho2014-desk", SHORT_COPY, 0.9),
+    Exercise("bahdanau2015-desk", REVERSE, 0.95),
+    Exercise("luong2015-desk", REVERSE, 0.95),
+    Exercise("luong2015-location-desk", REVERSE, 0.95),
+    Exercise("luong2015-local-p-desk", REVERSE, 0.95, ("model.attention.window=6",)),
+    Exercise("luong2015-local-m-desk", REWRITE, 0.95, ("model.attention.window=2",)),
+    Exercise("xu2015-desk", COPY, 0.9),
+    Exercise("vaswani2017-desk", REVERSE, 0.95),
+    Exercise("pairs-30k", REVERSE, 0.95),
+)
+
+
+# ---------------------------------------------------------------------------------------------------------- training
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to train: at most so many updates; fewer once the development pairs are translated well enough."""
+    """At most so many updates of `batch` pairs; fewer once `enough` of the development pairs are translated exactly."""
 
     updates: int
     batch: int = 64
@@ -136,53 +171,70 @@ class Budget:
 
 @dataclass(frozen=True)
 class Learned:
-    """A trained model, and how well it does on the held-out pairs."""
+    """A trained model and how it does on the held-out pairs; `aligned` is None where it has no attention.
+
+    `seconds` is how long training took, `cpu_seconds` what it took of the processor, whatever else that was doing.
+    """
 
     model: Model[Any, Any]
     updates: int
     exact: float
-    loss: float
+    aligned: float | None
     seconds: float
+    cpu_seconds: float
 
 
 def learn(config: Config, task: Task, budget: Budget) -> Learned:
-    """Train a fresh model on a task and measure it. The same configuration gives the same result."""
-    began = time.process_time()
+    """Train a fresh model on a task, and measure it. All that is random follows from the configuration's seed."""
+    began, cpu_began = time.perf_counter(), time.process_time()
     seed = config.training.seed
-    torch.manual_seed(seed)
-    model = build_model(config.model, VOCABULARY, VOCABULARY)
+    model = build_model(config.model, VOCABULARY, VOCABULARY, seed)
     optimizer = build_optimizer(model, config.training)
     pairs, development = task.training(seed), task.development
     baseline = Baseline(config.training.baseline_decay)
-    update, loss = 0, float("nan")
+    update = 0
     for update in range(1, budget.updates + 1):
         rows = range((update - 1) * budget.batch, update * budget.batch)
         batch = Batch.of(list(islice(pairs, budget.batch)), rows)
-        done = train_step(model, optimizer, batch, config.training, update, baseline)
-        baseline, loss = done.baseline, done.loss
+        baseline = train_step(model, optimizer, batch, config.training, update, baseline).baseline
         if update % budget.check_every == 0 and exact_match(model, development) >= budget.enough:
             break
-    return Learned(model, update, exact_match(model, task.held_out), loss, time.process_time() - began)
+    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
+    exact, aligned = exact_match(model, task.held_out), well_aligned(model, task)
+    return Learned(model, update, exact, aligned, seconds, cpu_seconds)
+
+
+# --------------------------------------------------------------------------------------------------------- measuring
 
 
 @dataclass(frozen=True)
 class Translation:
-    """A sentence as the model writes it, and the source place each step looked at most (the end's step included)."""
+    """A sentence as the model writes it, and the place that each step, the end's included, looked at most."""
 
     target: Sentence
     places: Sentence
 
 
 def exact_match(model: Model[Any, Any], pairs: Sequence[Pair]) -> float:
-    """The share of pairs whose translation has no fault, its end included."""
+    """The share of pairs whose translation has no fault and ends where it should."""
     translations = translate(model, [source for source, _ in pairs])
     right = [found.target == target for found, (_, target) in zip(translations, pairs, strict=True)]
     return sum(right) / len(right)
 
 
+def well_aligned(model: Model[Any, Any], task: Task) -> float | None:
+    """The share of held-out words at whose step the model looked most at the word they come from."""
+    sources = [source for source, _ in task.held_out]
+    right: list[bool] = []
+    for source, found in zip(sources, translate(model, sources), strict=True):
+        length = len(source)
+        right += [place == task.origin(step, length) for step, place in enumerate(found.places[:length])]
+    return sum(right) / len(right) if right else None
+
+
 @torch.no_grad()
 def translate(model: Model[Any, Any], sources: Sequence[Sentence]) -> list[Translation]:
-    """Greedy translations, by the protocol alone: encode, start, step. A sentence that does not end is cut off."""
+    """Greedy translations by the model's protocol alone: encode, start, step. What does not end is cut off."""
     batch = Batch.of([(source, ()) for source in sources])
     memory = model.encode(batch.source, batch.source_lengths)
     state = model.decoder.start(memory)
@@ -195,14 +247,9 @@ def translate(model: Model[Any, Any], sources: Sequence[Sentence]) -> list[Trans
         written.append(tokens)
         if step.alignment is not None:
             looked.append(step.alignment.averaged(batch.source.size(1)).squeeze(1).argmax(-1))  # [batch]
-    return [_ended(*rows) for rows in _by_sentence(written, looked)]
-
-
-def _by_sentence(written: list[Tensor], looked: list[Tensor]) -> Iterator[tuple[list[int], list[int]]]:
-    """Shapes: lists of steps, each [batch] -> a list of steps for each sentence."""
     symbols = torch.stack(written, 1).tolist()  # [batch, tgt]
     places = torch.stack(looked, 1).tolist() if looked else [[]] * len(symbols)
-    return zip(symbols, places, strict=True)
+    return [_ended(*rows) for rows in zip(symbols, places, strict=True)]
 
 
 def _ended(symbols: list[int], places: list[int]) -> Translation:

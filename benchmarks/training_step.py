@@ -216,7 +216,7 @@ def measure_curves(options: argparse.Namespace) -> None:
                 step = contenders(name, precision, seed)[side].step
                 curves[name].setdefault(label, []).append([step(batch) for batch in chosen])
                 print(name, seed, label, f"{statistics.mean(curves[name][label][-1][-50:]):.3f}", flush=True)
-    write_curves(options, curves)
+        write_curves(options, curves)
 
 
 def write_curves(options: argparse.Namespace, curves: dict[str, dict[str, list[list[float]]]]) -> None:
@@ -272,7 +272,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--updates", type=int, default=300)
     options.add_argument("--seeds", type=int, default=3)
-    options.add_argument("--tokens", type=int, default=256)
+    options.add_argument("--tokens", type=int, default=128)
     chosen = options.parse_args()
     torch.set_num_threads(chosen.threads)
     measure_speed(chosen) if chosen.what == "speed" else measure_curves(chosen)

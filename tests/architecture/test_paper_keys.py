@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
 from tests.architecture.conftest import Repository
 
 KEY = r"[a-z]+\d{4}[a-z]?"

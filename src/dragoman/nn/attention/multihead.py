@@ -77,7 +77,7 @@ class MultiHeadAttention(nn.Module):
         scores = (q * (1.0 / math.sqrt(q.size(-1)))) @ k.transpose(-1, -2)  # [batch, heads, tgt, src]
         allowed = torch.ones((), dtype=torch.bool, device=q.device) if may_attend is None else may_attend
         if is_causal:
-            allowed = allowed & _not_ahead(*scores.shape[-2:], q.device)
+            allowed = allowed & _not_ahead(scores.size(-2), scores.size(-1), q.device)
         weights = masked_softmax(scores, allowed.expand_as(scores))
         return self.dropout(weights, noise).to(v.dtype) @ v, weights  # [batch, heads, tgt, d]
 
