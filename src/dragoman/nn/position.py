@@ -61,9 +61,9 @@ class LearnedPositions(Positions):
 
 def _count(positions: Tensor) -> int:
     """How many positions are asked for; a whole sentence (one dimension, from 0) says so by its size."""
-    if positions.dim() == 1 or positions.is_meta:
-        return positions.size(0) if positions.dim() == 1 else 0
-    return int(positions.max()) + 1
+    if positions.dim() == 1:
+        return positions.size(0)
+    return 0 if positions.is_meta or not positions.numel() else int(positions.max()) + 1
 
 
 class NoPositions(Positions):
