@@ -37,7 +37,7 @@ SIZES = {
     "luong2015-location-desk": RNN,
     "luong2015-local-p-desk": RNN,
     "luong2015-local-m-desk": RNN,
-    "xu2015-desk": (*RNN, *ADDITIVE),
+    "xu2015-desk": (*RNN, *ADDITIVE, "training.learning_rate=2e-3"),  # REINFORCE is noisy
     "vaswani2017-desk": TRANSFORMER,
     "pairs-30k": TRANSFORMER,
 }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.toy_tasks import COPY, REVERSE, Budget, learn
+from benchmarks.toy_tasks import REVERSE, Budget, learn
 from tests.learning.small import small
 
 
@@ -26,7 +26,7 @@ def test_without_attention_the_same_updates_are_not_enough() -> None:
 def test_hard_attention_finds_no_place_without_reinforce() -> None:
     """The draw has no gradient: only REINFORCE (and the reward for spreading out) says where to look."""
     deaf = small("xu2015-desk", "training.reinforce_weight=0", "training.entropy_weight=0")
-    learned = learn(deaf, COPY, Budget(300))
+    learned = learn(deaf, REVERSE, Budget(300, batch=128))
     assert learned.exact < 0.8
     assert learned.aligned is not None
     assert learned.aligned < 0.35

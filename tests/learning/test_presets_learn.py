@@ -23,9 +23,9 @@ BUDGETS = {
     "luong2015-location-desk": Budget(700),
     "luong2015-local-p-desk": Budget(600),
     "luong2015-local-m-desk": Budget(800),
-    "xu2015-desk": Budget(900),
-    "vaswani2017-desk": Budget(600, batch=128, enough=0.99),
-    "pairs-30k": Budget(500, batch=128, enough=0.99),
+    "xu2015-desk": Budget(800, batch=128),
+    "vaswani2017-desk": Budget(600, batch=128),
+    "pairs-30k": Budget(500, batch=128),
 }
 
 
@@ -92,11 +92,11 @@ def test_monotone_local_attention_rewrites() -> None:
 
 
 @pytest.mark.slow
-def test_hard_attention_copies() -> None:
+def test_hard_attention_reverses() -> None:
     exercise, learned = train("xu2015-desk")
     assert learned.exact >= exercise.goal
     assert learned.aligned is not None
-    assert learned.aligned >= 0.45  # a place drawn blindly is right for 0.15 of the words
+    assert learned.aligned >= 0.8  # a place drawn blindly is right for 0.15 of the words
 
 
 @pytest.mark.slow
