@@ -166,7 +166,7 @@ class Budget:
     updates: int
     batch: int = 64
     check_every: int = 50
-    enough: float = 0.98
+    enough: float = 0.99
 
 
 @dataclass(frozen=True)

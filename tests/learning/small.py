@@ -14,8 +14,10 @@ RNN = (
 DEEP_OUTPUT = ("model.decoder.output_hidden=64",)
 ADDITIVE = (*DEEP_OUTPUT, "model.attention.hidden=64")
 TRANSFORMER = (
-    "training.learning_rate=2e-3",
+    "training.learning_rate=4e-3",
     "training.warmup_updates=100",
+    "training.schedule=cosine",
+    "training.max_updates=400",
     "model.dropout=0.0",
     "model.dim=64",
     "model.feedforward=128",

@@ -16,16 +16,16 @@ BY_PRESET = {exercise.preset: exercise for exercise in EXERCISES}
 
 # About twice what each needs, so that another processor's rounding does not decide.
 BUDGETS = {
-    "sutskever2014-desk": Budget(700),
+    "sutskever2014-desk": Budget(700, enough=0.97),
     "cho2014-desk": Budget(900, batch=128, enough=0.97),
     "bahdanau2015-desk": Budget(350),
     "luong2015-desk": Budget(500),
     "luong2015-location-desk": Budget(700),
     "luong2015-local-p-desk": Budget(600),
     "luong2015-local-m-desk": Budget(800),
-    "xu2015-desk": Budget(800, batch=128),
-    "vaswani2017-desk": Budget(600, batch=128),
-    "pairs-30k": Budget(500, batch=128),
+    "xu2015-desk": Budget(800, batch=128, enough=0.97),
+    "vaswani2017-desk": Budget(400, batch=128),
+    "pairs-30k": Budget(400, batch=128),
 }
 
 
