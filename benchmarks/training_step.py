@@ -25,7 +25,7 @@ from torch.profiler import ProfilerActivity, profile
 from benchmarks.bare_models import BareLuong, BareTransformer
 from benchmarks.reporting import RESULTS, heading, parser, table, write
 from dragoman.config import RnnConfig, TrainingConfig, TransformerConfig
-from dragoman.data import Batch
+from dragoman.data.batch import Batch
 from dragoman.models import build_model
 from dragoman.text import train_sentencepiece
 from dragoman.training import build_optimizer, train_step

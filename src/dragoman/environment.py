@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dragoman.errors import MissingExtraError
 
-__all__ = ["Machine", "Package", "extras", "machine", "require"]
+__all__ = ["Machine", "Package", "extras", "is_installed", "machine", "require"]
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,14 @@ def extras(distribution: str = "dragoman") -> dict[str, list[Package]]:
     return found
 
 
+def is_installed(module: str) -> bool:
+    """Whether a module could be imported."""
+    return importlib.util.find_spec(module) is not None
+
+
 def require(module: str, extra: str, what: str) -> None:
     """Raise, with the command that mends it, unless `module` is installed."""
-    if importlib.util.find_spec(module) is None:
+    if not is_installed(module):
         raise MissingExtraError(
             f'{what} must have the package {module}, got none; install it with pip install "dragoman[{extra}]"'
         )
@@ -107,7 +112,7 @@ def _version(name: str) -> str | None:
 
 
 def _torch() -> tuple[str | None, tuple[str, ...]]:
-    if importlib.util.find_spec("torch") is None:
+    if not is_installed("torch"):
         return None, ()
     import torch  # noqa: PLC0415 -- only where it is installed, and only when asked
 

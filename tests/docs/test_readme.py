@@ -11,15 +11,16 @@ from pathlib import Path
 import pytest
 
 from dragoman.config import load_config
+from tests.unit.data.preparation.corpus import pairs, write_pairs
 
 READMES = ["README.md", "README.zh.md"]
 
 
 def blocks(root: Path, page: str, language: str) -> list[str]:
     """The fenced blocks of a page in one language."""
-    return re.findall(
-        rf"^```{language}\n(.*?)^```$", (root / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
+    text = (root / page).read_text(encoding="utf-8")
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [block for fence, block in found if fence == language]
 
 
 def without_comments(block: str) -> list[str]:
@@ -27,19 +28,30 @@ def without_comments(block: str) -> list[str]:
     return [line.split("#", 1)[0].rstrip() for line in block.splitlines()]
 
 
-def commands(root: Path) -> list[str]:
-    found = [line for block in blocks(root, "README.md", "") for line in without_comments(block)]
-    return [line for line in found if line.startswith("dragoman ")]
+def sessions(root: Path) -> list[list[str]]:
+    """What is typed, block by block."""
+    found = [without_comments(block) for block in blocks(root, "README.md", "")]
+    return [lines for lines in found if any(line.startswith("dragoman ") for line in lines)]
 
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("command", commands(ROOT))
-def test_a_command_runs(command: str, tmp_path: Path):
-    typed, _, into = command.partition(">")
+@pytest.mark.parametrize("session", sessions(ROOT), ids=lambda session: session[0])
+def test_what_is_typed_runs(session: list[str], tmp_path: Path):
+    write_pairs(tmp_path, "train", pairs(1500))
+    folder = tmp_path
+    for line in session:
+        if line.startswith("cd "):
+            folder /= line.removeprefix("cd ")
+        else:
+            run_command(line, folder)
+
+
+def run_command(line: str, folder: Path) -> None:
+    typed, _, into = line.partition(">")
     arguments = shlex.split(typed)[1:]
-    run = subprocess.run([sys.executable, "-m", "dragoman", *arguments], cwd=tmp_path, capture_output=True, check=False)
+    run = subprocess.run([sys.executable, "-m", "dragoman", *arguments], cwd=folder, capture_output=True, check=False)
     assert run.returncode == 0, run.stderr.decode()
     assert run.stdout.strip()
     assert not into or into.strip().endswith(".json")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dragoman import __version__
-from dragoman.cli import config, doctor, model
+from dragoman.cli import check, config, doctor, model, new, prepare
 from dragoman.cli.console import EXIT_CODES
 
 __all__ = ["app", "main"]
@@ -23,6 +23,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(config.app, name="config")
+app.command()(new.new)
+app.command()(check.check)
+app.command()(prepare.prepare)
 app.command()(model.model)
 app.command()(doctor.doctor)
 

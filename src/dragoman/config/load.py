@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -159,7 +159,7 @@ def _explain(error: ValidationError, table: Table) -> str:
 
 
 def _explain_one(fault: Mapping[str, Any], table: Table) -> str:
-    place = [str(part) for part in fault["loc"]]
+    place = [str(part) for part in fault["loc"]]  # of a list: its name, then a number from 0
     if len(place) > 1 and place[0] == "model" and place[1] in _FAMILIES:
         del place[1]  # pydantic names the branch of the union; the file does not
     name, kind, value, context = ".".join(place), fault["type"], fault["input"], fault.get("ctx", {})
@@ -189,9 +189,15 @@ def _settings_beside(place: Sequence[str], table: Table) -> list[str]:
         if key == "model":
             model = table.get("model")
             schema = _FAMILIES[model["family"] if isinstance(model, dict) else "rnn"]
-        else:
-            schema = schema.model_fields[key].annotation
+        elif not key.isdigit():  # a number is a place in a list, whose settings are those of all its entries
+            schema = _table_in(schema.model_fields[key].annotation)
     return list(schema.model_fields)
+
+
+def _table_in(annotation: Any) -> Any:
+    """The table of settings inside ``Table``, ``Table | None`` and ``list[Table]``."""
+    inside = [_table_in(part) for part in get_args(annotation)]
+    return next((table for table in inside if hasattr(table, "model_fields")), annotation)
 
 
 def _did_you_mean(name: str, legal: Iterable[str]) -> str:
@@ -200,14 +206,23 @@ def _did_you_mean(name: str, legal: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
-def _write_table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
-    plain = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
-    if path and plain:
-        lines.append(f"\n[{'.'.join(path)}]")
+def _write_table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str], brackets: str = "[]") -> None:
+    plain = {key: value for key, value in table.items() if not _is_tables(value)}
+    if path and (plain or brackets != "[]"):
+        opening, closing = brackets[: len(brackets) // 2], brackets[len(brackets) // 2 :]
+        lines.append(f"\n{opening}{'.'.join(path)}{closing}")
     lines.extend(f"{key} = {_toml_value(value)}" for key, value in plain.items())
     for key, value in table.items():
         if isinstance(value, Mapping):
             _write_table(value, (*path, key), lines)
+        elif _is_tables(value):
+            for entry in value:
+                _write_table(entry, (*path, key), lines, "[[]]")
+
+
+def _is_tables(value: object) -> bool:
+    """Whether a value is written as a table of its own, or as several."""
+    return isinstance(value, Mapping) or (isinstance(value, list) and bool(value) and isinstance(value[0], Mapping))
 
 
 def _toml_value(value: object) -> str:
@@ -215,5 +230,7 @@ def _toml_value(value: object) -> str:
         return str(value).lower()
     if isinstance(value, str):  # a JSON string is a TOML string, but for one character
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list):
+        return f"[{', '.join(_toml_value(entry) for entry in value)}]"
     assert isinstance(value, int | float)
     return repr(value)

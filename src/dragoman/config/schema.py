@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from dragoman.config.closed import Closed, NotNegative, Positive, Rate, Size
 from dragoman.config.combinations import check_rnn
+from dragoman.config.corpora import DataConfig
 from dragoman.errors import ConfigError
 
 __all__ = [
@@ -21,22 +23,11 @@ __all__ = [
     "TransformerConfig",
 ]
 
-Size = Annotated[int, Field(ge=1)]
-Rate = Annotated[float, Field(ge=0.0, lt=1.0)]
-Positive = Annotated[float, Field(gt=0.0)]
-NotNegative = Annotated[float, Field(ge=0.0)]
-
 CellName = Literal["rnn", "lstm", "gru-published", "gru-fused"]
 Tie = Literal["none", "target", "all"]
 
 
-class _Closed(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
-
-
-class TokenizerConfig(_Closed):
+class TokenizerConfig(Closed):
     """How text becomes pieces."""
 
     kind: Literal["sentencepiece", "word", "character"] = "sentencepiece"
@@ -49,9 +40,11 @@ class TokenizerConfig(_Closed):
     """One vocabulary for both languages."""
     normal_form: Literal["nfc", "nfkc", "none"] = "nfc"
     """The Unicode normal form text is brought to first."""
+    sample_sentences: Size = 200_000
+    """The most sentences it is learnt from, both sides together; memory grows with them."""
 
 
-class RnnEncoderConfig(_Closed):
+class RnnEncoderConfig(Closed):
     """The reader of a recurrent model."""
 
     cell: CellName = "lstm"
@@ -66,7 +59,7 @@ class RnnEncoderConfig(_Closed):
     """How the two directions become one state: side by side (each has half the size), or by a learnt linear map."""
 
 
-class RnnDecoderConfig(_Closed):
+class RnnDecoderConfig(Closed):
     """The writer of a recurrent model."""
 
     cell: CellName = "lstm"
@@ -89,7 +82,7 @@ class RnnDecoderConfig(_Closed):
     """The first state: the encoder's last, layer by layer, or tanh of a learnt map of it."""
 
 
-class AttentionConfig(_Closed):
+class AttentionConfig(Closed):
     """Attention of a recurrent model: score × alignment, over a memory. Unused where `decoder.attend` is none."""
 
     score: Literal["dot", "scaled-dot", "general", "concat", "location"] = "general"
@@ -106,7 +99,7 @@ class AttentionConfig(_Closed):
     """The inner size of concat and of local-p's predictor; the decoder's hidden size if not given."""
 
 
-class RnnConfig(_Closed):
+class RnnConfig(Closed):
     """A recurrent encoder and decoder."""
 
     family: Literal["rnn"]
@@ -149,7 +142,7 @@ class RnnConfig(_Closed):
         return self
 
 
-class TransformerConfig(_Closed):
+class TransformerConfig(Closed):
     """A Transformer."""
 
     family: Literal["transformer"]
@@ -192,7 +185,7 @@ class TransformerConfig(_Closed):
 ModelConfig = Annotated[RnnConfig | TransformerConfig, Field(discriminator="family")]
 
 
-class TrainingConfig(_Closed):
+class TrainingConfig(Closed):
     """How the model learns."""
 
     seed: Annotated[int, Field(ge=0)] = 1
@@ -224,7 +217,7 @@ class TrainingConfig(_Closed):
     max_updates: Size = 10_000
     """Where training ends at the latest; the cosine ends there."""
     batch_tokens: Size = 4096
-    """Target pieces in one update."""
+    """The most pieces of either side in one update, padding included."""
     clip_norm: NotNegative = 1.0
     """Gradients with a larger norm are scaled to it; 0 leaves them alone."""
     label_smoothing: Rate = 0.0
@@ -239,11 +232,13 @@ class TrainingConfig(_Closed):
     """Hard attention: memory of the moving-average baseline."""
 
 
-class Config(_Closed):
+class Config(Closed):
     """A whole experiment."""
 
     description: str = ""
     """What this configuration is for, in a line."""
+    data: DataConfig | None = None
+    """Which corpora, and how they are prepared; presets leave it to you."""
     tokenizer: TokenizerConfig = TokenizerConfig()
     """How text becomes pieces."""
     model: ModelConfig

@@ -1,5 +1,6 @@
-"""From raw files to batches."""
+"""From raw files to batches: readers, cleaning, prepared shards, the plan of batches.
 
-from dragoman.data.batch import Batch
+Only `batch` and `loader` need torch, so nothing is imported here.
+"""
 
-__all__ = ["Batch"]
+__all__: list[str] = []

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from dragoman.data.pairs import Pairs, Sentences
 from dragoman.errors import DataError
 from dragoman.text import BOS_ID, EOS_ID, PAD_ID
 
@@ -35,18 +39,25 @@ class Batch:
     @classmethod
     def of(cls, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], rows: Sequence[int] | None = None) -> Batch:
         """A batch of pairs of piece numbers without specials."""
-        if not pairs:
+        flat = Pairs(*(_flat([pair[side] for pair in pairs]) for side in range(2)))
+        return cls.of_flat(flat, np.arange(len(pairs)) if rows is None else np.asarray(rows))
+
+    @classmethod
+    def of_flat(cls, pairs: Pairs, rows: NDArray[np.integer]) -> Batch:
+        """A batch of pairs whose piece numbers stand one after the other, as shards give them. Shapes: rows [batch]."""
+        if not len(pairs):
             raise DataError("a batch must have at least one pair, got none; leave empty batches out")
-        sources = [[*source, EOS_ID] for source, _ in pairs]
-        inputs = [[BOS_ID, *target] for _, target in pairs]
-        labels = [[*target, EOS_ID] for _, target in pairs]
+        source, target = _padded(pairs.source), _padded(pairs.target)
+        inputs = np.empty_like(target)
+        inputs[:, 0] = BOS_ID
+        inputs[:, 1:] = target[:, :-1]
         return cls(
-            source=_padded(sources),
-            source_lengths=torch.tensor([len(s) for s in sources]),
-            inputs=_padded(inputs),
-            labels=_padded(labels),
-            target_lengths=torch.tensor([len(s) for s in inputs]),
-            rows=torch.arange(len(pairs)) if rows is None else torch.tensor(rows),
+            source=torch.from_numpy(_ended(source, pairs.source.lengths)),
+            source_lengths=torch.from_numpy(pairs.source.lengths.astype(np.int64) + 1),
+            inputs=torch.from_numpy(inputs),
+            labels=torch.from_numpy(_ended(target, pairs.target.lengths)),
+            target_lengths=torch.from_numpy(pairs.target.lengths.astype(np.int64) + 1),
+            rows=torch.from_numpy(rows.astype(np.int64)),
         )
 
     @property
@@ -60,7 +71,21 @@ class Batch:
         return replace(self, **tokens)
 
 
-def _padded(sentences: list[list[int]]) -> Tensor:
-    """Shapes: -> [batch, longest]."""
-    longest = max(len(sentence) for sentence in sentences)
-    return torch.tensor([sentence + [PAD_ID] * (longest - len(sentence)) for sentence in sentences])
+def _flat(sentences: Sequence[Sequence[int]]) -> Sentences:
+    lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
+    ids = np.fromiter(chain.from_iterable(sentences), dtype=np.int64, count=int(lengths.sum()))
+    return Sentences(ids, lengths)
+
+
+def _padded(sentences: Sentences) -> NDArray[np.int64]:
+    """Room for one more than the longest sentence. Shapes: -> [batch, longest + 1]."""
+    longest = int(sentences.lengths.max())
+    padded = np.full((len(sentences), longest + 1), PAD_ID, dtype=np.int64)
+    padded[np.arange(longest + 1) < sentences.lengths[:, None]] = sentences.ids
+    return padded
+
+
+def _ended(padded: NDArray[np.int64], lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Each sentence with its end, in place."""
+    padded[np.arange(len(padded)), lengths] = EOS_ID
+    return padded

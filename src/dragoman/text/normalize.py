@@ -6,6 +6,7 @@ A normaliser never splits text and never joins two words: what could be read as 
 import functools
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -28,6 +29,14 @@ _BREAKS = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
+
+# Every character that any form changes or moves is in these planes; a test walks the others.
+_FIRST_PLANES = range(0x30000)
+
+# Vowels and final consonants of Hangul: by rule, without an entry in the tables, they join the one before them.
+_JOINING_JAMO = ((0x1161, 0x1175), (0x11A8, 0x11C2))
+
+_NOTHING = "[^\\s\\S]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,53 @@ class Normalizer:
         if self.collapse_spaces:
             text = " ".join(text.split())
         return text
+
+    def suspect_pattern(self) -> str:
+        """Return a regular expression, in the syntax of Python and of Rust: where it finds nothing, nothing changes.
+
+        It lets engines that search a column of texts at once leave nearly all of them alone. What it finds may come
+        out unchanged all the same. Lone surrogates are not looked for: text that was UTF-8 cannot hold them.
+        """
+        return _suspect_pattern(self.form, self.collapse_spaces, self.strip_control)
+
+
+@functools.cache
+def _suspect_pattern(form: Form, collapse_spaces: bool, strip_control: bool) -> str:
+    suspects = []
+    if strip_control:
+        suspects += [_BREAKS.pattern, _INVISIBLE.pattern]
+    if collapse_spaces:
+        others = _character_class(lambda char: char.isspace() and char != " ")
+        suspects += [f"[{others}]", "  ", "^ ", " $"]
+    if form != "none":
+        suspects += _unsettled(form)
+    return "|".join(suspects) or _NOTHING
+
+
+def _unsettled(form: Form) -> list[str]:
+    """Return patterns of which every text that is not in the form holds one: Unicode calls this a quick check.
+
+    A text is in its form if no character of it changes alone or may join the one before it, and if no two marks with a
+    combining class, which might have to be put in order, follow each other.
+    """
+    compose: Literal["NFKC", "NFC"] = "NFKC" if form == "nfkc" else "NFC"
+    joining = {chr(code) for first, last in _JOINING_JAMO for code in range(first, last + 1)}
+    for code in _FIRST_PLANES:
+        parts = unicodedata.decomposition(chr(code)).split()
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            joining.add(chr(int(parts[1], 16)))
+    settled = functools.partial(unicodedata.is_normalized, compose)
+    alone = _character_class(lambda char: char in joining or not settled(char))
+    marks = _character_class(lambda char: unicodedata.combining(char) != 0)
+    return [f"[{alone}]", f"[{marks}][{marks}]"]
+
+
+def _character_class(belongs: Callable[[str], bool]) -> str:
+    """Return the body of a class of all such characters, of which `code_point_class` looks at some planes only."""
+    codes = [code for code in _FIRST_PLANES if not 0xD800 <= code < 0xE000 and belongs(chr(code))]
+    firsts = [code for code, before in zip(codes, [-1, *codes], strict=False) if before != code - 1]
+    lasts = [code for code, after in zip(codes, [*codes[1:], -1], strict=True) if after != code + 1]
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in zip(firsts, lasts, strict=True))
 
 
 def _cut_mark_runs(text: str, form: Form) -> str:

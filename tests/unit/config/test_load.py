@@ -1,5 +1,6 @@
 """From files, presets and overrides to a configuration; and what is said about each mistake on the way."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -437,6 +438,31 @@ def test_what_is_written_out_is_everything():
     written = tomllib.loads(to_toml(Config(**RNN)))
     assert written["model"]["attention"]["window"] == 10
     assert written["training"].keys() == Config(**RNN).training.model_dump().keys()
+
+
+def test_corpora_read_back(tmp_path: Path):
+    train = [{"files": ["a.en", "a.de"], "weight": 2.0}, {"files": ["b.tmx"], "name": 'the "b"'}]
+    data = {"source": "en", "target": "de", "train": train, "validation": {"files": ["v.tsv"]}, "test": []}
+    config = parse_config(RNN | {"data": data | {"cleaning": {"duplicates": ["pair", "source"]}}})
+    assert load_config(write(tmp_path, again=to_toml(config))) == config
+    assert config.data is not None
+    assert [corpus.weight for corpus in config.data.train] == [2.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        ({"train": [{"files": ["a"], "wieght": 2.0}]}, "data.train.0.wieght must be a known setting, got an unknown "),
+        ({"train": [{"files": ["a"], "wieght": 2.0}]}, "did you mean weight?"),
+        ({"validation": {"file": ["a"]}}, "did you mean files?"),
+        ({"cleaning": {"ratio": 2.0}}, "did you mean max_ratio?"),
+        ({"target": "DE"}, "a language must be a code of two or three small letters, got 'DE'"),
+    ],
+)
+def test_settings_of_corpora_are_named_by_their_place(setting: dict[str, Any], complaint: str):
+    data = {"source": "en", "target": "de", "train": [{"files": ["a.en", "a.de"]}]}
+    with pytest.raises(ConfigError, match=re.escape(complaint)):
+        parse_config(RNN | {"data": data | setting})
 
 
 @given(st.text())

@@ -8,10 +8,14 @@ from pydantic import BaseModel, ValidationError
 
 from dragoman.config import (
     AttentionConfig,
+    CleaningConfig,
     Config,
+    CorpusConfig,
+    DataConfig,
     RnnConfig,
     RnnDecoderConfig,
     RnnEncoderConfig,
+    SamplingConfig,
     TokenizerConfig,
     TrainingConfig,
     TransformerConfig,
@@ -23,16 +27,21 @@ from dragoman.errors import ConfigError
 
 TABLES: list[type[BaseModel]] = [
     AttentionConfig,
+    CleaningConfig,
     Config,
+    CorpusConfig,
+    DataConfig,
     RnnConfig,
     RnnDecoderConfig,
     RnnEncoderConfig,
+    SamplingConfig,
     TokenizerConfig,
     TrainingConfig,
     TransformerConfig,
 ]
 SCHEMA = Config.model_json_schema()
 RNN: dict[str, Any] = {"model": {"family": "rnn"}}
+TRAIN: dict[str, Any] = {"source": "en", "target": "de", "train": [{"files": ["a.en", "a.de"]}]}
 
 # What our schemas use of JSON Schema, draft 2020-12, and the type each keyword's value must have there.
 KEYWORDS: dict[str, type | tuple[type, ...]] = {
@@ -47,7 +56,10 @@ KEYWORDS: dict[str, type | tuple[type, ...]] = {
     "enum": list,
     "exclusiveMaximum": (int, float),
     "exclusiveMinimum": (int, float),
+    "items": dict,
+    "maxItems": int,
     "maximum": (int, float),
+    "minItems": int,
     "minimum": (int, float),
     "oneOf": list,
     "properties": dict,
@@ -56,6 +68,7 @@ KEYWORDS: dict[str, type | tuple[type, ...]] = {
     "type": str,
 }
 TYPES: dict[str, type | tuple[type, ...]] = {
+    "array": list,
     "object": dict,
     "string": str,
     "boolean": bool,
@@ -73,6 +86,7 @@ def schemas(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
         *schema.get("properties", {}).values(),
         *schema.get("anyOf", []),
         *schema.get("oneOf", []),
+        *([schema["items"]] if "items" in schema else []),
     ):
         yield from schemas(inner)
 
@@ -88,6 +102,15 @@ def accepts(schema: dict[str, Any], value: object) -> bool:
         and ("enum" not in schema or value in schema["enum"])
         and (not isinstance(value, int | float) or in_range(value, schema))
         and (not isinstance(value, dict) or "properties" not in schema or has_properties(value, schema))
+        and (not isinstance(value, list) or has_items(value, schema))
+    )
+
+
+def has_items(value: list[Any], schema: dict[str, Any]) -> bool:
+    return (
+        schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value))
+        and "items" in schema
+        and all(accepts(schema["items"], item) for item in value)
     )
 
 
@@ -154,11 +177,17 @@ def test_the_json_schema_accepts_every_preset(name: str):
         {"training": {"seed": "x"}},
         {"tokenizer": {"joint": "x"}},
         {"description": 3},
+        {"data": {"source": "en", "target": "de"}},
+        {"data": TRAIN | {"train": []}},
+        {"data": TRAIN | {"train": [{"files": []}]}},
+        {"data": TRAIN | {"train": [{"files": ["a"], "wieght": 1.0}]}},
+        {"data": TRAIN | {"cleaning": {"duplicates": ["pairs"]}}},
+        {"data": TRAIN | {"cleaning": {"max_ratio": 0.5}}},
     ],
     ids=str,
 )
 def test_the_json_schema_refuses_what_the_loader_refuses(change: dict[str, Any]):
-    assert accepts(SCHEMA, RNN)
+    assert accepts(SCHEMA, RNN | {"data": TRAIN})
     assert not accepts(SCHEMA, RNN | change)
     with pytest.raises(ConfigError):
         parse_config(RNN | change)
@@ -179,6 +208,8 @@ def test_no_setting_can_be_changed_once_it_is_checked(table: type[BaseModel]):
     assert isinstance(config.model, RnnConfig)
     tables = [config, config.tokenizer, config.training, config.model, load_config("vaswani2017-base").model]
     tables += [config.model.encoder, config.model.decoder, config.model.attention]
+    data = DataConfig.model_validate(TRAIN)
+    tables += [data, data.train[0], data.cleaning, data.sampling]
     (one,) = [each for each in tables if type(each) is table]
     name = next(iter(table.model_fields))
     with pytest.raises(ValidationError, match="frozen"):

@@ -2,12 +2,14 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.data.batch import Batch
+from dragoman.data.pairs import Pairs, Sentences
 from dragoman.errors import DataError
 from dragoman.text import BOS_ID, EOS_ID, PAD_ID
 
@@ -73,3 +75,19 @@ def test_a_batch_on_its_own_device_is_itself():
     same = batch.to("cpu")
     for field in dataclasses.fields(batch):
         assert torch.equal(getattr(same, field.name), getattr(batch, field.name)), field.name
+
+
+@given(st.lists(st.tuples(words, words), min_size=1, max_size=5))
+def test_flat_pieces_make_the_same_batch(pairs: list[tuple[list[int], list[int]]]):
+    flat = Pairs(*(_flat([pair[side] for pair in pairs]) for side in range(2)))
+    batch = Batch.of_flat(flat, np.arange(len(pairs), dtype=np.int32))
+    expected = Batch.of(pairs)
+    for field in dataclasses.fields(batch):
+        assert getattr(batch, field.name).dtype == torch.int64, field.name
+        assert torch.equal(getattr(batch, field.name), getattr(expected, field.name)), field.name
+
+
+def _flat(sentences: list[list[int]]) -> Sentences:
+    """As shards give them: 16 bits a piece."""
+    pieces = [piece for sentence in sentences for piece in sentence]
+    return Sentences(np.array(pieces, dtype=np.uint16), np.array([len(s) for s in sentences], dtype=np.int64))

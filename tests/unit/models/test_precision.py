@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dragoman.config import AttentionConfig, RnnConfig
-from dragoman.data import Batch
+from dragoman.data.batch import Batch
 from dragoman.models import build_model
 from dragoman.nn.attention import build as attention_build
 from dragoman.nn.output import Output

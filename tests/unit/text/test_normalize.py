@@ -119,6 +119,45 @@ def test_time_grows_with_the_length_only(form: Form, pair: str):
     assert seconds(200_000) < 30 * max(seconds(20_000), 1e-4)
 
 
+@given(normalizers, st.one_of(texts, mark_runs))
+@example(Normalizer("nfc"), "\u1100\u1161")
+@example(Normalizer("nfc"), "\uac00\u11a8")
+@example(Normalizer("nfc"), "q\u0323\u0307")
+@example(Normalizer("none"), "trailing ")
+def test_text_that_nothing_suspicious_is_found_in_stays_as_it_is(normalize: Normalizer, text: str):
+    if not re.search(normalize.suspect_pattern(), text):
+        assert normalize(text) == text
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("before", ["", "e", "\u1100", "\uac00", "\u0315", "\u0d46", "\U000110a5"])
+def test_no_character_that_changes_is_unsuspected(form: Form, before: str):
+    """Alone between letters, and after some characters that others join or must be put in order with."""
+    codes = itertools.chain(range(0xD800), range(0xE000, 0x12000 if before else 0x30000))
+    every = "a".join(before + chr(code) for code in codes)
+    rest = re.sub(Normalizer(form).suspect_pattern(), "", every)
+    assert Normalizer(form)(rest) == rest
+
+
+def test_no_form_changes_or_moves_a_character_of_the_later_planes():
+    later = "".join(map(chr, range(0x30000, 0x110000)))
+    assert unicodedata.normalize("NFKC", later) == later
+    assert not any(map(unicodedata.combining, later))
+
+
+def test_plain_text_is_not_suspected():
+    plain = [
+        "grün, schön, weiß",
+        "नमस्ते दुनिया",
+        "سلام\u200cدنیا",
+        "안녕 세상",
+        "我用Python写代码。",
+        "ภาษาไทย",
+        "👩\u200d👧",
+    ]
+    assert not any(re.search(Normalizer().suspect_pattern(), text) for text in plain)
+
+
 def test_mistakes_are_named():
     with pytest.raises(ConfigError, match="form must be one of nfc, nfkc, none, got 'nfd'; nfc suits most"):
         Normalizer("nfd")  # type: ignore[arg-type]

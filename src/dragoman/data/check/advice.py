@@ -1,0 +1,93 @@
+"""What to do about what a report found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dragoman.config import Config
+from dragoman.data.check.figures import counted, percent
+from dragoman.data.check.report import Batches, CorpusReport, Cost, Pieces, Selection
+from dragoman.data.preparation.select import is_leak
+
+__all__ = ["advise"]
+
+# From these shares on a figure is worth a word.
+_FOREIGN = 0.1
+_DROPPED = 0.3
+_REPEATED = 0.3
+_UNKNOWN = 0.01
+_TOO_LONG = 0.01
+_PADDING = 0.1
+_A_LONG_TIME = 24 * 3600.0
+
+
+def advise(
+    config: Config,
+    corpora: list[CorpusReport],
+    selection: Selection | None,
+    pieces: Pieces | None,
+    batches: Batches | None,
+    cost: Cost | None,
+) -> list[str]:
+    """Sentences, the most urgent first."""
+    assert config.data is not None
+    found: list[str] = []
+    for corpus in corpora:
+        found += _about_corpus(corpus, config.data.source, config.data.target)
+    if selection is not None:
+        found += _about_selection(selection, config)
+    if pieces is not None:
+        found += _about_pieces(pieces)
+    if batches is not None and batches.padding > _PADDING:
+        found.append(
+            f"{percent(batches.padding)} of a batch would be padding; raise data.sampling.window or batch_tokens."
+        )
+    if cost is not None and cost.seconds > _A_LONG_TIME:
+        found.append(
+            f"Training would take about {cost.seconds / 3600:,.0f} hours here; take a smaller preset, or a GPU."
+        )
+    return found
+
+
+def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[str]:
+    name, summary = corpus.name, corpus.summary
+    if corpus.looks_swapped:
+        yield f"The sides of {name} look swapped: exchange its files."
+    else:
+        for side, language in (("source", source), ("target", target)):
+            foreign = 1.0 - corpus.languages.get(side, {}).get(language, 1.0)
+            if foreign > _FOREIGN and corpus.role == "train":
+                yield (
+                    f"{percent(foreign)} of the {side} side of {name} does not look like {language}; "
+                    "data.cleaning.language = true drops such pairs."
+                )
+    if summary.faults.total:
+        yield f"{name} has {counted(summary.faults.total, 'bad line')}: mend, or leave out with --on-bad-line skip."
+    shifted = [reason for reason in summary.notes.counts if "shifted" in reason]
+    if shifted:
+        places = summary.notes.examples[shifted[0]]
+        yield f"{name} looks misaligned at {', '.join(example.place for example in places[:3])}: look there."
+    if corpus.role == "train" and summary.records and summary.drops.total > _DROPPED * summary.records:
+        share = summary.drops.total / summary.records
+        yield f"Cleaning would drop {percent(share)} of {name}; see the samples of each reason with --html."
+
+
+def _about_selection(selection: Selection, config: Config) -> Iterator[str]:
+    assert config.data is not None
+    leaked = sum(count for reason, count in selection.drops.counts.items() if is_leak(reason))
+    if leaked:
+        yield f"{leaked:,} training pairs share text with a held-out set and are left out of training."
+    if config.data.cleaning.leakage == "keep":
+        yield "Training pairs that leak from held-out sets are kept (cleaning.leakage): scores will flatter."
+    repeated = sum(count for reason, count in selection.drops.counts.items() if "duplicate" in reason)
+    if repeated > _REPEATED * max(1, selection.cleaned):
+        yield f"{percent(repeated / selection.cleaned)} of the pairs are duplicates; is a file named twice?"
+
+
+def _about_pieces(pieces: Pieces) -> Iterator[str]:
+    for side, share in pieces.unknown.items():
+        if share > _UNKNOWN:
+            yield f"{percent(share)} of the {side} pieces of held-out text are unknown or bytes; raise tokenizer.size."
+    if pieces.too_long > _TOO_LONG * max(1, pieces.sampled):
+        share = pieces.too_long / pieces.sampled
+        yield f"{percent(share)} of the pairs have more than data.max_pieces pieces and would be left out; raise it."

@@ -1,0 +1,54 @@
+"""Normalising whole frames: exactly what the normaliser does to each text, at a tenth of the cost."""
+
+import re
+from collections.abc import Iterator
+
+import polars as pl
+
+from dragoman.data.cleaning.mend import mend
+from dragoman.data.tally import Tally
+from dragoman.text import Normalizer
+
+__all__ = ["normalize_frame"]
+
+_LINE_SEPARATORS = re.compile("[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
+_TABS = re.compile("[\t\x1f]")
+_strip = Normalizer("none", collapse_spaces=False, strip_control=True)
+
+
+def normalize_frame(frame: pl.DataFrame, normalizer: Normalizer, file: str) -> tuple[pl.DataFrame, Tally]:
+    """Return the frame with both sides of every pair normalised, and what kinds of change that took.
+
+    A pair is counted once for each kind; an example of characters that went says which they were.
+    """
+    frame, changes = mend(frame, normalizer.suspect_pattern(), normalizer)
+    tally = Tally()
+    for change in changes:
+        kinds: dict[str, str] = {}
+        for before, _ in change.altered:
+            kinds.update(_kinds(before, normalizer))
+        for kind, detail in kinds.items():
+            tally.add(kind, 1, (change.example(file, detail),))
+    return frame, tally
+
+
+def _kinds(text: str, normalizer: Normalizer) -> Iterator[tuple[str, str]]:
+    """Yield the kinds of change that a text needs, each with what there is to say about it."""
+    stripped = text
+    if normalizer.strip_control:
+        stripped = _strip(text)
+        separators = set(_LINE_SEPARATORS.findall(text))
+        removed = {char for char in set(text) if not char.isprintable() and not _strip(char)}
+        if separators:
+            yield "line separators made spaces", _code_points(separators)
+        if removed:
+            yield "control characters removed", _code_points(removed)
+    if Normalizer(normalizer.form, collapse_spaces=False, strip_control=False)(stripped) != stripped:
+        yield "characters composed", ""
+    evened = " ".join(stripped.split()) if normalizer.collapse_spaces else stripped
+    if evened != stripped or (normalizer.strip_control and _TABS.search(text)):
+        yield "white space evened", ""
+
+
+def _code_points(characters: set[str]) -> str:
+    return " ".join(f"U+{ord(char):04X}" for char in sorted(characters))

@@ -1,0 +1,88 @@
+"""Taking a validation or test set from the training pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.data.duplicates.fates import Fate, Fates
+from dragoman.data.duplicates.key_file import read_keys
+from dragoman.data.duplicates.keys import KeyKind
+from dragoman.data.workers import Share
+from dragoman.errors import DataError
+
+__all__ = ["HELD_OUT_KEYS", "choose_held_out"]
+
+HELD_OUT_KEYS: tuple[KeyKind, ...] = ("pair", "folded_source")
+"""The kinds of keys that `choose_held_out` reads."""
+
+# What pairs are ordered by, the most important first. The place in the corpus only tells equal pairs apart.
+_DRAW = np.dtype(
+    [("rank", "<u8"), ("low", "<u8"), ("pair_high", "<u8"), ("pair_low", "<u8"), ("position", "<i8")], align=True
+)
+_Draws = NDArray[np.void]
+
+
+def choose_held_out(
+    key_files: Sequence[Path],
+    starts: Sequence[int],
+    count: int,
+    seed: int,
+    fates: Fates,
+    *,
+    progress: Share | None = None,
+) -> NDArray[np.int64]:
+    """The positions of exactly `count` pairs that are kept so far, with different sources, at random by `seed`.
+
+    Each source has a number that follows from its text and the seed, and the lowest numbers are taken, in their order.
+    So neither the order of files nor the number of processes changes which pairs are chosen.
+    """
+    best = np.empty(0, dtype=_DRAW)
+    for done, (path, start) in enumerate(zip(key_files, starts, strict=True), start=1):
+        draws = _draws(path, start, seed, fates)
+        if len(best) == count > 0:
+            draws = draws[draws["rank"] <= best["rank"][-1]]
+        best = _lowest(np.concatenate([best, draws]), count)
+        if progress is not None:
+            progress(done / len(key_files))
+    if len(best) < count:
+        raise DataError(
+            f"validation_pairs and test_pairs must together be at most the number of different sources, {len(best)}, "
+            f"got {count}; take fewer, or name files for them"
+        )
+    positions: NDArray[np.int64] = best["position"].astype(np.int64)
+    return positions
+
+
+def _draws(path: Path, start: int, seed: int, fates: Fates) -> _Draws:
+    sources, pairs = read_keys(path, "folded_source"), read_keys(path, "pair")
+    draws = np.empty(len(sources), dtype=_DRAW)
+    rows = sources["row"]
+    draws["rank"] = _mix(sources["high"] ^ _mix(np.array([seed], dtype=np.uint64)))
+    draws["low"] = sources["low"]
+    draws["position"] = rows.astype(np.int64) + start
+    by_row = np.empty_like(pairs)
+    by_row[pairs["row"]] = pairs
+    draws["pair_high"], draws["pair_low"] = by_row["high"][rows], by_row["low"][rows]
+    kept: _Draws = draws[fates.bytes[draws["position"]] == Fate.KEPT]
+    return kept
+
+
+def _lowest(draws: _Draws, count: int) -> _Draws:
+    """The `count` lowest sources; of each the pair with the lowest key."""
+    draws = draws[np.lexsort([draws[name] for name in reversed(_DRAW.names or ())])]
+    is_new = np.ones(len(draws), dtype=bool)
+    is_new[1:] = (np.diff(draws["rank"]) != 0) | (np.diff(draws["low"]) != 0)
+    return draws[is_new][:count]
+
+
+def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Stir 64 bits, one to one: the finaliser of SplitMix64."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: NDArray[np.uint64] = words ^ (words >> np.uint64(31))
+    return mixed

@@ -1,0 +1,44 @@
+"""Comparing the texts of pairs by their positions in a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.data.duplicates.rows import fetch_rows
+from dragoman.data.duplicates.shingles import jaccard, shingles
+
+__all__ = ["Comparer"]
+
+_FETCHED = 16_384  # comparisons whose texts are fetched together
+_COMPARED = 1024  # comparisons that are made together: the sets of a batch take some 30 MB
+
+
+@dataclass(frozen=True)
+class Comparer:
+    """Says which pairs of a corpus are nearly the same."""
+
+    chunk_files: Sequence[Path]
+    starts: Sequence[int]
+    similarity: float
+
+    def are_alike(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether the pair at each left position is as alike as `similarity` to the one at the right position."""
+        batches = [slice(at, at + _FETCHED) for at in range(0, len(left), _FETCHED)]
+        return np.concatenate([np.empty(0, dtype=bool), *(self._batch(left[each], right[each]) for each in batches)])
+
+    def _batch(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.bool_]:
+        count = len(left)
+        frame = fetch_rows(self.chunk_files, self.starts, np.concatenate([left, right]), ("source", "target"))
+        shares = [
+            jaccard(
+                shingles(frame[at : min(at + _COMPARED, count)]),
+                shingles(frame[count + at : min(count + at + _COMPARED, 2 * count)]),
+            )
+            for at in range(0, count, _COMPARED)
+        ]
+        return np.concatenate(shares) >= self.similarity

@@ -1,0 +1,132 @@
+"""Pairs as sets of character sequences: their MinHash signatures, cut into bands, and how alike two sets are.
+
+The share of common sequences of five characters over both folded sides works for scripts with and without blanks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from rensa import RMinHash
+
+from dragoman.data.duplicates.fold import fold
+
+__all__ = ["Bands", "Shingles", "band_keys", "bands_for", "jaccard", "shingles"]
+
+_WIDTH = 5  # characters in a sequence
+_SEED = 1  # part of what a signature is, not of what a user chooses
+_BLOCK = 512  # pairs that are hashed at a time: they fit the processor's cache
+
+_LONGEST_SIGNATURE = 128
+_MOST_BANDS = 24
+_RECALL = 0.95
+
+_Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Bands:
+    """How a signature is cut: two pairs are looked at if all hashes of a band are the same, in any band."""
+
+    count: int
+    hashes: int
+
+    def recall(self, similarity: float) -> float:
+        """How probably two pairs that are so alike are looked at."""
+        return float(1 - (1 - similarity**self.hashes) ** self.count)
+
+
+def bands_for(similarity: float) -> Bands:
+    """The longest bands that find 95 % of the pairs just so alike.
+
+    Pairs in the same language always share something, and how many of them meet by chance grows with the corpus: with
+    ten million pairs a twentieth of common sequences makes a pair meet three others in a band of 5 hashes, in one of 7
+    hardly ever one.
+    """
+    fitting = [
+        bands
+        for hashes in range(1, _LONGEST_SIGNATURE + 1)
+        for count in range(1, min(_MOST_BANDS, _LONGEST_SIGNATURE // hashes) + 1)
+        if (bands := Bands(count, hashes)).recall(similarity) >= _RECALL
+    ]
+    return max(fitting, key=lambda bands: (bands.hashes, -bands.count))
+
+
+@dataclass(frozen=True)
+class Shingles:
+    """Hashes of the character sequences of many pairs: pair `i` has ``hashes[offsets[i]:offsets[i + 1]]``."""
+
+    hashes: _Words
+    offsets: NDArray[np.int64]
+
+
+def shingles(frame: pl.DataFrame) -> Shingles:
+    """Hash every sequence of five characters of source, separator, target, end; a pair has at least one."""
+    source, target = fold(frame["source"]), fold(frame["target"])
+    lengths = np.diff(source.offsets) + np.diff(target.offsets) + 1
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    # Zeros part the sides, and four of them the pairs: no sequence of one pair reaches into the next.
+    spaced = offsets + (_WIDTH - 1) * np.arange(len(offsets))
+    points = np.zeros(int(spaced[-1]), dtype=np.uint64)
+    begin_target = spaced[:-1] + np.diff(source.offsets) + 1
+    for side, begin in ((source, spaced[:-1]), (target, begin_target)):
+        shift = np.repeat(begin - side.offsets[:-1], np.diff(side.offsets))
+        points[np.arange(len(side.points)) + shift] = side.points
+    hashes = _rolling(points)
+    is_inside = np.ones(len(hashes) + _WIDTH - 1, dtype=bool)
+    is_inside[(spaced[1:, None] - np.arange(1, _WIDTH)).ravel()] = False
+    return Shingles(np.compress(is_inside[: len(hashes)], hashes), offsets)
+
+
+def _rolling(points: _Words) -> _Words:
+    """A hash of each five code points that follow each other."""
+    hashes = np.zeros(max(0, len(points) - _WIDTH + 1), dtype=np.uint64)
+    for place in range(_WIDTH):
+        hashes *= np.uint64(0x9E3779B97F4A7C15)
+        hashes += points[place : place + len(hashes)]
+    hashes ^= hashes >> np.uint64(29)
+    hashes *= np.uint64(0xBF58476D1CE4E5B9)
+    hashes ^= hashes >> np.uint64(32)
+    return hashes
+
+
+def band_keys(frame: pl.DataFrame, bands: Bands) -> _Words:
+    """A key of every band of every pair's signature. Shape: [rows, bands]."""
+    blocks = [np.empty((0, bands.count), dtype=np.uint64)]
+    for at in range(0, frame.height, _BLOCK):
+        sets = shingles(frame[at : at + _BLOCK])
+        offsets = sets.offsets.astype(np.uint64)
+        matrix = RMinHash.digest_matrix_from_flat_token_hashes(sets.hashes, offsets, bands.count * bands.hashes, _SEED)
+        signature = np.array(matrix.to_rows(), dtype=np.uint64).reshape(-1, bands.count, bands.hashes)
+        blocks.append(_digest(signature))
+    return np.concatenate(blocks)
+
+
+def _digest(signature: _Words) -> _Words:
+    keys = np.zeros(signature.shape[:2], dtype=np.uint64)
+    for place in range(signature.shape[2]):
+        keys = (keys ^ signature[:, :, place]) * np.uint64(0x9FB21C651E98DF25)
+        keys ^= keys >> np.uint64(32)
+    return keys
+
+
+def jaccard(left: Shingles, right: Shingles) -> NDArray[np.float64]:
+    """The share of common sequences among all those of a left and a right pair, row by row."""
+    left_keys, left_rows = _distinct(left)
+    right_keys, right_rows = _distinct(right)
+    count = len(left.offsets) - 1
+    common = np.bincount(left_rows[np.isin(left_keys, right_keys, assume_unique=True)], minlength=count)
+    total = np.bincount(left_rows, minlength=count) + np.bincount(right_rows, minlength=count) - common
+    share: NDArray[np.float64] = common / total
+    return share
+
+
+def _distinct(sets: Shingles) -> tuple[_Words, NDArray[np.int64]]:
+    """Every sequence of every row once: the row's number is stirred into its hash, so that rows do not meet."""
+    rows = np.repeat(np.arange(len(sets.offsets) - 1), np.diff(sets.offsets))
+    keys = (sets.hashes ^ (rows.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93))) * np.uint64(0xA0761D6478BD642F)
+    keys, places = np.unique(keys, return_index=True)
+    return keys, rows[places]

@@ -1,0 +1,193 @@
+"""From the plan and the shards to batches: the same ones in the same order, by any number of ranks and workers."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from itertools import islice
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from dragoman.data.batch import Batch
+from dragoman.data.pairs import Pairs, Sentences
+from dragoman.data.sampling import Plan, PlannedBatch, Position
+from dragoman.data.shards import Shards
+from dragoman.errors import ConfigError, DataError
+from dragoman.text import Tokenizer
+
+__all__ = ["Loader", "SubwordSampling"]
+
+_PREFETCHED = 4  # batches that each worker is ahead
+
+
+@dataclass(frozen=True)
+class SubwordSampling:
+    """Another segmentation of the same words each time a pair is drawn: subword regularisation.
+
+    A draw depends on the seed, the epoch, the slot and the side, and on nothing else. It is never cut: where it has
+    more than `max_pieces`, or more than `growth` times the pieces on disk, or those do not give the text back, the
+    pieces on disk are taken. Batches are planned by them, so one can be up to `growth` times its token budget.
+    """
+
+    source: Tokenizer
+    target: Tokenizer
+    seed: int
+    temperature: float
+    max_pieces: int
+    growth: float = 1.5
+
+    def __post_init__(self) -> None:
+        for tokenizer in (self.source, self.target):
+            if not tokenizer.can_sample:
+                raise ConfigError(
+                    f"subword_temperature must be 0 for a tokenizer with one segmentation only, got {self.temperature} "
+                    f"and {tokenizer.kind!r}; set it to 0 or train a sentencepiece unigram model"
+                )
+
+    def draw(self, pairs: Pairs, planned: PlannedBatch) -> Pairs:
+        """The same pairs in other pieces."""
+        sides = enumerate(((self.source, pairs.source), (self.target, pairs.target)))
+        source, target = (self._draw_side(*side, (planned.epoch, planned.slots.tolist(), n)) for n, side in sides)
+        return Pairs(source, target)
+
+    def _draw_side(self, tokenizer: Tokenizer, best: Sentences, key: tuple[int, list[int], int]) -> Sentences:
+        epoch, slots, side = key
+        ids: list[int] = []
+        lengths: list[int] = []
+        for slot, known in zip(slots, best.split(), strict=True):
+            drawn = self._draw_one(tokenizer, known.tolist(), (self.seed, epoch, slot, side))
+            ids += drawn
+            lengths.append(len(drawn))
+        return Sentences(np.array(ids, dtype=best.ids.dtype), np.array(lengths))
+
+    def _draw_one(self, tokenizer: Tokenizer, best: list[int], seed: tuple[int, ...]) -> list[int]:
+        if tokenizer.unk_id in best:
+            return best
+        drawn = tokenizer.sample(tokenizer.decode(best), seed=seed, temperature=self.temperature)
+        return drawn if len(drawn) <= min(self.max_pieces, self.growth * len(best)) else best
+
+
+class _Fetch(Dataset[Pairs]):
+    """What a worker does: read the pairs of a planned batch, and cut them anew if asked to."""
+
+    def __init__(self, shards: Shards, subword: SubwordSampling | None) -> None:
+        self.shards = shards
+        self.subword = subword
+
+    def __getitem__(self, planned: PlannedBatch) -> Pairs:
+        pairs = self.shards.gather(planned.rows)
+        return pairs if self.subword is None else self.subword.draw(pairs, planned)
+
+
+class Loader:
+    """The batches of one rank, without end, from a position on.
+
+    Of every `world` batches in a row, rank r takes the one whose number is r modulo `world`. After each batch `state`
+    is where all ranks go on together: it is the same on all of them, and any number of ranks and workers can resume it.
+    Close the loader, or use it in a ``with`` block, to end its workers.
+    """
+
+    def __init__(
+        self,
+        shards: Shards,
+        plan: Plan,
+        *,
+        rank: int = 0,
+        world: int = 1,
+        workers: int = 0,
+        start: Position | None = None,
+        subword: SubwordSampling | None = None,
+    ) -> None:
+        if not 0 <= rank < world:
+            raise ConfigError(f"rank must be from 0 to {world - 1}, got {rank}; count ranks from 0")
+        if workers < 0:
+            raise ConfigError(f"workers must be 0 or more, got {workers}; 0 loads in the process that trains")
+        self.plan = plan
+        self.position = start or Position()
+        self._rank, self._world, self._workers = rank, world, workers
+        self._fetch = _Fetch(shards, subword)
+        self._stream: Generator[Batch, None, None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Batch:
+        if self._stream is None:
+            self._stream = self._batches()
+        return next(self._stream)
+
+    def state(self) -> dict[str, int]:
+        """Where the stream stands, after the batch that was given last: a few integers."""
+        return {**asdict(self.position), "plan": self.plan.fingerprint}
+
+    def resume(self, state: Mapping[str, int]) -> None:
+        """Go on from a state that a loader of the same plan was in."""
+        if (known := set(self.state())) != set(state):
+            raise DataError(f"a loader's state must have {sorted(known)}, got {sorted(state)}; restore the whole state")
+        if state["plan"] != self.plan.fingerprint:
+            raise DataError(
+                f"a loader's state must be of plan {self.plan.fingerprint}, got {state['plan']}; resume with the data, "
+                "seed, batch_tokens and sampling it was saved with, or begin a new run"
+            )
+        self.close()
+        self.position = Position(**{name: value for name, value in state.items() if name != "plan"})
+
+    def close(self) -> None:
+        """End the workers; batches they have ready are forgotten, and the next batch starts others."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def _batches(self) -> Generator[Batch, None, None]:
+        due: deque[tuple[PlannedBatch, Position]] = deque()
+
+        def planned() -> Iterator[PlannedBatch]:
+            for turn in self._turns():
+                due.append(turn)
+                yield turn[0]
+
+        for pairs in self._fetched(planned()):
+            batch, after = due.popleft()
+            self.position = after
+            yield Batch.of_flat(pairs, self.plan.name_of(batch.epoch, batch.slots))
+
+    def _turns(self) -> Iterator[tuple[PlannedBatch, Position]]:
+        """This rank's batch of every `world` in a row, and where the stream stands after all of them."""
+        plan = self.plan.batches(self.position)
+        while True:
+            turn = list(islice(plan, self._world))
+            yield turn[(self._rank - turn[0].number) % self._world], turn[-1].position_after
+
+    def _fetched(self, planned: Iterator[PlannedBatch]) -> Iterator[Pairs]:
+        if not self._workers:
+            return map(self._fetch.__getitem__, planned)
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([__name__])  # workers start as copies of a process that has torch already
+        loader = DataLoader(
+            self._fetch,
+            batch_size=None,
+            sampler=planned,
+            num_workers=self._workers,
+            collate_fn=_as_it_is,
+            multiprocessing_context=context,
+            prefetch_factor=_PREFETCHED,
+            generator=torch.Generator(),  # the default one would be advanced, and is none of ours
+        )
+        return iter(loader)
+
+
+def _as_it_is(pairs: Any) -> Any:
+    """Flat arrays of 16 bits go through the pipe: a tenth of the bytes of padded tensors."""
+    return pairs

@@ -1,0 +1,86 @@
+"""Permutations of any size without a table: the place of every number is computed, in any order, from a key.
+
+A Feistel network (Luby and Rackoff, 1988) permutes the numbers of b bits; those that land outside of ``range(n)`` are
+sent through it again until they are inside (cycle walking), which leaves a permutation of ``range(n)``.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dragoman.errors import DataError
+
+__all__ = ["MOST_ITEMS", "Permutation", "mix_key"]
+
+MOST_ITEMS: Final = 2**40
+"""A permutation has at most so many items."""
+
+_ROUNDS = 8
+_ROUNDS_WHEN_SMALL = 24  # with halves of a few bits one round changes little
+_SMALL_BITS = 16
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+
+Words = NDArray[np.uint64]
+
+
+def mix_key(key: tuple[int, ...], words: int) -> Words:
+    """So many 64-bit words that depend on every integer of the key, the same on every machine."""
+    text = " ".join(map(str, key)).encode()
+    digests = [blake2b(text, digest_size=64, salt=n.to_bytes(2, "little")).digest() for n in range(-(-words // 8))]
+    return np.frombuffer(b"".join(digests), dtype="<u8")[:words].astype(np.uint64)
+
+
+class Permutation:
+    """A family of permutations of ``range(size)``, one for each turn, all of them fixed by the key.
+
+    >>> turns = Permutation(5, key=(1, 2))
+    >>> sorted(turns.at(range(5)).tolist())
+    [0, 1, 2, 3, 4]
+    """
+
+    def __init__(self, size: int, key: tuple[int, ...]) -> None:
+        if not 1 <= size <= MOST_ITEMS:
+            raise DataError(f"a permutation must have from 1 to 2^40 items, got {size}; leave empty corpora out")
+        self.size = size
+        bits = max(1, (size - 1).bit_length())
+        self._low_bits = np.uint64(bits // 2)
+        self._low_mask = np.uint64((1 << (bits // 2)) - 1)
+        self._high_mask = np.uint64((1 << (bits - bits // 2)) - 1)
+        self._keys = mix_key(key, _ROUNDS if bits > _SMALL_BITS else _ROUNDS_WHEN_SMALL)
+
+    def at(self, indices: ArrayLike, turns: ArrayLike = 0) -> NDArray[np.int64]:
+        """Where the permutation of its turn sends each index. Shapes: [n], [n] or one for all -> [n]."""
+        words = np.atleast_1d(np.asarray(indices)).astype(np.uint64)
+        numbers = np.atleast_1d(np.asarray(turns)).astype(np.uint64)
+        tweaks = np.broadcast_to(_scrambled(numbers * _GAMMA + _GAMMA), words.shape)
+        words = self._network(words, tweaks)
+        outside = np.flatnonzero(words >= self.size)
+        while len(outside):
+            words[outside] = self._network(words[outside], tweaks[outside])
+            outside = outside[words[outside] >= self.size]
+        return words.astype(np.int64)
+
+    def _network(self, words: Words, tweaks: Words) -> Words:
+        low, high = words & self._low_mask, words >> self._low_bits
+        for number, key in enumerate(self._keys):
+            if number % 2:
+                low = low ^ (_scrambled(high * _GAMMA + (tweaks ^ key)) & self._low_mask)
+            else:
+                high = high ^ (_scrambled(low * _GAMMA + (tweaks ^ key)) & self._high_mask)
+        return (high << self._low_bits) | low
+
+
+def _scrambled(words: Words) -> Words:
+    """The finaliser of SplitMix64 [steele2014]; 64-bit products wrap around, as they should."""
+    words = words ^ (words >> np.uint64(30))
+    words *= _MIX_1
+    words ^= words >> np.uint64(27)
+    words *= _MIX_2
+    words ^= words >> np.uint64(31)
+    return words

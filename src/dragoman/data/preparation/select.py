@@ -1,0 +1,306 @@
+"""The second stage: which of the cleaned pairs are kept, decided over all corpora together."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dragoman.config import DataConfig
+from dragoman.data.duplicates.exact import Repeats, mark_duplicates
+from dragoman.data.duplicates.fates import Fate, Fates
+from dragoman.data.duplicates.held_out import choose_held_out
+from dragoman.data.duplicates.leakage import HeldOut, Leakage, mark_leaks
+from dragoman.data.duplicates.near import mark_near_duplicates, write_bands
+from dragoman.data.duplicates.rows import fetch_rows
+from dragoman.data.preparation.clean import Cleaned
+from dragoman.data.preparation.stage import Stage
+from dragoman.data.progress import Progress
+from dragoman.data.tally import Example, Tally
+from dragoman.data.workers import Workers
+from dragoman.errors import DataError
+
+__all__ = ["ChunkOfPairs", "Selected", "is_leak", "select_pairs"]
+
+_VERSION = 1
+_FATES = "fates"
+_ALSO_IN = " also in "
+_TAKEN = {"validation": Fate.VALIDATION, "test": Fate.TEST}
+
+
+@dataclass(frozen=True)
+class ChunkOfPairs:
+    """One chunk of a cleaned corpus: its place among all pairs, and where its text is."""
+
+    corpus: int
+    path: Path
+    keys: Path
+    file: str
+    start: int
+    height: int
+
+    def frame(self) -> pl.DataFrame:
+        """All its pairs: the columns source, target, line."""
+        return pl.read_ipc(self.path)
+
+    def having(self, fate: Fate, fates: Path) -> pl.DataFrame:
+        """The pairs that have this fate."""
+        mine = np.fromfile(fates, np.uint8, count=self.height, offset=self.start)
+        return self.frame().filter(pl.Series(mine == fate))
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The pairs of the training corpora by their fate, and the held-out corpora. It can be sent to other processes."""
+
+    key: str
+    folder: Path
+    train: tuple[ChunkOfPairs, ...]
+    train_names: tuple[str, ...]
+    validation: tuple[ChunkOfPairs, ...]
+    said: dict[str, Any]
+
+    @property
+    def kept(self) -> int:
+        """How many training pairs are kept."""
+        return int(self.said["counts"].get(Fate.KEPT.name, 0))
+
+    @property
+    def cleaned(self) -> int:
+        """How many there were."""
+        return sum(chunk.height for chunk in self.train)
+
+    @property
+    def fates(self) -> Path:
+        """The fate of every training pair, one byte each."""
+        return self.folder / _FATES
+
+    @property
+    def taken(self) -> list[str]:
+        """The sets that were taken out of the training corpora."""
+        return [name for name, fate in _TAKEN.items() if self.said["counts"].get(fate.name)]
+
+    @cached_property
+    def drops(self) -> Tally:
+        """Training pairs that were dropped, by reason."""
+        return Tally.from_json(self.said["drops"])
+
+    def sample(self, pairs: int, seed: int) -> Iterator[pl.DataFrame]:
+        """Training pairs evenly spread over all: one out of each of as many equal stretches of what is kept.
+
+        The columns are source, target, line and file.
+        """
+        pairs = min(pairs, self.kept)
+        jitter = np.random.default_rng(seed).random(pairs)
+        chosen = ((np.arange(pairs) + jitter) * (self.kept / max(1, pairs))).astype(np.int64)
+        first = 0
+        for chunk in self.train:
+            frame = chunk.having(Fate.KEPT, self.fates)
+            begin, end = np.searchsorted(chosen, (first, first + frame.height))
+            yield frame[chosen[begin:end] - first].with_columns(file=pl.lit(chunk.file))
+            first += frame.height
+
+    def taken_frame(self, split: str) -> pl.DataFrame:
+        """The pairs of a set that was taken out of the training corpora."""
+        return pl.concat([chunk.having(_TAKEN[split], self.fates) for chunk in self.train])
+
+    def splits(self) -> dict[str, tuple[tuple[ChunkOfPairs, ...], Fate | None]]:
+        """What is to be written as shards: the chunks of each set, and the fate of its pairs there (None: all)."""
+        found: dict[str, tuple[tuple[ChunkOfPairs, ...], Fate | None]] = {"train": (self.train, Fate.KEPT)}
+        if self.validation:
+            found["validation"] = (self.validation, None)
+        elif "validation" in self.taken:
+            found["validation"] = (self.train, Fate.VALIDATION)
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """What was decided, as plain values."""
+        return {"cleaned": self.cleaned, "kept": self.kept, **self.said}
+
+
+def select_pairs(
+    train: Sequence[Cleaned],
+    held_out: Sequence[tuple[str, Cleaned]],
+    data: DataConfig,
+    *,
+    work: Path,
+    workers: Workers,
+    progress: Progress,
+) -> Selected:
+    """Decide about every training pair, or take what was decided before.
+
+    In this order: pairs are taken for held-out sets that are not given; training pairs that leak from any held-out
+    set, duplicates, and near-duplicates are dropped.
+    """
+    cleaning = data.cleaning
+    wanted = {"validation": 0 if data.validation else data.validation_pairs, "test": data.test_pairs}
+    rules = cleaning.model_dump(include={"duplicates", "near_duplicates", "near_duplicate_similarity", "leakage"})
+    keys = [[each.key for each in train], [(role, each.key) for role, each in held_out]]
+    stage = Stage(work, "select", [_VERSION, keys, rules, wanted, data.seed])
+    chunks = _chunks(train)
+    said = stage.result()
+    if said is None:
+        progress.begin("looking for leaks and duplicates")
+        said = _Selection(chunks, Fates.create(stage.folder / _FATES, _height(chunks)), workers, progress).run(
+            data, wanted, held_out
+        )
+        stage.finish(said)
+    else:
+        progress.skip("looking for leaks and duplicates")
+    validation = _chunks([cleaned for role, cleaned in held_out if role == "validation"])
+    return Selected(stage.key, stage.folder, chunks, tuple(each.name for each in train), validation, said)
+
+
+def is_leak(reason: str) -> bool:
+    """Whether pairs that were dropped for this reason leak from a held-out set."""
+    return _ALSO_IN in reason
+
+
+def _chunks(corpora: Sequence[Cleaned]) -> tuple[ChunkOfPairs, ...]:
+    chunks, start = [], 0
+    for number, corpus in enumerate(corpora):
+        for path, keys, file, height in zip(
+            corpus.chunk_files(), corpus.key_files(), corpus.files(), corpus.heights, strict=True
+        ):
+            chunks.append(ChunkOfPairs(number, path, keys, file, start, height))
+            start += height
+    return tuple(chunks)
+
+
+def _height(chunks: Sequence[ChunkOfPairs]) -> int:
+    return sum(chunk.height for chunk in chunks)
+
+
+class _Selection:
+    """The passes over the keys of all chunks."""
+
+    def __init__(self, chunks: Sequence[ChunkOfPairs], fates: Fates, workers: Workers, progress: Progress) -> None:
+        self._chunks = chunks
+        self._fates = fates
+        self._workers = workers
+        self._progress = progress
+        self._keys = [chunk.keys for chunk in chunks]
+        self._starts = [chunk.start for chunk in chunks]
+        self._drops = Tally()
+
+    def run(self, data: DataConfig, wanted: dict[str, int], held_out: Sequence[tuple[str, Cleaned]]) -> dict[str, Any]:
+        cleaning = data.cleaning
+        sets = [HeldOut(f"{role} set {each.name}", _parts(each)) for role, each in held_out]
+        sets += self._take(wanted, data.seed)
+        found = mark_leaks(
+            self._keys,
+            self._starts,
+            sets,
+            self._fates,
+            rule=cleaning.leakage,
+            locate=self._example,
+            workers=self._workers,
+        )
+        self._count_leaks(found, dropped=cleaning.leakage != "keep")
+        repeats = mark_duplicates(
+            self._keys,
+            self._starts,
+            cleaning.duplicates,
+            self._fates,
+            workers=self._workers,
+            progress=self._progress.advance,
+        )
+        for kind, those in repeats.items():
+            self._count_repeats(f"duplicate {kind}", those)
+        if cleaning.near_duplicates:
+            self._near(cleaning.near_duplicate_similarity)
+        self._fates.flush()
+        return {
+            "counts": {fate.name: count for fate, count in self._fates.counts().items()},
+            "drops": self._drops.to_json(),
+            "leaks": {name: {"train": leak.pairs.to_json(), "held_out": leak.held_out} for name, leak in found.items()},
+            "held_out": {each.name: each.frame.height for each in sets},
+        }
+
+    def _take(self, wanted: dict[str, int], seed: int) -> list[HeldOut]:
+        """Take held-out sets out of the training pairs."""
+        count = sum(wanted.values())
+        if not count:
+            return []
+        if 2 * count > self._fates.rows:
+            raise DataError(
+                f"data.validation_pairs and data.test_pairs must leave at least half of the {self._fates.rows:,} pairs "
+                f"to train on, got {count:,} together; take fewer, or name files for them"
+            )
+        positions = choose_held_out(self._keys, self._starts, count, seed, self._fates)
+        sets, first = [], 0
+        for name, number in wanted.items():
+            chosen = np.sort(positions[first : first + number])
+            first += number
+            if len(chosen):
+                self._fates.bytes[chosen] = _TAKEN[name]
+                sets.append(HeldOut(f"{name} set taken from training", self._located(chosen)))
+        return sets
+
+    def _located(self, positions: NDArray[np.int64]) -> Iterator[tuple[str, pl.DataFrame]]:
+        """The pairs at sorted positions, with the file of each."""
+        owners = np.searchsorted(self._starts, positions, side="right") - 1
+        for owner in np.unique(owners).tolist():
+            chunk = self._chunks[owner]
+            yield chunk.file, fetch_rows([chunk.path], [chunk.start], positions[owners == owner])
+
+    def _example(self, position: int) -> Example:
+        chunk = self._chunks[bisect_right(self._starts, position) - 1]
+        row = fetch_rows([chunk.path], [chunk.start], np.array([position])).row(0, named=True)
+        return Example(chunk.file, row["line"], row["source"], row["target"])
+
+    def _count_leaks(self, found: dict[str, Leakage], *, dropped: bool) -> None:
+        for name, leak in found.items():
+            for kind, count in leak.pairs.counts.items() if dropped else ():
+                self._drops.add(f"{kind}{_ALSO_IN}{name}", count, leak.pairs.examples[kind])
+
+    def _count_repeats(self, reason: str, repeats: Repeats) -> None:
+        examples = (self._repeated(*places) for places in repeats.examples)
+        self._drops.add(reason, repeats.count, examples)
+
+    def _repeated(self, position: int, first: int) -> Example:
+        pair, kept = self._example(position), self._example(first)
+        return Example(pair.file, pair.line, pair.source, pair.target, f"kept: {kept.place}")
+
+    def _near(self, similarity: float) -> None:
+        self._progress.begin("looking for near-duplicates")
+        bands = [self._fates.path.with_name(f"bands-{number:06}") for number in range(len(self._chunks))]
+        tasks = [_BandTask(chunk.path, band, similarity) for chunk, band in zip(self._chunks, bands, strict=True)]
+        for number, _ in enumerate(self._workers.run(_write_bands, tasks)):
+            self._progress.advance((number + 1) / len(tasks) / 2)
+        repeats = mark_near_duplicates(
+            [chunk.path for chunk in self._chunks],
+            self._keys,
+            bands,
+            self._starts,
+            self._fates,
+            similarity=similarity,
+            workers=self._workers,
+            progress=lambda share: self._progress.advance((1 + share) / 2),
+        )
+        self._count_repeats(Fate.NEAR_DUPLICATE.label, repeats)
+        for band in bands:
+            band.unlink()
+
+
+@dataclass(frozen=True)
+class _BandTask:
+    chunk: Path
+    bands: Path
+    similarity: float
+
+
+def _write_bands(task: _BandTask) -> None:
+    write_bands(pl.read_ipc(task.chunk), task.bands, similarity=task.similarity)
+
+
+def _parts(cleaned: Cleaned) -> Iterator[tuple[str, pl.DataFrame]]:
+    for number, file in enumerate(cleaned.files()):
+        yield file, cleaned.frame(number)

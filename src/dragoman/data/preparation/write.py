@@ -1,0 +1,173 @@
+"""The last stage: the pairs that are kept, as pieces, in shards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dragoman.config import DataConfig
+from dragoman.data.duplicates.fates import Fate
+from dragoman.data.files import sha256_of, write_json
+from dragoman.data.pairs import SIDES, Pairs, Sentences
+from dragoman.data.preparation.select import ChunkOfPairs, Selected
+from dragoman.data.preparation.stage import Stage, read_json
+from dragoman.data.preparation.tokenizers import Tokenizers
+from dragoman.data.progress import Progress
+from dragoman.data.shards import ShardWriter
+from dragoman.data.tally import Example, Tally
+from dragoman.data.workers import Workers
+from dragoman.text import Tokenizer
+
+__all__ = ["TOO_MANY_PIECES", "encode", "write_shards"]
+
+TOO_MANY_PIECES = "too many pieces"
+"""The reason under which pairs are counted that are longer than max_pieces."""
+
+_VERSION = 1
+
+
+def write_shards(
+    selected: Selected, tokenizers: Tokenizers, data: DataConfig, *, folder: Path, workers: Workers, progress: Progress
+) -> dict[str, Any]:
+    """Write the shards of the training and the validation pairs, or take what is there from before.
+
+    Returns what the manifest says about them: files, rows, hashes, pieces, and what was too long.
+    """
+    depends = [_VERSION, selected.key, tokenizers.key, data.max_pieces, data.shard_pairs]
+    stage = Stage(folder, "shards", depends)
+    result = stage.result()
+    if result is not None:
+        progress.skip("writing shards")
+        assert isinstance(result, dict)
+        return result
+    progress.begin("writing shards")
+    splits = selected.splits()
+    tasks = [
+        _Task(
+            split, group, selected.fates, fate, tokenizers, data.max_pieces, stage.folder / f"{split}-{number:05}.arrow"
+        )
+        for split, (chunks, fate) in splits.items()
+        for number, group in enumerate(_groups(chunks, data.shard_pairs))
+    ]
+    of_split: dict[str, list[dict[str, Any]]] = {split: [] for split in splits}
+    done, pairs = 0, sum(chunk.height for task in tasks for chunk in task.chunks)
+    for task, shard in zip(tasks, workers.run(_write_shard, tasks), strict=True):
+        of_split[task.split].append(shard)
+        done += sum(chunk.height for chunk in task.chunks)
+        progress.advance(done / max(1, pairs), done)
+    result = {"folder": stage.folder.name, "splits": {split: _joined(shards) for split, shards in of_split.items()}}
+    stage.finish(result)
+    return result
+
+
+@dataclass(frozen=True)
+class _Task:
+    split: str
+    chunks: tuple[ChunkOfPairs, ...]
+    fates: Path
+    fate: Fate | None
+    tokenizers: Tokenizers
+    max_pieces: int
+    path: Path
+
+
+def _groups(chunks: Sequence[ChunkOfPairs], pairs: int) -> Iterator[tuple[ChunkOfPairs, ...]]:
+    """Neighbouring chunks of one corpus that together have about so many pairs."""
+    group: list[ChunkOfPairs] = []
+    for chunk in chunks:
+        if group and (group[0].corpus != chunk.corpus or sum(each.height for each in group) >= pairs):
+            yield tuple(group)
+            group = []
+        group.append(chunk)
+    if group:
+        yield tuple(group)
+
+
+def _write_shard(task: _Task) -> dict[str, Any]:
+    """Write one shard, unless an earlier run did; what is said about it is written last."""
+    said = task.path.with_suffix(".json")
+    done = read_json(said)
+    if done is not None:
+        assert isinstance(done, dict)
+        return done
+    tokenizers = _loaded(task.tokenizers)
+    drops, pieces = Tally(), dict.fromkeys(SIDES, 0)
+    sizes = (tokenizers["source"].size, tokenizers["target"].size)
+    with ShardWriter(task.path, sizes) as writer:
+        for chunk in task.chunks:
+            frame = chunk.frame() if task.fate is None else chunk.having(task.fate, task.fates)
+            pairs, too_long = encode(frame, tokenizers, task.max_pieces)
+            examples = (
+                Example(chunk.file, row["line"], row["source"], row["target"]) for row in _rows(frame, too_long)
+            )
+            drops.add(TOO_MANY_PIECES, int(too_long.sum()), examples)
+            writer.append(pairs)
+            for side in SIDES:
+                pieces[side] += int(getattr(pairs, side).lengths.sum())
+        rows = writer.rows
+    result = {
+        "path": task.path.name,
+        "rows": rows,
+        "bytes": task.path.stat().st_size,
+        "sha256": sha256_of(task.path),
+        "corpus": task.chunks[0].corpus,
+        "pieces": pieces,
+        "drops": drops.to_json(),
+    }
+    write_json(said, result)
+    return result
+
+
+@lru_cache(maxsize=1)
+def _loaded_from(folders: tuple[tuple[str, Path], ...], key: str) -> dict[str, Tokenizer]:
+    return Tokenizers(dict(folders), key).load()
+
+
+def _loaded(tokenizers: Tokenizers) -> dict[str, Tokenizer]:
+    """The tokenizers, read once in each process."""
+    return _loaded_from(tuple(tokenizers.folders.items()), tokenizers.key)
+
+
+def _rows(frame: pl.DataFrame, wanted: np.ndarray[Any, np.dtype[np.bool_]]) -> Iterator[dict[str, Any]]:
+    yield from frame.filter(pl.Series(wanted)).iter_rows(named=True)
+
+
+def encode(
+    frame: pl.DataFrame, tokenizers: dict[str, Tokenizer], max_pieces: int
+) -> tuple[Pairs, np.ndarray[Any, np.dtype[np.bool_]]]:
+    """The pairs of a frame as pieces, without those that have too many on a side; and which ones those are."""
+    encoded = {side: [tokenizers[side].encode(text) for text in frame[side]] for side in SIDES}
+    lengths = {side: np.fromiter(map(len, encoded[side]), np.int64, frame.height) for side in SIDES}
+    too_long = np.maximum(lengths["source"], lengths["target"]) > max_pieces
+    kept = {side: _sentences(encoded[side], lengths[side], ~too_long) for side in SIDES}
+    return Pairs(**kept), too_long
+
+
+def _sentences(
+    encoded: list[list[int]],
+    lengths: np.ndarray[Any, np.dtype[np.int64]],
+    keep: np.ndarray[Any, np.dtype[np.bool_]],
+) -> Sentences:
+    wanted = encoded if keep.all() else [encoded[row] for row in np.flatnonzero(keep)]
+    total = int(lengths[keep].sum())
+    return Sentences(np.fromiter(chain.from_iterable(wanted), np.int64, total), lengths[keep])
+
+
+def _joined(shards: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the manifest says of a split."""
+    drops = Tally()
+    for shard in shards:
+        drops.merge(Tally.from_json(shard["drops"]))
+    return {
+        "shards": [{key: shard[key] for key in ("path", "rows", "bytes", "sha256", "corpus")} for shard in shards],
+        "rows": sum(shard["rows"] for shard in shards),
+        "pieces": {side: sum(shard["pieces"][side] for shard in shards) for side in SIDES},
+        "drops": drops.to_json(),
+    }

@@ -1,0 +1,125 @@
+"""JSON lines: an object a line, with a text under each language's name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dragoman.config.corpora import OnBadLine
+from dragoman.data.chunk import Lines
+from dragoman.data.readers.decode import Fault, check_text, clean_ends, decode, split_lines
+from dragoman.data.readers.languages import pick_language
+from dragoman.data.readers.onefile import Block, Draft, cut_blocks
+
+__all__ = ["JsonChunk", "JsonReader"]
+
+
+class _BadRecordError(Exception):
+    """Why a record is left out: a reason that is counted, and what there is to say about this one."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(reason, detail)
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(frozen=True)
+class JsonChunk:
+    """Some lines, as bytes. `names` are keys if `is_exact`, else language codes."""
+
+    block: Block
+    names: tuple[str, str]
+    is_exact: bool
+
+    @property
+    def file(self) -> str:
+        """The file."""
+        return self.block.file
+
+    @property
+    def progress(self) -> float:
+        """The share of the corpus that is read."""
+        return self.block.progress
+
+    def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> Lines:
+        """Parse each line and take the two texts."""
+        draft = Draft(self.file)
+        first = self.block.first_line
+        lines = split_lines(clean_ends(self.block.data, self.file, first, draft.notes), self.block.rows)
+        decoded = decode(lines, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes)
+        draft.add_decoded(decoded, first)
+        for line, text in enumerate(decoded.texts, first):
+            if text is None:
+                continue
+            try:
+                texts = self._texts(text)
+            except _BadRecordError as error:
+                draft.add_fault(line, Fault(error.reason, error.detail, text))
+                continue
+            fault = next((found for side in texts if (found := check_text(side, max_line_bytes))), None)
+            if fault is None:
+                draft.add(line, *texts)
+            elif on_bad_line == "replace" and fault.reason != "line too long":
+                draft.add_replaced([(line, fault.detail)])
+                draft.add(line, *(_mended(side) for side in texts))
+            else:
+                draft.add_fault(line, fault)
+        return draft.finish()
+
+    def _texts(self, line: str) -> tuple[str, str]:
+        try:
+            record = json.loads(line, object_pairs_hook=_without_repeats)
+        except json.JSONDecodeError as error:
+            raise _BadRecordError("not JSON", f"{error.msg} at character {error.pos + 1}") from error
+        except (ValueError, RecursionError) as error:  # numbers of thousands of digits; brackets without end
+            raise _BadRecordError("not JSON", str(error)) from error
+        if not isinstance(record, dict):
+            raise _BadRecordError("not a JSON object", f"a {type(record).__name__}")
+        inner = record.get("translation")
+        if isinstance(inner, dict) and not self.is_exact:
+            record = inner
+        source, target = (self._text(record, name) for name in self.names)
+        return source, target
+
+    def _text(self, record: dict[str, Any], name: str) -> str:
+        key = (name if name in record else None) if self.is_exact else pick_language(record, name)
+        if key is None:
+            keys = ", ".join(record) or "no keys at all"
+            raise _BadRecordError("missing language", f"no {name}; there is {keys}")
+        if not isinstance(record[key], str):
+            raise _BadRecordError("not a string", f"{key} is {json.dumps(record[key])[:100]}")
+        return str(record[key])
+
+
+class JsonReader:
+    """JSONL files, one after the other; `columns` are the keys to take instead of the languages."""
+
+    def __init__(self, files: Sequence[str], source: str, target: str, columns: tuple[str, str] | None = None) -> None:
+        self._files = list(files)
+        self._names = columns or (source, target)
+        self._is_exact = columns is not None
+
+    def files(self) -> list[str]:
+        """The files."""
+        return list(self._files)
+
+    def chunks(self, rows: int) -> Iterator[JsonChunk]:
+        """Cut the files into blocks of lines."""
+        for block in cut_blocks(self._files, rows):
+            yield JsonChunk(block, self._names, self._is_exact)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise _BadRecordError("repeated key", f"{repeated} is there more than once")
+    return record
+
+
+def _mended(text: str) -> str:
+    """The text with U+FFFD for NUL and for halves of surrogate pairs."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")

@@ -1,0 +1,201 @@
+"""The plan: which pairs make up each batch, as a pure function of (seed, epoch, position).
+
+An epoch has as many slots as there are pairs. Each corpus has its share of them, by weight and temperature, and fills
+it with its next draws: a corpus is gone through in a new random order again and again, over the ends of epochs, so
+none of its pairs is favoured. The slots are permuted and cut into windows; the pairs of a window are brought into an
+order in which neighbours are of like length on both sides, cut into batches by token budget, and the batches are
+shuffled.
+
+Nothing is stored but integers: any batch of any epoch is found by computing the one window it is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.data.permutation import Permutation, mix_key
+from dragoman.errors import ConfigError, DataError
+
+__all__ = ["CorpusRows", "Plan", "PlannedBatch", "Position", "cut_by_tokens", "neighbours", "shares"]
+
+Rows = NDArray[np.int64]
+
+_DRAWS, _SLOTS, _BATCHES = range(3)  # what a permutation is for: part of its key
+_NONE = np.empty(0, dtype=np.int64)
+_LEAST_WINDOW = 8192  # an epoch of twice as many pairs has two windows at least, so that its batches are never the same
+
+
+@dataclass(frozen=True)
+class CorpusRows:
+    """A corpus among the rows of the prepared data; `weight` says how often its pairs are drawn."""
+
+    name: str
+    first_row: int
+    rows: int
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where the stream of batches stands: before the batch `batch` of a window, which is the `number`-th of all."""
+
+    epoch: int = 0
+    window: int = 0
+    batch: int = 0
+    number: int = 0
+
+    def __post_init__(self) -> None:
+        if min(astuple(self)) < 0:
+            raise DataError(f"a position must have numbers from 0 on, got {self}; restore the state that was saved")
+
+
+@dataclass(frozen=True)
+class PlannedBatch:
+    """The pairs of one batch: their rows in the prepared data, and the slots of the epoch they were drawn for."""
+
+    number: int
+    epoch: int
+    slots: Rows
+    rows: Rows
+    position_after: Position
+
+
+class Plan:
+    """All batches of all epochs, in order.
+
+    `lengths` gives the pieces of both sides of rows, without specials: [n] -> [n, 2].
+    """
+
+    def __init__(
+        self,
+        corpora: Sequence[CorpusRows],
+        lengths: Callable[[Rows], NDArray[np.int64]],
+        *,
+        seed: int,
+        batch_tokens: int,
+        window: int = 65_536,
+        temperature: float = 1.0,
+    ) -> None:
+        if batch_tokens < 1:
+            raise ConfigError(f"batch_tokens must be at least 1, got {batch_tokens}; 4096 is usual")
+        self.seed = seed
+        self.batch_tokens = batch_tokens
+        self.corpora = tuple(corpora)
+        self.shares = shares(self.corpora, temperature)
+        self.pairs = sum(self.shares)
+        """Pairs of an epoch."""
+        self.windows = max(round(self.pairs / window), min(2, self.pairs // _LEAST_WINDOW), 1)
+        """Windows of an epoch; all are of the same size, but for one pair."""
+        self._lengths = lengths
+        self._bounds = np.cumsum([0, *self.shares])
+        self._slots = Permutation(self.pairs, (seed, _SLOTS))
+        self._draws = [Permutation(max(1, c.rows), (seed, _DRAWS, n)) for n, c in enumerate(self.corpora)]
+
+    @cached_property
+    def fingerprint(self) -> int:
+        """A number that plans share only if they have the same batches, as long as the rows are of the same lengths."""
+        ranges = [(c.first_row, c.rows, share) for c, share in zip(self.corpora, self.shares, strict=True)]
+        key = (self.seed, self.batch_tokens, self.windows, *(number for numbers in ranges for number in numbers))
+        return int(mix_key(key, 1)[0] >> np.uint64(1))  # 63 bits: it fits a signed integer
+
+    def batches(self, start: Position | None = None) -> Iterator[PlannedBatch]:
+        """The batches from a position on, over the ends of epochs and without end."""
+        position = start or Position()
+        while True:
+            for batch in self._rest_of_window(position):
+                yield batch
+                position = batch.position_after
+
+    def name_of(self, epoch: int, slots: Rows) -> Rows:
+        """A number for each draw that no other draw of the training has. Shapes: [n] -> [n]."""
+        return epoch * self.pairs + slots
+
+    def rows(self, epoch: int, slots: Rows) -> Rows:
+        """The row that fills each slot of an epoch. Shapes: [n] -> [n]."""
+        owners = np.searchsorted(self._bounds, slots, side="right") - 1
+        rows = np.empty(len(slots), dtype=np.int64)
+        for owner in np.unique(owners).tolist():
+            mine = np.flatnonzero(owners == owner)
+            corpus = self.corpora[owner]
+            draws = epoch * self.shares[owner] + slots[mine] - self._bounds[owner]
+            rows[mine] = corpus.first_row + self._draws[owner].at(draws % corpus.rows, turns=draws // corpus.rows)
+        return rows
+
+    def window(self, epoch: int, window: int) -> tuple[Rows, Rows, list[slice]]:
+        """The slots and rows of a window, neighbours of like length, and its batches in the order they are taken."""
+        first, end = (self.pairs * w // self.windows for w in (window, window + 1))
+        slots = self._slots.at(np.arange(first, end), turns=epoch)
+        rows = self.rows(epoch, slots)
+        lengths = self._lengths(rows) + 1  # the end of the sentence counts
+        order = neighbours(lengths, upwards=epoch + window)
+        ends = cut_by_tokens(lengths[order].max(axis=1), self.batch_tokens)
+        cuts = [slice(*pair) for pair in pairwise([0, *ends])]
+        shuffled = Permutation(len(cuts), (self.seed, _BATCHES, epoch, window)).at(np.arange(len(cuts)))
+        return slots[order], rows[order], [cuts[number] for number in shuffled.tolist()]
+
+    def _rest_of_window(self, position: Position) -> Iterator[PlannedBatch]:
+        epoch, window, first = position.epoch, position.window, position.batch
+        slots, rows, cuts = self.window(epoch, window) if window < self.windows else (_NONE, _NONE, [])
+        if first >= len(cuts):
+            raise DataError(
+                f"a position must be inside of the plan, got {position}; "
+                "resume with the data and settings it was saved with"
+            )
+        is_last = window + 1 == self.windows
+        for batch in range(first, len(cuts)):
+            number = position.number + batch - first
+            after = Position(epoch, window, batch + 1, number + 1)
+            if batch + 1 == len(cuts):
+                after = Position(epoch + is_last, 0 if is_last else window + 1, 0, number + 1)
+            yield PlannedBatch(number, epoch, slots[cuts[batch]], rows[cuts[batch]], after)
+
+
+def shares(corpora: Sequence[CorpusRows], temperature: float) -> list[int]:
+    """How many slots of an epoch each corpus has: p ∝ weight · rows^(1 / temperature), by largest remainder.
+
+    An epoch has as many slots as the corpora that are drawn from have pairs.
+    """
+    drawn = [corpus.rows if corpus.weight > 0 else 0 for corpus in corpora]
+    total = sum(drawn)
+    if not total:
+        raise DataError("training must have pairs to draw from, got none; give a corpus that has some a weight above 0")
+    mass = [c.weight * rows ** (1 / temperature) for c, rows in zip(corpora, drawn, strict=True)]
+    exact = [total * m / sum(mass) for m in mass]
+    found = [int(share) for share in exact]
+    by_remainder = sorted(range(len(corpora)), key=lambda n: (found[n] - exact[n], n))
+    for n in by_remainder[: total - sum(found)]:
+        found[n] += 1
+    return found
+
+
+def neighbours(lengths: NDArray[np.int64], upwards: int = 0) -> Rows:
+    """An order in which neighbours are of like length on both sides; what is alike stays as it is.
+
+    By the longer side, which decides how many pairs fit a batch; within that by the difference of the sides, up and
+    down in turn, so that the lengths of neighbours differ little also where the longer side grows. `upwards` says
+    whether even or odd lengths go up, as it is even or odd itself. Shapes: [n, 2] -> [n].
+    """
+    longer = lengths.max(axis=1)
+    difference = lengths[:, 0] - lengths[:, 1]
+    return np.lexsort((np.where((longer + upwards) % 2, -difference, difference), longer))
+
+
+def cut_by_tokens(longer: NDArray[np.int64], batch_tokens: int) -> list[int]:
+    """Where batches end in rows whose longer sides do not get shorter: as many rows as fit, padding included."""
+    if longer[-1] > batch_tokens:
+        raise DataError(
+            f"batch_tokens must be at least the pieces of a sentence and its end, got {batch_tokens} for a sentence of "
+            f"{longer[-1]}; raise it, or set data.max_pieces to {batch_tokens - 1} or less and prepare again"
+        )
+    ends = [0]
+    while (start := ends[-1]) < len(longer):
+        candidates = longer[start : start + batch_tokens // int(longer[start])]
+        cells = candidates * np.arange(1, len(candidates) + 1)
+        ends.append(start + int(np.searchsorted(cells, batch_tokens, side="right")))
+    return ends[1:]

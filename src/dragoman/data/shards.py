@@ -1,0 +1,190 @@
+"""Prepared pairs on disk: uncompressed Arrow files, read in place at any row.
+
+A shard has the columns ``source`` and ``target``, lists of piece numbers (16 bits each where the vocabulary allows it).
+Nothing is loaded: the files are mapped into memory, and only the pages of the rows that are asked for are read. The
+offsets of a record batch stand together, so lengths are found without touching the pieces.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dragoman.data.pairs import Pairs, Sentences
+from dragoman.errors import DataError
+
+__all__ = ["ShardWriter", "Shards"]
+
+_SIDES = ("source", "target")
+_FORMAT = b"dragoman shard 1"
+_MOST_PIECES = 2**31 - 1  # of a side in one record batch: Arrow's list offsets are signed 32-bit numbers
+
+
+class ShardWriter:
+    """Write one shard, a chunk of pairs at a time; it appears under its name only when it is complete.
+
+    The same chunks give the same bytes. Leave the ``with`` block by an error, and nothing is left behind.
+    """
+
+    def __init__(self, path: Path, vocab_sizes: tuple[int, int]) -> None:
+        self.path = path
+        self.rows = 0
+        self._partial = path.with_name(path.name + ".tmp")
+        self._types = tuple(pa.uint16() if size <= 2**16 else pa.uint32() for size in vocab_sizes)
+        fields = [
+            pa.field(name, pa.list_(kind), nullable=False) for name, kind in zip(_SIDES, self._types, strict=True)
+        ]
+        self._schema = pa.schema(fields, metadata={b"format": _FORMAT})
+        self._sink = pa.OSFile(str(self._partial), "wb")
+        self._writer = pa.ipc.new_file(self._sink, self._schema)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.close() if kind is None else self.discard()
+
+    def append(self, pairs: Pairs) -> None:
+        """Add pairs, as one record batch."""
+        if not len(pairs):
+            return
+        columns = [_column(s, t) for s, t in zip((pairs.source, pairs.target), self._types, strict=True)]
+        self._writer.write_batch(pa.record_batch(columns, schema=self._schema))
+        self.rows += len(pairs)
+
+    def close(self) -> None:
+        """Bring everything to disk, and give the file its name."""
+        self._writer.close()
+        self._sink.close()
+        _sync(self._partial)
+        self._partial.replace(self.path)
+        _sync(self.path.parent)
+
+    def discard(self) -> None:
+        """Forget what was written."""
+        self._writer.close()
+        self._sink.close()
+        self._partial.unlink(missing_ok=True)
+
+
+def _column(sentences: Sentences, kind: pa.DataType) -> pa.Array:
+    if len(sentences.ids) > _MOST_PIECES:
+        raise DataError(
+            f"a chunk must have less than 2^31 pieces a side, got {len(sentences.ids)}; append fewer pairs at a time"
+        )
+    offsets = np.zeros(len(sentences) + 1, dtype=np.int32)
+    np.cumsum(sentences.lengths, out=offsets[1:])
+    assert offsets[-1] == len(sentences.ids), "lengths must add up to the number of pieces"
+    values = np.ascontiguousarray(sentences.ids, dtype=kind.to_pandas_dtype())
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values, type=kind))
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One side of one record batch, in place. Shapes: offsets [rows + 1], values [pieces]."""
+
+    offsets: NDArray[np.int32]
+    values: NDArray[np.integer]
+
+    @classmethod
+    def of(cls, array: pa.ListArray) -> Self:
+        return cls(array.offsets.to_numpy(), array.values.to_numpy())
+
+
+class Shards:
+    """The pairs of several shards under one numbering, from 0 in the order of the paths.
+
+    Opening reads only where the record batches are. What goes to another process is the paths; it opens them again.
+    """
+
+    def __init__(self, paths: Sequence[Path], rows: Sequence[int] | None = None) -> None:
+        """`rows` are the numbers of pairs that the files must have, as the manifest of the prepared data says."""
+        self.paths = tuple(paths)
+        batches: list[tuple[_Column, _Column]] = []
+        counts: list[int] = []
+        for number, path in enumerate(self.paths):
+            opened = _open(path)
+            found = sum(batch.num_rows for batch in opened)
+            if rows is not None and found != rows[number]:
+                raise DataError(f"{path} must have {rows[number]} pairs, got {found}; run dragoman prepare again")
+            batches += [(_Column.of(batch.column(0)), _Column.of(batch.column(1))) for batch in opened]
+            counts += [batch.num_rows for batch in opened]
+        self._columns: tuple[list[_Column], ...] = tuple([batch[side] for batch in batches] for side in range(2))
+        self._starts = np.cumsum([0, *counts])
+
+    def __reduce__(self) -> tuple[type[Shards], tuple[tuple[Path, ...]]]:
+        return Shards, (self.paths,)
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def lengths(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Pieces of both sides of each row, without specials. Shapes: [n] -> [n, 2]."""
+        found, places = self._locate(rows)
+        order = np.argsort(found, kind="stable")
+        lengths = np.empty((len(rows), 2), dtype=np.int64)
+        numbers, firsts = np.unique(found[order], return_index=True)
+        for number, (first, end) in zip(numbers.tolist(), pairwise([*firsts, len(rows)]), strict=True):
+            group = order[first:end]
+            place = places[group]
+            for side, columns in enumerate(self._columns):
+                offsets = columns[number].offsets
+                lengths[group, side] = offsets[place + 1] - offsets[place]
+        return lengths
+
+    def gather(self, rows: NDArray[np.int64]) -> Pairs:
+        """The pairs of the rows, in that order."""
+        found, places = self._locate(rows)
+        wanted = list(zip(found.tolist(), places.tolist(), strict=True))
+        source, target = (_gather(columns, wanted) for columns in self._columns)
+        return Pairs(source, target)
+
+    def _locate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The record batch of each row, and its place there. Shapes: [n] -> [n], [n]."""
+        if len(rows) and not (rows.min() >= 0 and rows.max() < len(self)):
+            raise DataError(f"rows must be from 0 to {len(self) - 1}, got {rows.min()} to {rows.max()}")
+        found = np.searchsorted(self._starts, rows, side="right") - 1
+        return found, rows - self._starts[found]
+
+
+def _gather(columns: list[_Column], wanted: list[tuple[int, int]]) -> Sentences:
+    pieces = []
+    for number, place in wanted:
+        column = columns[number]
+        pieces.append(column.values[column.offsets[place] : column.offsets[place + 1]])
+    lengths = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
+    return Sentences(np.concatenate(pieces) if pieces else np.empty(0, dtype=np.uint16), lengths)
+
+
+def _open(path: Path) -> list[pa.RecordBatch]:
+    """The record batches of a shard: maps, not copies. The file is closed at once, so that few are ever open."""
+    try:
+        with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
+            schema = reader.schema
+            batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
+    except FileNotFoundError:
+        raise DataError(f"{path} must be a shard of prepared pairs, got no file; run dragoman prepare again") from None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(
+            f"{path} must be a whole shard of prepared pairs, got a damaged one ({error}); run dragoman prepare again"
+        ) from None
+    if (schema.metadata or {}).get(b"format") != _FORMAT:
+        raise DataError(f"{path} must be a shard of prepared pairs, got another Arrow file; run dragoman prepare again")
+    return batches

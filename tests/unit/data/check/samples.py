@@ -1,0 +1,161 @@
+"""A report as a large and rather dirty corpus gives it, with text that wants to break what shows it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dragoman.data.check.report import Batches, CorpusReport, Cost, Pieces, Report, Selection
+from dragoman.data.preparation.summary import LENGTH_BINS, RATIO_BINS, Summary
+from dragoman.data.tally import Example, Tally
+
+SCRIPT = "<script>alert('x')</script> & \"quoted\""
+BIDI = "user \u202egnp.exe\u202c done"
+CONTROL = "Der Preis\x85betr\x1b[31mägt\x00 5 €"
+CJK = "我们昨天在北京见面，谈了很久关于翻译的事情。"
+ARABIC = "التقينا أمس في المدينة القديمة وتحدثنا طويلا."
+LONG_LINE = "A" * 1_000_000
+
+FAULTS = {
+    "not valid UTF-8": (23, [Example("data/crawl.de.gz", 10_412, CONTROL, "", "byte 0x85 at column 10")]),
+    "longer than 100,000 bytes": (2, [Example("data/crawl.en.gz", 88_017, LONG_LINE, "", "1,000,000 bytes")]),
+    "NUL character": (1, [Example("data/crawl.en.gz", 9, "a\x00b", "", "column 2")]),
+}
+NOTES = {"byte-order mark removed": (1, [Example("data/europarl.en", 1, "\ufeffResumption of the session")])}
+REPAIRS = {
+    "mojibake": (18_204, [Example("data/crawl.de.gz", 77, "schÃ¶n", "schön")]),
+    "entities": (40_311, [Example("data/crawl.en.gz", 12, "Q&amp;A", "Q&A")]),
+}
+DROPS = {
+    "length ratio": (31_870, [Example("data/crawl.en.gz", 501, "Yes.", "Ja, " * 60, "ratio 51.2")]),
+    "too long": (12_050, [Example("data/crawl.en.gz", 512, LONG_LINE, CJK, "412 words")]),
+    "identical": (44_102, [Example("data/crawl.en.gz", 619, "Copyright 2009", "Copyright 2009")]),
+    "wrong script": (9_310, [Example("data/crawl.en.gz", 640, CJK, ARABIC, "0 % Latin")]),
+    "markup differs": (2_208, [Example("data/crawl.en.gz", 702, SCRIPT, "nichts", "tags differ")]),
+    "control characters": (310, [Example("data/crawl.en.gz", 733, BIDI, CONTROL)]),
+    "addresses differ": (1_020, [Example("data/crawl.en.gz", 745, "see http://example.org/a", "siehe dort")]),
+    "empty": (6_400, [Example("data/crawl.en.gz", 3, "", "Guten Tag")]),
+}
+SELECTION_DROPS = {
+    "duplicate pair": (150_207, [Example("data/europarl.en", 204, "(Applause)", "(Beifall)")]),
+    "source also in newstest2013": (95, [Example("data/europarl.en", 4_017, "Good morning.", "Guten Morgen.")]),
+    "pair also in newstest2014": (12, [Example("data/europarl.en", 9_100, ARABIC, CJK)]),
+}
+
+
+def tally(entries: dict[str, tuple[int, list[Example]]]) -> Tally:
+    """The counts and examples as a tally."""
+    whole = Tally()
+    for reason, (count, examples) in entries.items():
+        whole.add(reason, count, examples)
+    return whole
+
+
+def log_normal(edges: np.ndarray, centre: float, width: float, pairs: int) -> list[int]:
+    """Counts as lengths of sentences are spread."""
+    ends = np.append(edges[1:], edges[-1] ** 2 / edges[-2])
+    density = np.exp(-(((np.log(edges * ends) / 2 - np.log(centre)) / width) ** 2) / 2) * np.log(ends / edges)
+    return [int(count) for count in density / density.sum() * pairs]
+
+
+def lengths(pairs: int) -> dict[str, list[int]]:
+    """The three histograms of a corpus."""
+    return {
+        "source_characters": log_normal(LENGTH_BINS, 95, 0.75, pairs),
+        "target_characters": log_normal(LENGTH_BINS, 110, 0.75, pairs),
+        "ratio": log_normal(RATIO_BINS, 1.15, 0.28, pairs),
+    }
+
+
+def piece_counts(centre: float, most: int, pairs: int) -> list[int]:
+    """How many pairs have 0, 1, 2, … pieces."""
+    numbers = np.arange(1, most + 1, dtype=np.float64)
+    counts = np.exp(-((np.log(numbers / centre) / 0.7) ** 2) / 2) / numbers
+    return [0, *(int(count) for count in counts / counts.sum() * pairs)]
+
+
+def corpora() -> list[CorpusReport]:
+    """Two training corpora, one of them dirty, a validation and a test set."""
+    crawl_drops, crawl_faults = tally(DROPS), tally(FAULTS)
+    crawl = Summary(
+        records=1_250_000,
+        kept=1_250_000 - crawl_drops.total - crawl_faults.total,
+        faults=crawl_faults,
+        repairs=tally(REPAIRS),
+        drops=crawl_drops,
+        histograms=lengths(1_250_000),
+    )
+    clean_drops = tally({"empty": (604, [Example("data/europarl.en", 33)])})
+    europarl = Summary(160_000, 159_396, notes=tally(NOTES), drops=clean_drops, histograms=lengths(160_000))
+    english, german = {"en": 0.981, "fr": 0.012, "de": 0.007}, {"de": 0.992, "nl": 0.008}
+    return [
+        CorpusReport(
+            "europarl",
+            "train",
+            ["data/europarl.en", "data/europarl.de"],
+            europarl,
+            {"source": english, "target": german},
+        ),
+        CorpusReport(
+            "crawl",
+            "train",
+            ["data/crawl.en.gz", "data/crawl.de.gz"],
+            crawl,
+            {"source": german, "target": english},
+            looks_swapped=True,
+        ),
+        CorpusReport("newstest2013", "validation", ["data/newstest2013.en"], Summary(3000, 3000)),
+        CorpusReport("newstest2014", "test", ["data/newstest2014.en"], Summary(2737, 2737)),
+    ]
+
+
+def sample_report() -> Report:
+    """Everything there can be in a report, but a fatal fault."""
+    found = corpora()
+    cleaned = sum(corpus.summary.kept for corpus in found if corpus.role == "train")
+    drops = tally(SELECTION_DROPS)
+    return Report(
+        source="en",
+        target="de",
+        corpora=found,
+        selection=Selection(cleaned, cleaned - drops.total, drops, {"newstest2013": 3000, "newstest2014": 2737}),
+        pieces=Pieces(
+            kind="unigram",
+            vocabulary={"source": 16_000, "target": 16_000},
+            sampled=200_000,
+            histograms={
+                "source": piece_counts(24, 256, 199_730),
+                "target": piece_counts(28, 256, 199_730),
+            },
+            a_word={"source": 1.31, "target": 1.58},
+            unknown={"source": 0.0004, "target": 0.0021},
+            unknown_examples=["ﷺ", "\u202e", "<b>", "我"],
+            too_long=270,
+            too_long_examples=tally(
+                {"more than 256 pieces": (270, [Example("data/crawl.en.gz", 4, "long " * 90, "lang " * 90, "301")])}
+            ),
+        ),
+        batches=Batches(batches=11_204, target_pieces=38_100_552, padding=0.043, fill=0.964),
+        cost=Cost(
+            parameters=61_240_832,
+            memory_bytes=3_650_722_201,
+            pieces_per_second=8_420.0,
+            updates=100_000,
+            epochs=8.9,
+            seconds=157_000.0,
+        ),
+        advice=[
+            "The sides of crawl look swapped: exchange its two files, or give it the right columns.",
+            "26 lines are bad; mend them, or leave them out with --on-bad-line skip.",
+            "107 training pairs are in the validation or test set and are left out.",
+        ],
+        fatal=[],
+    )
+
+
+def bare_report() -> Report:
+    """The least there can be: nothing was read."""
+    empty = CorpusReport("empty", "train", [], Summary())
+    selection = Selection(0, 0, Tally(), {})
+    return Report(
+        "en", "zh", [empty], selection, None, None, None, [], ["data.train must have files, got none; add one"]
+    )

@@ -1,0 +1,115 @@
+"""Leakage, against sets."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.data.duplicates import leakage
+from dragoman.data.duplicates.fates import Fate
+from dragoman.data.duplicates.leakage import HeldOut, mark_leaks
+from dragoman.data.tally import Example
+from dragoman.data.workers import Workers
+from tests.unit.data.duplicates.stored import corpora_of_few_texts, cuts, folded, frame_of, read_lines, store
+
+
+def kind_of(pair, held_out, rule):
+    if pair in held_out:
+        return "pair"
+    if rule == "pair":
+        return None
+    source = folded(pair[0]) in {folded(each) for each, _ in held_out} if folded(pair[0]) else None
+    target = folded(pair[1]) in {folded(each) for _, each in held_out} if folded(pair[1]) else None
+    source = pair[0] in {each for each, _ in held_out} if source is None else source
+    target = pair[1] in {each for _, each in held_out} if target is None else target
+    return {(True, True): "both sides", (True, False): "source", (False, True): "target"}.get((source, target))
+
+
+@given(corpora_of_few_texts, cuts, corpora_of_few_texts, st.sampled_from(["side", "pair", "keep"]))
+def test_as_sets_do(tmp_path_factory, pairs, cuts, held_out, rule):
+    stored = store(tmp_path_factory.mktemp("leaks"), pairs, cuts)
+    found = mark_leaks(stored.key_files, stored.starts, [held_out_of(held_out)], stored.fates, rule=rule)["test"]
+    kinds = [kind_of(pair, held_out, rule) for pair in pairs]
+    assert found.pairs.counts == {kind: kinds.count(kind) for kind in set(kinds) - {None}}
+    assert found.held_out["pair"] == sum(pair in pairs for pair in held_out)
+    expected = [Fate.LEAKED if kind and rule != "keep" else Fate.KEPT for kind in kinds]
+    assert stored.fates.bytes.tolist() == expected
+
+
+def held_out_of(pairs, name="test"):
+    return HeldOut(name, [(f"{name}.en", frame_of(pairs))])
+
+
+def test_examples_name_both_places(tmp_path):
+    pairs = [("x", "y"), ("One.", "Eins."), ("ONE", "una"), ("z", "zwei"), ("one", "ZWEI")]
+    stored = store(tmp_path, pairs, [2])
+    sets = [held_out_of([("One.", "Eins."), ("Two.", "Zwei.")]), held_out_of([("x", "x")], "validation")]
+
+    def locate(position):
+        return Example("train.en", position + 1, *pairs[position])
+
+    shares: list[float] = []
+    found = mark_leaks(stored.key_files, stored.starts, sets, stored.fates, locate=locate, progress=shares.append)
+    assert found["test"].pairs.examples == {
+        "pair": [Example("train.en", 2, "One.", "Eins.", "held out at test.en:1")],
+        "source": [Example("train.en", 3, "ONE", "una", "held out at test.en:1")],
+        "target": [Example("train.en", 4, "z", "zwei", "held out at test.en:2")],
+        "both sides": [Example("train.en", 5, "one", "ZWEI", "held out at test.en:1")],
+    }
+    assert found["test"].held_out == {"pair": 1, "source": 1, "target": 2}
+    assert found["validation"].pairs.counts == {"source": 1}
+    assert stored.fates.counts() == {Fate.LEAKED: 5}
+    assert shares == [1.0]
+
+
+def test_pairs_with_another_fate_are_left_alone(tmp_path):
+    stored = store(tmp_path, [("a", "b"), ("a", "c")])
+    stored.fates.bytes[0] = Fate.TEST
+    found = mark_leaks(stored.key_files, stored.starts, [held_out_of([("a", "b")])], stored.fates)
+    assert found["test"].pairs.counts == {"source": 1}
+    assert stored.fates.bytes.tolist() == [Fate.TEST, Fate.LEAKED]
+
+
+def test_two_processes_do_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(leakage, "_CHUNKS_A_TASK", 1)
+    pairs = [(str(at), str(at % 77)) for at in range(500)]
+    sets = [held_out_of([("5", "x"), ("6", "6"), ("y", "76")])]
+    alone, together = store(tmp_path / "1", pairs, [200, 300]), store(tmp_path / "2", pairs, [100, 450])
+    first = mark_leaks(alone.key_files, alone.starts, sets, alone.fates)
+    with Workers(2) as workers:
+        second = mark_leaks(together.key_files, together.starts, sets, together.fates, workers=workers)
+    assert first == second
+    assert alone.fates.bytes.tolist() == together.fates.bytes.tolist()
+
+
+def test_no_pairs(tmp_path):
+    stored = store(tmp_path, [])
+    assert mark_leaks([], [], [held_out_of([("a", "b")])], stored.fates)["test"].held_out["pair"] == 0
+    stored = store(tmp_path, [("a", "b")])
+    assert mark_leaks(stored.key_files, stored.starts, [HeldOut("test", [])], stored.fates)["test"].pairs.total == 0
+
+
+def test_the_leaked_pairs_of_a_published_corpus(corpora, tmp_path):
+    """3AM was published with 95 of its 1,000 test pairs in its training set."""
+    folder = corpora / "3am"
+    train = list(zip(read_lines(folder / "train.en.gz"), read_lines(folder / "train.zh.gz"), strict=True))
+    test = list(zip(read_lines(folder / "test.en.gz"), read_lines(folder / "test.zh.gz"), strict=True))
+    assert (len(train), len(test)) == (23_931, 1000)
+    stored = store(tmp_path, train, [8000, 16_000])
+    found = mark_leaks(stored.key_files, stored.starts, [held_out_of(test)], stored.fates, rule="pair")["test"]
+    assert found.held_out["pair"] == 95
+    assert stored.fates.counts()[Fate.LEAKED] == sum(pair in set(test) for pair in train)
+
+
+def test_a_side_of_a_chunk_with_many_equal_keys(tmp_path):
+    stored = store(tmp_path, [("a", str(at)) for at in range(300)] + [("b", "x")], [150])
+    found = mark_leaks(stored.key_files, stored.starts, [held_out_of([("A!", "q")])], stored.fates)["test"]
+    assert found.pairs.counts == {"source": 300}
+    assert len(found.pairs.examples["source"]) == 0
+
+
+@pytest.mark.parametrize("rule", ["side", "pair"])
+def test_equal_held_out_pairs_all_count(tmp_path, rule):
+    stored = store(tmp_path, [("a", "b")])
+    found = mark_leaks(stored.key_files, stored.starts, [held_out_of([("a", "b")] * 3)], stored.fates, rule=rule)
+    assert found["test"].held_out["pair"] == 3
+    assert found["test"].pairs.counts == {"pair": 1}

@@ -1,0 +1,148 @@
+"""What the formats do with good files; tests/hostile has the bad ones."""
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.config.corpora import CorpusConfig
+from dragoman.data.chunk import Lines
+from dragoman.data.readers import open_corpus
+from dragoman.data.tally import Tally
+
+CELL = st.text(st.characters(codec="utf-8", exclude_characters="\0\n\r\t"), max_size=20).filter(lambda t: t != "\ufeff")
+PAIRS = st.lists(st.tuples(CELL, CELL), min_size=1, max_size=30)
+XML_CELL = st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=20)
+
+
+def read(folder: Path, *files: str, rows: int = 7, source: str = "de", **settings) -> list[Lines]:
+    corpus = CorpusConfig(files=list(files), **settings)
+    reader = open_corpus(corpus, source=source, target="en", folder=folder)
+    return [chunk.read(on_bad_line="error", max_line_bytes=10_000) for chunk in reader.chunks(rows)]
+
+
+def pairs(chunks: list[Lines]) -> list[tuple[str, str]]:
+    assert not any(lines.faults.total for lines in chunks)
+    frame = pl.concat([lines.frame for lines in chunks])
+    assert frame.schema == {"source": pl.String, "target": pl.String, "line": pl.UInt32}
+    assert frame["line"].to_list() == list(range(1, frame.height + 1))
+    return frame.select("source", "target").rows()
+
+
+def notes(chunks: list[Lines]) -> Tally:
+    together = Tally()
+    for lines in chunks:
+        together.merge(lines.notes)
+    return together
+
+
+def without_mark(texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    (source, target), *rest = texts
+    return [(source.removeprefix("\ufeff"), target), *rest]
+
+
+@given(PAIRS, st.integers(1, 10))
+def test_lines_come_back(tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]], rows: int):
+    folder = tmp_path_factory.mktemp("lines")
+    for side, name in enumerate(("a.de", "a.en")):
+        (folder / name).write_bytes("".join(f"{pair[side]}\n" for pair in texts).encode())
+    (source, target), *rest = without_mark(texts)
+    assert pairs(read(folder, "a.de", "a.en", rows=rows)) == [(source, target.removeprefix("\ufeff")), *rest]
+
+
+@given(PAIRS, st.integers(1, 10))
+def test_tsv_comes_back(tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]], rows: int):
+    folder = tmp_path_factory.mktemp("tsv")
+    (folder / "a.tsv").write_bytes("".join(f"{source}\t{target}\n" for source, target in texts).encode())
+    assert pairs(read(folder, "a.tsv", rows=rows)) == without_mark(texts)
+
+
+@given(PAIRS, st.integers(1, 10), st.booleans())
+def test_jsonl_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]], rows: int, is_ascii: bool
+):
+    folder = tmp_path_factory.mktemp("jsonl")
+    records = [{"translation": {"de": source, "en": target}} for source, target in texts]
+    lines = "".join(f"{json.dumps(record, ensure_ascii=is_ascii)}\n" for record in records)
+    (folder / "a.jsonl").write_bytes(lines.encode())
+    assert pairs(read(folder, "a.jsonl", rows=rows)) == texts
+
+
+@given(PAIRS, st.integers(1, 10))
+def test_parquet_comes_back(tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]], rows: int):
+    folder = tmp_path_factory.mktemp("parquet")
+    table = pa.table({"en": [target for _, target in texts], "de": [source for source, _ in texts]})
+    pq.write_table(table, folder / "a.parquet", row_group_size=4)
+    assert pairs(read(folder, "a.parquet", rows=rows)) == texts
+
+
+@given(st.lists(st.tuples(XML_CELL, XML_CELL), min_size=1), st.integers(1, 10), st.sampled_from(["utf-8", "utf-16"]))
+def test_tmx_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]], rows: int, encoding: str
+):
+    folder = tmp_path_factory.mktemp("tmx")
+    escaped = [
+        [text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for text in pair] for pair in texts
+    ]
+    units = "\n".join(
+        f'<tu><tuv xml:lang="EN-US"><seg>{target}</seg></tuv><tuv xml:lang="de"><seg>{source}</seg></tuv></tu>'
+        for source, target in escaped
+    )
+    head = f'<?xml version="1.0" encoding="{encoding}"?><!DOCTYPE tmx SYSTEM "tmx14.dtd">'
+    (folder / "a.tmx").write_bytes(f"{head}<tmx><header/><body>{units}</body></tmx>".encode(encoding))
+    assert pairs(read(folder, "a.tmx", rows=rows)) == texts
+
+
+def test_tmx_takes_the_nearest_variant_and_says_so(tmp_path: Path):
+    variants = "".join(f'<tuv xml:lang="{name}"><seg>{name}</seg></tuv>' for name in ("en-US", "de-AT", "de-DE", "fr"))
+    (tmp_path / "a.tmx").write_text(f"<tmx><body><tu>{variants}</tu></body></tmx>")
+    assert pairs(read(tmp_path, "a.tmx", source="de-DE")) == [("de-DE", "en-US")]
+    chunks = read(tmp_path, "a.tmx")
+    assert pairs(chunks) == [("de-AT", "en-US")]
+    assert (
+        notes(chunks).examples["several variants in one language, the first taken"][0].detail
+        == "en-US, de-AT, de-DE, fr"
+    )
+
+
+def test_jsonl_and_parquet_by_columns(tmp_path: Path):
+    (tmp_path / "a.jsonl").write_text('{"translation": "x", "t": "y"}\n')
+    assert pairs(read(tmp_path, "a.jsonl", columns=["translation", "t"])) == [("x", "y")]
+    pq.write_table(pa.table({"s": pa.array(["x"]).dictionary_encode(), "t": ["y"]}), tmp_path / "a.parquet")
+    assert pairs(read(tmp_path, "a.parquet", columns=["s", "t"])) == [("x", "y")]
+
+
+def test_tsv_notes_rows_of_another_width(tmp_path: Path):
+    (tmp_path / "a.tsv").write_text("a\tb\tc\n" * 9 + "a\tb\n" + "a\tb\tc\td\n")
+    found = notes(read(tmp_path, "a.tsv", rows=4)).examples["number of columns differs from the first row's"]
+    assert [(example.line, example.detail) for example in found] == [
+        (10, "2 columns; the first row has 3"),
+        (11, "4 columns; the first row has 3"),
+    ]
+
+
+def test_a_shift_is_told_by_lines(tmp_path: Path):
+    from tests.hostile.malformed_lines import joined, sentences
+
+    source, target = sentences(900)
+    (tmp_path / "a.de").write_bytes(joined(source))
+    (tmp_path / "a.en").write_bytes(joined([*target[:300], b"stray", *target[300:599], *target[600:]]))
+    (note,) = notes(read(tmp_path, "a.de", "a.en", rows=1000)).examples["looks shifted against the other side"]
+    assert note.place.endswith("a.de:301")
+    assert re.fullmatch(r"lines 301–(59|60)\d fit the other side better one line later", note.detail)
+
+
+def test_both_bad_sides_of_a_pair_are_told(tmp_path: Path):
+    (tmp_path / "a.de").write_bytes(b"Stra\xdfe\n")
+    (tmp_path / "a.en").write_bytes(b"a\0b c d\n")
+    (lines,) = read(tmp_path, "a.de", "a.en")
+    (example,) = lines.faults.examples["not UTF-8"]
+    assert example.detail.startswith("byte 5 of the line is 0xDF; ")
+    assert example.detail.endswith(f"; and {tmp_path}/a.en:1: NUL byte, byte 2 of the line")
+    assert (example.source, example.target) == ("Stra\ufffde", "a\ufffdb c d")

@@ -1,0 +1,119 @@
+import io
+import sys
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from dragoman.config.corpora import CorpusConfig
+from dragoman.data.chunk import Reader
+from dragoman.data.readers import open_corpus
+from dragoman.data.readers.jsonl import JsonReader
+from dragoman.data.readers.lines import LineReader
+from dragoman.data.readers.parquet import ParquetReader
+from dragoman.data.readers.tmx import TmxReader
+from dragoman.data.readers.tsv import TsvReader
+from dragoman.errors import ConfigError, DataError
+
+
+def opened(folder: Path, *files: str, **settings) -> Reader:
+    return open_corpus(CorpusConfig(files=list(files), **settings), source="de", target="en", folder=folder)
+
+
+def pairs(reader: Reader, rows: int = 10) -> list[tuple[str, str]]:
+    frames = [chunk.read(on_bad_line="error", max_line_bytes=1000).frame for chunk in reader.chunks(rows)]
+    return [row for frame in frames for row in frame.select("source", "target").rows()]
+
+
+@pytest.mark.parametrize(
+    ("files", "kind"),
+    [
+        (["a.de", "a.en"], LineReader),
+        (["a.de.gz", "a.en.zst"], LineReader),
+        (["train.txt", "train.ref"], LineReader),
+        (["a.tsv.xz"], TsvReader),
+        (["a.TAB", "b.tsv"], TsvReader),
+        (["a.tmx"], TmxReader),
+        (["a.jsonl.gz"], JsonReader),
+        (["a.parquet", "b.pq"], ParquetReader),
+    ],
+)
+def test_the_format_goes_by_the_names(files: list[str], kind: type, tmp_path: Path):
+    assert isinstance(opened(tmp_path, *files), kind)
+
+
+def test_a_given_format_wins(tmp_path: Path):
+    assert isinstance(opened(tmp_path, "a.txt", format="tsv"), TsvReader)
+    assert isinstance(opened(tmp_path, "a.tsv", "b.tsv", format="lines"), LineReader)
+
+
+def test_globs_are_sorted_and_paired(tmp_path: Path):
+    for number in (10, 2, 1):
+        (tmp_path / f"{number:02}.de").write_text(f"d{number}\n")
+        (tmp_path / f"{number:02}.en").write_text(f"e{number}\n")
+    reader = opened(tmp_path, "*.de", "*.en")
+    assert [Path(name).name for name in reader.files()] == ["01.de", "01.en", "02.de", "02.en", "10.de", "10.en"]
+    assert pairs(reader) == [("d1", "e1"), ("d2", "e2"), ("d10", "e10")]
+
+
+def test_a_file_with_brackets_in_its_name_is_no_glob(tmp_path: Path):
+    (tmp_path / "a[1].tsv").write_text("x\ty\n")
+    (tmp_path / "a1.tsv").write_text("z\tz\n")
+    assert pairs(opened(tmp_path, "a[1].tsv")) == [("x", "y")]
+
+
+def test_absolute_paths_and_folders_in_globs(tmp_path: Path):
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "er" / "a.tsv").write_text("x\ty\n")
+    (tmp_path / "deep.tsv").mkdir()
+    assert pairs(opened(Path("/nowhere"), f"{tmp_path}/**/*.tsv")) == [("x", "y")]
+
+
+def test_urls_and_their_globs():
+    for name in ("b", "a"):
+        with fsspec.open(f"memory://corpus/{name}.tsv", "wt") as file:
+            file.write(f"{name}\t{name}!\n")
+    reader = opened(Path("/nowhere"), "memory://corpus/*.tsv")
+    assert pairs(reader) == [("a", "a!"), ("b", "b!")]
+    with pytest.raises(DataError, match="matches nothing"):
+        opened(Path("/nowhere"), "memory://corpus/*.tmx")
+    with pytest.raises(DataError, match="must be a URL that can be listed"):
+        opened(Path("/nowhere"), "nosuch://corpus/*.tmx")
+
+
+def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x\ty\nz\n")))
+    reader = opened(tmp_path, "-", format="tsv")
+    (chunk,) = reader.chunks(10)
+    lines = chunk.read(on_bad_line="skip", max_line_bytes=100)
+    assert (chunk.progress, lines.file, lines.faults.examples["missing column"][0].place) == (
+        0.0,
+        "standard input",
+        "standard input:2",
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "settings", "said"),
+    [
+        (["-"], {"format": "parquet"}, "files must be paths or URLs for parquet"),
+        (["a.de", "a.en"], {"columns": ["1", "2"]}, "columns must be empty for lines"),
+        (["a.tmx"], {"columns": ["de", "en"]}, "columns must be empty for tmx"),
+        (["a.tsv"], {"columns": ["0", "1"]}, "columns must be numbers from 1 for tsv, got '0'"),
+        (["a.tsv"], {"columns": ["1", "1"]}, "columns must be two different ones"),
+    ],
+)
+def test_settings_that_contradict_each_other(files: list[str], settings: dict, said: str, tmp_path: Path):
+    with pytest.raises(ConfigError, match=said):
+        opened(tmp_path, *files, **settings)
+
+
+def test_a_file_named_twice(tmp_path: Path):
+    (tmp_path / "a.tsv").touch()
+    with pytest.raises(DataError, match=r"a\.tsv more than once"):
+        opened(tmp_path, "a.tsv", "*.tsv")
+
+
+def test_a_glob_in_a_folder_that_is_not_there(tmp_path: Path):
+    with pytest.raises(DataError, match="there is no folder"):
+        opened(tmp_path, "none/*.tsv")
