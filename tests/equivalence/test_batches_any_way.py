@@ -17,6 +17,7 @@ from dragoman.data.loader import Loader, SubwordSampling
 from dragoman.data.pairs import Pairs, Sentences
 from dragoman.data.sampling import CorpusRows, Plan
 from dragoman.data.shards import Shards, ShardWriter
+from dragoman.errors import DataError
 from dragoman.text import SentencePieceTokenizer, train_sentencepiece
 
 PAIRS = (700, 60)  # of two corpora, the second one drawn three times as often
@@ -185,6 +186,17 @@ def test_no_worker_outlives_its_loader(shards: Shards, plan: Plan):
         next(loader)
         assert len(set(multiprocessing.active_children()) - before) == 1
     assert set(multiprocessing.active_children()) <= before
+
+
+def test_an_error_in_a_worker_is_told(tmp_path: Path):
+    path = tmp_path / "0.arrow"
+    with ShardWriter(path, (9, 9)) as writer:
+        writer.append(Pairs(*[Sentences(np.array([5, 6]), np.array([1, 1]))] * 2))
+    shards = Shards([path])
+    plan = Plan([CorpusRows("all", 0, 2)], shards.lengths, seed=1, batch_tokens=10)
+    path.unlink()
+    with Loader(shards, plan, workers=1) as loader, pytest.raises(DataError, match=r"0\.arrow must be a shard"):
+        next(loader)
 
 
 def test_the_comparison_can_fail(shards: Shards, plan: Plan, expected):

@@ -40,6 +40,8 @@ class TokenizerConfig(Closed):
     """One vocabulary for both languages."""
     normal_form: Literal["nfc", "nfkc", "none"] = "nfc"
     """The Unicode normal form text is brought to first."""
+    character_coverage: Annotated[float, Field(ge=0.98, le=1.0)] = 0.9995
+    """SentencePiece: the share of the text whose characters are pieces of their own; rarer ones are spelt in bytes."""
     sample_sentences: Size = 200_000
     """The most sentences it is learnt from, both sides together; memory grows with them."""
 

@@ -14,8 +14,10 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+from dragoman.config import Config
 from dragoman.data.batch import Batch
 from dragoman.data.pairs import Pairs, Sentences
+from dragoman.data.preparation.manifest import Prepared
 from dragoman.data.sampling import Plan, PlannedBatch, Position
 from dragoman.data.shards import Shards
 from dragoman.errors import ConfigError, DataError
@@ -113,6 +115,29 @@ class Loader:
         self._rank, self._world, self._workers = rank, world, workers
         self._fetch = _Fetch(shards, subword)
         self._stream: Generator[Batch, None, None] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        prepared: Prepared,
+        config: Config,
+        *,
+        rank: int = 0,
+        world: int = 1,
+        workers: int = 0,
+        start: Position | None = None,
+    ) -> Self:
+        """The training batches of prepared data, as a configuration asks for them."""
+        plan, subword = prepared.plan(config), None
+        if config.data is not None and config.data.sampling.subword_temperature > 0:
+            subword = SubwordSampling(
+                **prepared.tokenizers(),
+                seed=config.training.seed,
+                temperature=config.data.sampling.subword_temperature,
+                max_pieces=config.data.max_pieces,
+            )
+        shards = prepared.shards()
+        return cls(shards, plan, rank=rank, world=world, workers=workers, start=start, subword=subword)
 
     def __enter__(self) -> Self:
         return self

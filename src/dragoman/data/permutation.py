@@ -6,11 +6,12 @@ sent through it again until they are inside (cycle walking), which leaves a perm
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dragoman.errors import DataError
 
@@ -27,6 +28,7 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 Words = NDArray[np.uint64]
+Integers = NDArray[np.integer] | Sequence[int] | int
 
 
 def mix_key(key: tuple[int, ...], words: int) -> Words:
@@ -54,7 +56,7 @@ class Permutation:
         self._high_mask = np.uint64((1 << (bits - bits // 2)) - 1)
         self._keys = mix_key(key, _ROUNDS if bits > _SMALL_BITS else _ROUNDS_WHEN_SMALL)
 
-    def at(self, indices: ArrayLike, turns: ArrayLike = 0) -> NDArray[np.int64]:
+    def at(self, indices: Integers, turns: Integers = 0) -> NDArray[np.int64]:
         """Where the permutation of its turn sends each index. Shapes: [n], [n] or one for all -> [n]."""
         words = np.atleast_1d(np.asarray(indices)).astype(np.uint64)
         numbers = np.atleast_1d(np.asarray(turns)).astype(np.uint64)

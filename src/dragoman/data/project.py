@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dragoman.config import CorpusConfig, load_config, preset_names
 from dragoman.data.chunk import Reader
+from dragoman.data.files import whole
 from dragoman.data.readers.open import open_corpus
 from dragoman.data.readers.streams import STDIN, is_url
 from dragoman.errors import ConfigError
@@ -89,8 +90,9 @@ def new_project(
         train=_listed(train, folder),
         held_out=_tables(folder, validation, test),
     )
-    path.write_text(text, encoding="utf-8")
-    load_config(path)
+    with whole(path) as draft:
+        draft.write_text(text, encoding="utf-8")
+        load_config(draft)
     return Project(path, chosen, pairs, pairs < _COUNT_AT_MOST)
 
 

@@ -108,32 +108,50 @@ class _Column:
         return cls(array.offsets.to_numpy(), array.values.to_numpy())
 
 
+@dataclass(frozen=True)
+class _Index:
+    """Where everything is: the first row of each record batch and the number of all rows; the columns of each side."""
+
+    starts: NDArray[np.int64]
+    columns: tuple[list[_Column], list[_Column]]
+
+    @classmethod
+    def of(cls, paths: Sequence[Path], rows: Sequence[int] | None) -> Self:
+        batches: list[pa.RecordBatch] = []
+        for number, path in enumerate(paths):
+            opened = _open(path)
+            found = sum(batch.num_rows for batch in opened)
+            if rows is not None and found != rows[number]:
+                raise DataError(f"{path} must have {rows[number]} pairs, got {found}; run dragoman prepare again")
+            batches += opened
+        source, target = ([_Column.of(batch.column(side)) for batch in batches] for side in range(2))
+        return cls(np.cumsum([0, *(batch.num_rows for batch in batches)]), (source, target))
+
+
 class Shards:
     """The pairs of several shards under one numbering, from 0 in the order of the paths.
 
-    Opening reads only where the record batches are. What goes to another process is the paths; it opens them again.
+    Opening reads only where the record batches are. What goes to another process is the paths; it opens them again when
+    it reads from them first.
     """
 
     def __init__(self, paths: Sequence[Path], rows: Sequence[int] | None = None) -> None:
         """`rows` are the numbers of pairs that the files must have, as the manifest of the prepared data says."""
         self.paths = tuple(paths)
-        batches: list[tuple[_Column, _Column]] = []
-        counts: list[int] = []
-        for number, path in enumerate(self.paths):
-            opened = _open(path)
-            found = sum(batch.num_rows for batch in opened)
-            if rows is not None and found != rows[number]:
-                raise DataError(f"{path} must have {rows[number]} pairs, got {found}; run dragoman prepare again")
-            batches += [(_Column.of(batch.column(0)), _Column.of(batch.column(1))) for batch in opened]
-            counts += [batch.num_rows for batch in opened]
-        self._columns: tuple[list[_Column], ...] = tuple([batch[side] for batch in batches] for side in range(2))
-        self._starts = np.cumsum([0, *counts])
+        self._rows = None if rows is None else tuple(rows)
+        self._opened: _Index | None = _Index.of(self.paths, self._rows)
 
-    def __reduce__(self) -> tuple[type[Shards], tuple[tuple[Path, ...]]]:
-        return Shards, (self.paths,)
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_opened": None}
 
     def __len__(self) -> int:
-        return int(self._starts[-1])
+        return int(self._index.starts[-1])
+
+    @property
+    def _index(self) -> _Index:
+        if self._opened is None:
+            self._opened = _Index.of(self.paths, self._rows)
+        return self._opened
 
     def lengths(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Pieces of both sides of each row, without specials. Shapes: [n] -> [n, 2]."""
@@ -144,7 +162,7 @@ class Shards:
         for number, (first, end) in zip(numbers.tolist(), pairwise([*firsts, len(rows)]), strict=True):
             group = order[first:end]
             place = places[group]
-            for side, columns in enumerate(self._columns):
+            for side, columns in enumerate(self._index.columns):
                 offsets = columns[number].offsets
                 lengths[group, side] = offsets[place + 1] - offsets[place]
         return lengths
@@ -153,15 +171,16 @@ class Shards:
         """The pairs of the rows, in that order."""
         found, places = self._locate(rows)
         wanted = list(zip(found.tolist(), places.tolist(), strict=True))
-        source, target = (_gather(columns, wanted) for columns in self._columns)
+        source, target = (_gather(columns, wanted) for columns in self._index.columns)
         return Pairs(source, target)
 
     def _locate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The record batch of each row, and its place there. Shapes: [n] -> [n], [n]."""
         if len(rows) and not (rows.min() >= 0 and rows.max() < len(self)):
             raise DataError(f"rows must be from 0 to {len(self) - 1}, got {rows.min()} to {rows.max()}")
-        found = np.searchsorted(self._starts, rows, side="right") - 1
-        return found, rows - self._starts[found]
+        starts = self._index.starts
+        found = np.searchsorted(starts, rows, side="right") - 1
+        return found, rows - starts[found]
 
 
 def _gather(columns: list[_Column], wanted: list[tuple[int, int]]) -> Sentences:

@@ -180,7 +180,8 @@ def train_sentencepiece(
     except RuntimeError as error:
         if too_small := re.search(r"(\d+) vs (\d+)", str(error)):
             raise ConfigError(
-                f"size must be at least {too_small[2]} for this text, got {size}; raise it or lower character_coverage"
+                f"tokenizer.size must be at least {too_small[2]} for this text, got {size}; raise it, or lower "
+                "tokenizer.character_coverage"
             ) from None
         raise TokenizerError(f"sentences must be learnable for SentencePiece, got its error: {error}") from None
     return SentencePieceTokenizer.from_bytes(written.getvalue())

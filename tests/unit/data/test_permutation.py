@@ -35,7 +35,8 @@ def test_the_order_of_questions_does_not_matter():
     permutation = Permutation(10**9, (5, 6))
     indices, turns = np.array([7, 123_456_789, 0, 7]), np.array([0, 1, 2, 3])
     together = permutation.at(indices, turns)
-    alone = [permutation.at(index, turn).item() for index, turn in zip(indices, turns, strict=True)]
+    asked = zip(indices.tolist(), turns.tolist(), strict=True)
+    alone = [permutation.at(index, turn).item() for index, turn in asked]
     assert together.tolist() == alone
     assert len(set(together[[0, 3]].tolist())) == 2  # another turn, another place
 

@@ -1,7 +1,9 @@
 """The plan of batches."""
 
+import gzip
 import time
 from itertools import islice, pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from dragoman.data.sampling import CorpusRows, Plan, PlannedBatch, Position, cut_by_tokens, neighbours, shares
 from dragoman.errors import ConfigError, DataError
+from dragoman.text import train_sentencepiece
 
 
 def made_lengths(rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -77,13 +80,13 @@ def test_weights_and_temperature_share_out_the_epoch():
         corpora = [CorpusRows("", 0, n, w) for n, w in zip((900, 90, 10), weights, strict=True)]
         return shares(corpora, temperature)
 
-    assert shared((1, 1, 1), 1) == shared((7, 7, 7), 1) == [900, 90, 10]
-    assert shared((1, 2, 3), 1) == [811, 162, 27]
-    assert shared((1, 1, 1), 2) == [703, 223, 74]
-    assert shared((1, 1, 1), 1e9) == [334, 333, 333]
-    assert shared((1, 0, 1), 1) == [900, 0, 10]
+    assert shared((1.0, 1.0, 1.0), 1.0) == shared((7.0, 7.0, 7.0), 1.0) == [900, 90, 10]
+    assert shared((1.0, 2.0, 3.0), 1.0) == [811, 162, 27]
+    assert shared((1.0, 1.0, 1.0), 2.0) == [703, 223, 74]
+    assert shared((1.0, 1.0, 1.0), 1e9) == [334, 333, 333]
+    assert shared((1.0, 0.0, 1.0), 1.0) == [900, 0, 10]
     with pytest.raises(DataError, match="training must have pairs to draw from, got none"):
-        shared((0, 0, 0), 1)
+        shared((0.0, 0.0, 0.0), 1.0)
 
 
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=20).filter(sum))
@@ -137,16 +140,14 @@ def test_epochs_have_other_batches_in_another_order():
 
 def test_padding_is_small():
     [epoch] = epochs_of(plan_of(30_000, batch_tokens=4096, window=65_536), 1)
-    lengths = [made_lengths(batch.rows) + 1 for batch in epoch]
-    cells = sum(len(one) * int(one.max(axis=0).sum()) for one in lengths)
-    assert 1 - sum(int(one.sum()) for one in lengths) / cells < 0.05
-    fills = [len(one) * int(one.max()) / 4096 for one in lengths]
-    assert np.mean(fills) > 0.97
+    waste, fill = padding([made_lengths(batch.rows) + 1 for batch in epoch], 4096)
+    assert waste < 0.05
+    assert fill > 0.97
 
 
-@pytest.mark.parametrize("corpora", [[200_000_000], [199_000_000, 999_990, 10]])
-def test_two_hundred_million_pairs_are_resumed_at_once(corpora: list[int]):
-    plan = plan_of(*corpora, weights=(1.0,) * (len(corpora) - 1) + (1e5,), window=65_536, batch_tokens=4096)
+@pytest.mark.parametrize("pairs", [[200_000_000], [199_000_000, 999_990, 10]])
+def test_two_hundred_million_pairs_are_resumed_at_once(pairs: list[int]):
+    plan = plan_of(*pairs, weights=(1.0,) * (len(pairs) - 1) + (1e5,), window=65_536, batch_tokens=4096)
     start = Position(epoch=6, window=plan.windows - 2, batch=17, number=10**7)
     began = time.process_time()
     batch = next(plan.batches(start))
@@ -197,3 +198,25 @@ def test_only_the_same_plans_have_the_same_fingerprint():
     ]
     assert len({plan.fingerprint for plan in plans}) == len(plans)
     assert plans[0].fingerprint == plan_of(3000, 200, temperature=1.0).fingerprint < 2**63
+
+
+@pytest.mark.slow
+def test_padding_of_a_real_corpus_is_small(corpora: Path):
+    sides = []
+    for language in ("en", "de"):
+        with gzip.open(corpora / "multi30k" / f"train.{language}.gz", "rt", encoding="utf-8", newline="\n") as lines:
+            sides.append([line.rstrip("\n") for line in lines])
+    tokenizer = train_sentencepiece([*sides[0], *sides[1]], size=8000)
+    lengths = np.array([[len(tokenizer.encode(text)) for text in side] for side in sides]).T
+    plan = Plan([CorpusRows("multi30k", 0, len(lengths))], lambda rows: lengths[rows], seed=1, batch_tokens=4096)
+    [epoch] = epochs_of(plan, 1)
+    waste, fill = padding([lengths[batch.rows] + 1 for batch in epoch], 4096)
+    assert waste < 0.06
+    assert fill > 0.97
+
+
+def padding(batches: list[NDArray[np.int64]], batch_tokens: int) -> tuple[float, float]:
+    """The share of padding among the cells of both sides, and how full batches are."""
+    cells = sum(len(one) * int(one.max(axis=0).sum()) for one in batches)
+    fill = float(np.mean([len(one) * int(one.max()) / batch_tokens for one in batches]))
+    return 1 - sum(int(one.sum()) for one in batches) / cells, fill

@@ -104,8 +104,12 @@ def test_an_empty_shard_is_a_shard(tmp_path: Path):
 
 
 def test_another_process_opens_the_files_again(shard: Path):
-    shards = copy.copy(Shards([shard, shard]))  # by __reduce__, as sending it to a process does
+    shards = copy.copy(Shards([shard, shard], rows=[3, 3]))  # what copying leaves out is not sent to a process either
     assert read(shards.gather(np.array([4]))) == [([], [4, 5, 6])]
+    shard.unlink()
+    late = copy.copy(shards)
+    with pytest.raises(DataError, match="got no file"):
+        late.gather(np.array([4]))
 
 
 def test_a_shard_that_is_missing(tmp_path: Path):

@@ -108,7 +108,7 @@ def test_without_byte_fallback_rare_characters_become_unknown():
         ({"character_coverage": 0.5}, "character_coverage must be from 0.98 to 1, got 0.5"),
         ({"character_coverage": math.nan}, "character_coverage must be from 0.98 to 1, got nan"),
         ({"sample_size": 0}, "sample_size must be at least 1, got 0"),
-        ({"size": 100}, r"size must be at least 26\d for this text, got 100; raise it or lower character_coverage"),
+        ({"size": 100}, r"size must be at least 26\d for this text, got 100; raise it, or lower"),
     ],
 )
 def test_settings_are_checked(change: dict, match: str):

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from dragoman.config import Config, SamplingConfig
 from dragoman.data.files import sha256_of
 from dragoman.data.pairs import SIDES
 from dragoman.data.preparation.stage import read_json
-from dragoman.data.sampling import CorpusRows
+from dragoman.data.sampling import CorpusRows, Plan
 from dragoman.data.shards import Shards
 from dragoman.errors import DataError
 from dragoman.text import Tokenizer, tokenizer_from_bytes
@@ -69,6 +70,18 @@ class Prepared:
     def corpora(self, split: str = "train") -> list[CorpusRows]:
         """Which rows belong to which corpus, and how often they are to be drawn."""
         return [CorpusRows(**corpus) for corpus in self.manifest["splits"][split]["corpora"]]
+
+    def plan(self, config: Config, split: str = "train") -> Plan:
+        """The batches that a configuration asks for; a set that is not trained on is drawn from evenly."""
+        sampling = config.data.sampling if config.data else SamplingConfig()
+        return Plan(
+            self.corpora(split),
+            self.shards(split).lengths,
+            seed=config.training.seed,
+            batch_tokens=config.training.batch_tokens,
+            window=sampling.window,
+            temperature=sampling.temperature,
+        )
 
     def tokenizers(self) -> dict[str, Tokenizer]:
         """The tokenizer of each side; a joint one is one object. The files are verified before they are parsed."""

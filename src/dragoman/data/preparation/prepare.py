@@ -112,14 +112,13 @@ class Preparation:
             with self._tolerating():
                 corpus = self._spooled(corpus)
                 reader = open_corpus(corpus, source=self.data.source, target=self.data.target, folder=self.base)
-                opened.append((role, corpus, reader))
-        files = sorted({file for _, _, reader in opened for file in reader.files()})
+                opened.append(Source(role, corpus, reader, self._fingerprints(reader.files())))
+        return opened
+
+    def _fingerprints(self, files: list[str]) -> dict[str, str]:
         with ThreadPoolExecutor(self._workers.processes) as pool:  # hashing leaves the interpreter free
-            digests = dict(zip(files, pool.map(_fingerprint, files), strict=True))
-        return [
-            Source(role, corpus, reader, {self._named(file): digests[file] for file in reader.files()})
-            for role, corpus, reader in opened
-        ]
+            digests = pool.map(_fingerprint, files)
+            return {self._named(file): digest for file, digest in zip(files, digests, strict=True)}
 
     def _named(self, file: str) -> str:
         """A file in the configuration's folder by its place there: the same wherever the command is run from."""

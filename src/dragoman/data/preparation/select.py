@@ -17,7 +17,7 @@ from dragoman.config import DataConfig
 from dragoman.data.duplicates.exact import Repeats, mark_duplicates
 from dragoman.data.duplicates.fates import Fate, Fates
 from dragoman.data.duplicates.held_out import choose_held_out
-from dragoman.data.duplicates.leakage import HeldOut, Leakage, mark_leaks
+from dragoman.data.duplicates.leakage import HeldOut, Leakage, LeakRule, mark_leaks
 from dragoman.data.duplicates.near import mark_near_duplicates, write_bands
 from dragoman.data.duplicates.rows import fetch_rows
 from dragoman.data.preparation.clean import Cleaned
@@ -136,8 +136,8 @@ def select_pairs(
 ) -> Selected:
     """Decide about every training pair, or take what was decided before.
 
-    In this order: pairs are taken for held-out sets that are not given; training pairs that leak from any held-out
-    set, duplicates, and near-duplicates are dropped.
+    In this order: training pairs that leak from held-out sets are dropped; pairs are taken for the sets that are not
+    given, and what leaks from those is dropped; then duplicates, and near-duplicates.
     """
     cleaning = data.cleaning
     wanted = {"validation": 0 if data.validation else data.validation_pairs, "test": data.test_pairs}
@@ -192,18 +192,10 @@ class _Selection:
 
     def run(self, data: DataConfig, wanted: dict[str, int], held_out: Sequence[tuple[str, Cleaned]]) -> dict[str, Any]:
         cleaning = data.cleaning
-        sets = [HeldOut(f"{role} set {each.name}", _parts(each)) for role, each in held_out]
-        sets += self._take(wanted, data.seed)
-        found = mark_leaks(
-            self._keys,
-            self._starts,
-            sets,
-            self._fates,
-            rule=cleaning.leakage,
-            locate=self._example,
-            workers=self._workers,
-        )
-        self._count_leaks(found, dropped=cleaning.leakage != "keep")
+        given = [HeldOut(f"{role} set {each.name}", _parts(each)) for role, each in held_out]
+        leaks = self._leaks(given, cleaning.leakage)
+        taken = self._take(wanted, data.seed)  # after what leaks is gone, so that no set has pairs of another
+        leaks |= self._leaks(taken, cleaning.leakage)
         repeats = mark_duplicates(
             self._keys,
             self._starts,
@@ -220,8 +212,8 @@ class _Selection:
         return {
             "counts": {fate.name: count for fate, count in self._fates.counts().items()},
             "drops": self._drops.to_json(),
-            "leaks": {name: {"train": leak.pairs.to_json(), "held_out": leak.held_out} for name, leak in found.items()},
-            "held_out": {each.name: each.frame.height for each in sets},
+            "leaks": {name: {"train": leak.pairs.to_json(), "held_out": leak.held_out} for name, leak in leaks.items()},
+            "held_out": {each.name: each.frame.height for each in (*given, *taken)},
         }
 
     def _take(self, wanted: dict[str, int], seed: int) -> list[HeldOut]:
@@ -256,10 +248,14 @@ class _Selection:
         row = fetch_rows([chunk.path], [chunk.start], np.array([position])).row(0, named=True)
         return Example(chunk.file, row["line"], row["source"], row["target"])
 
-    def _count_leaks(self, found: dict[str, Leakage], *, dropped: bool) -> None:
+    def _leaks(self, sets: list[HeldOut], rule: LeakRule) -> dict[str, Leakage]:
+        found = mark_leaks(
+            self._keys, self._starts, sets, self._fates, rule=rule, locate=self._example, workers=self._workers
+        )
         for name, leak in found.items():
-            for kind, count in leak.pairs.counts.items() if dropped else ():
+            for kind, count in leak.pairs.counts.items() if rule != "keep" else ():
                 self._drops.add(f"{kind}{_ALSO_IN}{name}", count, leak.pairs.examples[kind])
+        return found
 
     def _count_repeats(self, reason: str, repeats: Repeats) -> None:
         examples = (self._repeated(*places) for places in repeats.examples)

@@ -84,7 +84,12 @@ def _train(sentences: Iterable[str], settings: TokenizerConfig, seed: int) -> To
     if settings.kind == "character":
         return train_characters(sentences, size=settings.size)
     return train_sentencepiece(
-        sentences, size=settings.size, model=settings.algorithm, sample_size=settings.sample_sentences, seed=seed
+        sentences,
+        size=settings.size,
+        model=settings.algorithm,
+        character_coverage=settings.character_coverage,
+        sample_size=settings.sample_sentences,
+        seed=seed,
     )
 
 

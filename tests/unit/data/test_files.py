@@ -1,0 +1,43 @@
+"""Files that are either whole or not there."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from dragoman.data.files import sha256_of, whole, write_json
+
+
+def test_a_file_appears_when_it_is_complete(tmp_path: Path):
+    path = tmp_path / "a"
+    with whole(path) as draft:
+        draft.write_bytes(b"new")
+        assert not path.exists()
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failure_leaves_the_old_one(tmp_path: Path):
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+
+    def fail() -> None:
+        with whole(path) as draft:
+            draft.write_bytes(b"half")
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        fail()
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_json_is_for_people_too(tmp_path: Path):
+    write_json(tmp_path / "a.json", {"b": ["ü"]})
+    assert (tmp_path / "a.json").read_text(encoding="utf-8") == '{\n "b": [\n  "ü"\n ]\n}\n'
+
+
+def test_the_hash_is_that_of_the_content(tmp_path: Path):
+    content = bytes(range(256)) * 9000
+    (tmp_path / "a").write_bytes(content)
+    assert sha256_of(tmp_path / "a") == hashlib.sha256(content).hexdigest()

@@ -1,0 +1,92 @@
+"""Results in the order of the tasks, from any number of processes."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from dragoman.data.workers import Workers, in_child, step_of
+from dragoman.errors import DataError, DragomanError
+
+
+def squared(number: int) -> tuple[int, int]:
+    time.sleep(0.02 * (number % 3))  # so that later tasks would be done earlier
+    return number * number, os.getpid()
+
+
+def refuse(number: int) -> int:
+    if number == 3:
+        raise DataError("three must be left out")
+    return number
+
+
+def die(number: int) -> int:
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def tasks(most: int, taken: list[int]) -> Iterator[int]:
+    for number in range(most):
+        taken.append(number)
+        yield number
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_results_are_in_order(processes: int):
+    with Workers(processes) as workers:
+        for _ in range(2):
+            found = [result for result, _ in workers.run(squared, range(12))]
+            assert found == [number * number for number in range(12)]
+
+
+def test_tasks_are_taken_as_they_are_worked_off():
+    taken: list[int] = []
+    with Workers(2) as workers:
+        results = workers.run(squared, tasks(1000, taken))
+        next(results)
+        assert len(taken) < 10
+        results.close()
+
+
+def test_one_task_or_one_process_is_done_here():
+    with Workers(2) as several:
+        assert {process for _, process in several.run(squared, [4])} == {os.getpid()}
+    assert {process for _, process in Workers(1).run(squared, range(5))} == {os.getpid()}
+    assert list(Workers(2).run(squared, [])) == []
+
+
+def test_the_processes_stay():
+    with Workers(2) as workers:
+        first = {process for _, process in workers.run(squared, range(8))}
+        second = {process for _, process in workers.run(squared, range(8))}
+    assert os.getpid() not in first
+    assert first == second
+
+
+def test_shares_are_told():
+    shares: list[float] = []
+    assert len(list(Workers().run_all(squared, range(4), step_of(shares.append, 1, 2)))) == 4
+    assert shares == [0.625, 0.75, 0.875, 1.0]
+    assert step_of(None, 1, 2) is None
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_error_arrives_as_it_is(processes: int):
+    with Workers(processes) as workers, pytest.raises(DataError, match="three must be left out"):
+        list(workers.run(refuse, range(6)))
+
+
+def test_a_killed_process_is_explained():
+    with Workers(2) as workers, pytest.raises(DragomanError, match="got one of 2 killed.*--processes 1"):
+        list(workers.run(die, range(6)))
+    with pytest.raises(DragomanError, match="killed"):
+        in_child(die, 3)
+
+
+def test_a_child_gives_its_result():
+    result, process = in_child(squared, 7)
+    assert result == 49
+    assert process != os.getpid()
