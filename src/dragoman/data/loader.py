@@ -130,8 +130,10 @@ class Loader:
         """The training batches of prepared data, as a configuration asks for them."""
         plan, subword = prepared.plan(config), None
         if config.data is not None and config.data.sampling.subword_temperature > 0:
+            tokenizers = prepared.tokenizers()
             subword = SubwordSampling(
-                **prepared.tokenizers(),
+                tokenizers["source"],
+                tokenizers["target"],
                 seed=config.training.seed,
                 temperature=config.data.sampling.subword_temperature,
                 max_pieces=config.data.max_pieces,

@@ -9,16 +9,15 @@ import io
 import math
 import random
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
-from typing import Literal, NamedTuple, Self, get_args
+from typing import Literal, Self, get_args
 
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from dragoman.errors import ConfigError, TokenizerError
 from dragoman.text.characters import check_unicode
-from dragoman.text.notation import escape
+from dragoman.text.lattice import Lattice, Piece, PieceTable
+from dragoman.text.notation import SPACE_MARK, escape
 from dragoman.text.tokenizer import PieceTokenizer
 from dragoman.text.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
 
@@ -26,20 +25,13 @@ __all__ = ["SentencePieceTokenizer", "SubwordModel", "train_sentencepiece"]
 
 SubwordModel = Literal["unigram", "bpe"]
 
-_CANDIDATES = 32  # segmentations of one word to draw from
-_CACHED_WORDS = 4096  # with the two limits a cache stays under some 30 MB
+_STRANGE = 10.0  # what SentencePiece takes off the lowest score for a character that is no piece
+_CACHED_WORDS = 8192  # with the two limits a cache stays under some 30 MB
 _CACHED_LENGTH = 24
 _LONGEST = 1000  # characters: longer sentences are cut, because on repetitive ones the trainer takes quadratic time
 _THREADS = 4  # part of the result: sums are made a thread at a time, so a count of cores would change the model
 _RESERVED = "\u2585"  # stands for "unknown" inside the trainer, which drops sentences that hold it
 _PROBE = (" \ufb01  x ", "▁▁\ufb01▁▁x▁")  # a ligature and spaces, which a normaliser would change
-
-
-class _Candidates(NamedTuple):
-    """Segmentations of one word and the running total of their weights."""
-
-    ids: tuple[tuple[int, ...], ...]
-    totals: tuple[float, ...]
 
 
 class SentencePieceTokenizer(PieceTokenizer):
@@ -57,9 +49,8 @@ class SentencePieceTokenizer(PieceTokenizer):
                 "own; train it with Dragoman"
             )
         self._processor = processor
-        self._scores = processor.get_score(list(range(self.size)))
         self._space = tuple(processor.encode(" "))[1:]
-        self._cached_candidates = functools.lru_cache(maxsize=_CACHED_WORDS)(self._candidates)
+        self._cached_lattice = functools.lru_cache(maxsize=_CACHED_WORDS)(self._lattice)
 
     @functools.cached_property
     def can_sample(self) -> bool:
@@ -83,7 +74,7 @@ class SentencePieceTokenizer(PieceTokenizer):
     def sample(self, text: str, *, seed: tuple[int, ...], temperature: float = 1.0) -> list[int]:
         """Return the ids of one possible segmentation: subword regularisation. Paper: [kudo2018b].
 
-        Each word (what stands between two spaces) is segmented by itself: the segmentation s out of its best 32 is
+        Each word (what stands between two spaces) is segmented by itself: the segmentation s out of all there are is
         drawn with a probability proportional to p(s)^(1 / temperature). So 1 samples from the model, a larger
         temperature nearer to uniformly, and 0 gives the best segmentation, as `encode` does. The seed may be any
         number of integers, such as (seed, epoch, sentence); the same seed gives the same draw in every process.
@@ -100,17 +91,33 @@ class SentencePieceTokenizer(PieceTokenizer):
             if not word:
                 ids += self._space
                 continue
-            find = self._cached_candidates if len(word) <= _CACHED_LENGTH else self._candidates
-            candidates = find(word, temperature)
-            ids += candidates.ids[bisect_left(candidates.totals, generator.random() * candidates.totals[-1])]
+            find = self._cached_lattice if len(word) <= _CACHED_LENGTH else self._lattice
+            lattice = find(word, temperature)
+            for piece, place in lattice.draw(generator):
+                ids += (piece,) if piece >= 0 else self._spelt(lattice.text[place])
         return ids
 
-    def _candidates(self, word: str, temperature: float) -> _Candidates:
-        found = self._processor.nbest_encode(word, nbest_size=_CANDIDATES, return_type=int)
-        scored = sorted((-math.fsum(self._scores[piece_id] for piece_id in ids), tuple(ids)) for ids in found)
-        best = scored[0][0]
-        totals = accumulate(math.exp((best - cost) / temperature) for cost, _ in scored)
-        return _Candidates(tuple(ids for _, ids in scored), tuple(totals))
+    def _lattice(self, word: str, temperature: float) -> Lattice:
+        return Lattice(SPACE_MARK + word, self._table, temperature)
+
+    def _spelt(self, character: str) -> list[int]:
+        """A character that is no piece, in bytes where the vocabulary has them."""
+        spelt = [self.vocabulary.id_of(f"<0x{byte:02X}>") for byte in character.encode()]
+        return [self.unk_id] if self.unk_id in spelt else spelt
+
+    @functools.cached_property
+    def _table(self) -> PieceTable:
+        processor, scores = self._processor, self._processor.get_score(list(range(self.size)))
+        pieces = {
+            self.vocabulary.piece_of(number): Piece(number, score)
+            for number, score in enumerate(scores)
+            if not any(
+                kind(number)
+                for kind in (processor.is_control, processor.is_unknown, processor.is_byte, processor.is_unused)
+            )
+        }
+        lowest = min((piece.score for piece in pieces.values()), default=0.0)
+        return PieceTable(pieces, max(map(len, pieces), default=1), lowest - _STRANGE)
 
     def to_bytes(self) -> bytes:
         """Return the content of ``tokenizer.model``."""

@@ -2,8 +2,11 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -48,7 +51,6 @@ def test_tasks_are_taken_as_they_are_worked_off():
         results = workers.run(squared, tasks(1000, taken))
         next(results)
         assert len(taken) < 10
-        results.close()
 
 
 def test_one_task_or_one_process_is_done_here():
@@ -80,10 +82,42 @@ def test_an_error_arrives_as_it_is(processes: int):
 
 
 def test_a_killed_process_is_explained():
-    with Workers(2) as workers, pytest.raises(DragomanError, match="got one of 2 killed.*--processes 1"):
+    with Workers(2) as workers, pytest.raises(DragomanError, match=r"got one of 2 killed.*--processes 1"):
         list(workers.run(die, range(6)))
     with pytest.raises(DragomanError, match="killed"):
         in_child(die, 3)
+
+
+ORPHANS = """
+import sys, time
+from dragoman.data.workers import Workers
+from tests.unit.data.test_workers import squared
+if __name__ == "__main__":
+    workers = Workers(2)
+    print(*{process for _, process in workers.run(squared, range(8))}, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_workers_end_when_their_parent_is_killed(root: Path, tmp_path: Path):
+    (tmp_path / "orphans.py").write_text(ORPHANS, encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(root)}
+    with subprocess.Popen([sys.executable, tmp_path / "orphans.py"], stdout=subprocess.PIPE, env=environment) as parent:
+        assert parent.stdout is not None
+        workers = [int(word) for word in parent.stdout.readline().split()]
+        parent.kill()
+    assert workers
+    deadline = time.monotonic() + 20
+    while any(is_alive(worker) for worker in workers):
+        assert time.monotonic() < deadline, "workers outlive their parent"
+        time.sleep(0.05)
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return False
 
 
 def test_a_child_gives_its_result():

@@ -1,0 +1,91 @@
+"""From prepared data to batches, as a configuration asks for them."""
+
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.api import prepare_corpora
+from dragoman.config import Config, parse_config
+from dragoman.data.batch import Batch
+from dragoman.data.loader import Loader
+from dragoman.data.preparation.manifest import Prepared
+from dragoman.errors import ConfigError
+from tests.unit.data.preparation.corpus import config, pairs, write_pairs
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Config:
+    rows = pairs(500)
+    corpora: list[dict[str, Any]] = [
+        {"files": write_pairs(tmp_path, "a", rows[:400])},
+        {"files": write_pairs(tmp_path, "b", rows[400:]), "weight": 3.0},
+    ]
+    made = config(corpora)
+    return made.model_copy(update={"training": made.training.model_copy(update={"batch_tokens": 300})})
+
+
+@pytest.fixture
+def prepared(settings: Config, tmp_path: Path) -> Prepared:
+    return prepare_corpora(settings, tmp_path)
+
+
+def texts(prepared: Prepared, batch: Batch) -> list[tuple[str, str]]:
+    tokenizers = prepared.tokenizers()
+    source = [tokenizers["source"].decode(ids.tolist()) for ids in batch.source]
+    target = [tokenizers["target"].decode(ids.tolist()) for ids in batch.labels]
+    return list(zip(source, target, strict=True))
+
+
+def test_an_epoch_holds_the_corpora_by_their_weights(prepared: Prepared, settings: Config):
+    first, second = prepared.corpora()
+    with Loader.of(prepared, settings) as loader:
+        seen: Counter[tuple[str, str]] = Counter()
+        for batch in loader:
+            seen.update(texts(prepared, batch))
+            assert max(batch.source.numel(), batch.labels.numel()) <= 300
+            if loader.position.epoch:
+                break
+    assert set(seen) <= set(pairs(500))
+    assert seen.total() == first.rows + second.rows
+    drawn = sum(count for pair, count in seen.items() if pair in set(pairs(500)[400:]))
+    assert drawn == pytest.approx(seen.total() * 3 * second.rows / (first.rows + 3 * second.rows), abs=1)
+
+
+def test_it_goes_on_where_it_stopped(prepared: Prepared, settings: Config):
+    with Loader.of(prepared, settings) as loader:
+        expected = [texts(prepared, batch) for batch in islice(loader, 30)]
+    with Loader.of(prepared, settings) as loader:
+        for _ in islice(loader, 13):
+            pass
+        state = loader.state()
+    with Loader.of(prepared, settings) as again:
+        again.resume(state)
+        assert [texts(prepared, batch) for batch in islice(again, 17)] == expected[13:]
+
+
+def test_subwords_are_drawn_anew_and_say_the_same(prepared: Prepared, settings: Config, tmp_path: Path):
+    sampled = parse_config(settings.model_dump(), ["data.sampling.subword_temperature=2.0"])
+    with (
+        Loader.of(prepared, settings) as best,
+        Loader.of(prepared, sampled) as drawn,
+        Loader.of(prepared, sampled) as again,
+    ):
+        rows = list(zip(islice(best, 10), islice(drawn, 10), islice(again, 10), strict=True))
+    assert [texts(prepared, plain) for plain, _, _ in rows] == [texts(prepared, other) for _, other, _ in rows]
+    assert any(plain.source.tolist() != other.source.tolist() for plain, other, _ in rows)
+    assert all(other.source.tolist() == third.source.tolist() for _, other, third in rows)
+
+
+def test_words_cannot_be_drawn_anew(tmp_path: Path):
+    made = config([{"files": write_pairs(tmp_path, "a", pairs(200))}], {"kind": "word"})
+    prepared = prepare_corpora(made, tmp_path)
+    with pytest.raises(ConfigError, match="subword_temperature must be 0"):
+        Loader.of(prepared, parse_config(made.model_dump(), ["data.sampling.subword_temperature=2.0"]))
+
+
+def test_the_validation_set_has_a_plan_too(prepared: Prepared, settings: Config):
+    plan = prepared.plan(settings, "validation")
+    assert plan.pairs == 20
