@@ -1,7 +1,8 @@
 """Prepare every corpus of a collection, end to end, and say what was found in each.
 
 Run it as ``python -m benchmarks.corpora --data DIR``. The collection is a folder of folders with files such as
-``train.en.gz``; sets that have no training part are split here. Each corpus is prepared with the preset for its size.
+``train.en.gz``; sets that have no training part are split here. Vocabularies have 4,000 pieces for small corpora, else
+8,000; all other settings are the defaults.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def configuration(folder: Path, source: str, target: str) -> dict[str, Any]:
     """Which set is trained on and which is held out."""
     found = list(sets(folder, source, target))
     train = [each for each in found if each.stem.startswith("train")] or found[: max(1, len(found) - 1)]
-    validation = [each for each in found if re.match(r"val|dev", each.stem) and each not in train]
+    validation = [each for each in found if re.match(r"val|dev", each.stem) and each not in train][:1]
     test = [each for each in found if each not in train and each not in validation]
     data: dict[str, Any] = {
         "source": source,

@@ -63,11 +63,16 @@ class _TrialTask:
 
 
 def _predict(config: Config, sample: Sample, batches: Batches) -> Cost:
-    """What training takes, from a few updates on real pairs, in a process of their own so that its memory is theirs."""
-    from dragoman.training.trial import affordable_tokens  # noqa: PLC0415 -- needs torch, which preparing does not
+    """What training takes, from a few updates on real pairs, in a process of their own so that its memory is theirs.
+
+    Of a large model the batches of the trial are smaller; what each further piece keeps for the backward pass is added.
+    """
+    from dragoman.models.summary import summarize  # noqa: PLC0415 -- needs torch, which preparing does not
+    from dragoman.training.trial import affordable_tokens  # noqa: PLC0415
 
     lengths = sample.lengths
     tokens = max(affordable_tokens(config), int(lengths.max()) + 1)
+    missing = max(0, config.training.batch_tokens - tokens) * summarize(config).cost.training_bytes
     plan = Plan(
         [CorpusRows("sample", 0, len(lengths))],
         lambda rows: lengths[rows],
@@ -81,7 +86,7 @@ def _predict(config: Config, sample: Sample, batches: Batches) -> Cost:
     pieces = updates * batches.target_pieces / max(1, batches.batches)
     return Cost(
         parameters=trial.parameters,
-        memory_bytes=trial.memory_bytes,
+        memory_bytes=trial.memory_bytes + missing,
         pieces_per_second=trial.pieces_per_second,
         updates=updates,
         epochs=updates / max(1, batches.batches),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dragoman.errors import MissingExtraError
 
-__all__ = ["Machine", "Package", "extras", "is_installed", "machine", "require"]
+__all__ = ["Machine", "Package", "extras", "is_installed", "machine", "peak_memory", "require"]
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,16 @@ def require(module: str, extra: str, what: str) -> None:
         raise MissingExtraError(
             f'{what} must have the package {module}, got none; install it with pip install "dragoman[{extra}]"'
         )
+
+
+def peak_memory() -> int:
+    """The most memory in bytes that this process has had; 0 where the system does not say."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+    except OSError:
+        return 0
+    found = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)  # getrusage would count the parent's before exec
+    return int(found.group(1)) * 1024 if found else 0
 
 
 def _version(name: str) -> str | None:

@@ -108,7 +108,16 @@ def rows(source: list[bytes], target: list[bytes]) -> Pairs:
 
 
 def odd_cases() -> list[Case]:
-    """Characters that are kept, or mended, and noted."""
+    """Characters that are kept, and noted."""
+
+    def kept(name: str, text: str, reason: str) -> Case:
+        return pair(
+            name,
+            side(0, line=3, text=text.encode()),
+            good=good_with(3, text, TEXTS[2][1]),
+            notes={reason: ["a.de:3"]},
+        )
+
     return [
         odd("line-separator-2028", "one x\u2028y two"),
         odd("paragraph-separator-2029", "one\u2029two"),
@@ -117,43 +126,26 @@ def odd_cases() -> list[Case]:
         odd("form-feed", "one\ftwo\f"),
         odd("lone-carriage-return", "one\rtwo"),
         odd("information-separators-are-kept-too", "one\x1c\x1d\x1etwo\u2028"),
-        pair(
-            "crlf",
-            side(0, end=b"\r\n"),
-            good=good(),
-            notes={"carriage return removed": [f"a.de:{n}" for n in range(1, 6)]},
-        ),
+        kept("mark-in-the-middle", "\ufeffzusammengefügt", "byte-order mark inside the text"),
+        kept("already-replaced", "Stra\ufffde", "replacement character already there"),
+        kept("c1-controls", "\x84so\x93", "C1 control character"),
+    ]
+
+
+def end_cases() -> list[Case]:
+    """The ends of lines and the beginnings of files: mended, and noted."""
+    everywhere = {"carriage return removed": [f"a.de:{line}" for line in range(1, 6)]}
+    return [
+        pair("crlf", side(0, end=b"\r\n"), good=good(), notes=everywhere),
         pair(
             "crlf-on-one-line",
             target=side(1, line=2, text=TEXTS[1][1].encode() + b"\r"),
             good=good(),
             notes={"carriage return removed": ["a.en:2"]},
         ),
-        pair(
-            "crlf-without-last-line-feed",
-            side(0, end=b"\r\n")[:-1],
-            good=good(),
-            notes={"carriage return removed": [f"a.de:{n}" for n in range(1, 6)]},
-        ),
+        pair("crlf-without-last-line-feed", side(0, end=b"\r\n")[:-1], good=good(), notes=everywhere),
+        refused("carriage-returns-only", side(0, end=b"\r"), "5 carriage returns", "tr "),
         pair("mark-at-start", b"\xef\xbb\xbf" + side(0), good=good(), notes={"byte-order mark removed": ["a.de:1"]}),
-        pair(
-            "mark-in-the-middle",
-            side(0, line=3, text="\ufeffzusammengefügt".encode()),
-            good=good_with(3, "\ufeffzusammengefügt", TEXTS[2][1]),
-            notes={"byte-order mark inside the text": ["a.de:3"]},
-        ),
-        pair(
-            "already-replaced",
-            side(0, line=3, text="Stra\ufffde".encode()),
-            good=good_with(3, "Stra\ufffde", TEXTS[2][1]),
-            notes={"replacement character already there": ["a.de:3"]},
-        ),
-        pair(
-            "c1-controls",
-            side(0, line=3, text="\x84so\x93".encode()),
-            good=good_with(3, "\x84so\x93", TEXTS[2][1]),
-            notes={"C1 control character": ["a.de:3"]},
-        ),
         pair("no-last-line-feed", side(0)[:-1], good=good()),
         pair("no-last-line-feed-on-either-side", side(0)[:-1], side(1)[:-1], good=good()),
     ]
@@ -201,8 +193,8 @@ def bad_cases() -> list[Case]:
     ]
 
 
-def whole_file_cases() -> list[Case]:
-    """Files that are refused as a whole."""
+def packed_cases() -> list[Case]:
+    """Files that are refused as a whole for their bytes."""
     text = side(0) * 2000
     packed, other = gzip.compress(text, mtime=0), lzma.compress(text)
     frame = pa.compress(text, codec="zstd", asbytes=True)
@@ -219,6 +211,8 @@ def whole_file_cases() -> list[Case]:
         refused("empty-file-named-gz", b"", "empty", suffix=".gz"),
         refused("truncated-gz", packed[:-100], "gzip", "after line", suffix=".gz"),
         refused("truncated-gz-trailer", packed[:-3], "gzip", "after line", suffix=".gz"),
+        refused("one-byte-gz", packed[:1], "gzip", "cut off", suffix=".gz"),
+        refused("five-bytes-gz", packed[:5], "gzip", "cut off", suffix=".gz"),
         refused("wrong-checksum-gz", wrong_sum, "gzip", "CRC", suffix=".gz"),
         refused("wrong-length-gz", wrong_length, "gzip", "ength", suffix=".gz"),
         refused("flipped-bit-gz", bytes(flipped), "gzip", suffix=".gz"),
@@ -231,6 +225,12 @@ def whole_file_cases() -> list[Case]:
         refused("garbage-after-xz", other + b"garbage garbage!", "xz", suffix=".xz"),
         refused("bz2", bz2.compress(text), "bzip2", "unpack", suffix=".bz2"),
         refused("zip-without-suffix", b"PK\x03\x04" + bytes(30), "zip"),
+    ]
+
+
+def naming_cases() -> list[Case]:
+    """Corpora that are refused for how their files are named."""
+    return [
         Case("missing-file", {"a.en": side(1)}, says=("a.de", "a.en"), named=("a.de", "a.en")),
         Case("folder", {"a.de/inside": b"x\n", "a.en": side(1)}, says=("a.de", "folder"), named=("a.de", "a.en")),
         Case("glob-without-match", {"b.de": b"x\n", "a.en": b"x\n"}, says=("a*.de", "b.de"), named=("a*.de", "a.en")),
@@ -240,12 +240,25 @@ def whole_file_cases() -> list[Case]:
             says=("2.de", "1.en", "got 2"),
             named=("*.de", "*.en"),
         ),
+        Case(
+            "globs-of-other-files",
+            {"news.de": b"x\n", "talk.de": b"x\n", "talk.en": b"x\n", "web.en": b"x\n"},
+            says=("news.de with", "talk.en", "wildcards"),
+            named=("*.de", "*.en"),
+        ),
+        Case("nobody's-folder", {}, says=("~nobody42/x.tsv",), named=("~nobody42/x.tsv",)),
+        Case(
+            "same-file-by-two-paths",
+            {"a.de": side(0), "sub/b": b""},
+            says=("a.de", "sub/../a.de", "same file"),
+            named=("a.de", "sub/../a.de"),
+        ),
         Case("same-file-twice", {"a.de": side(0)}, says=("a.de", "different"), named=("a.de", "a.de")),
         Case("one-side-only", {"a.de": side(0)}, says=("a.de", "two files")),
         Case("three-files", {"a.de": b"x\n", "a.en": b"x\n", "a.fr": b"x\n"}, says=("two", "a.fr")),
         Case("mixed-formats", {"a.tsv": b"x\ty\n", "a.jsonl": b"{}\n"}, says=("jsonl", "tsv")),
         Case("stdin-for-lines", {"a.en": side(1)}, says=("standard input",), named=("-", "a.en"), format="lines"),
-        Case("stdin-twice", {}, says=("standard input", "2 times"), named=("-", "-"), format="tsv"),
+        Case("stdin-twice", {}, says=("standard input", "once"), named=("-", "-"), format="tsv"),
         Case("stdin-without-format", {}, says=("format", "standard input"), named=("-",)),
         Case("unknown-protocol", {}, says=("nosuch://a.de",), named=("nosuch://a.de", "nosuch://a.en")),
     ]
@@ -291,5 +304,5 @@ def count_cases() -> list[Case]:
 TEXTS_EN = [target.encode() for _, target in TEXTS]
 
 
-CASES = [*odd_cases(), *bad_cases(), *whole_file_cases(), *count_cases()]
+CASES = [*odd_cases(), *end_cases(), *bad_cases(), *packed_cases(), *naming_cases(), *count_cases()]
 """All of them."""

@@ -33,8 +33,11 @@ def check(
 
     with friendly():
         from dragoman.config import load_config
+        from dragoman.errors import ConfigError
 
         settings = load_config(config, overrides_with(overrides, on_bad_line))
+        if html is not None and not html.parent.is_dir():
+            raise ConfigError(f"--html must be a file in a folder that is there, got {html}; make {html.parent} first")
         require("polars", "train", "dragoman check")
         from dragoman.api import check_corpora
         from dragoman.cli.check_screen import print_report

@@ -29,13 +29,20 @@ def exit_code(error: DragomanError) -> int:
 
 @contextmanager
 def friendly() -> Iterator[None]:
-    """Errors a user can mend become a line on stderr and an exit code; any other is ours and keeps its traceback."""
+    """Errors a user can mend become a line on stderr and an exit code; any other is ours and keeps its traceback.
+
+    What the system refuses (a full disk, a folder that may not be written to) is for the user to mend too.
+    """
     try:
         yield
     except DragomanError as error:
         for line in str(error).splitlines():
             typer.echo(f"error: {line}", err=True)
         raise typer.Exit(exit_code(error)) from None
+    except OSError as error:
+        what = f"{error.filename}: " if error.filename else ""
+        typer.echo(f"error: {what}{error.strerror or error}; see to the disk, the folder or its permissions", err=True)
+        raise typer.Exit(1) from None
 
 
 def print_json(value: object) -> None:

@@ -64,4 +64,6 @@ def _print(folder: Path, manifest: dict[str, Any]) -> None:
         rows.append((name, "in all", f"{split['rows']:,}", f"{pieces['source']:,}", f"{pieces['target']:,}"))
     print_table(rows, right=frozenset({2, 3, 4}))
     sizes = dict.fromkeys(f"{entry['path']} ({entry['pieces']:,} pieces)" for entry in manifest["tokenizers"].values())
-    typer.echo(f"\n{folder}: {', '.join(sizes)}; report.json says what was dropped and why")
+    pairs = manifest["pairs"]
+    typer.echo(f"\n{pairs['kept']:,} of {pairs['read']:,} training pairs; report.json says what was dropped and why")
+    typer.echo(f"{folder}: {', '.join(sizes)}")

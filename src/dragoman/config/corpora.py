@@ -40,7 +40,7 @@ class CorpusConfig(Closed):
     """lines: one file a side. The other formats hold both sides in one file. auto goes by the names of the files."""
     columns: list[str] = Field(default_factory=list, max_length=2)
     """The source and the target column of TSV (counted from 1) or Parquet; else 1 and 2, or the language codes."""
-    weight: NotNegative = 1.0
+    weight: Annotated[float, Field(ge=1e-6, le=1e6)] = 1.0
     """How often its pairs are drawn in training, relative to their number."""
 
 
@@ -62,9 +62,12 @@ class CleaningConfig(Closed):
     max_ratio: Annotated[float, Field(ge=1.0)] = 3.0
     """How many times longer one side may be, in characters weighted by how much a character says in its script."""
     min_letters: Share = 0.3
-    """The least share of letters among the characters of a side, spaces not counted; 0 switches it off."""
+    """The least share of letters among the characters of a side, spaces and numbers not counted; 0 switches it off."""
     min_script: Share = 0.3
-    """The least share of the language's own script among the letters of a side; 0 switches it off."""
+    """The least share of the language's own script among the letters of a side; 0 switches it off.
+
+    Words that stand on the other side too, such as names, do not count against it.
+    """
     identical: bool = True
     """Drop pairs whose sides are the same, but for case, digits and punctuation."""
     max_similarity: Share = 0.9
@@ -72,7 +75,7 @@ class CleaningConfig(Closed):
     max_repeats: Annotated[int, Field(ge=0)] = 8
     """Drop a side in which a run of words or characters follows itself more often than this; 0 switches it off."""
     numbers: bool = True
-    """Drop pairs that both hold numbers, but none in common."""
+    """Drop pairs with two numbers or more, or a long one that is no year, on each side, and none in common."""
     urls: bool = True
     """Drop pairs whose web or mail addresses differ."""
     markup: bool = True

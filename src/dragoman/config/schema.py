@@ -258,6 +258,15 @@ class Config(Closed):
         return self
 
     @model_validator(mode="after")
+    def _pairs_fit_a_batch(self) -> Self:
+        if self.data is not None and self.data.max_pieces >= self.training.batch_tokens:
+            raise ConfigError(
+                f"data.max_pieces must be less than training.batch_tokens = {self.training.batch_tokens}, so that a "
+                f"sentence and its end fit a batch, got {self.data.max_pieces}; lower it, or raise batch_tokens"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _coverage_needs_soft_attention(self) -> Self:
         model = self.model
         soft = model.family == "transformer" or (model.decoder.attend != "none" and model.attention.alignment != "hard")

@@ -57,7 +57,9 @@ class Reader(Protocol):
         """Every file, with globs resolved, in the order in which they are read."""
 
     def chunks(self, rows: int) -> Iterator[Chunk]:
-        """Cut the corpus into chunks of so many records; the last of a file has fewer.
+        """Cut the corpus into chunks of so many records.
+
+        The last of a file has fewer, and so has any that would hold too many bytes.
 
         Raises `DataError` where a file as a whole is bad: not there, cut off, not text, unequal counts of lines.
         """

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["sha256_of", "whole", "write_json"]
+from dragoman.errors import DataError
+
+__all__ = ["read_json", "sha256_of", "sha256_of_file", "whole", "write_json"]
 
 _BLOCK = 1 << 20
 
@@ -34,13 +36,31 @@ def whole(path: Path) -> Iterator[Path]:
 def write_json(path: Path, value: Any) -> None:
     """Write plain values, readable by people, whole."""
     with whole(path) as draft:
-        draft.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+        draft.write_bytes(text.encode("utf-8", "backslashreplace"))  # of a file's name that is no UTF-8: a JSON escape
 
 
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file's content."""
+def read_json(path: Path) -> Any | None:
+    """Plain values from a file, or None where there is none; one that is no JSON is a `DataError`."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise DataError(
+            f"{path} must be as it was written, got damage: {error}; delete it, and run this again"
+        ) from None
+
+
+def sha256_of(read: Callable[[int], bytes]) -> str:
+    """The SHA-256 of all that there is to read."""
     digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
+    while block := read(_BLOCK):
+        digest.update(block)
     return digest.hexdigest()
+
+
+def sha256_of_file(path: Path) -> str:
+    """The SHA-256 of a file's content."""
+    with path.open("rb") as file:
+        return sha256_of(file.read)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.config import CorpusConfig, load_config, preset_names
+from dragoman.config import CorpusConfig, DataConfig, load_config, preset_names
 from dragoman.data.chunk import Reader
 from dragoman.data.files import whole
 from dragoman.data.readers.open import open_corpus
@@ -73,6 +73,9 @@ def new_project(
     path = folder / CONFIG
     if path.exists():
         raise ConfigError(f"{path} must not be there yet, got an existing file; move it away, or edit it")
+    if STDIN in (*train, *validation, *test):
+        raise ConfigError("a new project must name files, got - for standard input; write it into the file afterwards")
+    DataConfig.model_validate({"source": source, "target": target, "train": [{"files": [*train]}]})
     if preset is not None and preset not in preset_names():
         load_config(preset)  # says which there are, and which was meant
     pairs = _count([*train], source, target)
@@ -102,8 +105,6 @@ def _open(files: list[str], source: str, target: str) -> Reader:
 
 
 def _count(files: list[str], source: str, target: str) -> int:
-    if STDIN in files:
-        return 0
     pairs = 0
     for chunk in _open(files, source, target).chunks(_CHUNK):
         pairs += chunk.read(on_bad_line="skip", max_line_bytes=1 << 30).records
@@ -114,7 +115,7 @@ def _count(files: list[str], source: str, target: str) -> int:
 
 def _some(pairs: int) -> int:
     """A validation set of a useful size, and at most a twentieth of the pairs."""
-    return max(1, min(2000, pairs // 20))
+    return min(2000, pairs // 20)
 
 
 def _tables(folder: Path, validation: Sequence[str], test: Sequence[str]) -> str:
@@ -126,9 +127,9 @@ def _listed(files: Sequence[str], folder: Path) -> str:
     """Paths as the configuration in the folder must name them: it may be moved together with files inside it."""
     named = []
     for file in files:
-        if file != STDIN and not is_url(file):
-            resolved = Path(file).resolve()
-            inside = resolved.is_relative_to(folder.resolve())
-            file = str(resolved.relative_to(folder.resolve()) if inside else resolved)
+        if not is_url(file):
+            resolved = Path(file).expanduser().absolute()
+            inside = resolved.is_relative_to(folder.absolute())
+            file = str(resolved.relative_to(folder.absolute()) if inside else resolved)
         named.append(file)
     return json.dumps(named, ensure_ascii=False)

@@ -69,7 +69,8 @@ class PlannedBatch:
 class Plan:
     """All batches of all epochs, in order.
 
-    `lengths` gives the pieces of both sides of rows, without specials: [n] -> [n, 2].
+    `lengths` gives the pieces of both sides of rows, without specials: [n] -> [n, 2]. `identity` stands for what the
+    rows are, beyond their number: plans of other data have another fingerprint.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Plan:
         batch_tokens: int,
         window: int = 65_536,
         temperature: float = 1.0,
+        identity: int = 0,
     ) -> None:
         if batch_tokens < 1:
             raise ConfigError(f"batch_tokens must be at least 1, got {batch_tokens}; 4096 is usual")
@@ -93,6 +95,7 @@ class Plan:
         self.windows = max(round(self.pairs / window), min(2, self.pairs // _LEAST_WINDOW), 1)
         """Windows of an epoch; all are of the same size, but for one pair."""
         self._lengths = lengths
+        self._identity = identity
         self._bounds = np.cumsum([0, *self.shares])
         self._slots = Permutation(self.pairs, (seed, _SLOTS))
         self._draws = [Permutation(max(1, c.rows), (seed, _DRAWS, n)) for n, c in enumerate(self.corpora)]
@@ -101,7 +104,8 @@ class Plan:
     def fingerprint(self) -> int:
         """A number that plans share only if they have the same batches, as long as the rows are of the same lengths."""
         ranges = [(c.first_row, c.rows, share) for c, share in zip(self.corpora, self.shares, strict=True)]
-        key = (self.seed, self.batch_tokens, self.windows, *(number for numbers in ranges for number in numbers))
+        numbers = (number for numbers in ranges for number in numbers)
+        key = (self.seed, self.batch_tokens, self.windows, self._identity, *numbers)
         return int(mix_key(key, 1)[0] >> np.uint64(1))  # 63 bits: it fits a signed integer
 
     def batches(self, start: Position | None = None) -> Iterator[PlannedBatch]:

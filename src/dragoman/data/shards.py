@@ -19,12 +19,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dragoman.data.pairs import Pairs, Sentences
+from dragoman.data.pairs import SIDES, Pairs, Sentences
 from dragoman.errors import DataError
 
 __all__ = ["ShardWriter", "Shards"]
 
-_SIDES = ("source", "target")
 _FORMAT = b"dragoman shard 1"
 _MOST_PIECES = 2**31 - 1  # of a side in one record batch: Arrow's list offsets are signed 32-bit numbers
 
@@ -40,9 +39,7 @@ class ShardWriter:
         self.rows = 0
         self._partial = path.with_name(path.name + ".tmp")
         self._types = tuple(pa.uint16() if size <= 2**16 else pa.uint32() for size in vocab_sizes)
-        fields = [
-            pa.field(name, pa.list_(kind), nullable=False) for name, kind in zip(_SIDES, self._types, strict=True)
-        ]
+        fields = [pa.field(name, pa.list_(kind), nullable=False) for name, kind in zip(SIDES, self._types, strict=True)]
         self._schema = pa.schema(fields, metadata={b"format": _FORMAT})
         self._sink = pa.OSFile(str(self._partial), "wb")
         self._writer = pa.ipc.new_file(self._sink, self._schema)
@@ -71,9 +68,13 @@ class ShardWriter:
 
     def discard(self) -> None:
         """Forget what was written."""
-        self._writer.close()
-        self._sink.close()
-        self._partial.unlink(missing_ok=True)
+        try:
+            self._writer.close()
+        except OSError:  # the disk is full, say, which is why we are here
+            pass
+        finally:
+            self._sink.close()
+            self._partial.unlink(missing_ok=True)
 
 
 def _column(sentences: Sentences, kind: pa.DataType) -> pa.Array:

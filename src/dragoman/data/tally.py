@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 __all__ = ["Example", "MOST_EXAMPLES", "Tally"]
@@ -53,6 +53,14 @@ class Tally:
         """Add what a later part of the corpus counted."""
         for reason, count in later.counts.items():
             self.add(reason, count, later.examples.get(reason, ()))
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """The same, with files called by these names."""
+        examples = {
+            reason: [replace(example, file=names.get(example.file, example.file)) for example in found]
+            for reason, found in self.examples.items()
+        }
+        return type(self)(dict(self.counts), examples)
 
     @property
     def total(self) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
-from multiprocessing import get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
 from threading import Thread
 from types import TracebackType
 from typing import Self, TypeVar
@@ -57,14 +57,21 @@ class Workers:
 
         Tasks are taken only as fast as they are worked off, so an endless or very large supply of them is fine.
         """
-        waiting_tasks = iter(tasks)
-        first = list(islice(waiting_tasks, 2))
-        if self.processes == 1 or len(first) < 2:
-            yield from map(work, chain(first, waiting_tasks))
-            return
+        failures: list[Exception] = []
+        supply = _until_failure(iter(tasks), failures)
+        first = list(islice(supply, 2))
+        results = self._here if self.processes == 1 or len(first) < 2 else self._there
+        yield from results(work, chain(first, supply))
+        if failures:
+            raise failures[0]
+
+    def _here(self, work: Callable[[Task], Result], tasks: Iterator[Task]) -> Iterator[Result]:
+        return map(work, tasks)
+
+    def _there(self, work: Callable[[Task], Result], tasks: Iterator[Task]) -> Iterator[Result]:
         waiting: deque[Future[Result]] = deque()
         try:
-            for task in chain(first, waiting_tasks):
+            for task in tasks:
                 waiting.append(self._started().submit(work, task))
                 if len(waiting) > _AHEAD * self.processes:
                     yield waiting.popleft().result()
@@ -91,6 +98,19 @@ class Workers:
         return self._pool
 
 
+def _until_failure(tasks: Iterator[Task], failures: list[Exception]) -> Iterator[Task]:
+    """Tasks, until there are no more or the next one cannot be made: that is told after the results of the others."""
+    while True:
+        try:
+            task = next(tasks)
+        except StopIteration:
+            return
+        except Exception as error:  # noqa: BLE001 -- it is raised again, later
+            failures.append(error)
+            return
+        yield task
+
+
 ALONE = Workers()
 """This process, and no other."""
 
@@ -103,10 +123,15 @@ def step_of(share: Share | None, done: int, steps: int) -> Share | None:
 def in_child(work: Callable[[Task], Result], task: Task) -> Result:
     """The result of one task, done in a process that then gives all its memory back."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_begin) as pool:
+        future = pool.submit(work, task)
         try:
-            return pool.submit(work, task).result()
+            return future.result()
         except BrokenProcessPool:
             raise _killed(1) from None
+        except KeyboardInterrupt:  # it may take minutes, and leaves interrupts to us
+            for child in active_children():
+                child.terminate()
+            raise
 
 
 def _begin() -> None:

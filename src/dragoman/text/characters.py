@@ -18,7 +18,7 @@ __all__ = ["SPACELESS", "attaches", "attaching_class", "check_unicode", "code_po
 _JOINERS = "\u200c\u200d"
 
 # Marks live in the first two planes, and variation selectors in plane 14; a test walks all of Unicode to hold us to it.
-_SCANNED = (range(0x300, 0xD800), range(0xE000, 0x20000), range(0xE0000, 0xE1000))
+_MARKS = (range(0x300, 0xD800), range(0xE000, 0x20000), range(0xE0000, 0xE1000))
 
 _SPACELESS_RANGES = (
     (0x0E00, 0x0FFF),  # Thai, Lao, Tibetan
@@ -64,13 +64,14 @@ def attaches(character: str) -> bool:
     return character >= "\u0300" and (unicodedata.category(character)[0] == "M" or character in _JOINERS)
 
 
-def code_point_class(belongs: Callable[[str], bool]) -> str:
-    """Return the body of a regular-expression class with every character in question for which ``belongs`` holds.
+def code_point_class(belongs: Callable[[str], bool], spans: tuple[range, ...] = _MARKS) -> str:
+    """Return the body of a regular-expression class with every character of the spans for which ``belongs`` holds.
 
-    Looks only at the planes that hold marks: some 20 ms, so callers cache what they build from it.
+    The spans go upwards; unless others are given, they are the ones that hold marks. It takes some 20 ms, so callers
+    cache what they build from it.
     """
     ranges: list[tuple[int, int]] = []
-    for span in _SCANNED:
+    for span in spans:
         for code in span:
             if not belongs(chr(code)):
                 continue

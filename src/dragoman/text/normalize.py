@@ -4,16 +4,16 @@ A normaliser never splits text and never joins two words: what could be read as 
 """
 
 import functools
+import itertools
 import re
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from dragoman.errors import ConfigError
 from dragoman.text.characters import check_unicode, code_point_class
 
-__all__ = ["Form", "LONGEST_MARK_RUN", "Normalizer"]
+__all__ = ["Form", "LONGEST_MARK_RUN", "Normalizer", "compose"]
 
 Form = Literal["nfc", "nfkc", "none"]
 
@@ -30,8 +30,8 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
 
-# Every character that any form changes or moves is in these planes; a test walks the others.
-_FIRST_PLANES = range(0x30000)
+# Every character that any form changes or moves is in these planes (less the surrogates); a test walks the others.
+_FIRST_PLANES = (range(0xD800), range(0xE000, 0x30000))
 
 # Vowels and final consonants of Hangul: by rule, without an entry in the tables, they join the one before them.
 _JOINING_JAMO = ((0x1161, 0x1175), (0x11A8, 0x11C2))
@@ -69,10 +69,7 @@ class Normalizer:
         check_unicode(text)
         if self.strip_control:
             text = _BREAKS.sub(" ", _INVISIBLE.sub("", text).replace("\r\n", "\n"))
-        if self.form != "none" and not text.isascii():
-            # Composing can lengthen a run again (U+0344 becomes two marks), hence the second cut.
-            compose: Literal["NFKC", "NFC"] = "NFKC" if self.form == "nfkc" else "NFC"
-            text = _cut_mark_runs(unicodedata.normalize(compose, _cut_mark_runs(text, self.form)), self.form)
+        *_, text = compose(text, self.form)
         if self.collapse_spaces:
             text = " ".join(text.split())
         return text
@@ -86,13 +83,25 @@ class Normalizer:
         return _suspect_pattern(self.form, self.collapse_spaces, self.strip_control)
 
 
+def compose(text: str, form: Form) -> tuple[str, str, str]:
+    """Return the text with long runs of marks cut, that brought into the form, and that cut again, which is the result.
+
+    The second cut is there because composing can lengthen a run: U+0344 becomes two marks.
+    """
+    if form == "none" or text.isascii():
+        return text, text, text
+    cut = _cut_mark_runs(text, form)
+    composed = unicodedata.normalize("NFKC" if form == "nfkc" else "NFC", cut)
+    return cut, composed, _cut_mark_runs(composed, form)
+
+
 @functools.cache
 def _suspect_pattern(form: Form, collapse_spaces: bool, strip_control: bool) -> str:
     suspects = []
     if strip_control:
         suspects += [_BREAKS.pattern, _INVISIBLE.pattern]
     if collapse_spaces:
-        others = _character_class(lambda char: char.isspace() and char != " ")
+        others = code_point_class(lambda char: char.isspace() and char != " ", _FIRST_PLANES)
         suspects += [f"[{others}]", "  ", "^ ", " $"]
     if form != "none":
         suspects += _unsettled(form)
@@ -105,24 +114,16 @@ def _unsettled(form: Form) -> list[str]:
     A text is in its form if no character of it changes alone or may join the one before it, and if no two marks with a
     combining class, which might have to be put in order, follow each other.
     """
-    compose: Literal["NFKC", "NFC"] = "NFKC" if form == "nfkc" else "NFC"
+    composed: Literal["NFKC", "NFC"] = "NFKC" if form == "nfkc" else "NFC"
     joining = {chr(code) for first, last in _JOINING_JAMO for code in range(first, last + 1)}
-    for code in _FIRST_PLANES:
+    for code in itertools.chain(*_FIRST_PLANES):
         parts = unicodedata.decomposition(chr(code)).split()
         if len(parts) == 2 and not parts[0].startswith("<"):
             joining.add(chr(int(parts[1], 16)))
-    settled = functools.partial(unicodedata.is_normalized, compose)
-    alone = _character_class(lambda char: char in joining or not settled(char))
-    marks = _character_class(lambda char: unicodedata.combining(char) != 0)
+    settled = functools.partial(unicodedata.is_normalized, composed)
+    alone = code_point_class(lambda char: char in joining or not settled(char), _FIRST_PLANES)
+    marks = code_point_class(lambda char: unicodedata.combining(char) != 0, _FIRST_PLANES)
     return [f"[{alone}]", f"[{marks}][{marks}]"]
-
-
-def _character_class(belongs: Callable[[str], bool]) -> str:
-    """Return the body of a class of all such characters, of which `code_point_class` looks at some planes only."""
-    codes = [code for code in _FIRST_PLANES if not 0xD800 <= code < 0xE000 and belongs(chr(code))]
-    firsts = [code for code, before in zip(codes, [-1, *codes], strict=False) if before != code - 1]
-    lasts = [code for code, after in zip(codes, [*codes[1:], -1], strict=True) if after != code + 1]
-    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in zip(firsts, lasts, strict=True))
 
 
 def _cut_mark_runs(text: str, form: Form) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.config.schema import Config
 from dragoman.data.batch import Batch
+from dragoman.environment import peak_memory
 from dragoman.models.build import build_model
 from dragoman.models.summary import summarize
 from dragoman.training.optimizer import build_optimizer
@@ -27,7 +27,7 @@ class Trial:
     parameters: int
     pieces_per_second: float
     memory_bytes: int
-    """Of the whole process, at its highest."""
+    """Of the whole process, at its highest, with the batches of the trial."""
 
 
 def affordable_tokens(config: Config) -> int:
@@ -47,6 +47,5 @@ def try_updates(config: Config, vocabulary: tuple[int, int], batches: Sequence[B
         train_step(model, optimizer, batch, config.training, update)
         pieces += batch.target_tokens
     seconds = time.perf_counter() - started
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    return Trial(parameters, pieces / seconds, peak)
+    return Trial(parameters, pieces / seconds, peak_memory())

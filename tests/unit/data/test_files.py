@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.data.files import sha256_of, whole, write_json
+from dragoman.data.files import read_json, sha256_of_file, whole, write_json
+from dragoman.errors import DataError
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path: Path):
@@ -37,7 +38,19 @@ def test_json_is_for_people_too(tmp_path: Path):
     assert (tmp_path / "a.json").read_text(encoding="utf-8") == '{\n "b": [\n  "ü"\n ]\n}\n'
 
 
+def test_names_that_are_no_utf8_can_be_written(tmp_path: Path):
+    write_json(tmp_path / "a.json", {"name": "caf\udce9.en"})
+    assert read_json(tmp_path / "a.json") == {"name": "caf\udce9.en"}
+
+
+def test_damage_is_told_and_nothing_is_nothing(tmp_path: Path):
+    (tmp_path / "a.json").write_text('{"half', encoding="utf-8")
+    with pytest.raises(DataError, match=r"a\.json must be as it was written"):
+        read_json(tmp_path / "a.json")
+    assert read_json(tmp_path / "b.json") is None
+
+
 def test_the_hash_is_that_of_the_content(tmp_path: Path):
     content = bytes(range(256)) * 9000
     (tmp_path / "a").write_bytes(content)
-    assert sha256_of(tmp_path / "a") == hashlib.sha256(content).hexdigest()
+    assert sha256_of_file(tmp_path / "a") == hashlib.sha256(content).hexdigest()

@@ -81,6 +81,20 @@ def test_an_error_arrives_as_it_is(processes: int):
         list(workers.run(refuse, range(6)))
 
 
+def failing(most: int) -> Iterator[int]:
+    yield from range(most)
+    raise DataError("the rest cannot be read")
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("most", [0, 1, 5])
+def test_a_supply_that_fails_is_told_after_what_came_before(processes: int, most: int):
+    found: list[int] = []
+    with Workers(processes) as workers, pytest.raises(DataError, match="the rest cannot be read"):
+        found.extend(result for result, _ in workers.run(squared, failing(most)))
+    assert len(found) == most
+
+
 def test_a_killed_process_is_explained():
     with Workers(2) as workers, pytest.raises(DragomanError, match=r"got one of 2 killed.*--processes 1"):
         list(workers.run(die, range(6)))

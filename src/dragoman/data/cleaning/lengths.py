@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from dragoman.data.cleaning.addresses import without_addresses
 from dragoman.data.cleaning.suspects import among, either
 from dragoman.text.characters import SPACELESS
 
@@ -42,10 +43,11 @@ def long_text(frame: pl.DataFrame, *, most: int) -> pl.Series:
 
 
 def long_word(frame: pl.DataFrame, *, most: int) -> pl.Series:
-    """Mark pairs with a longer word; scripts without spaces have no long words."""
+    """Mark pairs with a longer word; scripts without spaces have no long words, and addresses are no words."""
 
     def longest(text: pl.Expr) -> pl.Expr:
-        return text.str.extract_all(_SPACED_WORD).list.eval(pl.element().str.len_chars()).list.max()
+        words = without_addresses(text).str.extract_all(_SPACED_WORD)
+        return words.list.eval(pl.element().str.len_chars()).list.max()
 
     return among(
         frame,

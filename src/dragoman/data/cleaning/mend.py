@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from dragoman.data.pairs import SIDES
 from dragoman.data.tally import Example
 
 __all__ = ["Change", "mend"]
@@ -37,13 +38,13 @@ def mend(frame: pl.DataFrame, pattern: str, alter: Callable[[str], str]) -> tupl
 
     The others are not looked at, so `alter` may be slow.
     """
-    columns = {side: _mend_side(frame[side], pattern, alter) for side in ("source", "target")}
+    columns = {side: _mend_side(frame[side], pattern, alter) for side in SIDES}
     changed = sorted({row for _, rows in columns.values() for row in rows})
     if not changed:
         return frame, []
     mended = frame.with_columns(**{side: column for side, (column, _) in columns.items()})
-    before = frame[changed].select("line", "source", "target").rows()
-    after = mended[changed].select("source", "target").rows()
+    before = frame[changed].select("line", *SIDES).rows()
+    after = mended[changed].select(*SIDES).rows()
     return mended, [Change(*old, *new) for old, new in zip(before, after, strict=True)]
 
 

@@ -8,6 +8,7 @@ import polars as pl
 from dragoman.data.cleaning.mend import mend
 from dragoman.data.tally import Tally
 from dragoman.text import Normalizer
+from dragoman.text.normalize import compose
 
 __all__ = ["normalize_frame"]
 
@@ -43,7 +44,10 @@ def _kinds(text: str, normalizer: Normalizer) -> Iterator[tuple[str, str]]:
             yield "line separators made spaces", _code_points(separators)
         if removed:
             yield "control characters removed", _code_points(removed)
-    if Normalizer(normalizer.form, collapse_spaces=False, strip_control=False)(stripped) != stripped:
+    cut, composed, cut_again = compose(stripped, normalizer.form)
+    if cut != stripped or cut_again != composed:
+        yield "combining marks cut", ""
+    if composed != cut:
         yield "characters composed", ""
     evened = " ".join(stripped.split()) if normalizer.collapse_spaces else stripped
     if evened != stripped or (normalizer.strip_control and _TABS.search(text)):

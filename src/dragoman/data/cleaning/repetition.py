@@ -7,11 +7,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dragoman.data.cleaning.codes import SCRIPTS, primary_language
 from dragoman.data.cleaning.suspects import among
+from dragoman.data.pairs import SIDES
 
 __all__ = ["SPACELESS_LANGUAGES", "follows_itself", "repeats"]
 
-SPACELESS_LANGUAGES = frozenset({"bo", "dz", "ja", "km", "lo", "lzh", "my", "nan", "shn", "th", "wuu", "yue", "zh"})
+_SPACELESS_SCRIPTS = {"Han", "Khmer", "Lao", "Myanmar", "New_Tai_Lue", "Tai_Le", "Tai_Tham", "Thai", "Tibetan"}
+
+SPACELESS_LANGUAGES = frozenset(
+    language for language, scripts in SCRIPTS.items() if _SPACELESS_SCRIPTS.intersection(scripts)
+) - {"ko", "pi", "za"}
 """Languages whose runs are of characters, not of words."""
 
 _LONGEST_RUN = 50
@@ -28,12 +34,12 @@ _MASKS = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF], dtype=np.uint32)
 
 def repeats(frame: pl.DataFrame, *, source: str, target: str, most: int) -> pl.Series:
     """Mark pairs with a side in which a run of words (characters without spaces) follows itself more often."""
-    marks = [_repeats(frame, side, language, most) for side, language in (("source", source), ("target", target))]
+    marks = [_repeats(frame, side, language, most) for side, language in zip(SIDES, (source, target), strict=True)]
     return marks[0] | marks[1]
 
 
 def _repeats(frame: pl.DataFrame, side: str, language: str, most: int) -> pl.Series:
-    spaceless = language.split("-", 1)[0] in SPACELESS_LANGUAGES
+    spaceless = primary_language(language) in SPACELESS_LANGUAGES
 
     def exact(suspects: pl.DataFrame) -> pl.Series:
         found = [follows_itself(text if spaceless else text.split(), most) for text in suspects[side].to_list()]

@@ -1,18 +1,18 @@
-"""Scripts: how much their characters say, which languages are written in them, and filters by both."""
+"""Filters by script: how much its characters say, and whether it is one of the language's own."""
 
 from collections.abc import Callable
 
 import polars as pl
 
+from dragoman.data.cleaning.codes import own_scripts
 from dragoman.data.cleaning.suspects import among, either, mark
+from dragoman.data.pairs import SIDES
 
 __all__ = [
-    "SCRIPTS",
     "WEIGHTS",
     "few_letters",
     "foreign_script",
     "foreign_to",
-    "own_scripts",
     "uneven",
     "weighted_length",
 ]
@@ -23,84 +23,11 @@ WEIGHTS = {"Han": 3.0, "Hiragana": 1.7, "Katakana": 1.7, "Hangul": 2.0}
 No weight may exceed the bytes of the character in UTF-8: `uneven` takes the bytes as a bound.
 """
 
-SCRIPTS = {
-    "am": ("Ethiopic",),
-    "ar": ("Arabic",),
-    "as": ("Bengali",),
-    "ba": ("Cyrillic",),
-    "be": ("Cyrillic",),
-    "bg": ("Cyrillic",),
-    "bn": ("Bengali",),
-    "bo": ("Tibetan",),
-    "chr": ("Cherokee",),
-    "ckb": ("Arabic",),
-    "cv": ("Cyrillic",),
-    "dv": ("Thaana",),
-    "dz": ("Tibetan",),
-    "el": ("Greek",),
-    "fa": ("Arabic",),
-    "gu": ("Gujarati",),
-    "he": ("Hebrew",),
-    "hi": ("Devanagari",),
-    "hy": ("Armenian",),
-    "iu": ("Canadian_Aboriginal", "Latin"),
-    "ja": ("Han", "Hiragana", "Katakana"),
-    "ka": ("Georgian",),
-    "kk": ("Cyrillic", "Latin", "Arabic"),
-    "km": ("Khmer",),
-    "kn": ("Kannada",),
-    "ko": ("Hangul", "Han"),
-    "ku": ("Latin", "Arabic", "Cyrillic"),
-    "ky": ("Cyrillic",),
-    "lo": ("Lao",),
-    "lzh": ("Han",),
-    "mk": ("Cyrillic",),
-    "ml": ("Malayalam",),
-    "mn": ("Cyrillic", "Mongolian"),
-    "mni": ("Bengali", "Meetei_Mayek"),
-    "mr": ("Devanagari",),
-    "ms": ("Latin", "Arabic"),
-    "my": ("Myanmar",),
-    "ne": ("Devanagari",),
-    "or": ("Oriya",),
-    "os": ("Cyrillic",),
-    "pa": ("Gurmukhi", "Arabic"),
-    "pnb": ("Arabic",),
-    "ps": ("Arabic",),
-    "ru": ("Cyrillic",),
-    "sa": ("Devanagari",),
-    "sah": ("Cyrillic",),
-    "sat": ("Ol_Chiki", "Devanagari"),
-    "sd": ("Arabic", "Devanagari"),
-    "si": ("Sinhala",),
-    "sr": ("Cyrillic", "Latin"),
-    "syr": ("Syriac",),
-    "ta": ("Tamil",),
-    "te": ("Telugu",),
-    "tg": ("Cyrillic",),
-    "th": ("Thai",),
-    "ti": ("Ethiopic",),
-    "tt": ("Cyrillic", "Latin"),
-    "ug": ("Arabic",),
-    "uk": ("Cyrillic",),
-    "ur": ("Arabic",),
-    "uz": ("Latin", "Cyrillic"),
-    "wuu": ("Han",),
-    "yi": ("Hebrew",),
-    "yue": ("Han",),
-    "zh": ("Han",),
-}
-"""The scripts of languages by their codes; a language that is not here is written in Latin letters."""
-
 _SLACK = 8
 """So many characters are added to the shorter side before lengths are compared: that "Hi." is short says nothing."""
 
+_NUMBER = r"\d+(?:[.,:/'’–−-]\d+)*"
 _LETTER = r"\p{L}\p{M}"  # marks are letters here: the vowels of India's scripts are marks
-
-
-def own_scripts(language: str) -> tuple[str, ...]:
-    """Return the scripts of a language; what follows a hyphen in its code (zh-TW) does not matter."""
-    return SCRIPTS.get(language.split("-", 1)[0], ("Latin",))
 
 
 def weighted_length(text: pl.Expr) -> pl.Expr:
@@ -144,12 +71,15 @@ def uneven(frame: pl.DataFrame, *, most: float) -> pl.Series:
 
 
 def few_letters(frame: pl.DataFrame, *, least: float) -> pl.Series:
-    """Mark pairs with a side of which, by weight, less than the share `least` is letters, spaces not counted."""
+    """Mark pairs with a side of which, by weight, less than the share `least` is letters, and those with no letter.
+
+    Spaces and numbers do not count: "am 3.10.1990" is all letters.
+    """
 
     def few(text: pl.Expr, length: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
         letters = length(_only(text, _LETTER))
-        others = text.str.replace_all(rf"[{_LETTER}\s]+", "").str.len_chars()
-        return letters < least * (letters + others)
+        others = text.str.replace_all(rf"[{_LETTER}\s]+|{_NUMBER}", "").str.len_chars()
+        return (letters == 0) | (letters < least * (letters + others))
 
     plain = _plainly_letters(least)
     doubtful = among(
@@ -167,25 +97,50 @@ def _plainly_letters(least: float) -> str:
     """
     afforded = (1 - least) / least if least else 0.0
     one, three = min(int(afforded), 3), min(int(3 * afforded), 6)
-    letter, other = rf"[{_LETTER}]", rf"(?:[^{_LETTER}\s]\s*)"
-    long = rf"{other}{{0,{three // 3}}}{letter}{{3}}{letter}*\s*{other}{{0,{three - three // 3}}}"
-    short = rf"{letter}{{1,2}}\s*{other}{{0,{one}}}"
-    return rf"^\s*(?:{long}|{short})*$"
+    letter, other, free = rf"[{_LETTER}]", rf"(?:[^{_LETTER}\s\d][\s\d]*)", r"[\s\d]*"
+    long = rf"{other}{{0,{three // 3}}}{letter}{{3}}{letter}*{free}{other}{{0,{three - three // 3}}}"
+    short = rf"{letter}{{1,2}}{free}{other}{{0,{one}}}"
+    return rf"^{free}(?:{long}|{short})+$"
 
 
 def foreign_script(frame: pl.DataFrame, *, source: str, target: str, least: float) -> pl.Series:
     """Mark pairs with a side of whose letters less than the share `least` is of its language's scripts.
 
-    Only letters of these scripts are weighted: 我用 Twitter is nearly half Chinese.
+    Only letters of these scripts are weighted: 我用 Twitter is nearly half Chinese. Words in another script that the
+    other side holds too, names for the most part, do not count, if there is any letter of the language beside them.
     """
-    sides = (frame["source"], source), (frame["target"], target)
-    marks = [foreign_to(texts, language, least) for texts, language in sides]
+    marks = [
+        _foreign_side(frame, side, other, language, least)
+        for side, other, language in zip(SIDES, reversed(SIDES), (source, target), strict=True)
+    ]
     return marks[0] | marks[1]
 
 
+def _foreign_side(frame: pl.DataFrame, side: str, other: str, language: str, least: float) -> pl.Series:
+    own = "".join(_by_weight(own_scripts(language), "scx").values())
+    own_letters = _only(pl.col(side), rf"\p{{L}}&&[{own}]").alias("own")
+    foreign_words = rf"[\p{{L}}--[{own}]]+"
+
+    def exact(suspects: pl.DataFrame) -> pl.Series:
+        here, there = (pl.col(column).str.extract_all(foreign_words) for column in (side, other))
+        rows = suspects.select(own_letters, here=here, there=there).rows()
+        return foreign_to(pl.Series([_without_shared(*row) for row in rows], dtype=pl.String), language, least)
+
+    return among(frame, foreign_to(frame[side], language, least), exact)
+
+
+def _without_shared(own_letters: str, words: list[str], other_words: list[str]) -> str:
+    """Return the letters of a side less the words that the other side holds too, if it has letters of its own."""
+    shared = set(other_words) if own_letters else set()
+    return " ".join([own_letters, *(word for word in words if word not in shared)])
+
+
 def foreign_to(texts: pl.Series, language: str, least: float) -> pl.Series:
-    """Mark texts of whose letters less than the share `least` is of the language's scripts."""
+    """Mark texts of whose letters less than the share `least` is of the language's scripts, if these are known."""
     scripts = _by_weight(own_scripts(language), "scx")
+    frame = texts.alias("text").to_frame()
+    if not scripts:
+        return mark(frame, pl.repeat(value=False, n=pl.len(), dtype=pl.Boolean))
     every = "".join(scripts.values())
     text = pl.col("text")
 
@@ -194,5 +149,4 @@ def foreign_to(texts: pl.Series, language: str, least: float) -> pl.Series:
         foreign = _only(text, rf"\p{{L}}--[{every}]").str.len_chars()
         return mark(suspects, pl.sum_horizontal(own) * (1 - least) < least * foreign)
 
-    frame = texts.alias("text").to_frame()
     return among(frame, mark(frame, text.str.contains(rf"[\p{{L}}--[{every}]]")), exact)

@@ -9,13 +9,18 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Fate", "Fates"]
+from dragoman.data.files import whole
+
+__all__ = ["Fate", "Fates", "HELD_OUT"]
 
 _BLOCK = 1 << 20  # bytes counted at a time
 
 
 class Fate(IntEnum):
-    """What becomes of a pair. The first rule that speaks decides: a pair that is dropped makes no other one drop."""
+    """What becomes of a pair. The first rule that speaks decides: a pair that is dropped makes no other one drop.
+
+    Pairs that are held out, for validation or test, are never dropped.
+    """
 
     KEPT = 0
     VALIDATION = 1
@@ -30,6 +35,10 @@ class Fate(IntEnum):
     def label(self) -> str:
         """How reports call it."""
         return self.name.lower().replace("_", " ").replace("near ", "near-")
+
+
+HELD_OUT = (Fate.VALIDATION, Fate.TEST)
+"""The fates of pairs that were taken out of the corpus to judge by."""
 
 
 class Fates:
@@ -47,10 +56,8 @@ class Fates:
     @classmethod
     def create(cls, path: Path, rows: int) -> Self:
         """Make a file in which all pairs are kept; one that is there already is replaced."""
-        unfinished = path.with_name(path.name + ".tmp")
-        with unfinished.open("wb") as file:
+        with whole(path) as draft, draft.open("wb") as file:
             file.truncate(rows)
-        unfinished.replace(path)
         return cls(path)
 
     def chunk(self, start: int, height: int) -> NDArray[np.uint8]:
@@ -63,6 +70,14 @@ class Fates:
         for at in range(0, self.rows, _BLOCK):
             totals += np.bincount(self.chunk(at, _BLOCK), minlength=256)
         return {fate: int(totals[fate]) for fate in Fate if totals[fate]}
+
+    def stay(self, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of the pairs are not dropped: those that are kept, and those held out."""
+        return np.isin(self.bytes[positions], (Fate.KEPT, *HELD_OUT))
+
+    def any_held_out(self) -> bool:
+        """Whether some pairs are held out."""
+        return any(fate in self.counts() for fate in HELD_OUT)
 
     def flush(self) -> None:
         """Have the system write to disk what was marked."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dragoman.data.duplicates.fates import Fate, Fates
 from dragoman.data.duplicates.key_file import read_keys
 from dragoman.data.duplicates.keys import KeyKind
+from dragoman.data.duplicates.mixing import mix, mix_seed
 from dragoman.data.workers import Share
 from dragoman.errors import DataError
 
@@ -61,7 +62,7 @@ def _draws(path: Path, start: int, seed: int, fates: Fates) -> _Draws:
     sources, pairs = read_keys(path, "folded_source"), read_keys(path, "pair")
     draws = np.empty(len(sources), dtype=_DRAW)
     rows = sources["row"]
-    draws["rank"] = _mix(sources["high"] ^ _mix(np.array([seed], dtype=np.uint64)))
+    draws["rank"] = mix(sources["high"] ^ mix_seed(seed))
     draws["low"] = sources["low"]
     draws["position"] = rows.astype(np.int64) + start
     by_row = np.empty_like(pairs)
@@ -77,12 +78,3 @@ def _lowest(draws: _Draws, count: int) -> _Draws:
     is_new = np.ones(len(draws), dtype=bool)
     is_new[1:] = (np.diff(draws["rank"]) != 0) | (np.diff(draws["low"]) != 0)
     return draws[is_new][:count]
-
-
-def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Stir 64 bits, one to one: the finaliser of SplitMix64."""
-    words = words + np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: NDArray[np.uint64] = words ^ (words >> np.uint64(31))
-    return mixed

@@ -17,6 +17,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.data.files import whole
 from dragoman.errors import DataError
 
 __all__ = ["NARROW", "PARTS", "Records", "WIDE", "read_keys", "write_key_file"]
@@ -41,8 +42,7 @@ _OFFSETS = 4 * (PARTS + 1)
 
 def write_key_file(path: Path, kinds: Mapping[str, Records]) -> None:
     """Write the keys of a chunk; the file appears when it is complete."""
-    unfinished = path.with_name(path.name + ".tmp")
-    with unfinished.open("wb") as file:
+    with whole(path) as draft, draft.open("wb") as file:
         first = next(iter(kinds.values()))
         file.write(_HEAD.pack(_MAGIC, len(first), first.dtype.itemsize, len(kinds)))
         file.write(b"".join(name.encode("ascii").ljust(_NAME, b"\0") for name in kinds))
@@ -51,7 +51,6 @@ def write_key_file(path: Path, kinds: Mapping[str, Records]) -> None:
             file.write(np.concatenate([[0], np.cumsum(counts)]).astype("<u4").tobytes())
         for records in kinds.values():
             file.write(records[np.argsort(records["high"], kind="stable")].tobytes())
-    unfinished.replace(path)
 
 
 def read_keys(path: Path, kind: str, first: int = 0, last: int = PARTS) -> Records:
@@ -83,5 +82,5 @@ def _head(file: BinaryIO, path: Path) -> tuple[int, int, list[str]]:
 
 def _incomplete(path: Path) -> DataError:
     return DataError(
-        f"{path} must be a complete file of keys, got something else; delete it and prepare the data again"
+        f"{path} must be a complete file of keys, got something else; delete its folder and prepare the data again"
     )

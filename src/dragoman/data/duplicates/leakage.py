@@ -1,6 +1,7 @@
 """Leakage: training pairs that a validation or test set holds too, wholly or on one side.
 
-Scores on sentences that were trained on say nothing. Sides are compared without case, blanks and punctuation.
+Scores on sentences that were trained on say nothing. Texts are compared without case, blanks and punctuation (`fold`);
+pairs that are the same to the letter are counted apart.
 """
 
 from __future__ import annotations
@@ -18,40 +19,55 @@ from numpy.typing import NDArray
 from dragoman.data.duplicates.fates import Fate, Fates
 from dragoman.data.duplicates.key_file import Records, read_keys
 from dragoman.data.duplicates.keys import KeyKind, frame_keys
+from dragoman.data.pairs import SIDES
 from dragoman.data.tally import MOST_EXAMPLES, Example, Tally
 from dragoman.data.workers import ALONE, Share, Workers
 
-__all__ = ["HeldOut", "LEAK_KEYS", "LeakRule", "Leakage", "Locate", "mark_leaks"]
+__all__ = ["HeldOut", "LEAK_KEYS", "LeakRule", "Leakage", "Locate", "OtherForm", "mark_leaks"]
 
-LEAK_KEYS: tuple[KeyKind, ...] = ("pair", "folded_source", "folded_target")
+LEAK_KEYS: tuple[KeyKind, ...] = ("pair", "folded_pair", "folded_source", "folded_target")
 """The kinds of keys that `mark_leaks` reads."""
 
 LeakRule = Literal["side", "pair", "keep"]
 """Drop pairs of which a side is held out, drop pairs that are held out, or only count the former."""
 
+OtherForm = Callable[[pl.DataFrame], pl.DataFrame]
+"""Gives pairs in another form, row by row: what cleaning would have made of them had they been training pairs."""
+
 Locate = Callable[[int], Example]
 """Gives the pair at a position of the corpus: its file, line and texts."""
 
 _CHUNKS_A_TASK = 8
+_FOLDED = "pair but for case and punctuation"
 
 _Hits = NDArray[np.int64]  # of each row of a chunk: the place of the held-out key that it matches, or -1
 
 
 class HeldOut:
-    """A set that training must not see: its pairs (columns source, target, line, file) and what reports call it."""
+    """A set that training must not see: its pairs (columns source, target, line, file) and what reports call it.
 
-    def __init__(self, name: str, parts: Iterable[tuple[str, pl.DataFrame]]) -> None:
+    Training text is mended before its keys are made, and held-out text is not. With `also`, which is given each part
+    with all its columns, a training pair that is the same as the other form of a held-out pair leaks as much as one
+    that is the same as the pair itself.
+    """
+
+    def __init__(self, name: str, parts: Iterable[tuple[str, pl.DataFrame]], also: OtherForm | None = None) -> None:
         self.name = name
-        schema = pl.Schema({"source": pl.String, "target": pl.String, "line": pl.UInt32, "file": pl.String})
-        frames = [
-            part.with_columns(file=pl.lit(file, dtype=pl.String)).select(*schema).cast(schema) for file, part in parts
-        ]
-        self.frame = pl.concat([pl.DataFrame(schema=schema), *frames])
+        schema = pl.Schema({**dict.fromkeys(SIDES, pl.String), "line": pl.UInt32, "file": pl.String})
+        frames, others = [pl.DataFrame(schema=schema)], [pl.DataFrame(schema=dict.fromkeys(SIDES, pl.String))]
+        for file, part in parts:
+            frames.append(part.with_columns(file=pl.lit(file, dtype=pl.String)).select(*schema).cast(schema))
+            if also is not None:
+                others.append(also(part).select(SIDES))
+                assert others[-1].height == part.height, "another form must have the same rows"
+        self.frame = pl.concat(frames)
+        self._forms = [self.frame] if also is None else [self.frame, pl.concat(others)]
 
     @cached_property
     def keys(self) -> dict[str, _Wanted]:
         """The keys to look for, by kind."""
-        return {kind: _Wanted.of(records) for kind, records in frame_keys(self.frame, LEAK_KEYS).items()}
+        forms = [frame_keys(form, LEAK_KEYS) for form in self._forms]
+        return {kind: _Wanted.of([form[kind] for form in forms]) for kind in LEAK_KEYS}
 
     def place(self, row: int) -> str:
         """Where a pair of the set stands, as file:line."""
@@ -63,27 +79,36 @@ class Leakage:
     """What training shares with one held-out set."""
 
     pairs: Tally = field(default_factory=Tally)
-    """Training pairs, by what they share: pair, both sides (of different pairs), source, target.
+    """Training pairs, by what they share: pair (to the letter), pair but for case and punctuation, both sides (of
+    different pairs), source, target; each pair counts once.
 
     A pair that several sets share counts for the first of them.
     """
     held_out: dict[str, int] = field(default_factory=dict)
-    """Held-out pairs that training has as a pair, and whose source or target it has."""
+    """Held-out pairs by what training has of them: the pair to the letter, the pair but for case and punctuation (or
+    to the letter), the source, the target. A held-out pair may count in all of them."""
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """The different keys of a set, sorted; of each the first row that has it, of each row the place of its key."""
+    """The different keys of a set, sorted; of each the first row that has it, of each row the places of its keys."""
 
     high: NDArray[np.uint64]
     low: NDArray[np.uint64]
     rows: NDArray[np.intp]
-    places: NDArray[np.intp]
+    places: NDArray[np.intp]  # [forms, rows]
 
     @classmethod
-    def of(cls, records: Records) -> _Wanted:
-        keys, rows, places = np.unique(records[["high", "low"]], return_index=True, return_inverse=True)
-        return cls(keys["high"].copy(), keys["low"].copy(), rows, places)
+    def of(cls, forms: Sequence[Records]) -> _Wanted:
+        """Put together the keys of all forms of the same rows."""
+        records = np.concatenate(forms)
+        keys, firsts, places = np.unique(records[["high", "low"]], return_index=True, return_inverse=True)
+        rows = records["row"][firsts].astype(np.intp)
+        return cls(keys["high"].copy(), keys["low"].copy(), rows, places.reshape(len(forms), -1))
+
+    def rows_met(self, is_met: NDArray[np.bool_]) -> int:
+        """How many rows have a key that was met, in any form."""
+        return int(is_met[self.places].any(axis=0).sum())
 
     def hits(self, records: Records) -> _Hits:
         """Look for the keys among a chunk's, which are sorted."""
@@ -178,8 +203,8 @@ def _sort_out(
     hits: dict[str, _Hits], keys: dict[str, _Wanted], start: int, rule: LeakRule, is_new: NDArray[np.bool_]
 ) -> tuple[_Found, NDArray[np.bool_]]:
     """What a chunk shares with a set, and which of its rows do; those that are not new count for an earlier set."""
-    pair, source, target = ((hits[kind] >= 0) & is_new for kind in LEAK_KEYS)
-    kinds = {"pair": (pair, "pair")}
+    exact, pair, source, target = ((hits[kind] >= 0) & is_new for kind in LEAK_KEYS)
+    kinds = {"pair": (exact, "pair"), _FOLDED: (pair & ~exact, "folded_pair")}
     if rule != "pair":
         kinds["both sides"] = (source & target & ~pair, "folded_source")
         kinds["source"] = (source & ~target, "folded_source")
@@ -203,8 +228,8 @@ def _leakage(held_out: HeldOut, found: _Found, locate: Locate | None) -> Leakage
     for kind, count in found.counts.items():
         examples = [] if locate is None else [_example(held_out, locate, *places) for places in found.places[kind]]
         leakage.pairs.add(kind, count, examples)
-    for kind, name in zip(LEAK_KEYS, ("pair", "source", "target"), strict=True):
-        leakage.held_out[name] = int(found.met[kind][held_out.keys[kind].places].sum())
+    for kind, name in zip(LEAK_KEYS, ("pair", _FOLDED, "source", "target"), strict=True):
+        leakage.held_out[name] = held_out.keys[kind].rows_met(found.met[kind])
     return leakage
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dragoman.data.duplicates.rows import fetch_rows
 from dragoman.data.duplicates.shingles import jaccard, shingles
+from dragoman.data.pairs import SIDES
 
 __all__ = ["Comparer"]
 
@@ -33,7 +34,7 @@ class Comparer:
 
     def _batch(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.bool_]:
         count = len(left)
-        frame = fetch_rows(self.chunk_files, self.starts, np.concatenate([left, right]), ("source", "target"))
+        frame = fetch_rows(self.chunk_files, self.starts, np.concatenate([left, right]), SIDES)
         shares = [
             jaccard(
                 shingles(frame[at : min(at + _COMPARED, count)]),

@@ -57,7 +57,8 @@ class Links:
 def settle(comparer: Comparer, fates: Fates, links: Links, progress: Share | None = None) -> Repeats:
     """See to it that every link leads to a pair that is kept and alike; a pair for which there is none comes back.
 
-    Links lead to earlier pairs, so block after block what they lead to is settled, but for links within a block.
+    Links lead to earlier pairs, or to held-out ones, which are never dropped. So block after block what they lead to is
+    settled, but for links within a block.
     Whether a pair comes back depends on nothing but whether the one it is linked to does.
     """
     repeats = Repeats()
@@ -81,8 +82,8 @@ def settle(comparer: Comparer, fates: Fates, links: Links, progress: Share | Non
 
 
 def _ready(positions: _Positions, fates: Fates, links: Links) -> _Positions:
-    """Those linked to a dropped pair that is itself linked to a kept one."""
+    """Those linked to a dropped pair that is itself linked to one that stays."""
     linked = links.get(positions)
-    lost = positions[fates.bytes[linked] != Fate.KEPT]
-    ready: _Positions = lost[fates.bytes[links.get(links.get(lost))] == Fate.KEPT]
+    lost = positions[~fates.stay(linked)]
+    ready: _Positions = lost[fates.stay(links.get(links.get(lost)))]
     return ready

@@ -10,16 +10,18 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dragoman.data.pairs import SIDES
+
 __all__ = ["fetch_rows"]
 
-_SCHEMA = {"source": pl.String, "target": pl.String, "line": pl.UInt32}
+_SCHEMA = {**dict.fromkeys(SIDES, pl.String), "line": pl.UInt32}
 
 
 def fetch_rows(
     chunk_files: Sequence[Path],
     starts: Sequence[int],
     positions: NDArray[np.int64],
-    columns: Iterable[str] = ("source", "target", "line"),
+    columns: Iterable[str] = (*SIDES, "line"),
 ) -> pl.DataFrame:
     """The pairs at these positions of the corpus, in the order of `positions`.
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rensa import RMinHash
 
 from dragoman.data.duplicates.fold import fold
+from dragoman.data.duplicates.mixing import GAMMA, mix
 
 __all__ = ["Bands", "Shingles", "band_keys", "bands_for", "jaccard", "shingles"]
 
@@ -85,12 +86,9 @@ def _rolling(points: _Words) -> _Words:
     """A hash of each five code points that follow each other."""
     hashes = np.zeros(max(0, len(points) - _WIDTH + 1), dtype=np.uint64)
     for place in range(_WIDTH):
-        hashes *= np.uint64(0x9E3779B97F4A7C15)
+        hashes *= GAMMA
         hashes += points[place : place + len(hashes)]
-    hashes ^= hashes >> np.uint64(29)
-    hashes *= np.uint64(0xBF58476D1CE4E5B9)
-    hashes ^= hashes >> np.uint64(32)
-    return hashes
+    return mix(hashes)
 
 
 def band_keys(frame: pl.DataFrame, bands: Bands) -> _Words:

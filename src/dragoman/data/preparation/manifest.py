@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from dragoman.config import Config, SamplingConfig
-from dragoman.data.files import sha256_of
+from dragoman.config import Config
+from dragoman.data.files import read_json, sha256_of_file
 from dragoman.data.pairs import SIDES
-from dragoman.data.preparation.stage import read_json
 from dragoman.data.sampling import CorpusRows, Plan
 from dragoman.data.shards import Shards
 from dragoman.errors import DataError
 from dragoman.text import Tokenizer, tokenizer_from_bytes
 
-__all__ = ["FORMAT", "MANIFEST", "Prepared", "REPORT"]
+__all__ = ["FORMAT", "MANIFEST", "Prepared", "REPORT", "listed_files", "settings_of"]
 
 MANIFEST = "manifest.json"
 REPORT = "report.json"
@@ -54,7 +53,7 @@ class Prepared:
     def verify(self) -> None:
         """Compare every file with its hash, however long that takes."""
         for path, entry in self._files():
-            if sha256_of(path) != entry["sha256"]:
+            if sha256_of_file(path) != entry["sha256"]:
                 raise DataError(f"{path} must be as it was written, got other content; {_MEND}")
 
     @property
@@ -64,24 +63,33 @@ class Prepared:
 
     def shards(self, split: str = "train") -> Shards:
         """The pairs of a set."""
-        listed = self.manifest["splits"][split]["shards"]
+        listed = self._split(split)["shards"]
         return Shards([self.folder / shard["path"] for shard in listed], [shard["rows"] for shard in listed])
 
-    def corpora(self, split: str = "train") -> list[CorpusRows]:
-        """Which rows belong to which corpus, and how often they are to be drawn."""
-        return [CorpusRows(**corpus) for corpus in self.manifest["splits"][split]["corpora"]]
-
     def plan(self, config: Config, split: str = "train") -> Plan:
-        """The batches that a configuration asks for; a set that is not trained on is drawn from evenly."""
-        sampling = config.data.sampling if config.data else SamplingConfig()
+        """The batches that a configuration asks for; its settings must be those that the data was prepared with."""
+        if config.data is None or settings_of(config) != self.manifest["settings"]:
+            raise DataError(f"{self.folder} must be prepared with the settings of today, got others; {_MEND}")
+        weights = [corpus.weight for corpus in config.data.train] if split == "train" else [1.0]
+        found = [
+            CorpusRows(**corpus, weight=weight)
+            for corpus, weight in zip(self._split(split)["corpora"], weights, strict=True)
+        ]
+        sampling = config.data.sampling
         return Plan(
-            self.corpora(split),
+            found,
             self.shards(split).lengths,
             seed=config.training.seed,
             batch_tokens=config.training.batch_tokens,
             window=sampling.window,
             temperature=sampling.temperature,
+            identity=self._identity(sampling.subword_temperature),
         )
+
+    def _identity(self, subword_temperature: float) -> int:
+        """A number that stands for the very pieces that batches hold."""
+        parts = [entry["sha256"] for _, entry in self._files()] + [str(subword_temperature)]
+        return int(hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16], 16)
 
     def tokenizers(self) -> dict[str, Tokenizer]:
         """The tokenizer of each side; a joint one is one object. The files are verified before they are parsed."""
@@ -97,7 +105,27 @@ class Prepared:
         return {side: read[self.manifest["tokenizers"][side]["path"]] for side in SIDES}
 
     def _files(self) -> list[tuple[Path, dict[str, Any]]]:
-        entries = list(self.manifest["tokenizers"].values())
-        entries += [shard for split in self.manifest["splits"].values() for shard in split["shards"]]
-        entries += self.manifest["texts"]
-        return [(self.folder / entry["path"], entry) for entry in entries]
+        return [(self.folder / entry["path"], entry) for entry in listed_files(self.manifest)]
+
+    def _split(self, name: str) -> dict[str, Any]:
+        splits: dict[str, dict[str, Any]] = self.manifest["splits"]
+        if name not in splits:
+            raise DataError(f"{self.folder} must hold a set called {name}, got {', '.join(splits)}; {_MEND}")
+        return splits[name]
+
+
+def listed_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every file that a manifest names, with its path, size and hash."""
+    entries = list(manifest["tokenizers"].values())
+    entries += [shard for split in manifest["splits"].values() for shard in split["shards"]]
+    return [*entries, *manifest["texts"], manifest["report"]]
+
+
+def settings_of(config: Config) -> dict[str, Any]:
+    """The settings that prepared data depends on; those that only training looks at are not among them."""
+    assert config.data is not None
+    data = config.data.model_dump(exclude={"folder", "sampling"})
+    data["on_bad_line"] = "replace" if config.data.on_bad_line == "replace" else "skip"
+    for corpus in data["train"]:
+        corpus.pop("weight")
+    return {"data": data, "tokenizer": config.tokenizer.model_dump()}

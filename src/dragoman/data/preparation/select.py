@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +21,9 @@ from dragoman.data.duplicates.held_out import choose_held_out
 from dragoman.data.duplicates.leakage import HeldOut, Leakage, LeakRule, mark_leaks
 from dragoman.data.duplicates.near import mark_near_duplicates, write_bands
 from dragoman.data.duplicates.rows import fetch_rows
-from dragoman.data.preparation.clean import Cleaned
-from dragoman.data.preparation.stage import Stage
+from dragoman.data.preparation.clean import AS_IN_TRAINING, Cleaned
+from dragoman.data.preparation.stage import Stage, versions
+from dragoman.data.preparation.summary import Summary
 from dragoman.data.progress import Progress
 from dragoman.data.tally import Example, Tally
 from dragoman.data.workers import Workers
@@ -64,6 +66,7 @@ class Selected:
     folder: Path
     train: tuple[ChunkOfPairs, ...]
     train_names: tuple[str, ...]
+    summaries: tuple[Summary, ...]
     validation: tuple[ChunkOfPairs, ...]
     said: dict[str, Any]
 
@@ -78,14 +81,28 @@ class Selected:
         return sum(chunk.height for chunk in self.train)
 
     @property
+    def records(self) -> int:
+        """How many were read."""
+        return sum(summary.records for summary in self.summaries)
+
+    @property
+    def mostly(self) -> str:
+        """Why most were dropped, to be added to a sentence; nothing where none were."""
+        reasons = Counter(self.drops.counts)
+        for summary in self.summaries:
+            reasons.update(summary.drops.counts)
+        return "".join(f" (most of them: {reason})" for reason, _ in reasons.most_common(1))
+
+    @property
     def fates(self) -> Path:
         """The fate of every training pair, one byte each."""
         return self.folder / _FATES
 
     @property
-    def taken(self) -> list[str]:
-        """The sets that were taken out of the training corpora."""
-        return [name for name, fate in _TAKEN.items() if self.said["counts"].get(fate.name)]
+    def taken(self) -> dict[str, int]:
+        """The sets that were taken out of the training corpora, and how many pairs each has."""
+        counts = {name: self.said["counts"].get(fate.name, 0) for name, fate in _TAKEN.items()}
+        return {name: count for name, count in counts.items() if count}
 
     @cached_property
     def drops(self) -> Tally:
@@ -104,12 +121,12 @@ class Selected:
         for chunk in self.train:
             frame = chunk.having(Fate.KEPT, self.fates)
             begin, end = np.searchsorted(chosen, (first, first + frame.height))
-            yield frame[chosen[begin:end] - first].with_columns(file=pl.lit(chunk.file))
+            yield _copied(frame[chosen[begin:end] - first]).with_columns(file=pl.lit(chunk.file))
             first += frame.height
 
     def taken_frame(self, split: str) -> pl.DataFrame:
         """The pairs of a set that was taken out of the training corpora."""
-        return pl.concat([chunk.having(_TAKEN[split], self.fates) for chunk in self.train])
+        return pl.concat([_copied(chunk.having(_TAKEN[split], self.fates)) for chunk in self.train])
 
     def splits(self) -> dict[str, tuple[tuple[ChunkOfPairs, ...], Fate | None]]:
         """What is to be written as shards: the chunks of each set, and the fate of its pairs there (None: all)."""
@@ -142,8 +159,8 @@ def select_pairs(
     cleaning = data.cleaning
     wanted = {"validation": 0 if data.validation else data.validation_pairs, "test": data.test_pairs}
     rules = cleaning.model_dump(include={"duplicates", "near_duplicates", "near_duplicate_similarity", "leakage"})
-    keys = [[each.key for each in train], [(role, each.key) for role, each in held_out]]
-    stage = Stage(work, "select", [_VERSION, keys, rules, wanted, data.seed])
+    keys = [[(each.name, each.key) for each in train], [(role, each.name, each.key) for role, each in held_out]]
+    stage = Stage(work, "select", [_VERSION, keys, rules, wanted, data.seed, versions("rensa", "xxhash")])
     chunks = _chunks(train)
     said = stage.result()
     if said is None:
@@ -151,11 +168,17 @@ def select_pairs(
         said = _Selection(chunks, Fates.create(stage.folder / _FATES, _height(chunks)), workers, progress).run(
             data, wanted, held_out
         )
-        stage.finish(said)
+        stage.finish(said, [_FATES])
     else:
         progress.skip("looking for leaks and duplicates")
     validation = _chunks([cleaned for role, cleaned in held_out if role == "validation"])
-    return Selected(stage.key, stage.folder, chunks, tuple(each.name for each in train), validation, said)
+    names, summaries = tuple(each.name for each in train), tuple(each.summary for each in train)
+    return Selected(stage.key, stage.folder, chunks, names, summaries, validation, said)
+
+
+def _copied(frame: pl.DataFrame) -> pl.DataFrame:
+    """A few rows of a chunk, without holding on to the memory of all the others."""
+    return pl.DataFrame(frame.to_dict(as_series=False), schema=frame.schema)
 
 
 def is_leak(reason: str) -> bool:
@@ -192,7 +215,7 @@ class _Selection:
 
     def run(self, data: DataConfig, wanted: dict[str, int], held_out: Sequence[tuple[str, Cleaned]]) -> dict[str, Any]:
         cleaning = data.cleaning
-        given = [HeldOut(f"{role} set {each.name}", _parts(each)) for role, each in held_out]
+        given = [HeldOut(f"{role} set {each.name}", _parts(each), _as_in_training) for role, each in held_out]
         leaks = self._leaks(given, cleaning.leakage)
         taken = self._take(wanted, data.seed)  # after what leaks is gone, so that no set has pairs of another
         leaks |= self._leaks(taken, cleaning.leakage)
@@ -202,7 +225,7 @@ class _Selection:
             cleaning.duplicates,
             self._fates,
             workers=self._workers,
-            progress=self._progress.advance,
+            progress=self._advance,
         )
         for kind, those in repeats.items():
             self._count_repeats(f"duplicate {kind}", those)
@@ -216,17 +239,20 @@ class _Selection:
             "held_out": {each.name: each.frame.height for each in (*given, *taken)},
         }
 
+    def _advance(self, share: float) -> None:
+        self._progress.advance(share, round(share * self._fates.rows))
+
     def _take(self, wanted: dict[str, int], seed: int) -> list[HeldOut]:
         """Take held-out sets out of the training pairs."""
         count = sum(wanted.values())
-        if not count:
+        if not count or not self._fates.rows:
             return []
         if 2 * count > self._fates.rows:
             raise DataError(
                 f"data.validation_pairs and data.test_pairs must leave at least half of the {self._fates.rows:,} pairs "
                 f"to train on, got {count:,} together; take fewer, or name files for them"
             )
-        positions = choose_held_out(self._keys, self._starts, count, seed, self._fates)
+        positions = choose_held_out(self._keys, self._starts, count, seed, self._fates, progress=self._advance)
         sets, first = [], 0
         for name, number in wanted.items():
             chosen = np.sort(positions[first : first + number])
@@ -250,7 +276,14 @@ class _Selection:
 
     def _leaks(self, sets: list[HeldOut], rule: LeakRule) -> dict[str, Leakage]:
         found = mark_leaks(
-            self._keys, self._starts, sets, self._fates, rule=rule, locate=self._example, workers=self._workers
+            self._keys,
+            self._starts,
+            sets,
+            self._fates,
+            rule=rule,
+            locate=self._example,
+            workers=self._workers,
+            progress=self._advance,
         )
         for name, leak in found.items():
             for kind, count in leak.pairs.counts.items() if rule != "keep" else ():
@@ -270,7 +303,7 @@ class _Selection:
         bands = [self._fates.path.with_name(f"bands-{number:06}") for number in range(len(self._chunks))]
         tasks = [_BandTask(chunk.path, band, similarity) for chunk, band in zip(self._chunks, bands, strict=True)]
         for number, _ in enumerate(self._workers.run(_write_bands, tasks)):
-            self._progress.advance((number + 1) / len(tasks) / 2)
+            self._advance((number + 1) / len(tasks) / 2)
         repeats = mark_near_duplicates(
             [chunk.path for chunk in self._chunks],
             self._keys,
@@ -279,7 +312,7 @@ class _Selection:
             self._fates,
             similarity=similarity,
             workers=self._workers,
-            progress=lambda share: self._progress.advance((1 + share) / 2),
+            progress=lambda share: self._advance((1 + share) / 2),
         )
         self._count_repeats(Fate.NEAR_DUPLICATE.label, repeats)
         for band in bands:
@@ -295,6 +328,10 @@ class _BandTask:
 
 def _write_bands(task: _BandTask) -> None:
     write_bands(pl.read_ipc(task.chunk), task.bands, similarity=task.similarity)
+
+
+def _as_in_training(part: pl.DataFrame) -> pl.DataFrame:
+    return part.select(pl.col(name).alias(side) for side, name in AS_IN_TRAINING.items())
 
 
 def _parts(cleaned: Cleaned) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman.data.files import write_json
+from dragoman.data.files import read_json, write_json
 
-__all__ = ["Stage", "read_json"]
+__all__ = ["Stage", "versions"]
 
 _DONE = "done.json"
 
@@ -17,7 +19,8 @@ _DONE = "done.json"
 class Stage:
     """One step of the preparation. `depends` is plain values; what they are hashed to names the folder.
 
-    The folder is made at once; the stage is done when `finish` has written its result there.
+    The folder is made at once; the stage is done when `finish` has written its result there, as long as the `parts`
+    that it names are still there.
     """
 
     def __init__(self, work: Path, name: str, depends: Any) -> None:
@@ -27,17 +30,17 @@ class Stage:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def result(self) -> Any | None:
-        """What `finish` was given, or None if the stage is not done."""
-        return read_json(self.folder / _DONE)
+        """What `finish` was given, or None if the stage is not done or a part of it has gone."""
+        done = read_json(self.folder / _DONE)
+        if done is None or not all((self.folder / part).exists() for part in done["parts"]):
+            return None
+        return done["result"]
 
-    def finish(self, result: Any) -> None:
-        """Declare the stage done."""
-        write_json(self.folder / _DONE, result)
+    def finish(self, result: Any, parts: Sequence[str] = ()) -> None:
+        """Declare the stage done; `parts` are the files in its folder that it is made of."""
+        write_json(self.folder / _DONE, {"result": result, "parts": list(parts)})
 
 
-def read_json(path: Path) -> Any | None:
-    """Plain values from a file, or None where there is none (files are written whole, so none is half there)."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
+def versions(*packages: str) -> dict[str, str]:
+    """The installed versions of packages that decide about a result: another one may decide otherwise."""
+    return {package: importlib.metadata.version(package) for package in packages}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -45,6 +45,10 @@ class Summary:
         for name, counts in later.histograms.items():
             before = self.histograms.get(name, [0] * len(counts))
             self.histograms[name] = [a + b for a, b in zip(before, counts, strict=True)]
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """The same, with files called by these names."""
+        return replace(self, **{name: getattr(self, name).renamed(names) for name in _TALLIES})
 
     def to_json(self) -> dict[str, Any]:
         """The summary as plain values."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dragoman.config import TokenizerConfig
 from dragoman.data.pairs import SIDES
 from dragoman.data.preparation.select import Selected
-from dragoman.data.preparation.stage import Stage
+from dragoman.data.preparation.stage import Stage, versions
 from dragoman.data.progress import Progress
 from dragoman.data.workers import in_child
 from dragoman.errors import DataError
@@ -27,8 +25,14 @@ _A_FEW = 20_000  # from so many pairs on, what learning takes is worth a process
 class Tokenizers:
     """The tokenizer of each side, and where it is kept; a joint one is the same for both."""
 
-    folders: dict[str, Path]
+    folder: Path
     key: str
+    joint: bool
+
+    @property
+    def folders(self) -> dict[str, Path]:
+        """The folder of each side's tokenizer."""
+        return {side: self.folder if self.joint else self.folder / side for side in SIDES}
 
     def load(self) -> dict[str, Tokenizer]:
         """Read both; a joint one once."""
@@ -42,25 +46,25 @@ def learn_tokenizers(
     """Learn what the settings ask for, or take what is there from before."""
     if not selected.kept:
         raise DataError(
-            "the training corpora must leave some pairs after cleaning, got none; "
-            "dragoman check shows what dropped them"
+            f"the training corpora must leave some pairs, got none of {selected.records:,}{selected.mostly}; "
+            "dragoman check shows what became of them"
         )
-    stage = Stage(work, "tokenizer", [_VERSION, selected.key, settings.model_dump(), seed])
-    folders = {side: stage.folder if settings.joint else stage.folder / side for side in SIDES}
+    stage = Stage(work, "tokenizer", [_VERSION, selected.key, settings.model_dump(), seed, versions("sentencepiece")])
+    learnt = Tokenizers(stage.folder, stage.key, settings.joint)
     if stage.result() is None:
         progress.begin("learning the tokenizer")
         sides = [SIDES] if settings.joint else [(side,) for side in SIDES]
-        for number, learnt in enumerate(sides):
-            task = _Task(selected, settings, seed, learnt, folders[learnt[0]])
+        for number, group in enumerate(sides):
+            task = _Task(selected, settings, seed, group, learnt.folders[group[0]])
             if min(settings.sample_sentences, selected.kept) > _A_FEW:
                 in_child(_learn, task)  # learning takes memory that would otherwise stay with us
             else:
                 _learn(task)
             progress.advance((number + 1) / len(sides))
-        stage.finish({"sides": {side: _digest(folder) for side, folder in folders.items()}})
+        stage.finish({}, sorted({str(file.relative_to(stage.folder)) for file in stage.folder.rglob("tokenizer.*")}))
     else:
         progress.skip("learning the tokenizer")
-    return Tokenizers(folders, stage.key)
+    return learnt
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,3 @@ def _sample(selected: Selected, sides: tuple[str, ...], most: int, seed: int) ->
     for frame in selected.sample(max(1, most // len(sides)), seed):
         for side in sides:
             yield from frame[side]
-
-
-def _digest(folder: Path) -> Any:
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("tokenizer.*"))}

@@ -14,10 +14,10 @@ import polars as pl
 
 from dragoman.config import DataConfig
 from dragoman.data.duplicates.fates import Fate
-from dragoman.data.files import sha256_of, write_json
+from dragoman.data.files import read_json, sha256_of_file, write_json
 from dragoman.data.pairs import SIDES, Pairs, Sentences
 from dragoman.data.preparation.select import ChunkOfPairs, Selected
-from dragoman.data.preparation.stage import Stage, read_json
+from dragoman.data.preparation.stage import Stage
 from dragoman.data.preparation.tokenizers import Tokenizers
 from dragoman.data.progress import Progress
 from dragoman.data.shards import ShardWriter
@@ -63,7 +63,7 @@ def write_shards(
         done += sum(chunk.height for chunk in task.chunks)
         progress.advance(done / max(1, pairs), done)
     result = {"folder": stage.folder.name, "splits": {split: _joined(shards) for split, shards in of_split.items()}}
-    stage.finish(result)
+    stage.finish(result, [shard["path"] for shards in of_split.values() for shard in shards])
     return result
 
 
@@ -94,7 +94,7 @@ def _write_shard(task: _Task) -> dict[str, Any]:
     """Write one shard, unless an earlier run did; what is said about it is written last."""
     said = task.path.with_suffix(".json")
     done = read_json(said)
-    if done is not None:
+    if done is not None and task.path.exists():
         assert isinstance(done, dict)
         return done
     tokenizers = _loaded(task.tokenizers)
@@ -116,7 +116,7 @@ def _write_shard(task: _Task) -> dict[str, Any]:
         "path": task.path.name,
         "rows": rows,
         "bytes": task.path.stat().st_size,
-        "sha256": sha256_of(task.path),
+        "sha256": sha256_of_file(task.path),
         "corpus": task.chunks[0].corpus,
         "pieces": pieces,
         "drops": drops.to_json(),
@@ -126,13 +126,9 @@ def _write_shard(task: _Task) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _loaded_from(folders: tuple[tuple[str, Path], ...], key: str) -> dict[str, Tokenizer]:
-    return Tokenizers(dict(folders), key).load()
-
-
 def _loaded(tokenizers: Tokenizers) -> dict[str, Tokenizer]:
     """The tokenizers, read once in each process."""
-    return _loaded_from(tuple(tokenizers.folders.items()), tokenizers.key)
+    return tokenizers.load()
 
 
 def _rows(frame: pl.DataFrame, wanted: np.ndarray[Any, np.dtype[np.bool_]]) -> Iterator[dict[str, Any]]:

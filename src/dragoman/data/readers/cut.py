@@ -86,6 +86,7 @@ class Cutter:
         self._bytes += len(piece)
         self._ends += ends
         if self._bytes > MOST_BYTES and not self._ends:
+            self._check_returns()
             raise DataError(
                 f"{self.stream.name}:{self.line} must be a line of text, got more than {MOST_BYTES >> 20} MiB "
                 "without a line end; is it a binary file?"
@@ -97,6 +98,18 @@ class Cutter:
             piece, ends = self._pieces.pop()
             self._pieces.append((piece, ends + 1))
             self._ends += 1
+            if not self.stream.lines:
+                self._check_returns()
+
+    def _check_returns(self) -> None:
+        """Refuse carriage returns that stand for line ends, as they did on old Macs: it would all be one line."""
+        returns = sum(piece.count(b"\r") for piece, _ in self._pieces)
+        if returns > 1:
+            name = self.stream.name
+            raise DataError(
+                f"{name} must end its lines with line feeds, got {returns:,} carriage returns and no line feed; "
+                f"convert it: tr '\\r' '\\n' < {name} > converted (of a packed file, what is in it)"
+            )
 
 
 class Progress:

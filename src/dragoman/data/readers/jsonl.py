@@ -9,9 +9,9 @@ from typing import Any
 
 from dragoman.config.corpora import OnBadLine
 from dragoman.data.chunk import Lines
-from dragoman.data.readers.decode import Fault, check_text, clean_ends, decode, split_lines
-from dragoman.data.readers.languages import pick_language
-from dragoman.data.readers.onefile import Block, Draft, cut_blocks
+from dragoman.data.readers.decode import Fault, check_text
+from dragoman.data.readers.languages import pick_languages
+from dragoman.data.readers.onefile import BlockChunk, Draft, cut_blocks
 
 __all__ = ["JsonChunk", "JsonReader"]
 
@@ -26,31 +26,17 @@ class _BadRecordError(Exception):
 
 
 @dataclass(frozen=True)
-class JsonChunk:
+class JsonChunk(BlockChunk):
     """Some lines, as bytes. `names` are keys if `is_exact`, else language codes."""
 
-    block: Block
     names: tuple[str, str]
     is_exact: bool
-
-    @property
-    def file(self) -> str:
-        """The file."""
-        return self.block.file
-
-    @property
-    def progress(self) -> float:
-        """The share of the corpus that is read."""
-        return self.block.progress
 
     def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> Lines:
         """Parse each line and take the two texts."""
         draft = Draft(self.file)
-        first = self.block.first_line
-        lines = split_lines(clean_ends(self.block.data, self.file, first, draft.notes), self.block.rows)
-        decoded = decode(lines, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes)
-        draft.add_decoded(decoded, first)
-        for line, text in enumerate(decoded.texts, first):
+        rows = self.texts(draft, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes)
+        for line, text in enumerate(rows, self.block.first_line):
             if text is None:
                 continue
             try:
@@ -80,17 +66,21 @@ class JsonChunk:
         inner = record.get("translation")
         if isinstance(inner, dict) and not self.is_exact:
             record = inner
-        source, target = (self._text(record, name) for name in self.names)
+        source, target = (_text(record, key) for key in self._keys(record))
         return source, target
 
-    def _text(self, record: dict[str, Any], name: str) -> str:
-        key = (name if name in record else None) if self.is_exact else pick_language(record, name)
-        if key is None:
+    def _keys(self, record: dict[str, Any]) -> tuple[str, str]:
+        if not self.is_exact:
+            choice = pick_languages(tuple(record), self.names)
+            if choice.names is None:
+                mend = "; name the keys in columns" if choice.reason == "ambiguous language" else ""
+                raise _BadRecordError(choice.reason, choice.detail + mend)
+            return choice.names
+        missing = [name for name in self.names if name not in record]
+        if missing:
             keys = ", ".join(record) or "no keys at all"
-            raise _BadRecordError("missing language", f"no {name}; there is {keys}")
-        if not isinstance(record[key], str):
-            raise _BadRecordError("not a string", f"{key} is {json.dumps(record[key])[:100]}")
-        return str(record[key])
+            raise _BadRecordError("missing language", f"no {missing[0]}; there is {keys}")
+        return self.names
 
 
 class JsonReader:
@@ -114,10 +104,18 @@ class JsonReader:
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise _BadRecordError("repeated key", f"{repeated} is there more than once")
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise _BadRecordError("repeated key", f"{name} is there more than once")
+            seen.add(name)
     return record
+
+
+def _text(record: dict[str, Any], key: str) -> str:
+    if not isinstance(record[key], str):
+        raise _BadRecordError("not a string", f"{key} is {json.dumps(record[key])[:100]}")
+    return str(record[key])
 
 
 def _mended(text: str) -> str:

@@ -9,6 +9,7 @@ from itertools import islice
 
 import polars as pl
 
+from dragoman.data.pairs import SIDES
 from dragoman.data.readers.shift import find_shifts
 from dragoman.data.tally import MOST_EXAMPLES, Example, Tally
 
@@ -30,7 +31,7 @@ _COUNTED = {1: "one line", 2: "two lines", 3: "three lines"}
 
 def note_oddities(frame: pl.DataFrame, files: tuple[str, str], replaced: Collection[int], notes: Tally) -> None:
     """Note odd characters of both sides; `replaced` are the lines into which we put U+FFFD ourselves."""
-    for side, file in zip(("source", "target"), files, strict=True):
+    for side, file in zip(SIDES, files, strict=True):
         odd = frame.filter(frame[side].str.contains_any(_ALL))  # twice as fast as a class of a regular expression
         if not odd.height:
             continue
@@ -53,7 +54,7 @@ def _examples(found: pl.DataFrame, side: str, file: str, characters: str) -> Ite
 
 def note_shifts(frame: pl.DataFrame, file: str, notes: Tally) -> None:
     """Note spans of lines that seem to be paired with their neighbours' translations."""
-    lengths = (frame[side].str.len_bytes().to_numpy() for side in ("source", "target"))
+    lengths = (frame[side].str.len_bytes().to_numpy() for side in SIDES)
     for first, last, shift in find_shifts(*lengths):
         start, source, target = frame[first, "line"], frame[first, "source"], frame[first, "target"]
         way = "later" if shift > 0 else "earlier"

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from dragoman.config.corpora import OnBadLine
 from dragoman.data.chunk import Lines
+from dragoman.data.pairs import SIDES
 from dragoman.data.readers.cut import Cutter, Progress
-from dragoman.data.readers.decode import REPLACED, Decoded, Fault
+from dragoman.data.readers.decode import REPLACED, Decoded, Fault, clean_ends, decode, split_lines
 from dragoman.data.readers.oddities import note_oddities, note_shifts
 from dragoman.data.readers.streams import open_stream, stored_size
 from dragoman.data.tally import Example, Tally
 
-__all__ = ["Block", "Draft", "cut_blocks"]
+__all__ = ["Block", "BlockChunk", "Draft", "cut_blocks"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Block:
     first_line: int
     rows: int
     progress: float
+    is_last: bool
 
 
 def cut_blocks(files: Sequence[str], rows: int) -> Iterator[Block]:
@@ -36,9 +39,37 @@ def cut_blocks(files: Sequence[str], rows: int) -> Iterator[Block]:
         with open_stream(name) as stream:
             cutter = Cutter(stream)
             while taken := cutter.fill(rows):
-                line = cutter.line
-                yield Block(stream.name, cutter.take(taken), line, taken, progress.share(stream))
+                line, data, share = cutter.line, cutter.take(taken), progress.share(stream)
+                yield Block(stream.name, data, line, taken, share, is_last=not cutter.fill(1))
             progress.finish(stream)
+
+
+@dataclass(frozen=True)
+class BlockChunk:
+    """Some lines of a file that are to be taken apart."""
+
+    block: Block
+
+    @property
+    def file(self) -> str:
+        """The file."""
+        return self.block.file
+
+    @property
+    def progress(self) -> float:
+        """The share of the corpus that is read."""
+        return self.block.progress
+
+    def texts(self, draft: Draft, *, on_bad_line: OnBadLine, max_line_bytes: int) -> pl.Series:
+        """The lines as text, null where they are bad; a blank one at the end of the file is none, and noted."""
+        first = self.block.first_line
+        lines = split_lines(clean_ends(self.block.data, self.file, first, draft.notes), self.block.rows)
+        if self.block.is_last and not lines[-1].strip(b" "):
+            lines = lines[:-1]
+            draft.notes.add("blank line at the end", 1, [Example(self.file, first + len(lines))])
+        decoded = decode(lines, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes)
+        draft.add_decoded(decoded, first)
+        return decoded.texts
 
 
 @dataclass
@@ -78,8 +109,8 @@ class Draft:
     def finish(self, frame: pl.DataFrame | None = None) -> Lines:
         """Look at the pairs as a whole; they are those that were added, unless a frame of them is given."""
         if frame is None:
-            texts = {"source": self.sources, "target": self.targets}
-            frame = pl.DataFrame(texts, schema={"source": pl.String, "target": pl.String})
+            texts = dict(zip(SIDES, (self.sources, self.targets), strict=True))
+            frame = pl.DataFrame(texts, schema=dict.fromkeys(SIDES, pl.String))
             frame = frame.with_columns(line=pl.Series(np.array(self.lines, dtype=np.uint32)))
         note_oddities(frame, (self.file, self.file), self.replaced, self.notes)
         note_shifts(frame, self.file, self.notes)

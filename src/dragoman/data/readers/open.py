@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import fsspec
 
 from dragoman.config.corpora import CorpusConfig
 from dragoman.data.chunk import Reader
+from dragoman.data.readers.folders import listed, what_is_in
 from dragoman.data.readers.jsonl import JsonReader
 from dragoman.data.readers.lines import LineReader
 from dragoman.data.readers.parquet import ParquetReader
-from dragoman.data.readers.streams import STDIN, is_url, plain_name
+from dragoman.data.readers.streams import STDIN, is_url, plain_name, without_query
 from dragoman.data.readers.tmx import TmxReader
 from dragoman.data.readers.tsv import TsvReader
 from dragoman.errors import ConfigError, DataError
@@ -29,7 +31,9 @@ _FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-_MOST_LISTED = 10
+_MOST_COLUMNS = 1000
+_SIDE_WORDS = {"source", "src", "target", "tgt", "trg"}
+_WILDCARD = re.compile(r"\*\*/|\*+|\?|\[[^\]]*\]")
 
 
 def open_corpus(corpus: CorpusConfig, *, source: str, target: str, folder: Path) -> Reader:
@@ -43,18 +47,18 @@ def open_corpus(corpus: CorpusConfig, *, source: str, target: str, folder: Path)
     found = [_resolve(name, folder) for name in corpus.files]
     if form == "lines":
         _refuse_columns(corpus, form)
-        return LineReader(_pairs(corpus, found))
+        return LineReader(_pairs(corpus, found, (source, target)))
     files = [name for names in found for name in names]
-    repeated = sorted({name for name in files if files.count(name) > 1})
-    if repeated:
-        raise DataError(f"the files of a corpus must be named once each, got {repeated[0]} more than once")
+    _check_once(files)
     if form == "tsv":
-        return TsvReader(files, _numbers(corpus))
+        return TsvReader(files, source, target, _numbers(corpus))
     if form == "tmx":
         _refuse_columns(corpus, form)
         return TmxReader(files, source, target)
-    kind = JsonReader if form == "jsonl" else ParquetReader
-    return kind(files, source, target, _names(corpus))
+    if form == "jsonl":
+        return JsonReader(files, source, target, _names(corpus))
+    _check_packing(files)
+    return ParquetReader(files, source, target, _names(corpus))
 
 
 def _format(corpus: CorpusConfig) -> str:
@@ -88,13 +92,25 @@ def _resolve(name: str, folder: Path) -> list[str]:
     """The files that a name stands for, sorted; a file that is there is taken by its name, whatever is in it."""
     if name == STDIN:
         return [STDIN]
-    where = name if is_url(name) else str(folder / Path(name).expanduser())
-    if not glob.has_magic(name) or (not is_url(name) and Path(where).exists()):
+    where = name if is_url(name) else _local(name, folder)
+    if not _is_glob(name) or (not is_url(name) and Path(where).exists()):
         return [where]
     found = _match_url(where) if is_url(name) else _match(where)
     if not found:
         raise DataError(f"files must match something, got {name}, which matches nothing{_beside(where)}")
     return sorted(found)
+
+
+def _local(name: str, folder: Path) -> str:
+    try:
+        return str(folder / Path(name).expanduser())
+    except RuntimeError as error:  # there is no such user
+        raise DataError(f"{name} must begin with a folder that is known, got: {error}; write out its path") from error
+
+
+def _is_glob(name: str) -> bool:
+    """Whether a name has wildcards; in a URL a question mark is none, since it begins the query."""
+    return glob.has_magic(without_query(name))
 
 
 def _match(where: str) -> list[str]:
@@ -106,7 +122,7 @@ def _match_url(where: str) -> list[str]:
     try:
         system, pattern = fsspec.url_to_fs(where)
         return [system.unstrip_protocol(path) for path in system.glob(pattern)]
-    except (OSError, ValueError, ImportError) as error:
+    except Exception as error:  # every package of fsspec has errors of its own
         raise DataError(f"{where} must be a URL that can be listed, got: {error}") from error
 
 
@@ -115,14 +131,10 @@ def _beside(where: str) -> str:
     folder = Path(where).parent
     while glob.has_magic(str(folder)):
         folder = folder.parent
-    if is_url(where):
-        return ""
-    if not folder.is_dir():
-        return f"; there is no folder {folder}"
-    return f"; {folder} holds {_listed([path.name for path in sorted(folder.iterdir())])}"
+    return "" if is_url(where) else what_is_in(folder)
 
 
-def _pairs(corpus: CorpusConfig, found: Sequence[list[str]]) -> list[tuple[str, str]]:
+def _pairs(corpus: CorpusConfig, found: Sequence[list[str]], languages: tuple[str, str]) -> list[tuple[str, str]]:
     if len(found) != 2:
         raise ConfigError(
             f"files must be two for line pairs, source and target, got {len(found)}: {', '.join(corpus.files)}; "
@@ -132,16 +144,76 @@ def _pairs(corpus: CorpusConfig, found: Sequence[list[str]]) -> list[tuple[str, 
     if len(sources) != len(targets):
         raise DataError(
             f"both sides must have the same number of files, got {len(sources)} for {corpus.files[0]} "
-            f"({_listed(sources)}) and {len(targets)} for {corpus.files[1]} ({_listed(targets)})"
+            f"({listed(sources)}) and {len(targets)} for {corpus.files[1]} ({listed(targets)})"
         )
-    for one, other in zip(sources, targets, strict=True):
-        if one == other:
-            raise DataError(f"source and target must be different files, got {one} for both")
-    return list(zip(sources, targets, strict=True))
+    pairs = list(zip(sources, targets, strict=True))
+    for one, other in pairs:
+        if _identity(one) == _identity(other):
+            also = "both" if one == other else f"one and {other} for the other, which are the same file"
+            raise DataError(f"source and target must be different files, got {one} for {also}")
+    if all(_is_glob(name) and not names[0].endswith(name) for name, names in zip(corpus.files, found, strict=True)):
+        _check_stems(corpus.files, pairs, languages)
+    return pairs
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join([*names[:_MOST_LISTED], *(["…"] if len(names) > _MOST_LISTED else [])]) or "nothing"
+def _check_stems(globs: Sequence[str], pairs: Sequence[tuple[str, str]], languages: tuple[str, str]) -> None:
+    """Refuse files that only their order brings together: what the wildcards stand for must be the same."""
+    for pair in pairs:
+        one, other = (_stem(pattern, name, languages) for pattern, name in zip(globs, pair, strict=True))
+        if one != other:
+            raise DataError(
+                f"the files of two globs must go together by their names, got {pair[0]} with {pair[1]}; "
+                "write what differs between the sides outside the wildcards, such as *.en and *.de"
+            )
+
+
+def _stem(pattern: str, name: str, languages: tuple[str, str]) -> list[str]:
+    """The words that the wildcards of a glob stand for, without those that only say which side it is."""
+    parts, done = [], 0
+    pattern = pattern.partition("://")[2] or pattern
+    for wildcard in _WILDCARD.finditer(pattern):
+        parts += [re.escape(pattern[done : wildcard.start()]), _as_regex(wildcard.group())]
+        done = wildcard.end()
+    match = re.search("".join(["(?:^|/)", *parts, re.escape(pattern[done:]), "$"]), name)
+    matched = "/".join(match.groups()) if match else Path(name).name
+    own = {part for language in languages for part in _words(language)} | _SIDE_WORDS
+    return [word for word in _words(plain_name(matched)) if word not in own]
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in re.split(r"[-./_]+", name.lower()) if word]
+
+
+def _as_regex(wildcard: str) -> str:
+    if wildcard.startswith("["):
+        return f"({wildcard.replace('[!', '[^', 1)})"
+    return {"**/": "((?:.*/)?)", "?": "([^/])", "**": "(.*)"}.get(wildcard, "([^/]*)")
+
+
+def _check_once(files: Sequence[str]) -> None:
+    seen: dict[object, str] = {}
+    for name in files:
+        before = seen.setdefault(_identity(name), name)
+        if before is not name:
+            also = "" if before == name else f", as {before} too"
+            raise DataError(f"the files of a corpus must be named once each, got {name} more than once{also}")
+
+
+def _identity(name: str) -> object:
+    """What is the same for one file under several names: links, and paths with detours."""
+    try:
+        status = Path(name.removeprefix("file://")).stat()
+    except (OSError, ValueError):
+        return name
+    return status.st_dev, status.st_ino
+
+
+def _check_packing(files: Sequence[str]) -> None:
+    for name in files:
+        if plain_name(name) != without_query(name):
+            raise DataError(
+                f"{name} must be plain Parquet, which packs its own columns, got a packed file by its name; unpack it"
+            )
 
 
 def _names(corpus: CorpusConfig) -> tuple[str, str] | None:
@@ -157,9 +229,12 @@ def _numbers(corpus: CorpusConfig) -> tuple[int, int]:
     if names is None:
         return 1, 2
     for name in names:
-        if not (name.isascii() and name.isdigit() and int(name) >= 1):
-            raise ConfigError(f"columns must be numbers from 1 for tsv, got {name!r}")
-    return int(names[0]), int(names[1])
+        if not re.fullmatch("[0-9]{1,4}", name) or not 1 <= int(name) <= _MOST_COLUMNS:
+            raise ConfigError(f"columns must be numbers from 1 to {_MOST_COLUMNS} for tsv, got {name[:50]!r}")
+    source, target = int(names[0]), int(names[1])
+    if source == target:
+        raise ConfigError(f"columns must be two different ones, source and target, got {', '.join(names)}")
+    return source, target
 
 
 def _refuse_columns(corpus: CorpusConfig, form: str) -> None:

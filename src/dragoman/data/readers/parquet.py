@@ -14,15 +14,15 @@ import pyarrow.parquet as pq
 
 from dragoman.config.corpora import OnBadLine
 from dragoman.data.chunk import Lines
+from dragoman.data.pairs import SIDES
 from dragoman.data.readers.decode import Decoded, Fault, decode
-from dragoman.data.readers.languages import pick_language
+from dragoman.data.readers.languages import pick_languages
 from dragoman.data.readers.onefile import Draft
 from dragoman.data.readers.streams import RawFile, open_raw, stored_size
 from dragoman.errors import DataError
 
 __all__ = ["ParquetChunk", "ParquetReader"]
 
-_SIDES = ("source", "target")
 _STRUCT = "translation"
 
 
@@ -77,21 +77,28 @@ class ParquetReader:
     def _select(self, name: str, schema: pa.Schema) -> list[list[str]]:
         """The paths of the two columns: a name, or the names of a struct and of its field."""
         if self._columns:
-            names: list[str | None] = [column if column in schema.names else None for column in self._columns]
-            within, holder = [], "columns"
-        elif _STRUCT in schema.names and pa.types.is_struct(schema.field(_STRUCT).type):
-            fields = [field.name for field in schema.field(_STRUCT).type]
-            names = [pick_language(fields, language) for language in self._languages]
-            within, holder = [_STRUCT], "languages"
-        else:
-            names = [pick_language(schema.names, language) for language in self._languages]
-            within, holder = [], "languages"
-        if None in names:
-            wanted = " and ".join(self._columns or self._languages)
+            if not set(self._columns) <= set(schema.names):
+                wanted = " and ".join(self._columns)
+                raise DataError(f"{name} must have the columns {wanted}, got {_described(schema)}; set columns")
+            return [[_only(name, schema.names, column)] for column in self._columns]
+        within, names = [], schema.names
+        if _STRUCT in names and pa.types.is_struct(schema.field(_only(name, names, _STRUCT)).type):
+            within, names = [_STRUCT], [field.name for field in schema.field(_STRUCT).type]
+        choice = pick_languages(tuple(names), self._languages)
+        if choice.names is None:
+            wanted = " and ".join(self._languages)
             raise DataError(
-                f"{name} must have columns for the {holder} {wanted}, got {_described(schema)}; set columns"
+                f"{name} must have a column for each of the languages {wanted}, got {_described(schema)}: "
+                f"{choice.detail}; set columns"
             )
-        return [[*within, name] for name in names if name is not None]
+        return [[*within, _only(name, names, column)] for column in choice.names]
+
+
+def _only(name: str, names: Sequence[str], column: str) -> str:
+    times = list(names).count(column)
+    if times > 1:
+        raise DataError(f"{name} must have one column {column}, got {times} of that name; rename all but one")
+    return column
 
 
 def _batches(
@@ -130,7 +137,7 @@ def _described(schema: pa.Schema) -> str:
 def _fault(sides: Sequence[Decoded], row: int) -> Fault:
     """Why a row is left out: what is wrong with either side, or with both."""
     details = []
-    for name, side in zip(_SIDES, sides, strict=True):
+    for name, side in zip(SIDES, sides, strict=True):
         if row in side.faults:
             details.append(f"{name}: {side.faults[row].detail}")
         elif side.texts[row] is None:

@@ -12,14 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ENOUGH", "FARTHEST", "Shift", "evidence", "find_shifts", "heights", "logarithms", "shifts"]
-
-FARTHEST = 3
-"""Shifts of up to so many lines are looked for."""
+__all__ = ["ENOUGH", "Shift", "evidence", "find_shifts", "heights", "logarithms", "shifts"]
 
 ENOUGH = 18.0
 """What the evidence for a shift must add up to."""
 
+_FARTHEST = 3  # shifts of up to so many lines are looked for
 _MOST = 1.0  # what one line may say at most for or against a shift: a few wild lines must not decide
 _LEAST_SCATTER = 0.2  # of what lines say; in a corpus sorted by length it is nearly nothing, and so is what it proves
 _DOUBT = 0.5  # taken off each line's evidence: on unrelated sides, sums then exceed x once in exp(x) lines (Wald)
@@ -40,7 +38,7 @@ class Shift(NamedTuple):
 def find_shifts(source_lengths: NDArray[np.generic], target_lengths: NDArray[np.generic]) -> list[Shift]:
     """Spans of lines of two equally long sides whose neighbours fit clearly better than the line itself does."""
     source, target = logarithms(source_lengths), logarithms(target_lengths)
-    if len(source) <= 2 * FARTHEST:
+    if len(source) <= 2 * _FARTHEST:
         return []
     usual = float(np.median(source - target))
     found: list[tuple[float, Shift]] = []
@@ -60,7 +58,7 @@ def logarithms(lengths: NDArray[np.generic]) -> Numbers:
 
 def shifts() -> list[int]:
     """The shifts that are looked for."""
-    return [shift for far in range(1, FARTHEST + 1) for shift in (far, -far)]
+    return [shift for far in range(1, _FARTHEST + 1) for shift in (far, -far)]
 
 
 def evidence(source: Numbers, target: Numbers, shift: int, usual: float, first: int, last: int) -> Numbers:

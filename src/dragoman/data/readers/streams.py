@@ -5,34 +5,36 @@ A stream ends where the file ends, or raises: a file that was cut off or damaged
 
 from __future__ import annotations
 
-import gzip
 import io
 import lzma
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self, cast, runtime_checkable
+from typing import IO, Protocol, Self, cast, runtime_checkable
 
 import fsspec
-import pyarrow as pa
 
+from dragoman.data.readers.folders import what_is_in
+from dragoman.data.readers.packing import LONGEST_MAGIC, SUFFIXES, UNPACKERS, packing_of
 from dragoman.errors import DataError
 
-__all__ = ["ByteStream", "RawFile", "STDIN", "is_url", "open_raw", "open_stream", "plain_name", "stored_size"]
+__all__ = [
+    "ByteStream",
+    "RawFile",
+    "STDIN",
+    "is_url",
+    "open_raw",
+    "open_stream",
+    "plain_name",
+    "stored_size",
+    "without_query",
+]
 
 STDIN = "-"
 """The name of standard input."""
 
-_BLOCK = 1 << 19  # bytes that are read at a time
-_SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".xz": "xz"}
-_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz"}
-_ZSTD_NOTES = b"\x2a\x4d\x18"  # after a byte 0x50 to 0x5f: a frame without data, which some tools put first
-_FOREIGN_SUFFIXES = {".bz2": "bzip2", ".zip": "zip", ".7z": "7-Zip", ".lz4": "lz4", ".rar": "RAR", ".z": "compress"}
-_FOREIGN_MAGIC = {b"BZh91AY": "bzip2", b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7-Zip", b"\x04\x22\x4d\x18": "lz4"}
-_LONGEST_MAGIC = 8
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, OSError)
 
 
@@ -45,6 +47,39 @@ class RawFile(Protocol):
 
     def close(self) -> None:
         """Close it."""
+
+
+class _Remote(io.RawIOBase):
+    """A file of another file system: whatever its package raises becomes a `DataError`."""
+
+    def __init__(self, name: str, raw: IO[bytes]) -> None:
+        self._name = name
+        self._raw = raw
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            return self._raw.read(size)
+        except Exception as error:  # every package of fsspec has errors of its own
+            raise DataError(
+                f"{self._name} must be a file that can be read to its end, got: {_said(error)}; try again, or copy it"
+            ) from error
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._raw.seekable()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._raw.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._raw.tell()
+
+    def close(self) -> None:
+        if not self.closed:
+            self._raw.close()
+        super().close()
 
 
 class _Counted(io.RawIOBase):
@@ -90,11 +125,11 @@ class ByteStream:
         self.bytes = 0
         self._counted = _Counted(raw)
         try:
-            self._packing = _packing(name, self._counted.peek(_LONGEST_MAGIC))
+            self._packing = packing_of(name, _suffix(name), self._counted.peek(LONGEST_MAGIC))
         except BaseException:
             self.close()
             raise
-        self._pieces = _UNPACKERS[self._packing](self._counted)
+        self._pieces = UNPACKERS[self._packing](self._counted)
 
     @property
     def consumed(self) -> int:
@@ -116,7 +151,7 @@ class ByteStream:
     def _damage(self, error: BaseException) -> str:
         what = "a file that can be read" if self._packing == "plain" else f"whole {self._packing} data"
         place = f"after line {self.lines:,} (byte {self.bytes:,} of its text)"
-        said = str(error) or type(error).__name__
+        said = "it is cut off" if isinstance(error, EOFError) else _said(error)
         return f"{self.name} must be {what}, got damage {place}: {said}; copy or download it again"
 
     def close(self) -> None:
@@ -135,10 +170,20 @@ def is_url(name: str) -> bool:
     return "://" in name
 
 
+def without_query(name: str) -> str:
+    """A URL up to its query, if it has one: what a name ending says."""
+    return name.partition("?")[0].partition("#")[0] if is_url(name) else name
+
+
+def _suffix(name: str) -> str:
+    return Path(without_query(name)).suffix.lower()
+
+
 def plain_name(name: str) -> str:
     """The name without the suffix of its packing: ``train.tsv.gz`` is a ``train.tsv``."""
+    name = without_query(name)
     path, dot, suffix = name.rpartition(".")
-    return path if f".{suffix}".lower() in _SUFFIXES and dot else name
+    return path if f".{suffix}".lower() in SUFFIXES and dot else name
 
 
 def open_stream(name: str) -> ByteStream:
@@ -151,14 +196,21 @@ def open_stream(name: str) -> ByteStream:
 
 def open_raw(name: str) -> tuple[RawFile, int | None]:
     """Open a path or a URL as it is stored, and say its size where it is known."""
+    if is_url(name):
+        return _open_url(name)
     try:
-        if not is_url(name):
-            return Path(name).open("rb"), _local_size(name)
+        return Path(name).open("rb"), _local_size(name)
+    except (OSError, ValueError) as error:
+        raise DataError(_refusal(name, error)) from error
+
+
+def _open_url(name: str) -> tuple[RawFile, int | None]:
+    try:
         system, inner = fsspec.url_to_fs(name)
         if system.isdir(inner):
             raise IsADirectoryError(name)
-        return cast("RawFile", system.open(inner, "rb")), system.size(inner)
-    except (OSError, ValueError, ImportError) as error:
+        return _Remote(name, system.open(inner, "rb")), system.size(inner)
+    except Exception as error:  # every package of fsspec has errors of its own
         raise DataError(_refusal(name, error)) from error
 
 
@@ -166,12 +218,19 @@ def stored_size(name: str) -> int | None:
     """The size of a file as it is stored; None for standard input and pipes, which are not opened."""
     if name == STDIN:
         return None
+    if is_url(name):
+        return _url_size(name)
     try:
-        if not is_url(name):
-            return _local_size(name)
+        return _local_size(name)
+    except (OSError, ValueError) as error:
+        raise DataError(_refusal(name, error)) from error
+
+
+def _url_size(name: str) -> int | None:
+    try:
         system, inner = fsspec.url_to_fs(name)
         return cast("int | None", system.size(inner))
-    except (OSError, ValueError, ImportError) as error:
+    except Exception as error:  # every package of fsspec has errors of its own
         raise DataError(_refusal(name, error)) from error
 
 
@@ -182,83 +241,15 @@ def _local_size(name: str) -> int | None:
 
 def _refusal(name: str, error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"{name} must be a file, but there is none of that name{_neighbours(name)}"
+        beside = "" if is_url(name) else what_is_in(Path(name).parent)
+        return f"{name} must be a file, but there is none of that name{beside}"
     if isinstance(error, IsADirectoryError):
         return f"{name} must be a file, got a folder; name the files in it, or a glob such as {name.rstrip('/')}/*"
     if isinstance(error, PermissionError):
         return f"{name} must be readable, but its permissions forbid it; see chmod"
-    return f"{name} must be a file that can be opened, got: {error}"
+    return f"{name} must be a file that can be opened, got: {_said(error)}"
 
 
-def _neighbours(name: str) -> str:
-    """What there is instead, to see a slip of the keyboard at once."""
-    folder = Path(name).parent
-    if is_url(name):
-        return ""
-    if not folder.is_dir():
-        return f"; there is no folder {folder} either"
-    found = sorted(path.name for path in folder.iterdir())
-    return (
-        f"; {folder} holds {', '.join(found[:10])}{', …' if len(found) > 10 else ''}"
-        if found
-        else "; its folder is empty"
-    )
-
-
-def _packing(name: str, head: bytes) -> str:
-    suffix = Path(name).suffix.lower()
-    foreign = [kind for magic, kind in _FOREIGN_MAGIC.items() if head.startswith(magic)]
-    if foreign or suffix in _FOREIGN_SUFFIXES:
-        kind = foreign[0] if foreign else _FOREIGN_SUFFIXES[suffix]
-        raise DataError(f"{name} must be plain text, gzip, zstd or xz, got {kind}; unpack it first")
-    found = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "plain")
-    if head[1:4] == _ZSTD_NOTES and head[0] >> 4 == 5:
-        found = "zstd"
-    promised = _SUFFIXES.get(suffix, found)
-    if promised != found and head:
-        raise DataError(f"{name} must be {promised} data by its name, got {found} data; rename it or copy it again")
-    return found
-
-
-def _plain(raw: _Counted) -> Iterator[bytes]:
-    while piece := raw.read(_BLOCK):
-        yield piece
-
-
-def _gzip(raw: _Counted) -> Iterator[bytes]:
-    with gzip.GzipFile(fileobj=raw) as unpacked:  # compares checksum and length at the end of each member
-        while piece := unpacked.read(_BLOCK):
-            yield piece
-
-
-def _zstd(raw: _Counted) -> Iterator[bytes]:
-    # Arrow's stream raises when a frame is cut off; the one of the zstandard package just ends.
-    with pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd") as unpacked:
-        while piece := unpacked.read(_BLOCK):
-            yield piece
-
-
-def _xz(raw: _Counted) -> Iterator[bytes]:
-    # lzma.LZMAFile overlooks whatever follows the last stream, so the streams are walked here.
-    packed = raw.read(_BLOCK)
-    while packed:
-        unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ)
-        while not unpacker.eof:
-            if unpacker.needs_input and not packed:
-                packed = raw.read(_BLOCK)
-                if not packed:
-                    raise EOFError("it ends within a stream")
-            if piece := unpacker.decompress(packed, _BLOCK):
-                yield piece
-            packed = b""
-        packed = unpacker.unused_data.lstrip(b"\0")  # streams may be padded
-        while not packed and (more := raw.read(_BLOCK)):
-            packed = more.lstrip(b"\0")
-
-
-_UNPACKERS: dict[str, Callable[[_Counted], Iterator[bytes]]] = {
-    "plain": _plain,
-    "gzip": _gzip,
-    "zstd": _zstd,
-    "xz": _xz,
-}
+def _said(error: BaseException) -> str:
+    """What an error says, in one line."""
+    return " ".join(str(error).split()) or type(error).__name__

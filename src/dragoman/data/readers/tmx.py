@@ -6,7 +6,8 @@ No entity may be declared, so none can grow without bound or fetch a file; nothi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 from xml.parsers import expat
 
@@ -14,26 +15,28 @@ from dragoman.config.corpora import OnBadLine
 from dragoman.data.chunk import Lines
 from dragoman.data.readers.cut import MOST_BYTES, Progress
 from dragoman.data.readers.decode import Fault, check_text
-from dragoman.data.readers.languages import pick_language
+from dragoman.data.readers.languages import pick_languages, plain_language
 from dragoman.data.readers.onefile import Draft
 from dragoman.data.readers.streams import ByteStream, open_stream, stored_size
 from dragoman.data.tally import Example
 from dragoman.errors import DataError
+from dragoman.text.characters import attaches, is_spaceless
 
 __all__ = ["TmxChunk", "TmxReader", "Unit"]
 
 _CODES = {"bpt", "ept", "it", "ph", "ut"}  # hold another format's markup; other elements within a segment hold text
-_REPEATED = "several variants in one language, the first taken"
+_REPEATED = "several variants in one language, the first with text taken"
 
 
 class Unit(NamedTuple):
-    """A translation unit: its line, its two texts if it has them, else the languages it has; and what was noted."""
+    """A translation unit: its line, its two texts or what is wrong with it, and what was noted."""
 
     line: int
     texts: tuple[str, str] | None
-    languages: str
-    tags: str
-    is_repeated: bool
+    fault: Fault | None
+    tags: str = ""
+    repeated: str = ""
+    """The languages of its variants, if one of them is there more than once."""
 
 
 @dataclass(frozen=True)
@@ -42,27 +45,23 @@ class TmxChunk:
 
     file: str
     units: list[Unit]
-    languages: tuple[str, str]
     progress: float
 
     def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> Lines:
         """Check each unit."""
         draft = Draft(self.file)
-        for unit in self.units:
-            if unit.texts is None:
-                detail = f"not both of {' and '.join(self.languages)}; there is {unit.languages or 'no variant at all'}"
-                draft.add_fault(unit.line, Fault("missing language", detail, ""))
+        for line, texts, known, tags, repeated in self.units:
+            fault = known or next((found for text in texts or () if (found := check_text(text, max_line_bytes))), None)
+            if fault or not texts:
+                assert fault is not None
+                draft.add_fault(line, fault)
                 continue
-            fault = next((found for text in unit.texts if (found := check_text(text, max_line_bytes))), None)
-            if fault:
-                draft.add_fault(unit.line, fault)
-                continue
-            if unit.tags:
-                detail = f"elements left out: {unit.tags}"
-                draft.notes.add("inline tags removed", 1, [Example(self.file, unit.line, *unit.texts, detail)])
-            if unit.is_repeated:
-                draft.notes.add(_REPEATED, 1, [Example(self.file, unit.line, *unit.texts, unit.languages)])
-            draft.add(unit.line, *unit.texts)
+            if tags:
+                detail = f"elements left out: {tags}"
+                draft.notes.add("inline tags removed", 1, [Example(self.file, line, *texts, detail)])
+            if repeated:
+                draft.notes.add(_REPEATED, 1, [Example(self.file, line, *texts, repeated)])
+            draft.add(line, *texts)
         return draft.finish()
 
 
@@ -83,32 +82,56 @@ class TmxReader:
         for name in self._files:
             with open_stream(name) as stream:
                 for units in _parse(stream, self._languages, rows):
-                    yield TmxChunk(stream.name, units, self._languages, progress.share(stream))
+                    yield TmxChunk(stream.name, units, progress.share(stream))
                 progress.finish(stream)
 
 
 def _parse(stream: ByteStream, languages: tuple[str, str], rows: int) -> Iterator[list[Unit]]:
     document = _Document(stream.name, languages)
-    units: list[Unit] = document.units
     has_any = False
     while piece := stream.read():
         document.feed(piece)
-        while len(units) >= rows:
-            yield units[:rows]
-            del units[:rows]
+        while len(document.units) >= rows or document.characters > MOST_BYTES:
+            yield document.take(rows)
             has_any = True
     document.finish()
-    if units:
-        yield units
+    if document.units:
+        yield document.take(rows)
     elif not has_any:
         raise DataError(f"{stream.name} must hold translation units, got a TMX document without any")
 
 
-@dataclass
 class _Variant:
-    language: str
-    text: list[str] = field(default_factory=list)
-    has_segment: bool = False
+    """What one language has in a unit."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self.segments = 0
+        self._pieces: list[str] = []
+        self._is_parted = False
+
+    def add(self, text: str) -> None:
+        """Further text; a word must not grow together with the one before a code that was taken out."""
+        if self._is_parted and _is_word(self._pieces[-1][-1]) and _is_word(text[0]):
+            self._pieces.append(" ")
+        self._is_parted = False
+        self._pieces.append(text)
+
+    def part(self) -> None:
+        """Something without text stood here."""
+        self._is_parted = bool(self._pieces)
+
+    def count(self) -> int:
+        """How many pieces of text there are so far."""
+        return len(self._pieces)
+
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(self._pieces)
+
+
+def _is_word(character: str) -> bool:
+    return (character.isalnum() or attaches(character)) and not is_spaceless(character)
 
 
 class _Document:
@@ -116,16 +139,18 @@ class _Document:
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
         self.units: list[Unit] = []
+        self.characters = 0  # of the units
         self._name = name
         self._languages = languages
         self._fed = 0
-        self._has_root = False
+        self._path: list[str] = []  # the elements that are open
         self._line = 0
         self._variants: list[_Variant] = []
         self._tags: dict[str, None] = {}
         self._held = 0  # characters of the unit so far
         self._is_segment = False
         self._codes = 0  # how deep within codes
+        self._inline: list[int] = []  # how much text there was when each element within the segment began
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
@@ -133,6 +158,11 @@ class _Document:
         self._parser.CharacterDataHandler = self._characters
         self._parser.EntityDeclHandler = self._refuse_entity
         self._parser.SkippedEntityHandler = self._refuse_unknown_entity
+
+    def take(self, rows: int) -> list[Unit]:
+        """The first units; what is left is little and need not be measured again."""
+        taken, self.units, self.characters = self.units[:rows], self.units[rows:], 0
+        return taken
 
     def feed(self, data: bytes) -> None:
         self._fed += len(data)
@@ -156,52 +186,73 @@ class _Document:
             raise DataError(f"{self._name} must be in an encoding that XML readers know, got: {error}") from error
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if not self._has_root and name.lower() != "tmx":
+        local = _local(name)
+        if not self._path and local != "tmx":
             raise DataError(f"{self._name} must be a TMX document, got one that begins with <{name}>")
-        self._has_root = True
+        parent = self._path[-1] if self._path else ""
+        self._path.append(local)
         if self._is_segment:
-            self._tags[name] = None
-            self._codes += name in _CODES or self._codes > 0
-        elif name == "tu":
+            self._start_inline(local)
+        elif local == "tu":
             self._line = self._parser.CurrentLineNumber
             self._variants, self._tags, self._held = [], {}, 0
-        elif name == "tuv":
-            self._variants.append(_Variant(attributes.get("xml:lang") or attributes.get("lang") or ""))
-        elif name == "seg" and self._variants:
-            self._is_segment = self._variants[-1].has_segment = True
+        elif parent == "body":
+            fault = Fault("unknown element", f"<{name}> among the translation units, which are <tu>", "")
+            self.units.append(Unit(self._parser.CurrentLineNumber, None, fault))
+        elif local == "tuv":
+            self._variants.append(_Variant(_language(attributes)))
+        elif local == "seg" and self._variants:
+            self._is_segment = True
+            self._codes, self._inline = 0, []
+            self._variants[-1].segments += 1
 
-    def _end(self, name: str) -> None:
-        if self._is_segment and name != "seg":
+    def _start_inline(self, local: str) -> None:
+        self._tags[local] = None
+        self._codes += local in _CODES or self._codes > 0
+        self._inline.append(self._variants[-1].count())
+        self._variants[-1].segments += local == "seg"  # one within the other
+
+    def _end(self, _: str) -> None:
+        local = self._path.pop()
+        if self._is_segment and self._inline:
             self._codes = max(0, self._codes - 1)
-        elif name == "seg":
+            if self._inline.pop() == self._variants[-1].count():
+                self._variants[-1].part()
+        elif local == "seg":
             self._is_segment = False
-        elif name == "tu":
+        elif local == "tu":
             self.units.append(self._unit())
+            self.characters += self._held
             self._variants = []
 
     def _characters(self, data: str) -> None:
         if self._is_segment and not self._codes:
-            self._variants[-1].text.append(data)
+            self._variants[-1].add(data)
             self._held += len(data)
             if self._held > MOST_BYTES:
                 self._refuse_size()
 
     def _unit(self) -> Unit:
+        spoken = [variant for variant in self._variants if variant.segments]
         texts: dict[str, str] = {}
-        for variant in self._variants:
-            if variant.has_segment:
-                texts.setdefault(variant.language, "".join(variant.text))
-        found = [pick_language(texts, language) for language in self._languages]
-        names = ", ".join(variant.language or "?" for variant in self._variants)
-        tags = ", ".join(self._tags)
-        source, target = found
-        if source is None or target is None:
-            return Unit(self._line, None, names, tags, False)
-        spoken = [variant.language for variant in self._variants]
-        is_repeated = any(
-            sum(pick_language([name], code) is not None for name in spoken) > 1 for code in self._languages
-        )
-        return Unit(self._line, (texts[source], texts[target]), names, tags, is_repeated)
+        for variant in spoken:
+            name = plain_language(variant.language)
+            if not texts.get(name, "").strip():
+                texts[name] = variant.text()
+        choice = pick_languages(tuple(name for name in texts if texts[name].strip()), self._languages)
+        if choice.names is None:  # perhaps because a side is empty, which is for cleaning to judge
+            choice = pick_languages(tuple(texts), self._languages)
+        if choice.names is None:
+            mend = "; name one of them in data.source or data.target" if choice.reason == "ambiguous language" else ""
+            return Unit(self._line, None, Fault(choice.reason, choice.detail + mend, ""))
+        source, target = choice.names
+        used = [variant for variant in spoken if plain_language(variant.language) in choice.names]
+        several = [variant.language for variant in used if variant.segments > 1]
+        if several:
+            fault = Fault("several segments", f"more than one <seg> in a variant in {several[0]}", texts[source])
+            return Unit(self._line, None, fault)
+        repeated = ", ".join(variant.language for variant in self._variants) if len(used) > 2 else ""
+        return Unit(self._line, (texts[source], texts[target]), None, ", ".join(self._tags), repeated)
 
     def _refuse_entity(self, name: str, *_: object) -> None:
         place = f"{self._name}:{self._parser.CurrentLineNumber}"
@@ -216,3 +267,14 @@ class _Document:
         raise DataError(
             f"{place} must be a translation unit, got more than {MOST_BYTES >> 20} MiB in one; is it a TMX file?"
         )
+
+
+@lru_cache(256)
+def _local(name: str) -> str:
+    """The name of an element, whatever its case and its namespace's prefix."""
+    return name.rpartition(":")[2].lower()
+
+
+def _language(attributes: dict[str, str]) -> str:
+    found = {name.lower(): value for name, value in attributes.items() if _local(name) == "lang"}
+    return found.get("xml:lang") or next(iter(found.values()), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -11,44 +12,45 @@ import polars as pl
 
 from dragoman.config.corpora import OnBadLine
 from dragoman.data.chunk import Lines
-from dragoman.data.readers.decode import Fault, clean_ends, decode, split_lines
-from dragoman.data.readers.onefile import Block, Draft, cut_blocks
+from dragoman.data.pairs import SIDES
+from dragoman.data.readers.decode import Fault
+from dragoman.data.readers.languages import pick_languages
+from dragoman.data.readers.onefile import BlockChunk, Draft, cut_blocks
 from dragoman.data.tally import MOST_EXAMPLES, Example
 
 __all__ = ["TsvChunk", "TsvReader"]
 
+# What tables call their columns; a cell that has nothing but these and language codes is no sentence.
+_HEADING = re.compile(
+    "column|content|input|lang|language|original|output|ref|reference|segment|sentences?|side|source|src|string|target|"
+    "text|tgt|translated|translation|trg|value|[12]|"
+    "arabic|chinese|czech|danish|dutch|english|finnish|french|german|greek|hebrew|hindi|hungarian|indonesian|italian|"
+    "japanese|korean|norwegian|persian|polish|portuguese|romanian|russian|spanish|swedish|thai|turkish|ukrainian|"
+    "vietnamese|deutsch|español|français|italiano|português|polski|русский|українська|中文|日本語|한국어"
+)
+
 
 @dataclass(frozen=True)
-class TsvChunk:
+class TsvChunk(BlockChunk):
     """Some rows, as bytes; `columns` are those of source and target, from 1, and `width` is the first row's."""
 
-    block: Block
     columns: tuple[int, int]
     width: int
-
-    @property
-    def file(self) -> str:
-        """The file."""
-        return self.block.file
-
-    @property
-    def progress(self) -> float:
-        """The share of the corpus that is read."""
-        return self.block.progress
+    languages: tuple[str, str]
 
     def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> Lines:
         """Decode the rows and take the two columns."""
         draft = Draft(self.file)
         first = self.block.first_line
-        lines = split_lines(clean_ends(self.block.data, self.file, first, draft.notes), self.block.rows)
-        decoded = decode(lines, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes)
-        draft.add_decoded(decoded, first)
-        numbers = pl.Series(np.arange(first, first + self.block.rows, dtype=np.uint32))
-        frame = pl.DataFrame({"row": decoded.texts, "line": numbers}).drop_nulls()
+        texts = self.texts(draft, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes)
+        numbers = pl.Series(np.arange(first, first + len(texts), dtype=np.uint32))
+        frame = pl.DataFrame({"row": texts, "line": numbers}).drop_nulls()
         frame = frame.with_columns(columns=pl.col("row").str.count_matches("\t", literal=True) + 1)
         self._check_widths(frame, draft)
         frame = frame.filter(pl.col("columns") >= max(self.columns))
-        return draft.finish(frame.select(*(self._column(side) for side in (0, 1)), "line"))
+        frame = frame.select(*(self._column(side) for side in (0, 1)), "line")
+        self._note_header(frame, draft)
+        return draft.finish(frame)
 
     def _check_widths(self, frame: pl.DataFrame, draft: Draft) -> None:
         needed = max(self.columns)
@@ -62,18 +64,32 @@ class TsvChunk:
         )
         draft.notes.add("number of columns differs from the first row's", other.height, examples)
 
+    def _note_header(self, frame: pl.DataFrame, draft: Draft) -> None:
+        if self.block.first_line > 1 or not frame.height or frame[0, "line"] != 1:
+            return
+        cells = frame[0, "source"], frame[0, "target"]
+        if pick_languages(cells, self.languages).names or all(self._is_heading(cell) for cell in cells):
+            detail = "it is read as a pair; take the line out of the file if it is none"
+            draft.notes.add("looks like a header", 1, [Example(self.file, 1, *cells, detail)])
+
+    def _is_heading(self, cell: str) -> bool:
+        words = re.findall(r"\w+", cell.lower().replace("_", " "))
+        codes = {code for language in self.languages for code in re.split("[-_]", language.lower())}
+        return bool(words) and all(word in codes or _HEADING.fullmatch(word) for word in words)
+
     def _column(self, side: int) -> pl.Expr:
         number = self.columns[side]
         parts = pl.col("row").str.splitn("\t", number + 1)
-        return parts.struct.field(f"field_{number - 1}").alias(("source", "target")[side])
+        return parts.struct.field(f"field_{number - 1}").alias(SIDES[side])
 
 
 class TsvReader:
-    """TSV files, one after the other."""
+    """TSV files, one after the other; the languages only tell what a header may say."""
 
-    def __init__(self, files: Sequence[str], columns: tuple[int, int] = (1, 2)) -> None:
+    def __init__(self, files: Sequence[str], source: str, target: str, columns: tuple[int, int] = (1, 2)) -> None:
         self._files = list(files)
         self._columns = columns
+        self._languages = source, target
 
     def files(self) -> list[str]:
         """The files."""
@@ -85,4 +101,4 @@ class TsvReader:
         for block in cut_blocks(self._files, rows):
             if block.first_line == 1:
                 width = block.data.partition(b"\n")[0].count(b"\t") + 1
-            yield TsvChunk(block, self._columns, width)
+            yield TsvChunk(block, self._columns, width, self._languages)

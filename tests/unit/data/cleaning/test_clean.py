@@ -36,7 +36,7 @@ SWITCHES: dict[str, tuple[Pair, dict[str, Any]]] = {
     "too many words": (("word " * 251, "Wort " * 251), {"max_words": 300}),
     "word too long": (("a " + "x" * 101, "a " + "y" * 101), {"max_word_characters": 200}),
     "sides the same": (("house", "House"), {"identical": False}),
-    "numbers differ": (("year 1984", "Jahr 1985"), {"numbers": False}),
+    "numbers differ": (("order 24680", "Auftrag 13579"), {"numbers": False}),
     "few letters": (("1984", "1984"), {"min_letters": 0.0}),
     "sides alike": (("Tom is arrogant.", "Tom ist arrogant."), {"max_similarity": 1.0}),
     "other script": (("Привет", "Hallo"), {"min_script": 0.0}),
@@ -95,12 +95,12 @@ def test_other_columns_stay():
 
 
 def test_drops_are_counted_by_the_first_reason_with_their_places():
-    many = [("house", "Haus"), ("", "leer"), ("Trinidad", "Trinidad"), ("year 1984", "Jahr 1985")]
+    many = [("house", "Haus"), ("", "leer"), ("Trinidad", "Trinidad"), ("order 24680", "Auftrag 13579")]
     left, tally = clean(frame(many), build_filters(CleaningConfig(), source="en", target="de"), "corpus.en")
     assert left["line"].to_list() == [1]
     assert tally.counts == {"empty": 1, "sides the same": 1, "numbers differ": 1}
     assert tally.examples["empty"] == [Example("corpus.en", 2, "", "leer")]
-    assert tally.examples["numbers differ"] == [Example("corpus.en", 4, "year 1984", "Jahr 1985")]
+    assert tally.examples["numbers differ"] == [Example("corpus.en", 4, "order 24680", "Auftrag 13579")]
 
 
 def test_examples_are_few():

@@ -3,11 +3,14 @@
 import gzip
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
+from benchmarks.generate_corpus import FAULT_KINDS, Corpus
 from dragoman.config.corpora import CleaningConfig
 from dragoman.data.cleaning import build_filters, clean, normalize_frame, repair
+from dragoman.data.cleaning.numbers import other_numbers
 from dragoman.text import Normalizer
 from tests.unit.data.cleaning.pairs import frame
 
@@ -49,3 +52,11 @@ def test_windows_1252_in_newstest_2008_and_2009(corpora: Path) -> None:
         assert any(was in text for text in pairs["target"])
         assert not any("\x80" <= char <= "\x9f" for text in mended["target"] for char in text)
         assert any(became in example.detail for example in tally.examples["mojibake repaired"])
+
+
+def test_numbers_are_right_in_the_generated_corpus_until_they_are_spoilt() -> None:
+    pairs = list(zip(*Corpus(seed=1).lines(np.arange(3000), np.full(3000, -1)), strict=True))
+    spoilt = [FAULT_KINDS["number mismatch"](source, target) for source, target in pairs]
+    good, bad = (frame((source.decode(), target.decode()) for source, target in each) for each in (pairs, spoilt))
+    assert other_numbers(good).sum() == 0
+    assert other_numbers(bad).all()

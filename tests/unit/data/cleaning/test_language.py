@@ -31,6 +31,9 @@ FRENCH = "Le chien court très vite dans la prairie verte."
         ("nb", "Hunden løber hurtigt over den grønne eng i dag.", False),
         ("hr", "Пас брзо трчи преко зелене ливаде данас.", False),
         ("xx", FRENCH, False),
+        ("deu", GERMAN, False),
+        ("deu", FRENCH, True),
+        ("zho", "这只狗跑得很快，穿过绿色的草地。", False),
     ],
 )
 def test_other_language(language: str, text: str, expected: bool):

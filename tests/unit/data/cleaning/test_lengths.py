@@ -66,6 +66,10 @@ def test_characters_are_counted_not_bytes():
         ("ab " * 200, 3, False),
         ("abcd", 3, True),
         ("", 3, False),
+        ("http://a.org/" + "x" * 100, 100, False),
+        ("见http://a.org/" + "x" * 100 + "。", 100, False),
+        ("me@" + "x" * 100 + ".org", 100, False),
+        ("http://a.org/ " + "x" * 101, 100, True),
     ],
 )
 def test_long_words(text: str, most: int, expected: bool):

@@ -42,3 +42,11 @@ def test_the_kinds_of_change_are_told():
 
 def test_a_tab_is_white_space():
     assert normalize_frame(frame([("a\tb", "c")]), Normalizer(), "f")[1].counts == {"white space evened": 1}
+
+
+def test_marks_that_are_cut_have_a_reason_of_their_own():
+    many = frame([("x" + "\u0316" * 40, "b"), ("e" + "\u0301" * 40, "b"), ("x" + "\u0344" * 20, "b"), ("e\u0301", "b")])
+    _, tally = normalize_frame(many, Normalizer(), "f")
+    lines = {reason: [example.line for example in examples] for reason, examples in tally.examples.items()}
+    assert lines == {"combining marks cut": [1, 2, 3], "characters composed": [2, 3, 4]}
+    assert normalize_frame(many, Normalizer("none"), "f")[1].counts == {}

@@ -49,6 +49,7 @@ def test_runs_are_found_as_a_literal_search_finds_them(tokens: list[str], most: 
         ("zh", "哈" * 9, False),
         ("zh", "他说：" + "好的" * 10 + "。", True),
         ("zh", "…" * 40, False),
+        ("cmn", "哈" * 10, True),
         ("ja", "いいえ" * 10, True),
         ("th", "ครับ" * 10, True),
         ("ko", "네 " * 10, True),

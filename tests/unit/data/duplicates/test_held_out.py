@@ -69,6 +69,14 @@ def test_the_choice_is_a_published_function_of_the_text_and_the_seed(tmp_path):
     assert [source for source, _ in chosen(stored, 3)] == ["sentence 89", "sentence 87", "sentence 70"]
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2**63, 2**64 - 1, 2**64, 2**64 + 1, 2**200])
+def test_any_seed_from_0_up(tmp_path, seed):
+    stored = store(tmp_path, [(str(at), "x") for at in range(1000)])
+    assert len(set(chosen(stored, 20, seed))) == 20
+    for other in (seed + 1, seed + 2**64, seed + 2**128):
+        assert chosen(stored, 20, seed) != chosen(stored, 20, other)
+
+
 def test_only_pairs_that_are_kept(tmp_path):
     stored = store(tmp_path, [(str(at), "x") for at in range(10)])
     stored.fates.bytes[random.Random(1).sample(range(10), 5)] = Fate.LEAKED

@@ -1,26 +1,37 @@
 """Leakage, against sets."""
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.config import CleaningConfig
+from dragoman.data.cleaning.normalize import normalize_frame
+from dragoman.data.cleaning.repair import repair
 from dragoman.data.duplicates import leakage
 from dragoman.data.duplicates.fates import Fate
 from dragoman.data.duplicates.leakage import HeldOut, mark_leaks
 from dragoman.data.tally import Example
 from dragoman.data.workers import Workers
+from dragoman.text import Normalizer
 from tests.unit.data.duplicates.stored import corpora_of_few_texts, cuts, folded, frame_of, read_lines, store
+
+FOLDED = "pair but for case and punctuation"
+
+
+def both_folded(pair):
+    return folded(pair[0]), folded(pair[1])
 
 
 def kind_of(pair, held_out, rule):
     if pair in held_out:
         return "pair"
+    if both_folded(pair) in map(both_folded, held_out):
+        return FOLDED
     if rule == "pair":
         return None
-    source = folded(pair[0]) in {folded(each) for each, _ in held_out} if folded(pair[0]) else None
-    target = folded(pair[1]) in {folded(each) for _, each in held_out} if folded(pair[1]) else None
-    source = pair[0] in {each for each, _ in held_out} if source is None else source
-    target = pair[1] in {each for _, each in held_out} if target is None else target
+    source = folded(pair[0]) in {folded(each) for each, _ in held_out}
+    target = folded(pair[1]) in {folded(each) for _, each in held_out}
     return {(True, True): "both sides", (True, False): "source", (False, True): "target"}.get((source, target))
 
 
@@ -31,12 +42,76 @@ def test_as_sets_do(tmp_path_factory, pairs, cuts, held_out, rule):
     kinds = [kind_of(pair, held_out, rule) for pair in pairs]
     assert found.pairs.counts == {kind: kinds.count(kind) for kind in set(kinds) - {None}}
     assert found.held_out["pair"] == sum(pair in pairs for pair in held_out)
+    assert found.held_out[FOLDED] == sum(both_folded(pair) in map(both_folded, pairs) for pair in held_out)
     expected = [Fate.LEAKED if kind and rule != "keep" else Fate.KEPT for kind in kinds]
     assert stored.fates.bytes.tolist() == expected
 
 
-def held_out_of(pairs, name="test"):
-    return HeldOut(name, [(f"{name}.en", frame_of(pairs))])
+def held_out_of(pairs, name="test", **options):
+    return HeldOut(name, [(f"{name}.en", frame_of(pairs))], **options)
+
+
+def repaired(frame):
+    frame, _ = repair(frame, CleaningConfig(), "test.en")
+    return normalize_frame(frame, Normalizer(), "test.en")[0]
+
+
+DAMAGED = [("I don &apos;t know", "Ich weiÃŸ nicht"), ("&quot;x&quot;", "&amp;quot;y&amp;quot;"), ("whole", "ganz")]
+
+
+@pytest.mark.parametrize("rule", ["side", "pair"])
+@pytest.mark.parametrize("is_mended", [True, False], ids=["mended", "as given"])
+def test_a_leak_is_found_whether_or_not_training_text_was_mended(tmp_path, rule, is_mended):
+    train = [*DAMAGED, ("other", "anders")]
+    if is_mended:
+        train = repaired(frame_of(train)).select("source", "target").rows()
+        assert train[:2] == [("I don 't know", "Ich weiß nicht"), ('"x"', '"y"')]
+    stored = store(tmp_path, train, [1])
+    sets = [held_out_of(DAMAGED * 2, also=repaired)]
+    found = mark_leaks(stored.key_files, stored.starts, sets, stored.fates, rule=rule)["test"]
+    assert found.pairs.counts == {"pair": 3}
+    assert found.held_out == {"pair": 6, FOLDED: 6, "source": 6, "target": 6}
+    assert stored.fates.counts() == {Fate.LEAKED: 3, Fate.KEPT: 1}
+
+
+def test_a_held_out_pair_counts_once_though_training_has_both_its_forms(tmp_path):
+    stored = store(tmp_path, [("a&amp;b", "x"), ("a&b", "x")])
+
+    def locate(position):
+        return Example("train.en", position + 1, *stored.pairs[position])
+
+    sets = [held_out_of([("filler", "."), ("a&amp;b", "x")], also=repaired)]
+    found = mark_leaks(stored.key_files, stored.starts, sets, stored.fates, locate=locate)["test"]
+    assert found.held_out == {"pair": 1, FOLDED: 1, "source": 1, "target": 1}
+    assert [each.detail for each in found.pairs.examples["pair"]] == ["held out at test.en:2"] * 2
+
+
+def test_another_form_has_the_same_rows():
+    with pytest.raises(AssertionError, match="same rows"):
+        held_out_of(DAMAGED, also=lambda frame: frame[:1])
+
+
+def test_another_form_may_be_a_part_of_its_own(tmp_path):
+    """What normalising took away no function of the text can bring back; then the part has to hold the other form."""
+    stored = store(tmp_path, [("don’t", "x"), ("y", "z")])
+    frame = frame_of([("dont", "q")]).with_columns(mended=pl.lit("don’t go"))
+
+    def mended(part):
+        return part.with_columns(source=pl.col("mended").str.head(5))
+
+    sets = [HeldOut("test", [("a", frame), ("b", frame)], also=mended)]
+    found = mark_leaks(stored.key_files, stored.starts, sets, stored.fates)["test"]
+    assert found.pairs.counts == {"source": 1}
+    assert found.held_out["source"] == 2
+
+
+@pytest.mark.parametrize("rule", ["side", "pair"])
+def test_pairs_are_compared_without_case_and_punctuation(tmp_path, rule):
+    stored = store(tmp_path, [("One way.", "Eine Straße."), ("one way", "EINE STRASSE!"), ("one", "Weg")])
+    sets = [held_out_of([("One way.", "Eine Straße.")])]
+    found = mark_leaks(stored.key_files, stored.starts, sets, stored.fates, rule=rule)["test"]
+    assert found.pairs.counts == {"pair": 1, FOLDED: 1}
+    assert stored.fates.bytes.tolist() == [Fate.LEAKED, Fate.LEAKED, Fate.KEPT]
 
 
 def test_examples_name_both_places(tmp_path):
@@ -55,7 +130,7 @@ def test_examples_name_both_places(tmp_path):
         "target": [Example("train.en", 4, "z", "zwei", "held out at test.en:2")],
         "both sides": [Example("train.en", 5, "one", "ZWEI", "held out at test.en:1")],
     }
-    assert found["test"].held_out == {"pair": 1, "source": 1, "target": 2}
+    assert found["test"].held_out == {"pair": 1, FOLDED: 1, "source": 1, "target": 2}
     assert found["validation"].pairs.counts == {"source": 1}
     assert stored.fates.counts() == {Fate.LEAKED: 5}
     assert shares == [1.0]
@@ -97,7 +172,9 @@ def test_the_leaked_pairs_of_a_published_corpus(corpora, tmp_path):
     stored = store(tmp_path, train, [8000, 16_000])
     found = mark_leaks(stored.key_files, stored.starts, [held_out_of(test)], stored.fates, rule="pair")["test"]
     assert found.held_out["pair"] == 95
-    assert stored.fates.counts()[Fate.LEAKED] == sum(pair in set(test) for pair in train)
+    assert found.held_out[FOLDED] == 96
+    assert found.pairs.counts["pair"] == sum(pair in set(test) for pair in train)
+    assert stored.fates.counts()[Fate.LEAKED] == found.pairs.total
 
 
 def test_a_side_of_a_chunk_with_many_equal_keys(tmp_path):

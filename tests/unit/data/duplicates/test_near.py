@@ -174,6 +174,53 @@ def test_pairs_that_are_dropped_already_count_for_nothing(tmp_path):
     assert stored.fates.bytes.tolist() == [Fate.LEAKED, Fate.KEPT, Fate.NEAR_DUPLICATE]
 
 
+@pytest.mark.parametrize("fate", [Fate.VALIDATION, Fate.TEST])
+def test_what_is_like_a_held_out_pair_is_dropped_wherever_that_stands(tmp_path, fate):
+    draw = random.Random(7)
+    families_of_five = []
+    for _ in range(30):
+        first = (sentence(draw), sentence(draw))
+        families_of_five += [first, *(edited(draw, first, 1) for _ in range(4))]
+    for held_out in (0, 2, 4):
+        stored = store(tmp_path / str(held_out), families_of_five, [40, 77], 0.6)
+        stored.fates.bytes[held_out::5] = fate
+        found = mark(stored, 0.6)
+        assert (stored.fates.bytes[held_out::5] == fate).all()
+        assert stored.fates.counts() == {fate: 30, Fate.NEAR_DUPLICATE: 120}
+        assert found.count == 120
+        assert all(kept % 5 == held_out and kept // 5 == dropped // 5 for dropped, kept in found.examples)
+
+
+def test_held_out_pairs_that_are_alike_all_stay(tmp_path):
+    long = "the quick brown fox jumps over the lazy dog and runs away into the deep dark wood"
+    pairs = [(f"{long} {at}", long) for at in range(9)]
+    stored = store(tmp_path, pairs, [4], 0.8)
+    stored.fates.bytes[3:9] = [Fate.VALIDATION, Fate.TEST] * 3
+    mark(stored, 0.8)
+    assert stored.fates.bytes.tolist() == [Fate.NEAR_DUPLICATE] * 3 + [Fate.VALIDATION, Fate.TEST] * 3
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 1000), cuts, st.sets(st.integers(0, 14)))
+def test_no_pair_like_a_held_out_one_stays(tmp_path_factory, seed, cuts, held_out):
+    """The chance that one of these goes unseen is small, and no pair comes back that is like a held-out one."""
+    pairs = families(random.Random(seed), 15)
+    folder = tmp_path_factory.mktemp("near")
+    whole, cut = store(folder / "1", pairs, [], 0.8), store(folder / "2", pairs, cuts, 0.8)
+    for stored in (whole, cut):
+        stored.fates.bytes[sorted(held_out)] = Fate.TEST
+    first = mark(whole, 0.8)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "_ROWS_A_TASK", 5)
+        patch.setattr(near, "_ROWS_AT_ONCE", 1)
+        assert mark(cut, 0.8) == first
+    assert whole.fates.bytes.tolist() == cut.fates.bytes.tolist()
+    kept = np.flatnonzero(whole.fates.bytes == Fate.KEPT).tolist()
+    assert [at for at in kept if any(likeness(pairs[at], pairs[other]) >= 0.95 for other in held_out)] == []
+    for dropped, instead in first.examples:
+        assert likeness(pairs[dropped], pairs[instead]) >= 0.8
+
+
 def test_work_is_linear_in_boilerplate(tmp_path, monkeypatch):
     """Many pairs that share most of their text: each is compared with a few, not with all."""
     draw = random.Random(1)

@@ -40,7 +40,7 @@ def texts(prepared: Prepared, batch: Batch) -> list[tuple[str, str]]:
 
 
 def test_an_epoch_holds_the_corpora_by_their_weights(prepared: Prepared, settings: Config):
-    first, second = prepared.corpora()
+    first, second = prepared.plan(settings).corpora
     with Loader.of(prepared, settings) as loader:
         seen: Counter[tuple[str, str]] = Counter()
         for batch in loader:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +16,7 @@ from dragoman.config.corpora import CorpusConfig
 from dragoman.data.chunk import Lines
 from dragoman.data.readers import open_corpus
 from dragoman.data.tally import Tally
+from dragoman.errors import DataError
 
 CELL = st.text(st.characters(codec="utf-8", exclude_characters="\0\n\r\t"), max_size=20).filter(lambda t: t != "\ufeff")
 PAIRS = st.lists(st.tuples(CELL, CELL), min_size=1, max_size=30)
@@ -99,16 +101,91 @@ def test_tmx_comes_back(
     assert pairs(read(folder, "a.tmx", rows=rows)) == texts
 
 
-def test_tmx_takes_the_nearest_variant_and_says_so(tmp_path: Path):
-    variants = "".join(f'<tuv xml:lang="{name}"><seg>{name}</seg></tuv>' for name in ("en-US", "de-AT", "de-DE", "fr"))
-    (tmp_path / "a.tmx").write_text(f"<tmx><body><tu>{variants}</tu></body></tmx>")
+def tmx(folder: Path, *variants: tuple[str, str]) -> list[Lines]:
+    inner = "".join(f'<tuv xml:lang="{name}"><seg>{text}</seg></tuv>' for name, text in variants)
+    (folder / "a.tmx").write_text(f"<tmx><body><tu>{inner}</tu></body></tmx>")
+    return read(folder, "a.tmx")
+
+
+def test_tmx_takes_the_variant_that_is_meant_or_none(tmp_path: Path):
+    chunks = tmx(tmp_path, *((name, name) for name in ("en-US", "de-AT", "de-DE", "fr")))
+    (example,) = chunks[0].faults.examples["ambiguous language"]
+    assert example.detail == "de-at, de-de may each be de; name one of them in data.source or data.target"
     assert pairs(read(tmp_path, "a.tmx", source="de-DE")) == [("de-DE", "en-US")]
-    chunks = read(tmp_path, "a.tmx")
-    assert pairs(chunks) == [("de-AT", "en-US")]
-    assert (
-        notes(chunks).examples["several variants in one language, the first taken"][0].detail
-        == "en-US, de-AT, de-DE, fr"
-    )
+
+
+def test_tmx_takes_the_first_variant_with_text_and_says_so(tmp_path: Path):
+    chunks = tmx(tmp_path, ("de", " "), ("en", "one"), ("DE", "zwei"), ("de", "drei"))
+    assert pairs(chunks) == [("zwei", "one")]
+    (example,) = notes(chunks).examples["several variants in one language, the first with text taken"]
+    assert example.detail == "de, en, DE, de"
+    assert pairs(tmx(tmp_path, ("de", ""), ("en", "one"), ("de-AT", "zwei"))) == [("zwei", "one")]
+    assert pairs(tmx(tmp_path, ("de", ""), ("en", "one"))) == [("", "one")]
+
+
+@pytest.mark.parametrize(
+    ("segment", "text"),
+    [
+        ("eins<ph/>zwei", "eins zwei"),
+        ("eins<ph>x</ph><it>y</it>zwei", "eins zwei"),
+        ("eins<br/>zwei", "eins zwei"),
+        ("eins <ph/>zwei, <ph/>", "eins zwei, "),
+        ("<ph/>eins<ph/>.", "eins."),
+        ("zwei<hi>fel</hi>los", "zweifellos"),
+        ("你<ph/>好", "你好"),
+    ],
+)
+def test_words_do_not_grow_together_where_tmx_had_a_code(segment: str, text: str, tmp_path: Path):
+    assert pairs(tmx(tmp_path, ("de", segment), ("en", "one"))) == [(text, "one")]
+
+
+def test_tmx_chunks_are_bounded_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    unit = f'<tu><tuv lang="de"><seg>{"x" * 300}</seg></tuv><tuv lang="en"><seg>y</seg></tuv></tu>'
+    (tmp_path / "a.tmx").write_text(f"<tmx><body>{unit * 50}</body></tmx>")
+    monkeypatch.setattr("dragoman.data.readers.tmx.MOST_BYTES", 2000)
+    monkeypatch.setattr("dragoman.data.readers.packing._BLOCK", 1000)
+    chunks = read(tmp_path, "a.tmx", rows=1000)
+    assert sum(lines.records for lines in chunks) == 50
+    assert max(lines.records for lines in chunks) <= 12
+
+
+def test_a_parquet_column_that_is_there_twice(tmp_path: Path):
+    text = pa.array(["x"])
+    for names, columns in ((["de", "en", "de"], []), (["s", "t", "t"], ["s", "t"])):
+        pq.write_table(pa.table([text, text, text], names=names), tmp_path / "a.parquet")
+        with pytest.raises(DataError, match=r"a\.parquet must have one column (de|t), got 2 of that name"):
+            read(tmp_path, "a.parquet", columns=columns)
+    struct = pa.array([{"de": "x", "en": "y"}])
+    pq.write_table(pa.table([struct, struct], names=["translation", "translation"]), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="must have one column translation, got 2"):
+        read(tmp_path, "a.parquet")
+
+
+def test_many_keys_are_looked_at_once(tmp_path: Path):
+    keys = ", ".join(f'"{number}": 0' for number in range(100_000))
+    (tmp_path / "a.jsonl").write_text(f'{{{keys}, "last": 0, "last": 1}}\n')
+    corpus = CorpusConfig(files=["a.jsonl"])
+    (chunk,) = open_corpus(corpus, source="de", target="en", folder=tmp_path).chunks(10)
+    before = time.process_time()
+    lines = chunk.read(on_bad_line="error", max_line_bytes=10_000_000)
+    assert time.process_time() - before < 5.0, "a minute, if each key is compared with each"
+    assert lines.faults.examples["repeated key"][0].detail == "last is there more than once"
+
+
+@pytest.mark.parametrize(
+    "row", ["de\ten", "EN\tDE", "German\tEnglish", "source\ttarget", "de_text\ten_text", "Source sentence\tTranslation"]
+)
+def test_a_tsv_header_is_told(row: str, tmp_path: Path):
+    (tmp_path / "a.tsv").write_text(f"{row}\nsource\ttarget\n")
+    (example,) = notes(read(tmp_path, "a.tsv")).examples["looks like a header"]
+    assert example.line == 1
+    assert example.source == row.partition("\t")[0]
+
+
+@pytest.mark.parametrize("row", ["Der Text\tThe text", "text\tHello", "\t", "...\t..."])
+def test_a_sentence_is_no_header(row: str, tmp_path: Path):
+    (tmp_path / "a.tsv").write_text(f"{row}\n")
+    assert notes(read(tmp_path, "a.tsv")).counts == {}
 
 
 def test_jsonl_and_parquet_by_columns(tmp_path: Path):

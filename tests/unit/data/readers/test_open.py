@@ -99,7 +99,10 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         (["-"], {"format": "parquet"}, "files must be paths or URLs for parquet"),
         (["a.de", "a.en"], {"columns": ["1", "2"]}, "columns must be empty for lines"),
         (["a.tmx"], {"columns": ["de", "en"]}, "columns must be empty for tmx"),
-        (["a.tsv"], {"columns": ["0", "1"]}, "columns must be numbers from 1 for tsv, got '0'"),
+        (["a.tsv"], {"columns": ["0", "1"]}, "columns must be numbers from 1 to 1000 for tsv, got '0'"),
+        (["a.tsv"], {"columns": ["1", "9" * 20]}, "columns must be numbers from 1 to 1000 for tsv, got '9999"),
+        (["a.tsv"], {"columns": ["1", "9" * 5000]}, "columns must be numbers from 1 to 1000 for tsv, got '9999"),
+        (["a.tsv"], {"columns": ["1", "01"]}, "columns must be two different ones"),
         (["a.tsv"], {"columns": ["1", "1"]}, "columns must be two different ones"),
     ],
 )
@@ -112,6 +115,85 @@ def test_a_file_named_twice(tmp_path: Path):
     (tmp_path / "a.tsv").touch()
     with pytest.raises(DataError, match=r"a\.tsv more than once"):
         opened(tmp_path, "a.tsv", "*.tsv")
+
+
+def test_a_file_named_twice_by_different_paths(tmp_path: Path):
+    (tmp_path / "a.tsv").touch()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "b.tsv").symlink_to(tmp_path / "a.tsv")
+    for other in ("sub/../a.tsv", "b.tsv", f"file://{tmp_path}/a.tsv"):
+        with pytest.raises(DataError, match=r"named once each, got .* more than once, as .*a\.tsv too"):
+            opened(tmp_path, "a.tsv", other)
+        with pytest.raises(DataError, match=r"source and target must be different files, got .*a\.tsv for one and "):
+            opened(tmp_path, "a.tsv", other, format="lines")
+
+
+@pytest.mark.parametrize(
+    ("globs", "names"),
+    [
+        (("*.en", "*.de"), ("news.en talk.en", "talk.de web.de")),
+        (("*.en", "*.de"), ("news.en", "talk.de")),
+        (("*.[e]n.gz", "*.de"), ("news.en.gz", "talk.de")),
+        (("part-?.de", "part-?.en"), ("part-1.de part-2.de", "part-1.en part-3.en")),
+        (("**/*.de", "**/*.en"), ("x/a.de", "y/a.en")),
+    ],
+)
+def test_globs_whose_files_do_not_go_together(globs: tuple[str, str], names: tuple[str, str], tmp_path: Path):
+    touch(tmp_path, *names)
+    with pytest.raises(DataError, match=r"must go together by their names, got .* with .*; write what differs") as said:
+        opened(tmp_path, *globs)
+    wrong = [-1 if len(side.split()) == 2 and "part" in side else 0 for side in names]
+    assert all(side.split()[place] in str(said.value) for side, place in zip(names, wrong, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("globs", "names"),
+    [
+        (("*.de", "*.en"), ("news.de talk.de", "news.en talk.en")),
+        (("*.de*", "*.en*"), ("a.de.gz b.de", "a.en b.en.xz")),
+        (("de/*", "en/*"), ("de/a.de de/b.de", "en/a.en en/b.en")),
+        (("src/*", "tgt/*"), ("src/a_src.txt", "tgt/a_tgt.txt")),
+        (("**/*.de", "**/*.en"), ("x/a.de b.de", "x/a.en b.en")),
+        (("*/german/*", "*/english/*"), ("x/german/1", "x/english/1")),
+        (("*.de", "only.en"), ("news.de", "only.en")),
+        (("corpus/*", "corpus-2/*"), ("corpus/a-de.txt", "corpus-2/a-en.txt")),
+        (("a[1].german", "a[1].english"), ("a[1].german", "a[1].english")),
+    ],
+)
+def test_globs_whose_files_go_together(globs: tuple[str, str], names: tuple[str, str], tmp_path: Path):
+    touch(tmp_path, *names)
+    assert len(opened(tmp_path, *globs).files()) == 2 * len(names[0].split())
+
+
+def touch(folder: Path, *names: str) -> None:
+    for name in " ".join(names).split():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+
+
+def test_the_globs_of_urls_are_compared_too():
+    for name in ("a.de", "a.en", "b.de", "c.en"):
+        with fsspec.open(f"memory://globbed/{name}", "wt") as file:
+            file.write("x\n")
+    assert len(opened(Path("/nowhere"), "memory://globbed/a*.de", "memory://globbed/a*.en").files()) == 2
+    with pytest.raises(DataError, match=r"go together by their names, got .*b\.de with .*c\.en"):
+        opened(Path("/nowhere"), "memory://globbed/*.de", "memory://globbed/*.en")
+
+
+def test_the_query_of_a_url_is_no_suffix_and_no_wildcard():
+    with fsspec.open("memory://corpus/q.tsv?download=1", "wt") as file:
+        file.write("x\ty\n")
+    assert pairs(opened(Path("/nowhere"), "memory://corpus/q.tsv?download=1")) == [("x", "y")]
+
+
+def test_the_folder_of_nobody(tmp_path: Path):
+    with pytest.raises(DataError, match=r"~nobody42/x\.tsv must begin with a folder that is known"):
+        opened(tmp_path, "~nobody42/x.tsv")
+
+
+def test_packed_parquet_is_refused_by_its_name(tmp_path: Path):
+    with pytest.raises(DataError, match=r"a\.parquet\.gz must be plain Parquet.*unpack it"):
+        opened(tmp_path, "a.parquet.gz")
 
 
 def test_a_glob_in_a_folder_that_is_not_there(tmp_path: Path):

@@ -10,8 +10,11 @@ from pathlib import Path
 import fsspec
 import pyarrow as pa
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
-from dragoman.data.readers import streams
+from dragoman.config.corpora import CorpusConfig
+from dragoman.data.readers import open_corpus, packing
+from dragoman.data.readers.parquet import ParquetReader
 from dragoman.data.readers.streams import ByteStream, open_stream, plain_name, stored_size
 from dragoman.errors import DataError
 
@@ -92,6 +95,59 @@ def test_a_url_that_is_no_file_is_refused(url: str, said: str):
         open_stream(url)
 
 
+class Strange(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """A file system whose package raises errors of its own."""
+
+    protocol = "strange"
+    fails_at = ""
+
+    def info(self, path: str, **_: object) -> dict:
+        if self.fails_at == "info":
+            raise LookupError("no credentials\nat all")
+        return {"name": path, "size": 100, "type": "file"}
+
+    def open(self, path: str, mode: str = "rb", **_: object) -> io.BytesIO:
+        if self.fails_at == "open":
+            raise RuntimeError("no credentials")
+        return Broken(bytes(100))
+
+    def glob(self, path: str, **_: object) -> list[str]:
+        raise RuntimeError("no credentials")
+
+
+class Broken(io.BytesIO):
+    def read(self, size: int | None = -1, /) -> bytes:
+        raise RuntimeError("no credentials")
+
+
+@pytest.mark.parametrize("fails_at", ["info", "open", "read"])
+def test_whatever_a_file_system_raises_is_told(fails_at: str, monkeypatch: pytest.MonkeyPatch):
+    fsspec.register_implementation("strange", Strange, clobber=True)
+    monkeypatch.setattr(Strange, "fails_at", fails_at)
+    with pytest.raises(DataError, match=r"^strange://a\.txt must be .*, got: .*no credentials"):
+        read_all(open_stream("strange://a.txt"))
+    with pytest.raises(DataError, match=r"^strange://a\.parquet must be .*, got: .*no credentials"):
+        list(ParquetReader(["strange://a.parquet"], "de", "en").chunks(10))
+    if fails_at == "info":
+        with pytest.raises(DataError, match="no credentials at all"):
+            stored_size("strange://a.txt")
+    corpus = CorpusConfig(files=["strange://*.tsv"])
+    with pytest.raises(DataError, match="must be a URL that can be listed, got: no credentials"):
+        open_corpus(corpus, source="de", target="en", folder=Path())
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("left", [1, 2, 3, 4, 5])
+def test_a_file_of_a_few_bytes_is_cut_off(suffix: str, left: int, tmp_path: Path):
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(PACK[suffix](TEXT)[:left])
+    with pytest.raises(DataError, match="got one that is cut off; copy or download it again"):
+        open_stream(str(path))
+    path.write_bytes(b"x\n")
+    with pytest.raises(DataError, match="rename it"):
+        open_stream(str(path))
+
+
 def test_standard_input(monkeypatch: pytest.MonkeyPatch):
     given = io.TextIOWrapper(io.BytesIO(gzip.compress(TEXT)))
     monkeypatch.setattr(sys, "stdin", given)
@@ -130,6 +186,8 @@ def test_a_missing_file_is_told_with_its_neighbours(tmp_path: Path):
 
 def test_plain_names():
     assert [plain_name(name) for name in ("a.tsv.GZ", "a.tsv", "gz", ".zst")] == ["a.tsv", "a.tsv", "gz", ""]
+    assert plain_name("http://host/a.tsv.gz?download=1") == "http://host/a.tsv"
+    assert plain_name("what?.tsv") == "what?.tsv"
 
 
 def test_a_read_error_is_told_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -139,6 +197,6 @@ def test_a_read_error_is_told_with_its_place(tmp_path: Path, monkeypatch: pytest
                 raise OSError("disk on fire")
             return super().read(size)
 
-    monkeypatch.setattr(streams, "_BLOCK", 8)
+    monkeypatch.setattr(packing, "_BLOCK", 8)
     with pytest.raises(DataError, match=r"after line 5 .*disk on fire"):
         read_all(ByteStream("a", Failing(b"ab\nab\n" * 100), None))

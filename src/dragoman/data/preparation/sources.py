@@ -1,0 +1,105 @@
+"""The corpora of a configuration, opened and hashed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from dragoman.config import CorpusConfig, DataConfig
+from dragoman.data.chunk import Reader
+from dragoman.data.files import sha256_of, whole
+from dragoman.data.readers.open import open_corpus
+from dragoman.data.readers.streams import STDIN, is_url, open_raw
+from dragoman.errors import ConfigError, DataError
+
+__all__ = ["Role", "Source", "corpora", "open_source"]
+
+Role = Literal["train", "validation", "test"]
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """One corpus: its settings, its reader, and its files in the order in which they are read.
+
+    `names` says how reports call each file: by its place from the configuration's folder, so that results are the same
+    wherever the command is run from.
+    """
+
+    role: Role
+    settings: CorpusConfig
+    reader: Reader
+    names: dict[str, str]
+    digests: list[tuple[str, str]]
+    stamps: dict[str, tuple[int, int]]
+
+    @property
+    def name(self) -> str:
+        """What reports call the corpus."""
+        return self.settings.name or Path(self.settings.files[0]).name
+
+    def check_unchanged(self) -> None:
+        """Refuse what was read if a file was written to after it was hashed."""
+        for file, stamp in self.stamps.items():
+            if _stamp(file) != stamp:
+                raise DataError(f"{file} must not change while it is read, got other content meanwhile; run this again")
+
+
+def corpora(data: DataConfig) -> list[tuple[Role, CorpusConfig]]:
+    """Every corpus of a configuration: training, then validation, then test."""
+    found: list[tuple[Role, CorpusConfig]] = [("train", corpus) for corpus in data.train]
+    found += [("validation", corpus) for corpus in ([data.validation] if data.validation else [])]
+    found += [("test", corpus) for corpus in data.test]
+    if sum(corpus.files.count(STDIN) for _, corpus in found) > 1:
+        raise ConfigError("standard input must be named once, got - more than once; write one of them to a file")
+    return found
+
+
+def open_source(
+    role: Role, corpus: CorpusConfig, data: DataConfig, *, folder: Path, work: Path, processes: int
+) -> Source:
+    """Find and hash the files of a corpus; standard input, which can be read once only, becomes a file in `work`."""
+    read = corpus
+    if STDIN in corpus.files:
+        open_corpus(corpus, source=data.source, target=data.target, folder=folder)  # refuses what cannot be read so
+        spool = str(_spool(work / "standard-input"))
+        read = corpus.model_copy(update={"files": [spool if name == STDIN else name for name in corpus.files]})
+    reader = open_corpus(read, source=data.source, target=data.target, folder=folder)
+    files = reader.files()
+    stamps = {file: _stamp(file) for file in files if not is_url(file) and Path(file).is_file()}
+    names = {file: _named(file, folder) for file in files}
+    with ThreadPoolExecutor(processes) as pool:  # hashing leaves the interpreter free
+        digests = list(pool.map(_digest, files))
+    named = [(names[file], digest) for file, digest in zip(files, digests, strict=True)]
+    return Source(role, corpus, reader, names, named, stamps)
+
+
+def _spool(path: Path) -> Path:
+    raw, _ = open_raw("/dev/stdin")
+    with whole(path) as draft, draft.open("wb") as file, closing(raw):
+        shutil.copyfileobj(raw, file, _BLOCK)
+    return path.resolve()
+
+
+def _named(file: str, folder: Path) -> str:
+    if is_url(file):
+        return file
+    relative = Path(os.path.relpath(file, folder))
+    return str(relative) if relative.parts[0] != os.pardir else os.path.abspath(file)  # noqa: PTH100 -- resolves ..
+
+
+def _stamp(file: str) -> tuple[int, int]:
+    found = Path(file).stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def _digest(file: str) -> str:
+    raw, _ = open_raw(file)
+    with closing(raw):
+        return sha256_of(raw.read)
