@@ -107,7 +107,7 @@ def test_the_doctor_says_what_is_there(run):
 
 
 def test_the_doctor_says_how_to_mend_what_is_missing(run, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("dragoman.environment._version", lambda name: None if name == "matplotlib" else "999")
+    monkeypatch.setattr("dragoman.environment._version", lambda name: None if name == "matplotlib" else "9999")
     shown = run("doctor").stdout
     assert "train: missing or too old: matplotlib" in shown
     assert 'mend it: pip install --upgrade "dragoman[train]"' in shown
