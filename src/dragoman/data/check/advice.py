@@ -8,7 +8,7 @@ from dragoman.config import Config
 from dragoman.data.check.figures import counted, percent
 from dragoman.data.check.report import Batches, CorpusReport, Cost, Pieces, Selection
 from dragoman.data.cleaning.language import primary_language
-from dragoman.data.preparation.select import is_leak
+from dragoman.data.preparation.selected import is_leak
 
 __all__ = ["advise"]
 

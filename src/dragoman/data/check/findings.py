@@ -10,7 +10,7 @@ from typing import Literal
 from dragoman.data.check.figures import counted, percent
 from dragoman.data.check.report import CorpusReport, Pieces, Report
 from dragoman.data.cleaning.language import primary_language
-from dragoman.data.preparation.select import is_leak
+from dragoman.data.preparation.selected import is_leak
 from dragoman.data.tally import Example, Tally
 
 __all__ = [

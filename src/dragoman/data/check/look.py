@@ -15,7 +15,7 @@ from dragoman.data.check.report import Batches, CorpusReport, Pieces, Selection
 from dragoman.data.cleaning.language import language_shares, primary_language
 from dragoman.data.pairs import SIDES, Pairs, Sentences
 from dragoman.data.preparation.prepare import Preparation
-from dragoman.data.preparation.select import Selected
+from dragoman.data.preparation.selected import Selected
 from dragoman.data.preparation.write import TOO_MANY_PIECES, encode
 from dragoman.data.sampling import CorpusRows, Plan
 from dragoman.data.tally import Example, Tally

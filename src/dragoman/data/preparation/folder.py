@@ -13,7 +13,7 @@ from dragoman.data.files import read_json, sha256_of_file, whole, write_json
 from dragoman.data.pairs import SIDES
 from dragoman.data.preparation.clean import Cleaned
 from dragoman.data.preparation.manifest import FORMAT, MANIFEST, REPORT, listed_files, settings_of
-from dragoman.data.preparation.select import Selected
+from dragoman.data.preparation.selected import Selected
 from dragoman.data.preparation.sources import Source
 from dragoman.data.preparation.tokenizers import Tokenizers
 from dragoman.errors import DataError

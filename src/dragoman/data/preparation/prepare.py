@@ -14,7 +14,8 @@ from dragoman.config import Config, DataConfig
 from dragoman.data.preparation.clean import Cleaned, Recipe, clean_corpus
 from dragoman.data.preparation.folder import OutputFolder
 from dragoman.data.preparation.manifest import Prepared
-from dragoman.data.preparation.select import Selected, select_pairs
+from dragoman.data.preparation.select import select_pairs
+from dragoman.data.preparation.selected import Selected
 from dragoman.data.preparation.sources import Source, corpora, open_source
 from dragoman.data.preparation.tokenizers import Tokenizers, learn_tokenizers
 from dragoman.data.preparation.write import write_shards
@@ -78,11 +79,12 @@ class Preparation:
         named = corpora(self.data)
         self._progress.begin("looking at the files")
         opened = []
-        for number, (role, corpus) in enumerate(named):
+        for number, (role, name, corpus) in enumerate(named):
             with self._tolerating():
                 opened.append(
                     open_source(
                         role,
+                        name,
                         corpus,
                         self.data,
                         folder=self._base,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,124 +20,16 @@ from dragoman.data.duplicates.leakage import HeldOut, Leakage, LeakRule, mark_le
 from dragoman.data.duplicates.near import mark_near_duplicates, write_bands
 from dragoman.data.duplicates.rows import fetch_rows
 from dragoman.data.preparation.clean import AS_IN_TRAINING, Cleaned
+from dragoman.data.preparation.selected import FATES, TAKEN, ChunkOfPairs, Selected, chunks_of, leaked_as
 from dragoman.data.preparation.stage import Stage, versions
-from dragoman.data.preparation.summary import Summary
 from dragoman.data.progress import Progress
 from dragoman.data.tally import Example, Tally
 from dragoman.data.workers import Workers
 from dragoman.errors import DataError
 
-__all__ = ["ChunkOfPairs", "Selected", "is_leak", "select_pairs"]
+__all__ = ["select_pairs"]
 
 _VERSION = 1
-_FATES = "fates"
-_ALSO_IN = " also in "
-_TAKEN = {"validation": Fate.VALIDATION, "test": Fate.TEST}
-
-
-@dataclass(frozen=True)
-class ChunkOfPairs:
-    """One chunk of a cleaned corpus: its place among all pairs, and where its text is."""
-
-    corpus: int
-    path: Path
-    keys: Path
-    file: str
-    start: int
-    height: int
-
-    def frame(self) -> pl.DataFrame:
-        """All its pairs: the columns source, target, line."""
-        return pl.read_ipc(self.path)
-
-    def having(self, fate: Fate, fates: Path) -> pl.DataFrame:
-        """The pairs that have this fate."""
-        mine = np.fromfile(fates, np.uint8, count=self.height, offset=self.start)
-        return self.frame().filter(pl.Series(mine == fate))
-
-
-@dataclass(frozen=True)
-class Selected:
-    """The pairs of the training corpora by their fate, and the held-out corpora. It can be sent to other processes."""
-
-    key: str
-    folder: Path
-    train: tuple[ChunkOfPairs, ...]
-    train_names: tuple[str, ...]
-    summaries: tuple[Summary, ...]
-    validation: tuple[ChunkOfPairs, ...]
-    said: dict[str, Any]
-
-    @property
-    def kept(self) -> int:
-        """How many training pairs are kept."""
-        return int(self.said["counts"].get(Fate.KEPT.name, 0))
-
-    @property
-    def cleaned(self) -> int:
-        """How many there were."""
-        return sum(chunk.height for chunk in self.train)
-
-    @property
-    def records(self) -> int:
-        """How many were read."""
-        return sum(summary.records for summary in self.summaries)
-
-    @property
-    def mostly(self) -> str:
-        """Why most were dropped, to be added to a sentence; nothing where none were."""
-        reasons = Counter(self.drops.counts)
-        for summary in self.summaries:
-            reasons.update(summary.drops.counts)
-        return "".join(f" (most of them: {reason})" for reason, _ in reasons.most_common(1))
-
-    @property
-    def fates(self) -> Path:
-        """The fate of every training pair, one byte each."""
-        return self.folder / _FATES
-
-    @property
-    def taken(self) -> dict[str, int]:
-        """The sets that were taken out of the training corpora, and how many pairs each has."""
-        counts = {name: self.said["counts"].get(fate.name, 0) for name, fate in _TAKEN.items()}
-        return {name: count for name, count in counts.items() if count}
-
-    @cached_property
-    def drops(self) -> Tally:
-        """Training pairs that were dropped, by reason."""
-        return Tally.from_json(self.said["drops"])
-
-    def sample(self, pairs: int, seed: int) -> Iterator[pl.DataFrame]:
-        """Training pairs evenly spread over all: one out of each of as many equal stretches of what is kept.
-
-        The columns are source, target, line and file.
-        """
-        pairs = min(pairs, self.kept)
-        jitter = np.random.default_rng(seed).random(pairs)
-        chosen = ((np.arange(pairs) + jitter) * (self.kept / max(1, pairs))).astype(np.int64)
-        first = 0
-        for chunk in self.train:
-            frame = chunk.having(Fate.KEPT, self.fates)
-            begin, end = np.searchsorted(chosen, (first, first + frame.height))
-            yield _copied(frame[chosen[begin:end] - first]).with_columns(file=pl.lit(chunk.file))
-            first += frame.height
-
-    def taken_frame(self, split: str) -> pl.DataFrame:
-        """The pairs of a set that was taken out of the training corpora."""
-        return pl.concat([_copied(chunk.having(_TAKEN[split], self.fates)) for chunk in self.train])
-
-    def splits(self) -> dict[str, tuple[tuple[ChunkOfPairs, ...], Fate | None]]:
-        """What is to be written as shards: the chunks of each set, and the fate of its pairs there (None: all)."""
-        found: dict[str, tuple[tuple[ChunkOfPairs, ...], Fate | None]] = {"train": (self.train, Fate.KEPT)}
-        if self.validation:
-            found["validation"] = (self.validation, None)
-        elif "validation" in self.taken:
-            found["validation"] = (self.train, Fate.VALIDATION)
-        return found
-
-    def to_json(self) -> dict[str, Any]:
-        """What was decided, as plain values."""
-        return {"cleaned": self.cleaned, "kept": self.kept, **self.said}
 
 
 def select_pairs(
@@ -161,40 +51,19 @@ def select_pairs(
     rules = cleaning.model_dump(include={"duplicates", "near_duplicates", "near_duplicate_similarity", "leakage"})
     keys = [[(each.name, each.key) for each in train], [(role, each.name, each.key) for role, each in held_out]]
     stage = Stage(work, "select", [_VERSION, keys, rules, wanted, data.seed, versions("rensa", "xxhash")])
-    chunks = _chunks(train)
+    chunks = chunks_of(train)
     said = stage.result()
     if said is None:
         progress.begin("looking for leaks and duplicates")
-        said = _Selection(chunks, Fates.create(stage.folder / _FATES, _height(chunks)), workers, progress).run(
+        said = _Selection(chunks, Fates.create(stage.folder / FATES, _height(chunks)), workers, progress).run(
             data, wanted, held_out
         )
-        stage.finish(said, [_FATES])
+        stage.finish(said, [FATES])
     else:
         progress.skip("looking for leaks and duplicates")
-    validation = _chunks([cleaned for role, cleaned in held_out if role == "validation"])
+    validation = chunks_of([cleaned for role, cleaned in held_out if role == "validation"])
     names, summaries = tuple(each.name for each in train), tuple(each.summary for each in train)
     return Selected(stage.key, stage.folder, chunks, names, summaries, validation, said)
-
-
-def _copied(frame: pl.DataFrame) -> pl.DataFrame:
-    """A few rows of a chunk, without holding on to the memory of all the others."""
-    return pl.DataFrame(frame.to_dict(as_series=False), schema=frame.schema)
-
-
-def is_leak(reason: str) -> bool:
-    """Whether pairs that were dropped for this reason leak from a held-out set."""
-    return _ALSO_IN in reason
-
-
-def _chunks(corpora: Sequence[Cleaned]) -> tuple[ChunkOfPairs, ...]:
-    chunks, start = [], 0
-    for number, corpus in enumerate(corpora):
-        for path, keys, file, height in zip(
-            corpus.chunk_files(), corpus.key_files(), corpus.files(), corpus.heights, strict=True
-        ):
-            chunks.append(ChunkOfPairs(number, path, keys, file, start, height))
-            start += height
-    return tuple(chunks)
 
 
 def _height(chunks: Sequence[ChunkOfPairs]) -> int:
@@ -258,7 +127,7 @@ class _Selection:
             chosen = np.sort(positions[first : first + number])
             first += number
             if len(chosen):
-                self._fates.bytes[chosen] = _TAKEN[name]
+                self._fates.bytes[chosen] = TAKEN[name]
                 sets.append(HeldOut(f"{name} set taken from training", self._located(chosen)))
         return sets
 
@@ -287,7 +156,7 @@ class _Selection:
         )
         for name, leak in found.items():
             for kind, count in leak.pairs.counts.items() if rule != "keep" else ():
-                self._drops.add(f"{kind}{_ALSO_IN}{name}", count, leak.pairs.examples[kind])
+                self._drops.add(leaked_as(kind, name), count, leak.pairs.examples[kind])
         return found
 
     def _count_repeats(self, reason: str, repeats: Repeats) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -33,16 +34,12 @@ class Source:
     """
 
     role: Role
+    name: str
     settings: CorpusConfig
     reader: Reader
     names: dict[str, str]
     digests: list[tuple[str, str]]
     stamps: dict[str, tuple[int, int]]
-
-    @property
-    def name(self) -> str:
-        """What reports call the corpus."""
-        return self.settings.name or Path(self.settings.files[0]).name
 
     def check_unchanged(self) -> None:
         """Refuse what was read if a file was written to after it was hashed."""
@@ -51,18 +48,27 @@ class Source:
                 raise DataError(f"{file} must not change while it is read, got other content meanwhile; run this again")
 
 
-def corpora(data: DataConfig) -> list[tuple[Role, CorpusConfig]]:
-    """Every corpus of a configuration: training, then validation, then test."""
+def corpora(data: DataConfig) -> list[tuple[Role, str, CorpusConfig]]:
+    """Every corpus of a configuration: training, then validation, then test; each with a name that no other has."""
     found: list[tuple[Role, CorpusConfig]] = [("train", corpus) for corpus in data.train]
     found += [("validation", corpus) for corpus in ([data.validation] if data.validation else [])]
     found += [("test", corpus) for corpus in data.test]
     if sum(corpus.files.count(STDIN) for _, corpus in found) > 1:
         raise ConfigError("standard input must be named once, got - more than once; write one of them to a file")
-    return found
+    return [(role, name, corpus) for (role, corpus), name in zip(found, _names(found), strict=True)]
+
+
+def _names(found: Sequence[tuple[Role, CorpusConfig]]) -> Iterator[str]:
+    """As short as can be: what the settings say, the name of the first file, its path, or that with a number."""
+    for number, (role, corpus) in enumerate(found):
+        others = [other for place, (same, other) in enumerate(found) if same == role and place != number]
+        choices = [corpus.name or Path(corpus.files[0]).name, corpus.files[0], f"{corpus.files[0]} ({number + 1})"]
+        taken = {name for other in others for name in (other.name or Path(other.files[0]).name, other.files[0])}
+        yield next((name for name in choices if name not in taken), choices[-1])
 
 
 def open_source(
-    role: Role, corpus: CorpusConfig, data: DataConfig, *, folder: Path, work: Path, processes: int
+    role: Role, name: str, corpus: CorpusConfig, data: DataConfig, *, folder: Path, work: Path, processes: int
 ) -> Source:
     """Find and hash the files of a corpus; standard input, which can be read once only, becomes a file in `work`."""
     read = corpus
@@ -77,7 +83,7 @@ def open_source(
     with ThreadPoolExecutor(processes) as pool:  # hashing leaves the interpreter free
         digests = list(pool.map(_digest, files))
     named = [(names[file], digest) for file, digest in zip(files, digests, strict=True)]
-    return Source(role, corpus, reader, names, named, stamps)
+    return Source(role, name, corpus, reader, names, named, stamps)
 
 
 def _spool(path: Path) -> Path:

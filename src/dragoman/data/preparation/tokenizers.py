@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dragoman.config import TokenizerConfig
 from dragoman.data.pairs import SIDES
-from dragoman.data.preparation.select import Selected
+from dragoman.data.preparation.selected import Selected
 from dragoman.data.preparation.stage import Stage, versions
 from dragoman.data.progress import Progress
 from dragoman.data.workers import in_child

@@ -16,7 +16,7 @@ from dragoman.config import DataConfig
 from dragoman.data.duplicates.fates import Fate
 from dragoman.data.files import read_json, sha256_of_file, write_json
 from dragoman.data.pairs import SIDES, Pairs, Sentences
-from dragoman.data.preparation.select import ChunkOfPairs, Selected
+from dragoman.data.preparation.selected import ChunkOfPairs, Selected
 from dragoman.data.preparation.stage import Stage
 from dragoman.data.preparation.tokenizers import Tokenizers
 from dragoman.data.progress import Progress

@@ -117,6 +117,24 @@ def test_leaks_are_found_though_training_text_is_mended(tmp_path: Path, damage: 
     assert prepared.manifest["splits"]["validation"]["rows"] == 30
 
 
+def test_corpora_of_the_same_name_are_told_apart(tmp_path: Path):
+    rows = pairs(300)
+    train = write_pairs(tmp_path, "train", rows)
+    for folder, part in (("a", rows[:10]), ("b", rows[10:25])):
+        write_pairs(tmp_path / folder, "test", part)
+    tests = [{"files": [f"{folder}/test.en", f"{folder}/test.de"]} for folder in ("a", "b")]
+    report = report_of(run(config([{"files": train}, {"files": train}], test=tests), tmp_path))
+    assert [corpus["name"] for corpus in report["corpora"]] == [
+        "train.en (1)",
+        "train.en (2)",
+        "a/test.en",
+        "b/test.en",
+    ]
+    held_out = {name: leak["held_out"]["pair"] for name, leak in report["selection"]["leaks"].items()}
+    assert held_out["test set a/test.en"] == 10
+    assert held_out["test set b/test.en"] == 15
+
+
 def test_running_again_does_nothing(tmp_path: Path):
     settings = config([{"files": write_pairs(tmp_path, "train", pairs(200))}])
     before = contents(run(settings, tmp_path).folder)
