@@ -32,7 +32,8 @@ _TRIAL_BATCHES = 4
 def prepare_corpora(config: Config, folder: Path, *, processes: int = 1, progress: Progress | None = None) -> Prepared:
     """Clean, de-duplicate and split the corpora of a configuration, learn the tokenizer and write shards.
 
-    Relative paths in the configuration start at `folder`. Running it again does only what changed.
+    Relative paths in the configuration start at `folder`. Running it again does only what changed. A script that asks
+    for several processes must do so under ``if __name__ == "__main__":``, since each of them imports it.
     """
     with Preparation(config, folder, processes=processes, progress=progress or Silent()) as preparation:
         return preparation.write()
@@ -91,6 +92,7 @@ def _predict(config: Config, sample: Sample, batches: Batches) -> Cost:
         updates=updates,
         epochs=updates / max(1, batches.batches),
         seconds=pieces / trial.pieces_per_second,
+        is_busy=trial.is_busy,
     )
 
 

@@ -143,7 +143,7 @@ def test_a_test_sentence_that_is_in_the_training_corpus(tmp_path: Path):
     found = places(report.selection.drops, tmp_path)
     assert found["source also in test set test.en"] == ["train.en:8"]
     assert found["pair also in test set test.en"] == ["train.en:21"]
-    assert any(advice.startswith("2 training pairs share text with a held-out set") for advice in report.advice)
+    assert any(advice.startswith("2 training pairs with text of a held-out set") for advice in report.advice)
     shutil.rmtree(tmp_path / "prepared")
     prepared = prepare_corpora(train, tmp_path)
     assert prepared.manifest["splits"]["train"]["rows"] == report.selection.kept == 300 - 20 - 2

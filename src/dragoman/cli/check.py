@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from dragoman.cli.config import Json, Overrides
 from dragoman.cli.console import friendly, print_json
-from dragoman.cli.prepare import DEFAULT_CONFIG, ConfigFile, OnBadLineOption, Processes, overrides_with
+from dragoman.cli.prepare import DEFAULT_CONFIG, ConfigFile, OnBadLineOption, Processes, config_in, overrides_with
 
 __all__ = ["check"]
 
@@ -35,6 +36,7 @@ def check(
         from dragoman.config import load_config
         from dragoman.errors import ConfigError
 
+        config = config_in(config)
         settings = load_config(config, overrides_with(overrides, on_bad_line))
         if html is not None and not html.parent.is_dir():
             raise ConfigError(f"--html must be a file in a folder that is there, got {html}; make {html.parent} first")
@@ -51,6 +53,9 @@ def check(
     if json:
         print_json(report.to_json())
     else:
-        print_report(report, config="" if config == DEFAULT_CONFIG else str(config))
+        typed = [] if config == DEFAULT_CONFIG else [str(config)]
+        typed += [word for override in overrides or [] for word in ("--set", override)]
+        typed += ["--on-bad-line", on_bad_line] if on_bad_line else []
+        print_report(report, config=shlex.join(typed))
     if report.fatal:
         raise typer.Exit(1)

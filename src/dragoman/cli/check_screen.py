@@ -11,7 +11,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from dragoman.data.check.figures import brief, counted, duration, percent, size
+from dragoman.data.check.figures import about, brief, counted, duration, percent, size
 from dragoman.data.check.findings import (
     Step,
     Verdict,
@@ -103,7 +103,7 @@ def _wrapped(text: str, *, bullet: str = "", style: str = "") -> Iterator[Text]:
 
 
 def _corpora(report: Report) -> Iterator[Text]:
-    head = ("corpus", "", "read", "bad lines", "dropped", "kept")
+    head = ("corpus", "", "read", "bad lines", "dropped", "clean")
     rows = [
         (
             visible(corpus.name),
@@ -228,7 +228,7 @@ def _training_facts(report: Report) -> Iterator[tuple[str, str, bool]]:
         yield "batches", f"{amount}; padding {percent(batches.padding)}, fill {percent(batches.fill)}", False
     if cost := report.cost:
         model = f"{brief(cost.parameters)} parameters, {size(cost.memory_bytes)} of memory"
-        updates = f"{counted(cost.updates, 'update')} ({cost.epochs:.3g} epochs)"
+        updates = f"{counted(cost.updates, 'update')} ({about(cost.epochs)} epochs)"
         yield "training", f"{model}, {brief(cost.pieces_per_second)} pieces/s", False
         yield "time", f"{duration(cost.seconds)} for {updates}", False
 

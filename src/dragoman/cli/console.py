@@ -17,6 +17,7 @@ EXIT_CODES = {
     1: "something can be mended: the message says what",
     2: "the command was typed wrongly, or a setting is wrong",
     3: "a package is missing: the message says how to install it",
+    130: "interrupted",
 }
 
 
@@ -39,6 +40,9 @@ def friendly() -> Iterator[None]:
         for line in str(error).splitlines():
             typer.echo(f"error: {line}", err=True)
         raise typer.Exit(exit_code(error)) from None
+    except KeyboardInterrupt:
+        typer.echo("interrupted; type the same again to go on from here", err=True)
+        raise typer.Exit(130) from None
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""
         typer.echo(f"error: {what}{error.strerror or error}; see to the disk, the folder or its permissions", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -52,4 +53,4 @@ def new(
         )
     count = f"{project.pairs:,} pairs" if project.is_exact else f"more than {project.pairs:,} pairs"
     typer.echo(f"{project.config}: {count}, starting from the preset {project.preset}")
-    typer.echo(f"next: cd {folder} && dragoman check")
+    typer.echo(f"next: cd {shlex.quote(str(folder))} && dragoman check")

@@ -10,7 +10,7 @@ import typer
 from dragoman.cli.config import Json, Overrides
 from dragoman.cli.console import friendly, print_json, print_table
 
-__all__ = ["ConfigFile", "DEFAULT_CONFIG", "OnBadLineOption", "Processes", "overrides_with", "prepare"]
+__all__ = ["ConfigFile", "DEFAULT_CONFIG", "OnBadLineOption", "Processes", "config_in", "overrides_with", "prepare"]
 
 DEFAULT_CONFIG = Path("dragoman.toml")
 
@@ -38,6 +38,7 @@ def prepare(
     with friendly():
         from dragoman.config import load_config
 
+        config = config_in(config)
         settings = load_config(config, overrides_with(overrides, on_bad_line))
         require("polars", "train", "dragoman prepare")
         from dragoman.api import prepare_corpora
@@ -51,6 +52,11 @@ def prepare(
         _print(prepared.folder, prepared.manifest)
 
 
+def config_in(path: Path) -> Path:
+    """The configuration of a project, where the project's folder is named."""
+    return path / DEFAULT_CONFIG if path.is_dir() else path
+
+
 def overrides_with(overrides: list[str] | None, on_bad_line: str | None) -> list[str]:
     """The overrides of the command line, with that of ``--on-bad-line`` among them."""
     return [*(overrides or []), *([f'data.on_bad_line="{on_bad_line}"'] if on_bad_line else [])]
@@ -62,7 +68,11 @@ def _print(folder: Path, manifest: dict[str, Any]) -> None:
         rows += [(name, corpus["name"], f"{corpus['rows']:,}", "", "") for corpus in split["corpora"]]
         pieces = split["pieces"]
         rows.append((name, "in all", f"{split['rows']:,}", f"{pieces['source']:,}", f"{pieces['target']:,}"))
+    rows += [(name, "", f"{count:,}", "", "") for name, count in manifest["pairs"]["taken"].items() if name == "test"]
     print_table(rows, right=frozenset({2, 3, 4}))
+    for corpus in manifest["splits"]["train"]["corpora"]:
+        if not corpus["rows"]:
+            typer.echo(f"note: none of the pairs of {corpus['name']} is left; report.json says why", err=True)
     sizes = dict.fromkeys(f"{entry['path']} ({entry['pieces']:,} pieces)" for entry in manifest["tokenizers"].values())
     pairs = manifest["pairs"]
     typer.echo(f"\n{pairs['kept']:,} of {pairs['read']:,} training pairs; report.json says what was dropped and why")

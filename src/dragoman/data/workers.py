@@ -151,6 +151,7 @@ def _end_with_parent() -> None:
 
 def _killed(processes: int) -> DragomanError:
     return DragomanError(
-        f"worker processes must stay alive, got one of {processes} killed, most often for want of memory; "
-        "run it again with --processes 1: what is done already is not done again"
+        f"worker processes must stay alive, got one of {processes} killed, most often for want of memory: run it again "
+        "with --processes 1, and what is done already is not done again; or, in a script of yours, for want of "
+        'if __name__ == "__main__": around its main part'
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ __all__ = ["Trial", "affordable_tokens", "try_updates"]
 
 _MOST_FLOPS = 2e12  # of one update in a trial: some seconds on two cores
 _SECONDS = 8.0
+_BUSY = 1.5  # a load average of more than our own process
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class Trial:
 
     parameters: int
     pieces_per_second: float
+    is_busy: bool
+    """Whether others were at work too: torch's threads then wait for each other, and everything takes far longer."""
     memory_bytes: int
     """Of the whole process, at its highest, with the batches of the trial."""
 
@@ -40,6 +44,7 @@ def try_updates(config: Config, vocabulary: tuple[int, int], batches: Sequence[B
     model = build_model(config.model, *vocabulary, seed=config.training.seed)
     optimizer = build_optimizer(model, config.training)
     train_step(model, optimizer, batches[0], config.training, 1)
+    load = os.getloadavg()[0]
     started, pieces, update = time.perf_counter(), 0, 1
     while pieces == 0 or time.perf_counter() - started < _SECONDS:
         batch = batches[update % len(batches)]
@@ -48,4 +53,4 @@ def try_updates(config: Config, vocabulary: tuple[int, int], batches: Sequence[B
         pieces += batch.target_tokens
     seconds = time.perf_counter() - started
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    return Trial(parameters, pieces / seconds, peak_memory())
+    return Trial(parameters, pieces / seconds, load > _BUSY, peak_memory())

@@ -113,6 +113,36 @@ def test_mistakes_are_explained(run: Run, project: Path, arguments: list[str], c
     assert "Traceback" not in result.stderr
 
 
+def test_a_folder_stands_for_its_configuration(run: Run, project: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(project.parent)
+    result = run("prepare", "p")
+    assert result.exit_code == 0, result.stderr
+
+
+def test_the_next_command_repeats_what_was_typed(run: Run, project: Path):
+    shown = run("check", "--no-measure", "--on-bad-line", "skip", "--set", "data.seed=3").stdout
+    assert "dragoman prepare --set data.seed=3 --on-bad-line skip" in shown
+
+
+def test_a_corpus_of_which_nothing_is_left_is_told(run: Run, project: Path):
+    corpus = f"{{files=['{project.parent}/train.en', '{project.parent}/train.de']}}"
+    both = f"data.train=[{corpus}, {corpus}]"
+    result = run("prepare", "--set", both, "--set", "data.test_pairs=10")
+    assert result.exit_code == 0, result.stderr
+    assert "note: none of the pairs of" in result.stderr
+    assert any(line.split() == ["test", "10"] for line in result.stdout.splitlines())
+
+
+def test_an_interruption_is_told(run: Run, project: Path, monkeypatch: pytest.MonkeyPatch):
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dragoman.data.preparation.prepare.clean_corpus", interrupt)
+    result = run("prepare")
+    assert result.exit_code == 130
+    assert result.stderr.endswith("interrupted; type the same again to go on from here\n")
+
+
 def test_without_a_project_it_says_how_to_make_one(run: Run):
     result = run("prepare")
     assert result.exit_code == 2

@@ -19,6 +19,9 @@ _REPEATED = 0.3
 _UNKNOWN = 0.01
 _TOO_LONG = 0.01
 _PADDING = 0.1
+_HELD_OUT = 0.25
+_FEW = 1000
+_ENOUGH_BATCHES = 100
 _A_LONG_TIME = 24 * 3600.0
 
 
@@ -35,19 +38,28 @@ def advise(
     found: list[str] = []
     for corpus in corpora:
         found += _about_corpus(corpus, config.data.source, config.data.target)
-    if selection is not None:
+    if selection is not None and selection.cleaned:
         found += _about_selection(selection, config)
     if pieces is not None:
-        found += _about_pieces(pieces)
-    if batches is not None and batches.padding > _PADDING:
-        found.append(
-            f"{percent(batches.padding)} of a batch would be padding; raise data.sampling.window or batch_tokens."
-        )
-    if cost is not None and cost.seconds > _A_LONG_TIME:
-        found.append(
-            f"Training would take about {cost.seconds / 3600:,.0f} hours here; take a smaller preset, or a GPU."
-        )
+        found += _about_pieces(pieces, config)
+    if batches is not None:
+        found += _about_batches(batches, selection.kept if selection else 0, config.data.sampling.window)
+    if cost is not None:
+        found += _about_cost(cost)
     return found
+
+
+def _about_batches(batches: Batches, pairs: int, window: int) -> Iterator[str]:
+    if batches.padding > _PADDING and batches.batches >= _ENOUGH_BATCHES:
+        mend = "raise data.sampling.window" if window < pairs else "lower training.batch_tokens"
+        yield f"{percent(batches.padding)} of a batch would be padding; {mend} to have less."
+
+
+def _about_cost(cost: Cost) -> Iterator[str]:
+    if cost.is_busy:
+        yield "The machine is busy with something else, so training may be much faster than predicted here."
+    elif cost.seconds > _A_LONG_TIME:
+        yield f"Training would take about {cost.seconds / 3600:,.0f} hours here; take a smaller preset, or a GPU."
 
 
 def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[str]:
@@ -66,6 +78,9 @@ def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[st
     if summary.faults.total:
         yield f"{name} has {counted(summary.faults.total, 'bad line')}: mend, or leave out with --on-bad-line skip."
     shifted = [reason for reason in summary.notes.counts if "shifted" in reason]
+    header = [example for reason, found in summary.notes.examples.items() if "header" in reason for example in found]
+    if header:
+        yield f"{header[0].place} looks like a header, and would be a pair: delete the line."
     if shifted:
         places = summary.notes.examples[shifted[0]]
         yield f"{name} looks misaligned at {', '.join(example.place for example in places[:3])}: look there."
@@ -78,7 +93,12 @@ def _about_selection(selection: Selection, config: Config) -> Iterator[str]:
     assert config.data is not None
     leaked = sum(count for reason, count in selection.drops.counts.items() if is_leak(reason))
     if leaked:
-        yield f"{leaked:,} training pairs share text with a held-out set and are left out of training."
+        yield f"{counted(leaked, 'training pair')} with text of a held-out set will be left out of training."
+    held_out = sum(selection.held_out.values())
+    if held_out > _HELD_OUT * selection.cleaned:
+        yield f"{held_out:,} pairs are held out beside {selection.cleaned:,} to train on; take fewer."
+    if selection.kept < _FEW:
+        yield f"{counted(selection.kept, 'pair')} are too few to learn a language from; a few thousand are a beginning."
     if config.data.cleaning.leakage == "keep":
         yield "Training pairs that leak from held-out sets are kept (cleaning.leakage): scores will flatter."
     repeated = sum(count for reason, count in selection.drops.counts.items() if "duplicate" in reason)
@@ -86,10 +106,14 @@ def _about_selection(selection: Selection, config: Config) -> Iterator[str]:
         yield f"{percent(repeated / selection.cleaned)} of the pairs are duplicates; is a file named twice?"
 
 
-def _about_pieces(pieces: Pieces) -> Iterator[str]:
+def _about_pieces(pieces: Pieces, config: Config) -> Iterator[str]:
+    raised = f"tokenizer.{'character_coverage' if config.tokenizer.kind == 'sentencepiece' else 'size'}"
     for side, share in pieces.unknown.items():
         if share > _UNKNOWN:
-            yield f"{percent(share)} of the {side} pieces of held-out text are unknown or bytes; raise tokenizer.size."
+            yield f"{percent(share)} of the {side} pieces of held-out text are unknown or bytes; raise {raised}."
+    smallest = min(pieces.vocabulary.values())
+    if config.tokenizer.kind == "sentencepiece" and smallest < config.tokenizer.size:
+        yield f"The text gives {smallest:,} pieces, fewer than the {config.tokenizer.size:,} of tokenizer.size."
     if pieces.too_long > _TOO_LONG * max(1, pieces.sampled):
         share = pieces.too_long / pieces.sampled
         yield f"{percent(share)} of the pairs have more than data.max_pieces pieces and would be left out; raise it."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["brief", "counted", "duration", "percent", "size"]
+__all__ = ["about", "brief", "counted", "duration", "percent", "size"]
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
@@ -30,6 +30,11 @@ def brief(number: float) -> str:
         if number >= limit:
             return f"{number / limit:#.3g}".rstrip(".") + unit
     return f"{number:.0f}"
+
+
+def about(number: float) -> str:
+    """A number with one decimal as long as it is small: 8.9, 4,870."""
+    return f"{number:,.1f}" if number < 10 else f"{number:,.0f}"
 
 
 def duration(seconds: float) -> str:

@@ -102,7 +102,7 @@ def look_at_pieces(sample: Sample, config: Config, held_out: pl.DataFrame) -> Pi
         shares[side] = _unknown(sample.tokenizers[side], held_out[side].to_list(), seen)
     return Pieces(
         kind=config.tokenizer.kind,
-        vocabulary={side: sample.tokenizers[side].size for side in SIDES},
+        vocabulary=_vocabulary(sample.tokenizers, joint=config.tokenizer.joint),
         sampled=sample.frame.height,
         histograms={side: np.bincount(lengths[side], minlength=most + 1).tolist() for side in SIDES},
         a_word={side: float(lengths[side].sum() / words[side]) for side in SIDES},
@@ -111,6 +111,10 @@ def look_at_pieces(sample: Sample, config: Config, held_out: pl.DataFrame) -> Pi
         too_long=too_long.height,
         too_long_examples=tally,
     )
+
+
+def _vocabulary(tokenizers: dict[str, Tokenizer], *, joint: bool) -> dict[str, int]:
+    return {"both": tokenizers["source"].size} if joint else {side: tokenizers[side].size for side in SIDES}
 
 
 def _unknown(tokenizer: Tokenizer, texts: Sequence[str], seen: Counter[str]) -> float:
@@ -131,7 +135,7 @@ def _unknown(tokenizer: Tokenizer, texts: Sequence[str], seen: Counter[str]) -> 
 
 
 def _is_spelt_in_bytes(tokenizer: Tokenizer, character: str) -> bool:
-    return not character.isascii() and any(piece.startswith("<0x") for piece in tokenizer.pieces(character))
+    return any(piece.startswith("<0x") for piece in tokenizer.pieces(character))
 
 
 def look_at_batches(sample: Sample, config: Config) -> Batches | None:

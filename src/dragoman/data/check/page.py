@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dragoman.data.check.charts import bar, waterfall_bar
-from dragoman.data.check.figures import brief, counted, duration, percent, size
+from dragoman.data.check.figures import about, brief, counted, duration, percent, size
 from dragoman.data.check.findings import is_leak, languages, leaks, merged, training, verdict, waterfall
 from dragoman.data.check.histograms import length_charts, piece_charts
 from dragoman.data.check.markup import figures, plain, shown, table
@@ -92,8 +92,8 @@ def _corpora(report: Report) -> str:
         for corpus in report.corpora
         for s in (corpus.summary,)
     ]
-    head = ["corpus", "for", "read", "bad lines", "mends", "dropped", "kept", "files"]
-    caption = "Read = bad lines + dropped + kept, before leaks and duplicates are taken out."
+    head = ["corpus", "for", "read", "bad lines", "mends", "dropped", "clean", "files"]
+    caption = "Read = bad lines + dropped + clean; leaks and duplicates are still among the clean ones."
     return f'<div class="card">{table(caption, head, rows, classes=["", "", *["number"] * 5])}</div>'
 
 
@@ -193,7 +193,7 @@ def _training(report: Report) -> str:
                 ("parameters", brief(cost.parameters), f"{cost.parameters:,}"),
                 ("memory", size(cost.memory_bytes), "while training"),
                 ("speed", f"{brief(cost.pieces_per_second)}/s", "target pieces"),
-                ("time", duration(cost.seconds), f"{counted(cost.updates, 'update')}, {cost.epochs:.3g} epochs"),
+                ("time", duration(cost.seconds), f"{counted(cost.updates, 'update')}, {about(cost.epochs)} epochs"),
             ]
         )
     return drawn

@@ -43,7 +43,7 @@ class Pieces:
 
     kind: str
     vocabulary: dict[str, int]
-    """The size of each side's vocabulary."""
+    """The size of each side's vocabulary, or of the one for `both`."""
     sampled: int
     histograms: dict[str, list[int]]
     """How many pairs have 0, 1, 2, …, max_pieces pieces on the source and on the target side."""
@@ -80,6 +80,8 @@ class Cost:
     updates: int
     epochs: float
     seconds: float
+    is_busy: bool = False
+    """Whether other programs kept the processor busy meanwhile."""
 
 
 @dataclass(frozen=True)

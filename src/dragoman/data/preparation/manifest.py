@@ -12,7 +12,7 @@ from dragoman.data.files import read_json, sha256_of_file
 from dragoman.data.pairs import SIDES
 from dragoman.data.sampling import CorpusRows, Plan
 from dragoman.data.shards import Shards
-from dragoman.errors import DataError
+from dragoman.errors import ConfigError, DataError
 from dragoman.text import Tokenizer, tokenizer_from_bytes
 
 __all__ = ["FORMAT", "MANIFEST", "Prepared", "REPORT", "listed_files", "settings_of"]
@@ -34,8 +34,9 @@ class Prepared:
     manifest: dict[str, Any]
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
+    def open(cls, folder: Path | str) -> Self:
         """Read the manifest, and see that every file is there in its full size."""
+        folder = Path(folder)
         manifest = read_json(folder / MANIFEST)
         if manifest is None:
             raise DataError(f"{folder} must hold prepared data, got no {MANIFEST}; run dragoman prepare first")
@@ -68,8 +69,12 @@ class Prepared:
 
     def plan(self, config: Config, split: str = "train") -> Plan:
         """The batches that a configuration asks for; its settings must be those that the data was prepared with."""
-        if config.data is None or settings_of(config) != self.manifest["settings"]:
-            raise DataError(f"{self.folder} must be prepared with the settings of today, got others; {_MEND}")
+        if config.data is None:
+            raise ConfigError("the configuration must have a [data] section, got none; take that of the prepared data")
+        if others := _differences(settings_of(config), self.manifest["settings"]):
+            raise DataError(
+                f"{self.folder} must be prepared with the same settings, got others for {', '.join(others)}; {_MEND}"
+            )
         weights = [corpus.weight for corpus in config.data.train] if split == "train" else [1.0]
         found = [
             CorpusRows(**corpus, weight=weight)
@@ -114,6 +119,14 @@ class Prepared:
         return splits[name]
 
 
+def _differences(one: Any, other: Any, place: str = "") -> list[str]:
+    """The names of the settings that differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        names = sorted({*one, *other})
+        return [found for name in names for found in _differences(one.get(name), other.get(name), f"{place}.{name}")]
+    return [] if one == other else [place.removeprefix(".")]
+
+
 def listed_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     """Every file that a manifest names, with its path, size and hash."""
     entries = list(manifest["tokenizers"].values())
@@ -124,8 +137,8 @@ def listed_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:
 def settings_of(config: Config) -> dict[str, Any]:
     """The settings that prepared data depends on; those that only training looks at are not among them."""
     assert config.data is not None
-    data = config.data.model_dump(exclude={"folder", "sampling"})
-    data["on_bad_line"] = "replace" if config.data.on_bad_line == "replace" else "skip"
+    data = config.data.model_dump(exclude={"folder", "sampling", "on_bad_line"})
+    data["replaces_bad_bytes"] = config.data.on_bad_line == "replace"
     for corpus in data["train"]:
         corpus.pop("weight")
     return {"data": data, "tokenizer": config.tokenizer.model_dump()}

@@ -18,7 +18,7 @@ from dragoman.text import Tokenizer, load_tokenizer, train_characters, train_sen
 __all__ = ["Tokenizers", "learn_tokenizers"]
 
 _VERSION = 1
-_A_FEW = 20_000  # from so many pairs on, what learning takes is worth a process of its own
+_A_FEW = 2_000  # from so many pairs on, what learning takes is worth a process of its own
 
 
 @dataclass(frozen=True)

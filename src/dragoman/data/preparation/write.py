@@ -57,11 +57,12 @@ def write_shards(
         for number, group in enumerate(_groups(chunks, data.shard_pairs))
     ]
     of_split: dict[str, list[dict[str, Any]]] = {split: [] for split in splits}
-    done, pairs = 0, sum(chunk.height for task in tasks for chunk in task.chunks)
+    done, written, pairs = 0, 0, sum(chunk.height for task in tasks for chunk in task.chunks)
     for task, shard in zip(tasks, workers.run(_write_shard, tasks), strict=True):
         of_split[task.split].append(shard)
         done += sum(chunk.height for chunk in task.chunks)
-        progress.advance(done / max(1, pairs), done)
+        written += shard["rows"]
+        progress.advance(done / max(1, pairs), written)
     result = {"folder": stage.folder.name, "splits": {split: _joined(shards) for split, shards in of_split.items()}}
     stage.finish(result, [shard["path"] for shards in of_split.values() for shard in shards])
     return result

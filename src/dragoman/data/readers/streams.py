@@ -18,7 +18,7 @@ import fsspec
 
 from dragoman.data.readers.folders import what_is_in
 from dragoman.data.readers.packing import LONGEST_MAGIC, SUFFIXES, UNPACKERS, packing_of
-from dragoman.errors import DataError
+from dragoman.errors import DataError, MissingExtraError
 
 __all__ = [
     "ByteStream",
@@ -52,9 +52,10 @@ class RawFile(Protocol):
 class _Remote(io.RawIOBase):
     """A file of another file system: whatever its package raises becomes a `DataError`."""
 
-    def __init__(self, name: str, raw: IO[bytes]) -> None:
+    def __init__(self, name: str, raw: IO[bytes], system: object) -> None:
         self._name = name
         self._raw = raw
+        self._system = system  # an archive closes when nobody holds it any more
 
     def read(self, size: int = -1) -> bytes:
         try:
@@ -171,8 +172,8 @@ def is_url(name: str) -> bool:
 
 
 def without_query(name: str) -> str:
-    """A URL up to its query, if it has one: what a name ending says."""
-    return name.partition("?")[0].partition("#")[0] if is_url(name) else name
+    """A URL up to its query, and up to the archive it is in (``zip://train.en::a.zip``): what a name ending says."""
+    return name.partition("::")[0].partition("?")[0].partition("#")[0] if is_url(name) else name
 
 
 def _suffix(name: str) -> str:
@@ -209,7 +210,9 @@ def _open_url(name: str) -> tuple[RawFile, int | None]:
         system, inner = fsspec.url_to_fs(name)
         if system.isdir(inner):
             raise IsADirectoryError(name)
-        return _Remote(name, system.open(inner, "rb")), system.size(inner)
+        return _Remote(name, system.open(inner, "rb"), system), system.size(inner)
+    except ImportError as error:
+        raise MissingExtraError(f"{name} must have a package that reads it, got: {error}") from error
     except Exception as error:  # every package of fsspec has errors of its own
         raise DataError(_refusal(name, error)) from error
 

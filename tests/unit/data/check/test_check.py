@@ -119,7 +119,7 @@ def test_leaks_are_told(tmp_path: Path):
     train, test = write_pairs(tmp_path, "train", rows), write_pairs(tmp_path, "test", rows[:15])
     report = check(tmp_path, [{"files": train}], test=[{"files": test}])
     assert report.selection.drops.counts["pair also in test set test.en"] == 15
-    assert any(line.startswith("15 training pairs share text with a held-out set") for line in report.advice)
+    assert any(line.startswith("15 training pairs with text of a held-out set") for line in report.advice)
 
 
 @pytest.mark.slow

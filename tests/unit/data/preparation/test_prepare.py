@@ -354,7 +354,7 @@ def test_a_set_that_is_not_there_is_told(tmp_path: Path):
 def test_other_settings_need_other_data(tmp_path: Path):
     corpora = [{"files": write_pairs(tmp_path, "train", pairs(200))}]
     prepared = run(config(corpora), tmp_path)
-    with pytest.raises(DataError, match="must be prepared with the settings of today"):
+    with pytest.raises(DataError, match=r"must be prepared with the same settings, got others for tokenizer\.size"):
         prepared.plan(config(corpora, {"size": 390}))
     prepared.plan(config(corpora, sampling={"window": 1000}, on_bad_line="skip"))
 

@@ -4,6 +4,7 @@ import lzma
 import os
 import sys
 import threading
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from dragoman.config.corpora import CorpusConfig
 from dragoman.data.readers import open_corpus, packing
 from dragoman.data.readers.parquet import ParquetReader
 from dragoman.data.readers.streams import ByteStream, open_stream, plain_name, stored_size
-from dragoman.errors import DataError
+from dragoman.errors import DataError, MissingExtraError
 
 TEXT = b"".join(b"line %d\n" % number for number in range(100_000))  # several pieces
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -200,3 +201,22 @@ def test_a_read_error_is_told_with_its_place(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(packing, "_BLOCK", 8)
     with pytest.raises(DataError, match=r"after line 5 .*disk on fire"):
         read_all(ByteStream("a", Failing(b"ab\nab\n" * 100), None))
+
+
+def test_a_file_inside_an_archive_can_be_read(tmp_path: Path):
+    with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+        archive.writestr("train.en", "one\ntwo\n" * 100_000)
+    with open_stream(f"zip://train.en::{tmp_path}/t.zip") as stream:
+        text = b"".join(iter(stream.read, b""))
+    assert text == b"one\ntwo\n" * 100_000
+
+
+def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch):
+    def refuse(url: str) -> None:
+        raise ImportError("HTTPFileSystem requires aiohttp to be installed")
+
+    monkeypatch.setattr(fsspec, "url_to_fs", refuse)
+    with pytest.raises(
+        MissingExtraError, match="must have a package that reads it, got: HTTPFileSystem requires aiohttp"
+    ):
+        open_stream("http://x.org/train.en")
