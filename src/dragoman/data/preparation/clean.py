@@ -272,5 +272,5 @@ def _complaint(faults: Tally) -> DataError:
         for example, reason in sorted(examples)[:5]
     ]
     more = faults.total - len(lines)
-    mend = "mend the file, or leave bad lines out with --on-bad-line skip; dragoman check lists them all"
+    mend = "mend the file, or leave bad lines out with --on-bad-line skip; dragoman check counts them all"
     return DataError("\n".join([*lines, f"{f'and {more} more here; ' if more else ''}{mend}"]))
