@@ -57,11 +57,6 @@ class Prepared:
             if sha256_of_file(path) != entry["sha256"]:
                 raise DataError(f"{path} must be as it was written, got other content; {_MEND}")
 
-    @property
-    def splits(self) -> list[str]:
-        """The names of the sets: train, and validation if there is one."""
-        return list(self.manifest["splits"])
-
     def shards(self, split: str = "train") -> Shards:
         """The pairs of a set."""
         listed = self._split(split)["shards"]
