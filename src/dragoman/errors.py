@@ -7,6 +7,8 @@
     │   └── CombinationError      parts that do not compose; the message lists the ones that do
     ├── DataError                 a corpus, a batch or a line of text is not what it should be
     ├── TokenizerError            a tokenizer cannot be trained, saved, loaded or used on this text
+    ├── BundleError               a saved model or checkpoint is damaged, incomplete or of another version
+    ├── TrainingError             training cannot go on: it diverges, or memory or the disk does not suffice
     └── MissingExtraError         a command needs a package that the base install leaves out
 
 Anything else that escapes is a fault of ours.
@@ -15,12 +17,14 @@ A message reads ``<setting> must be <rule>, got <value>; <how to mend it>``.
 """
 
 __all__ = [
+    "BundleError",
     "CombinationError",
     "ConfigError",
     "DataError",
     "DragomanError",
     "MissingExtraError",
     "TokenizerError",
+    "TrainingError",
 ]
 
 
@@ -42,6 +46,14 @@ class DataError(DragomanError):
 
 class TokenizerError(DragomanError):
     """A tokenizer cannot be trained, saved, loaded or used on this text."""
+
+
+class BundleError(DragomanError):
+    """A saved model or checkpoint is damaged, incomplete or of another version."""
+
+
+class TrainingError(DragomanError):
+    """Training cannot go on: it diverges, or memory or the disk does not suffice."""
 
 
 class MissingExtraError(DragomanError):

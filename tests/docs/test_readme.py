@@ -34,6 +34,9 @@ def sessions(root: Path) -> list[list[str]]:
     return [lines for lines in found if any(line.startswith("dragoman ") for line in lines)]
 
 
+SHORTER = {"train": ["--set", "training.max_updates=3", "--set", "training.validation_sentences=5"]}
+"""What a test adds to a command that takes hours: fewer updates of the same training."""
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -51,6 +54,7 @@ def test_what_is_typed_runs(session: list[str], tmp_path: Path):
 def run_command(line: str, folder: Path) -> None:
     typed, _, into = line.partition(">")
     arguments = shlex.split(typed)[1:]
+    arguments += SHORTER.get(arguments[0], [])
     run = subprocess.run([sys.executable, "-m", "dragoman", *arguments], cwd=folder, capture_output=True, check=False)
     assert run.returncode == 0, run.stderr.decode()
     assert run.stdout.strip()

@@ -17,6 +17,7 @@ EXIT_CODES = {
     1: "something can be mended: the message says what",
     2: "the command was typed wrongly, or a setting is wrong",
     3: "a package is missing: the message says how to install it",
+    75: "stopped before the end: type the same with --resume to go on",
     130: "interrupted",
 }
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dragoman import __version__
-from dragoman.cli import check, config, doctor, model, new, prepare
+from dragoman.cli import average, check, config, demo, doctor, model, new, prepare, train
 from dragoman.cli.console import EXIT_CODES
 
 __all__ = ["app", "main"]
@@ -23,9 +23,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(config.app, name="config")
+app.command()(demo.demo)
 app.command()(new.new)
 app.command()(check.check)
 app.command()(prepare.prepare)
+app.command()(train.train)
+app.command()(average.average)
 app.command()(model.model)
 app.command()(doctor.doctor)
 

@@ -18,6 +18,7 @@ __all__ = [
     "RnnConfig",
     "RnnDecoderConfig",
     "RnnEncoderConfig",
+    "StartConfig",
     "TokenizerConfig",
     "TrainingConfig",
     "TransformerConfig",
@@ -232,6 +233,78 @@ class TrainingConfig(Closed):
     """Hard attention: reward for spread-out distributions."""
     baseline_decay: Rate = 0.9
     """Hard attention: memory of the moving-average baseline."""
+    micro_batches: Size = 1
+    """Batches that make one update, over all processes together; a multiple of their number."""
+    max_epochs: Annotated[int, Field(ge=0)] = 0
+    """Training also ends after so many passes over the data; 0 sets no such end."""
+    validate_every: Size = 500
+    """Updates between two looks at the validation set."""
+    validation_sentences: Annotated[int, Field(ge=0)] = 500
+    """So many of its sentences are translated at each look, for scores and samples; 0 looks at the loss alone."""
+    stop_on: Literal["loss", "bleu", "chrf"] = "loss"
+    """What decides which validation was the best: its loss, or the score of its translations."""
+    patience: Annotated[int, Field(ge=0)] = 0
+    """Training ends after so many validations without a better one; 0 never ends it early."""
+    checkpoint_every: Size = 500
+    """Updates between two checkpoints; there is one at each validation too."""
+    keep_last: Size = 3
+    """How many of the newest checkpoints stay; the best one stays too."""
+    ema_decay: Rate = 0.0
+    """Validate and keep a moving average of the weights with this memory; 0 keeps the weights themselves."""
+    average_last: Annotated[int, Field(ge=0)] = 0
+    """The bundle's weights are the mean of so many of the newest checkpoints; 0 takes the best checkpoint."""
+    spike: NotNegative = 3.0
+    """An update whose loss is more than this above the recent mean is skipped; 0 skips only what is not finite."""
+    freeze: list[str] = Field(default_factory=list)
+    """Patterns of parameter names that do not learn, for instance encoder.*"""
+    log_every: Size = 50
+    """Updates between two entries of the log and the curves."""
+    reproducible: bool = False
+    """Sum gradients batch by batch in one order, so that any number of processes gives the same bits."""
+    sharded: bool = False
+    """Divide weights, gradients and optimizer state among the processes (FSDP2) instead of copying them (DDP)."""
+    recompute: bool = False
+    """Transformers: compute activations again in the backward pass instead of keeping them; less memory, slower."""
+    compile: bool = False
+    """Let torch.compile fuse operations; slow to start, and rarely worth it on a CPU."""
+
+    @model_validator(mode="after")
+    def _sums_whole_gradients(self) -> Self:
+        if self.reproducible and self.sharded:
+            raise ConfigError(
+                "training.reproducible must be false where training.sharded is true, got true; "
+                "shards of a gradient are summed in another order"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _scores_what_it_stops_on(self) -> Self:
+        if self.stop_on != "loss" and not self.validation_sentences:
+            raise ConfigError(
+                f"training.validation_sentences must be at least 1 where training.stop_on is {self.stop_on}, got 0; "
+                "some sentences have to be translated to score them"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _averages_what_is_kept(self) -> Self:
+        if self.average_last > self.keep_last:
+            raise ConfigError(
+                f"training.average_last must be at most training.keep_last = {self.keep_last}, got "
+                f"{self.average_last}; keep more checkpoints to average them"
+            )
+        return self
+
+
+class StartConfig(Closed):
+    """Training begins with the weights of another model: fine-tuning."""
+
+    bundle: str
+    """The folder of the model to begin with, relative to the configuration file."""
+    vocabulary: Literal["same", "extend"] = "same"
+    """Keep its pieces, or add new ones learnt from the new corpora; the old ones keep their numbers and vectors."""
+    new_pieces: Size = 1000
+    """extend: at most so many are added."""
 
 
 class Config(Closed):
@@ -247,6 +320,17 @@ class Config(Closed):
     """What is trained."""
     training: TrainingConfig = TrainingConfig()
     """How it is trained."""
+    start: StartConfig | None = None
+    """The model to begin with, for fine-tuning; without it weights are drawn at random."""
+
+    @model_validator(mode="after")
+    def _recomputes_layers(self) -> Self:
+        if self.training.recompute and self.model.family != "transformer":
+            raise ConfigError(
+                "training.recompute must be false for recurrent models, got true; lower training.batch_tokens, and "
+                "raise training.micro_batches, to use less memory"
+            )
+        return self
 
     @model_validator(mode="after")
     def _tied_needs_joint(self) -> Self:

@@ -65,6 +65,29 @@ class Batch:
         """How many target pieces there are to predict, ends of sentences among them."""
         return int(self.target_lengths.sum())
 
+    @property
+    def cells(self) -> int:
+        """Places of both sides, padding included: what memory grows with."""
+        return self.source.numel() + self.labels.numel()
+
+    def parts(self, most_cells: int) -> list[Batch]:
+        """The same pairs in several batches of at most so many cells each, but of one pair at least."""
+        rows = max(1, most_cells // (self.source.size(1) + self.labels.size(1)))
+        cuts = [slice(start, start + rows) for start in range(0, len(self.rows), rows)]
+        return [self] if len(cuts) == 1 else [self._rows(cut) for cut in cuts]
+
+    def _rows(self, rows: slice) -> Batch:
+        source_lengths, target_lengths = self.source_lengths[rows], self.target_lengths[rows]
+        src, tgt = int(source_lengths.max()), int(target_lengths.max())
+        return Batch(
+            source=self.source[rows, :src],
+            source_lengths=source_lengths,
+            inputs=self.inputs[rows, :tgt],
+            labels=self.labels[rows, :tgt],
+            target_lengths=target_lengths,
+            rows=self.rows[rows],
+        )
+
     def to(self, device: torch.device | str) -> Batch:
         """The same batch on another device; its lengths stay on the host, which plans by them."""
         tokens = {name: getattr(self, name).to(device) for name in ("source", "inputs", "labels", "rows")}

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from dragoman.config import CorpusConfig, DataConfig, load_config, preset_names
 from dragoman.data.chunk import Reader
-from dragoman.data.files import whole
 from dragoman.data.readers.open import open_corpus
 from dragoman.data.readers.streams import STDIN, is_url
 from dragoman.errors import ConfigError
+from dragoman.files import whole
 
 __all__ = ["Project", "new_project"]
 

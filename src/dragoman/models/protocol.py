@@ -67,6 +67,9 @@ class Encoded(Rows):
 class Encoder(nn.Module, ABC):
     """The reader."""
 
+    recompute = False
+    """Whether inner values are computed again in the backward pass rather than kept; not every encoder can."""
+
     @abstractmethod
     def forward(self, source: Tensor, lengths: Tensor, noise: Noise | None) -> Encoded:
         """Shapes: source [batch, src], lengths [batch]."""
@@ -76,6 +79,8 @@ class Decoder(nn.Module, ABC, Generic[MemoryT, StateT]):
     """The writer."""
 
     output: Output
+    recompute = False
+    """As for the encoder."""
 
     @abstractmethod
     def remember(self, encoded: Encoded) -> MemoryT:
@@ -114,6 +119,11 @@ class Model(nn.Module, Generic[MemoryT, StateT]):
     def encode(self, source: Tensor, lengths: Tensor, noise: Noise | None = None) -> MemoryT:
         """What the decoder will look at, once a sentence. Shapes: source [batch, src], lengths [batch]."""
         return self.decoder.remember(self.encoder(source, lengths, noise))
+
+    def recompute_layers(self) -> None:
+        """From now on forget the inner values of layers that can compute them again in the backward pass."""
+        for part in (self.encoder, self.decoder):
+            part.recompute = True
 
     def forward(
         self,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from dragoman.models.protocol import Decoded, Decoder, Encoded, Encoder, Step
 from dragoman.nn.attention import Alignment, Memory
@@ -52,7 +53,7 @@ class TransformerEncoder(Encoder):
         positions = torch.arange(source.size(1), device=source.device)
         x = _embed(self.embedding, self.positions, source, positions, noise)
         for layer in self.layers:
-            x = layer(x, may_attend, noise)
+            x = _run(layer, x, may_attend, noise, recompute=self.recompute)
         return Encoded(self.norm(x), lengths)
 
 
@@ -101,9 +102,17 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         x = _embed(self.embedding, self.positions, inputs, positions, noise)
         maps: list[Alignment | None] = []
         for layer, seen in zip(self.layers, memory.layers, strict=True):
-            x, alignment = layer(x, seen, noise, show=show)
+            x, alignment = _run(layer, x, seen, noise, show, recompute=self.recompute)
             maps.append(alignment)
         return Decoded(self.norm(x), _by_layer(maps))
+
+
+def _run(layer: nn.Module, *inputs: Any, recompute: bool) -> Any:
+    """What a layer makes of its inputs; with `recompute` its inner values are forgotten until the backward pass."""
+    if not (recompute and torch.is_grad_enabled()):
+        return layer(*inputs)
+    # Dropout here has no generator whose state would have to be kept.
+    return checkpoint(layer, *inputs, use_reentrant=False, preserve_rng_state=False)
 
 
 def _embed(embedding: Embedding, positions: Positions, tokens: Tensor, places: Tensor, noise: Noise | None) -> Tensor:

@@ -81,6 +81,9 @@ class EncoderLayer(nn.Module):
     Shapes: x [batch, src, dim], may_attend [batch, 1, 1, src] (True: a real word) -> [batch, src, dim].
     """
 
+    shard_methods = ("forward",)
+    """How its weights are used: it can be a shard of a model that is divided among processes."""
+
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(sizes.dim, sizes.heads, sizes.attention_dropout)
@@ -110,6 +113,8 @@ class Cache(Rows):
 class DecoderLayer(nn.Module):
     """Self-attention to what has been said, attention to the source, feed-forward."""
 
+    shard_methods = ("forward", "remember", "step")
+
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
         self.self_attention = MultiHeadAttention(sizes.dim, sizes.heads, sizes.attention_dropout)
@@ -130,7 +135,7 @@ class DecoderLayer(nn.Module):
         return Cache(nothing, nothing)
 
     def forward(
-        self, x: Tensor, memory: Memory, noise: Noise | None, *, show: bool = False
+        self, x: Tensor, memory: Memory, noise: Noise | None, show: bool = False
     ) -> tuple[Tensor, Alignment | None]:
         """All target positions at once, each seeing those before it. Shapes: [batch, tgt, dim] -> [batch, tgt, dim]."""
         q, k, v = self.self_attention.project(self.around_self.before(x))

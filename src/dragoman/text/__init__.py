@@ -1,6 +1,7 @@
 """Text: normalisation, tokenizers behind one protocol, and the way from pieces back to words."""
 
 from dragoman.text.build import TOKENIZER_FILES, TOKENIZERS, load_tokenizer, tokenizer_class, tokenizer_from_bytes
+from dragoman.text.extend import extend_tokenizer, piece_cutter
 from dragoman.text.normalize import Normalizer
 from dragoman.text.sentencepiece_tokenizer import SentencePieceTokenizer, train_sentencepiece
 from dragoman.text.tokenizer import Tokenizer
@@ -23,8 +24,10 @@ __all__ = [
     "Vocabulary",
     "WordMap",
     "WordTokenizer",
+    "extend_tokenizer",
     "load_tokenizer",
     "merge_alignment",
+    "piece_cutter",
     "piece_words",
     "tokenizer_class",
     "tokenizer_from_bytes",

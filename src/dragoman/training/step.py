@@ -15,7 +15,7 @@ from dragoman.nn.noise import Noise
 from dragoman.training.losses import Baseline, coverage_loss, cross_entropy, reinforce_loss
 from dragoman.training.schedule import learning_rate
 
-__all__ = ["Objective", "Update", "objective", "train_step"]
+__all__ = ["Objective", "Task", "Update", "clip", "objective", "set_rate", "train_step"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,34 @@ def objective(
     return Objective(total, likelihood.losses.sum(), batch.target_tokens)
 
 
+class Task(nn.Module):
+    """Forward and loss as one module, in the precision of training: what DDP, FSDP2 and torch.compile can wrap."""
+
+    def __init__(self, model: Model[Any, Any], config: TrainingConfig) -> None:
+        super().__init__()
+        self.model = model
+        self.config = config
+
+    def forward(self, batch: Batch, noise: Noise | None, baseline: Baseline) -> tuple[Tensor, Tensor]:
+        """What is minimised, and Σ −log p(y_t): two scalars."""
+        with torch.autocast(batch.source.device.type, torch.bfloat16, enabled=self.config.precision == "bf16"):
+            result = objective(self.model, batch, self.config, noise, baseline)
+        return result.total, result.nll
+
+
+def set_rate(optimizer: torch.optim.Optimizer, config: TrainingConfig, update: int) -> float:
+    """Give the optimizer the learning rate of an update."""
+    rate = learning_rate(config, update)
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    return rate
+
+
+def clip(model: nn.Module, config: TrainingConfig) -> Tensor:
+    """Scale the gradient to the norm the configuration allows; the norm it had."""
+    return nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm or float("inf"))
+
+
 def train_step(
     model: Model[Any, Any],
     optimizer: torch.optim.Optimizer,
@@ -72,19 +100,15 @@ def train_step(
     update: int,
     baseline: Baseline | None = None,
 ) -> Update:
-    """Update number `update` (from 1), on one batch."""
-    noise = Noise.of(config.seed, update, batch.rows)
-    rate = learning_rate(config, update)
-    for group in optimizer.param_groups:
-        group["lr"] = rate
-    device = batch.source.device.type
-    with torch.autocast(device, torch.bfloat16, enabled=config.precision == "bf16"):
-        baseline = baseline or Baseline(config.baseline_decay)
-        result = objective(model, batch, config, noise, baseline)
+    """Update number `update` (from 1), on one batch: all that the training loop does at its simplest."""
+    rate = set_rate(optimizer, config, update)
+    baseline = baseline or Baseline(config.baseline_decay)
+    total, nll = Task(model, config)(batch, Noise.of(config.seed, update, batch.rows), baseline)
     optimizer.zero_grad(set_to_none=True)
-    (result.total / result.tokens).backward()
-    limit = config.clip_norm or float("inf")
-    norm = nn.utils.clip_grad_norm_(model.parameters(), limit)
+    (total / batch.target_tokens).backward()
+    norm = clip(model, config)
     optimizer.step()
-    nll = float(result.nll)
-    return Update(nll / result.tokens, result.tokens, float(norm), rate, baseline.after(nll, result.tokens))
+    loss = float(nll)
+    return Update(
+        loss / batch.target_tokens, batch.target_tokens, float(norm), rate, baseline.after(loss, batch.target_tokens)
+    )

@@ -107,13 +107,19 @@ def _about_selection(selection: Selection, config: Config) -> Iterator[str]:
 
 
 def _about_pieces(pieces: Pieces, config: Config) -> Iterator[str]:
-    raised = f"tokenizer.{'character_coverage' if config.tokenizer.kind == 'sentencepiece' else 'size'}"
     for side, share in pieces.unknown.items():
         if share > _UNKNOWN:
-            yield f"{percent(share)} of the {side} pieces of held-out text are unknown or bytes; raise {raised}."
+            yield f"{percent(share)} of the {side} pieces of held-out text are unknown or bytes; {_mend(config)}."
     smallest = min(pieces.vocabulary.values())
-    if config.tokenizer.kind == "sentencepiece" and smallest < config.tokenizer.size:
+    if config.start is None and config.tokenizer.kind == "sentencepiece" and smallest < config.tokenizer.size:
         yield f"The text gives {smallest:,} pieces, fewer than the {config.tokenizer.size:,} of tokenizer.size."
     if pieces.too_long > _TOO_LONG * max(1, pieces.sampled):
         share = pieces.too_long / pieces.sampled
         yield f"{percent(share)} of the pairs have more than data.max_pieces pieces and would be left out; raise it."
+
+
+def _mend(config: Config) -> str:
+    """What lets the tokenizer know more of the text."""
+    if config.start is not None:
+        return "raise start.new_pieces" if config.start.vocabulary == "extend" else 'set start.vocabulary = "extend"'
+    return f"raise tokenizer.{'character_coverage' if config.tokenizer.kind == 'sentencepiece' else 'size'}"

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.files import whole
+from dragoman.files import whole
 
 __all__ = ["Fate", "Fates", "HELD_OUT"]
 

@@ -17,8 +17,8 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.files import whole
 from dragoman.errors import DataError
+from dragoman.files import whole
 
 __all__ = ["NARROW", "PARTS", "Records", "WIDE", "read_keys", "write_key_file"]
 

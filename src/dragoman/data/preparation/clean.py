@@ -21,7 +21,6 @@ from dragoman.data.duplicates.held_out import HELD_OUT_KEYS
 from dragoman.data.duplicates.keys import KINDS, KeyKind, write_keys
 from dragoman.data.duplicates.leakage import LEAK_KEYS
 from dragoman.data.duplicates.near import NEAR_KEYS
-from dragoman.data.files import read_json, whole, write_json
 from dragoman.data.pairs import SIDES
 from dragoman.data.preparation.sources import Source
 from dragoman.data.preparation.stage import Stage, versions
@@ -30,6 +29,7 @@ from dragoman.data.progress import Progress
 from dragoman.data.tally import Tally
 from dragoman.data.workers import Workers
 from dragoman.errors import DataError
+from dragoman.files import read_json, whole, write_json
 from dragoman.text import Normalizer
 from dragoman.text.normalize import Form
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.config import Config
-from dragoman.data.files import read_json, sha256_of_file, whole, write_json
 from dragoman.data.pairs import SIDES
 from dragoman.data.preparation.clean import Cleaned
 from dragoman.data.preparation.manifest import FORMAT, MANIFEST, REPORT, listed_files, settings_of
@@ -17,6 +16,7 @@ from dragoman.data.preparation.selected import Selected
 from dragoman.data.preparation.sources import Source
 from dragoman.data.preparation.tokenizers import Tokenizers
 from dragoman.errors import DataError
+from dragoman.files import read_json, sha256_of_file, whole, write_json
 
 __all__ = ["OutputFolder"]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from dragoman.config import Config
-from dragoman.data.files import read_json, sha256_of_file
 from dragoman.data.pairs import SIDES
 from dragoman.data.sampling import CorpusRows, Plan
 from dragoman.data.shards import Shards
 from dragoman.errors import ConfigError, DataError
+from dragoman.files import read_json, sha256_of_file
 from dragoman.text import Tokenizer, tokenizer_from_bytes
 
 __all__ = ["FORMAT", "MANIFEST", "Prepared", "REPORT", "listed_files", "settings_of"]
@@ -136,4 +136,7 @@ def settings_of(config: Config) -> dict[str, Any]:
     data["replaces_bad_bytes"] = config.data.on_bad_line == "replace"
     for corpus in data["train"]:
         corpus.pop("weight")
-    return {"data": data, "tokenizer": config.tokenizer.model_dump()}
+    if config.start is None:
+        return {"data": data, "tokenizer": config.tokenizer.model_dump()}
+    unused = {"new_pieces"} if config.start.vocabulary == "same" else set()  # and [tokenizer], which is the bundle's
+    return {"data": data, "start": config.start.model_dump(exclude=unused)}

@@ -17,7 +17,8 @@ from dragoman.data.preparation.manifest import Prepared
 from dragoman.data.preparation.select import select_pairs
 from dragoman.data.preparation.selected import Selected
 from dragoman.data.preparation.sources import Source, corpora, open_source
-from dragoman.data.preparation.tokenizers import Tokenizers, learn_tokenizers
+from dragoman.data.preparation.start import open_start, with_start
+from dragoman.data.preparation.tokenizers import Tokenizers, learn_tokenizers, take_tokenizers
 from dragoman.data.preparation.write import write_shards
 from dragoman.data.progress import Progress
 from dragoman.data.workers import Workers
@@ -44,7 +45,8 @@ class Preparation:
             raise ConfigError(
                 "the configuration must have a [data] section, got none; dragoman new writes one for your files"
             )
-        self.config = config
+        self._start = open_start(config, folder)
+        self.config = with_start(config, self._start)
         self.data: DataConfig = config.data
         self.problems: list[str] = []
         self._base = folder
@@ -142,10 +144,11 @@ class Preparation:
 
     @cached_property
     def tokenizers(self) -> Tokenizers:
-        """The tokenizer of each side."""
-        return learn_tokenizers(
-            self.selected, self.config.tokenizer, seed=self.data.seed, work=self._output.work, progress=self._progress
-        )
+        """The tokenizer of each side: learnt, or of the model that training begins with."""
+        seed, work, progress = self.data.seed, self._output.work, self._progress
+        if self._start is None or self.config.start is None:
+            return learn_tokenizers(self.selected, self.config.tokenizer, seed=seed, work=work, progress=progress)
+        return take_tokenizers(self._start, self.config.start, self.selected, seed=seed, work=work, progress=progress)
 
     def write(self) -> Prepared:
         """Write shards, tokenizers, report and, last, the manifest: then the folder is what the settings say."""

@@ -13,10 +13,10 @@ from typing import Literal
 
 from dragoman.config import CorpusConfig, DataConfig
 from dragoman.data.chunk import Reader
-from dragoman.data.files import sha256_of, whole
 from dragoman.data.readers.open import open_corpus
 from dragoman.data.readers.streams import STDIN, is_url, open_raw
 from dragoman.errors import ConfigError, DataError
+from dragoman.files import sha256_of, whole
 
 __all__ = ["Role", "Source", "corpora", "open_source"]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman.data.files import read_json, write_json
+from dragoman.files import read_json, write_json
 
 __all__ = ["Stage", "versions"]
 

@@ -1,21 +1,29 @@
-"""The third stage: tokenizers, learnt from a sample of the pairs that are kept."""
+"""The third stage: tokenizers, learnt from a sample of the pairs that are kept, or taken from another model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.config import TokenizerConfig
+from dragoman.bundle import Bundle
+from dragoman.config import StartConfig, TokenizerConfig
 from dragoman.data.pairs import SIDES
 from dragoman.data.preparation.selected import Selected
 from dragoman.data.preparation.stage import Stage, versions
 from dragoman.data.progress import Progress
 from dragoman.data.workers import in_child
 from dragoman.errors import DataError
-from dragoman.text import Tokenizer, load_tokenizer, train_characters, train_sentencepiece, train_words
+from dragoman.text import (
+    Tokenizer,
+    extend_tokenizer,
+    load_tokenizer,
+    train_characters,
+    train_sentencepiece,
+    train_words,
+)
 
-__all__ = ["Tokenizers", "learn_tokenizers"]
+__all__ = ["Tokenizers", "learn_tokenizers", "take_tokenizers"]
 
 _VERSION = 1
 _A_FEW = 2_000  # from so many pairs on, what learning takes is worth a process of its own
@@ -44,42 +52,107 @@ def learn_tokenizers(
     selected: Selected, settings: TokenizerConfig, *, seed: int, work: Path, progress: Progress
 ) -> Tokenizers:
     """Learn what the settings ask for, or take what is there from before."""
+    _check_some_text(selected)
+    depends = [_VERSION, selected.key, settings.model_dump(), seed, versions("sentencepiece")]
+    tasks = [_Task(_learn, selected, settings, seed, group) for group in _groups(settings)]
+    return _run(Stage(work, "tokenizer", depends), "learning the tokenizer", tasks, progress)
+
+
+def take_tokenizers(
+    bundle: Bundle, start: StartConfig, selected: Selected, *, seed: int, work: Path, progress: Progress
+) -> Tokenizers:
+    """The tokenizers of the model that training begins with, as they are or with new pieces that the corpora need."""
+    _check_some_text(selected)
+    settings, tokenizers = bundle.config.tokenizer, bundle.tokenizers()
+    if start.vocabulary == "same":
+        tasks = [_Task(_copy, selected, settings, seed, group, tokenizers[group[0]]) for group in _groups(settings)]
+        return _run(Stage(work, "tokenizer", [_VERSION, bundle.digest]), "taking the tokenizer", tasks, progress)
+    depends = [_VERSION, bundle.digest, selected.key, start.new_pieces, seed, versions("sentencepiece")]
+    tasks = [
+        _Task(_extend, selected, settings, seed, group, tokenizers[group[0]], start.new_pieces)
+        for group in _groups(settings)
+    ]
+    return _run(Stage(work, "tokenizer", depends), "extending the tokenizer", tasks, progress)
+
+
+def _check_some_text(selected: Selected) -> None:
     if not selected.kept:
         raise DataError(
             f"the training corpora must leave some pairs, got none of {selected.records:,}{selected.mostly}; "
             "dragoman check shows what became of them"
         )
-    stage = Stage(work, "tokenizer", [_VERSION, selected.key, settings.model_dump(), seed, versions("sentencepiece")])
-    learnt = Tokenizers(stage.folder, stage.key, settings.joint)
-    if stage.result() is None:
-        progress.begin("learning the tokenizer")
-        sides = [SIDES] if settings.joint else [(side,) for side in SIDES]
-        for number, group in enumerate(sides):
-            task = _Task(selected, settings, seed, group, learnt.folders[group[0]])
-            if min(settings.sample_sentences, selected.kept) > _A_FEW:
-                in_child(_learn, task)  # learning takes memory that would otherwise stay with us
-            else:
-                _learn(task)
-            progress.advance((number + 1) / len(sides))
-        stage.finish({}, sorted({str(file.relative_to(stage.folder)) for file in stage.folder.rglob("tokenizer.*")}))
-    else:
-        progress.skip("learning the tokenizer")
-    return learnt
+
+
+def _groups(settings: TokenizerConfig) -> list[tuple[str, ...]]:
+    """The sides that share a tokenizer."""
+    return [SIDES] if settings.joint else [(side,) for side in SIDES]
 
 
 @dataclass(frozen=True)
 class _Task:
+    """One tokenizer to be made: how, from what, and for which sides."""
+
+    make: Callable[[_Task], Tokenizer]
     selected: Selected
     settings: TokenizerConfig
     seed: int
     sides: tuple[str, ...]
-    folder: Path
+    old: Tokenizer | None = None
+    new_pieces: int = 0
+
+    @property
+    def is_large(self) -> bool:
+        """Whether what it takes is worth a process of its own."""
+        return self.make is not _copy and min(self.settings.sample_sentences, self.selected.kept) > _A_FEW
+
+    def sample(self) -> Iterator[str]:
+        """Sentences to learn from."""
+        for frame in self.selected.sample(max(1, self.settings.sample_sentences // len(self.sides)), self.seed):
+            for side in self.sides:
+                yield from frame[side]
 
 
-def _learn(task: _Task) -> None:
-    settings = task.settings
-    sentences = _sample(task.selected, task.sides, settings.sample_sentences, task.seed)
-    _train(sentences, settings, task.seed).save(task.folder)
+def _run(stage: Stage, name: str, tasks: list[_Task], progress: Progress) -> Tokenizers:
+    """Make the tokenizers and keep them in the stage's folder, unless they are there."""
+    made = Tokenizers(stage.folder, stage.key, joint=len(tasks) == 1)
+    if stage.result() is not None:
+        progress.skip(name)
+        return made
+    progress.begin(name)
+    for number, task in enumerate(tasks):
+        saving = (task, made.folders[task.sides[0]])
+        if task.is_large:
+            in_child(_save, saving)  # learning takes memory that would otherwise stay with us
+        else:
+            _save(saving)
+        progress.advance((number + 1) / len(tasks))
+    stage.finish({}, sorted({str(file.relative_to(stage.folder)) for file in stage.folder.rglob("tokenizer.*")}))
+    return made
+
+
+def _save(saving: tuple[_Task, Path]) -> None:
+    task, folder = saving
+    task.make(task).save(folder)
+
+
+def _copy(task: _Task) -> Tokenizer:
+    assert task.old is not None
+    return task.old
+
+
+def _extend(task: _Task) -> Tokenizer:
+    assert task.old is not None
+    return extend_tokenizer(
+        task.old,
+        list(task.sample()),
+        most=task.new_pieces,
+        character_coverage=task.settings.character_coverage,
+        seed=task.seed,
+    )
+
+
+def _learn(task: _Task) -> Tokenizer:
+    return _train(task.sample(), task.settings, task.seed)
 
 
 def _train(sentences: Iterable[str], settings: TokenizerConfig, seed: int) -> Tokenizer:
@@ -95,9 +168,3 @@ def _train(sentences: Iterable[str], settings: TokenizerConfig, seed: int) -> To
         sample_size=settings.sample_sentences,
         seed=seed,
     )
-
-
-def _sample(selected: Selected, sides: tuple[str, ...], most: int, seed: int) -> Iterator[str]:
-    for frame in selected.sample(max(1, most // len(sides)), seed):
-        for side in sides:
-            yield from frame[side]

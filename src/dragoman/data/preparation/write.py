@@ -14,7 +14,6 @@ import polars as pl
 
 from dragoman.config import DataConfig
 from dragoman.data.duplicates.fates import Fate
-from dragoman.data.files import read_json, sha256_of_file, write_json
 from dragoman.data.pairs import SIDES, Pairs, Sentences
 from dragoman.data.preparation.selected import ChunkOfPairs, Selected
 from dragoman.data.preparation.stage import Stage
@@ -23,6 +22,7 @@ from dragoman.data.progress import Progress
 from dragoman.data.shards import ShardWriter
 from dragoman.data.tally import Example, Tally
 from dragoman.data.workers import Workers
+from dragoman.files import read_json, sha256_of_file, write_json
 from dragoman.text import Tokenizer
 
 __all__ = ["TOO_MANY_PIECES", "encode", "write_shards"]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.data.files import read_json, sha256_of_file, whole, write_json
 from dragoman.errors import DataError
+from dragoman.files import read_json, sha256_of_file, whole, write_json
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path: Path):

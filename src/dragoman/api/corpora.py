@@ -1,4 +1,4 @@
-"""Where the parts are put together: what the command line does, for programs."""
+"""From files to prepared data."""
 
 from __future__ import annotations
 

@@ -1,0 +1,169 @@
+"""Multi30k en→de, trained for real by `dragoman train`: one recurrent model and one Transformer.
+
+`train` prepares the corpus and trains a model, or goes on where it was stopped; `report` translates the tests with a
+beam of 5 and writes the page: scores on raw text with sacreBLEU's signatures, curves, settings, cards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.beam import beam_search
+from benchmarks.reporting import RESULTS, heading, parser, table, write
+from dragoman.bundle import Bundle
+from dragoman.evaluation.metrics import Score, bleu, chrf
+from dragoman.models.load import load_model
+
+HERE = Path(__file__).parent
+NAMES = ("rnn", "transformer")
+GOALS = {"rnn": 35.0, "transformer": 38.0}
+TESTS = ("val", "test_2016_flickr", "test_2017_flickr")
+BEAM = 5
+BATCH = 50
+
+
+def read(path: Path) -> list[str]:
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+        return [line.rstrip("\n") for line in lines]
+
+
+def train(name: str, corpus: Path, output: Path) -> None:
+    """The commands a user would type."""
+    folder = output / name
+    folder.mkdir(parents=True, exist_ok=True)
+    pair = {
+        split: [str((corpus / f"{split}.{side}.gz").resolve()) for side in ("en", "de")] for split in ("train", "val")
+    }
+    data = f'\n[data]\nsource = "en"\ntarget = "de"\n\n[[data.train]]\nfiles = {json.dumps(pair["train"])}\n'
+    data += f"\n[data.validation]\nfiles = {json.dumps(pair['val'])}\n"
+    config = folder / "dragoman.toml"
+    config.write_text((HERE / f"{name}.toml").read_text(encoding="utf-8") + data, encoding="utf-8")
+    for command in ("prepare", "train"):
+        options = ["--resume"] if command == "train" else []
+        subprocess.run([sys.executable, "-m", "dragoman", command, str(config), *options], check=True)
+
+
+def translations(bundle: Bundle, texts: list[str]) -> list[str]:
+    model, tokenizers = load_model(bundle), bundle.tokenizers()
+    sources = [tokenizers["source"].encode(text) for text in texts]
+    order = sorted(range(len(sources)), key=lambda row: len(sources[row]))
+    found = [""] * len(sources)
+    for start in range(0, len(order), BATCH):
+        rows = order[start : start + BATCH]
+        for row, pieces in zip(rows, beam_search(model, [sources[row] for row in rows], BEAM), strict=True):
+            found[row] = tokenizers["target"].decode(pieces)
+    return found
+
+
+def scores(bundle: Bundle, corpus: Path) -> dict[str, tuple[Score, Score]]:
+    found = {}
+    for test in TESTS:
+        references = read(corpus / f"{test}.de.gz")
+        hypotheses = translations(bundle, read(corpus / f"{test}.en.gz"))
+        found[test] = (bleu(hypotheses, references), chrf(hypotheses, references))
+    return found
+
+
+def entries(run: Path, kind: str) -> Iterator[dict[str, Any]]:
+    for line in (run / "log.jsonl").read_text(encoding="utf-8").splitlines():
+        if (entry := json.loads(line))["kind"] == kind:
+            yield entry
+
+
+def draw(runs: dict[str, Path]) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4))
+    for (name, run), colour in zip(runs.items(), ("#c0392b", "#2c3e8f"), strict=False):
+        updates, validations = list(entries(run, "update")), list(entries(run, "validation"))
+        seen, tokens = [], 0
+        for entry in updates:
+            tokens += entry["tokens"]
+            seen.append(tokens / 1e6)
+        places = dict(zip((entry["update"] for entry in updates), seen, strict=True))
+        at = [places[entry["update"]] for entry in validations]
+        left.plot(seen, [entry["loss"] for entry in updates], color=colour, alpha=0.35, linewidth=1)
+        left.plot(at, [entry["loss"] for entry in validations], color=colour, label=name)
+        right.plot(at, [entry["scores"]["bleu"] for entry in validations], color=colour, label=name)
+    left.set_ylabel("loss a target piece (pale: training)")
+    right.set_ylabel("BLEU of the validation set, greedy")
+    for axis in (left, right):
+        axis.set_xlabel("million target pieces")
+        axis.grid(alpha=0.3)
+        axis.legend()
+    left.set_ylim(0.8, 6)
+    figure.tight_layout()
+    figure.savefig(RESULTS / "quality.png", dpi=110)
+
+
+def report(options: argparse.Namespace) -> None:
+    runs = {name: options.output / name / "run" for name in options.names}
+    rows, figures, cards = [], {}, ""
+    for name, run in runs.items():
+        bundle = Bundle.open(run / "bundle", trusted=True)
+        facts = json.loads((run / "run.json").read_text(encoding="utf-8"))
+        found = scores(bundle, options.corpus)
+        figures[name] = {
+            test: {score.name: {"value": score.value, "signature": score.signature} for score in pair}
+            for test, pair in found.items()
+        }
+        figures[name]["run"] = {key: facts[key] for key in ("parameters", "update", "seconds", "best", "machine")}
+        cells = [f"**{pair[0].value:.2f}** / {pair[1].value:.1f}" for pair in found.values()]
+        minutes = facts["seconds"] / 60
+        rows.append(
+            [
+                name,
+                f"{facts['parameters'] / 1e6:.1f} M",
+                f"{facts['update']:,}",
+                f"{minutes:.0f}",
+                *cells,
+                f"{GOALS[name]:.0f}",
+            ]
+        )
+        cards += (
+            f"\n## {name}: settings and card\n\n```toml\n{(HERE / f'{name}.toml').read_text(encoding='utf-8')}```\n\n"
+        )
+        cards += bundle.card().replace("\n## ", "\n### ").replace("# A translator", "### A translator", 1)
+    command = "python -m benchmarks.quality report"
+    text = heading("Multi30k en→de, trained here", command, options.threads) + f"\n{__doc__ or ''}\n"
+    text += f"BLEU / chrF2 on raw text, beam {BEAM}, mean log-probability; one seed. Minutes are wall-clock minutes of "
+    text += f"training on a shared machine, {options.training_threads}.\n\n"
+    header = ["model", "parameters", "updates", "minutes", *TESTS, "goal (test_2016)"]
+    text += table(header, rows) + "\n"
+    first = next(iter(figures.values()))["test_2016_flickr"]
+    text += "".join(f"- {score['signature']}\n" for score in first.values())
+    text += f"\n![curves](quality.png)\n{cards}"
+    draw(runs)
+    write("quality", text, figures)
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("what", choices=["train", "report"])
+    options.add_argument("--names", nargs="+", choices=NAMES, default=list(NAMES))
+    options.add_argument("--corpus", type=Path, default=Path("../shared/data/multi30k"))
+    options.add_argument("--output", type=Path, default=Path("quality-runs"), help="where runs are kept")
+    options.add_argument("--training-threads", default="one thread a model", help="a note for the page")
+    chosen = options.parse_args()
+    torch.set_num_threads(chosen.threads)
+    if chosen.what == "train":
+        for name in chosen.names:
+            train(name, chosen.corpus, chosen.output)
+    else:
+        report(chosen)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""From the checkpoints of a run to a bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dragoman import __version__
+from dragoman.api.held_out import SetScore
+from dragoman.bundle import Bundle, model_card, write_bundle
+from dragoman.config import Config
+from dragoman.environment import machine
+from dragoman.errors import BundleError
+from dragoman.files import read_json
+from dragoman.text import Tokenizer
+from dragoman.training.average import mean_weights
+from dragoman.training.checkpoint import Checkpoint, Checkpoints
+from dragoman.training.progress import Ended
+
+__all__ = ["average", "best_weights", "write_trained"]
+
+
+def average(run: Path, output: Path, *, last: int) -> Bundle:
+    """Write a bundle with the mean of the newest checkpoints of a run."""
+    finished = Bundle.open(run / "bundle", trusted=True)
+    checkpoints = Checkpoints(run / "checkpoints")
+    steps = checkpoints.steps()[-last:]
+    if len(steps) < last:
+        raise BundleError(
+            f"{run} must have {last} checkpoints, got {len(steps)}; average fewer, or train with a higher "
+            "training.keep_last"
+        )
+    weights = mean_weights(_weights(checkpoints.open(step)) for step in steps)
+    named = ", ".join(str(step) for step in steps)
+    note = f"\n\nIts weights are the mean of those after {named} updates; the scores above are those of the run.\n"
+    card = finished.card().rstrip() + note
+    return write_bundle(output, finished.config, _arrays(weights), finished.tokenizers(), card)
+
+
+def best_weights(checkpoints: Checkpoints, config: Config, ended: Ended) -> tuple[dict[str, Tensor], list[int]]:
+    """The best weights of a run, or the mean of the newest ones; and after which updates they were saved."""
+    steps, last = checkpoints.steps(), config.training.average_last
+    if last:
+        steps = steps[-last:]
+    else:
+        steps = [ended.update if ended.best_update is None else ended.best_update]
+    weights = mean_weights(_weights(checkpoints.open(step)) for step in steps)
+    return weights, steps
+
+
+def write_trained(
+    config: Config,
+    run: Path,
+    weights: Mapping[str, Tensor],
+    steps: Sequence[int],
+    ended: Ended,
+    tokenizers: Mapping[str, Tokenizer],
+    scores: Sequence[SetScore],
+) -> Bundle:
+    """Weights of a run as a translator, with its card."""
+    card = model_card(config, _facts(run, weights, steps, ended, scores))
+    return write_bundle(run / "bundle", config, _arrays(weights), tokenizers, card)
+
+
+def _weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    """The weights that were validated: their moving average where the run keeps one."""
+    return checkpoint.average() or checkpoint.weights()
+
+
+def _arrays(weights: Mapping[str, Tensor]) -> dict[str, Any]:
+    return {name: tensor.numpy() for name, tensor in weights.items()}
+
+
+def _facts(
+    run: Path, weights: Mapping[str, Tensor], steps: Sequence[int], ended: Ended, scores: Sequence[SetScore]
+) -> dict[str, Any]:
+    """What the card says of the run."""
+    record = read_json(run / "run.json") or {}
+    data, best = record.get("data", {}), record.get("best") or {}
+    chosen = ", ".join(str(step) for step in steps)
+    return {
+        "parameters": sum(tensor.numel() for tensor in weights.values()),
+        "updates": ended.update,
+        "seconds": record.get("seconds"),
+        "machine": machine().signature,
+        "versions": {"dragoman": __version__, "torch": torch.__version__},
+        "pairs": data.get("pairs", {}),
+        "validation": f"loss {best['loss']:.3f} at best; weights after {chosen} updates" if best else "",
+        "scores": [
+            {"name": score.name, "value": score.value, "signature": score.signature, "set": _named(each)}
+            for each in scores
+            for score in each.scores
+        ],
+        "start": data.get("start"),
+    }
+
+
+def _named(scored: SetScore) -> str:
+    before = ", by the model it began with" if scored.model == "before" else ""
+    return f"{scored.name}, {scored.sentences:,} sentences, greedy{before}"

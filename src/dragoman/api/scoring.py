@@ -1,0 +1,88 @@
+"""Translations of held-out sentences, scored: what training is judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dragoman.data.pairs import SIDES, Pairs
+from dragoman.evaluation.metrics import bleu, chrf
+from dragoman.models.protocol import Model
+from dragoman.search.greedy import Hypothesis, greedy
+from dragoman.text import EOS_ID, Tokenizer, merge_alignment, piece_words
+from dragoman.training.progress import Sample, Scored
+
+__all__ = ["TranslationScorer", "sample_of", "translate_pieces"]
+
+_BATCH_PIECES = 4096
+
+
+class TranslationScorer:
+    """Translates sentences greedily, scores them against their references, and shows a few of them."""
+
+    def __init__(self, pairs: Pairs, tokenizers: dict[str, Tokenizer], *, samples: int = 3) -> None:
+        self._sources, targets = ([ids.tolist() for ids in getattr(pairs, side).split()] for side in SIDES)
+        self._tokenizers = tokenizers
+        self._references = [tokenizers["target"].decode(ids) for ids in targets]
+        # Of middling length: they fit a screen, and say more than the shortest.
+        by_length = np.argsort([len(ids) for ids in self._sources], kind="stable")
+        places = (np.linspace(0.3, 0.7, samples) * (len(by_length) - 1)).astype(int)
+        self._shown = sorted({int(by_length[place]) for place in places})
+
+    def __call__(self, model: Model[Any, Any], check: Callable[[], None]) -> Scored:
+        found = translate_pieces(model, self._sources, check=check)
+        texts = [self._tokenizers["target"].decode(hypothesis.pieces) for hypothesis in found]
+        scores = (bleu(texts, self._references), chrf(texts, self._references))
+        shown = translate_pieces(model, [self._sources[row] for row in self._shown], check=check, show=True)
+        return Scored(
+            {score.name: score.value for score in scores},
+            {score.name: score.signature for score in scores},
+            tuple(
+                sample_of(self._sources[row], hypothesis, self._tokenizers, self._references[row])
+                for row, hypothesis in zip(self._shown, shown, strict=True)
+            ),
+        )
+
+
+def translate_pieces(
+    model: Model[Any, Any], sources: Sequence[Sequence[int]], *, check: Callable[[], None], show: bool = False
+) -> list[Hypothesis]:
+    """Greedy translations, in batches of like length; `check` is called before each and may raise."""
+    order = sorted(range(len(sources)), key=lambda row: len(sources[row]))
+    found: dict[int, Hypothesis] = {}
+    while order:
+        check()
+        longest = len(sources[order[-1]]) + 1
+        rows = [order.pop() for _ in range(min(len(order), max(1, _BATCH_PIECES // longest)))]
+        batch = greedy(model, [sources[row] for row in rows], max_length=_longest, show=show)
+        found.update(zip(rows, batch, strict=True))
+    return [found[row] for row in range(len(sources))]
+
+
+def _longest(source: int) -> int:
+    """The most pieces of a translation: far more than a sentence needs, and an end for one that repeats itself."""
+    return 2 * source + 20
+
+
+def sample_of(
+    source: Sequence[int], hypothesis: Hypothesis, tokenizers: dict[str, Tokenizer], reference: str
+) -> Sample:
+    """A translation as people read it: words, and which source words each target word looked at."""
+    ids = {"source": [*source, EOS_ID], "target": list(hypothesis.pieces)}
+    if hypothesis.alignment is not None and len(hypothesis.alignment) > len(hypothesis.pieces):
+        ids["target"].append(EOS_ID)
+    maps = {side: piece_words([tokenizers[side].id_to_piece(piece) for piece in ids[side]]) for side in SIDES}
+    weights = None
+    if hypothesis.alignment is not None:
+        merged = merge_alignment(hypothesis.alignment, maps["source"], maps["target"])
+        weights = tuple(tuple(row) for row in merged.tolist())
+    return Sample(
+        source=tokenizers["source"].decode(source),
+        reference=reference,
+        translation=tokenizers["target"].decode(hypothesis.pieces),
+        source_words=maps["source"].words,
+        target_words=maps["target"].words,
+        weights=weights,
+    )

@@ -1,0 +1,82 @@
+"""A check that users can make on their own data and machine: stopped and resumed is the same as never stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from dragoman.api.training import train
+from dragoman.config import Config
+from dragoman.training.checkpoint import Checkpoint, Checkpoints
+from dragoman.training.progress import Moment, Observers
+
+__all__ = ["ResumeVerdict", "verify_resume"]
+
+
+@dataclass(frozen=True)
+class ResumeVerdict:
+    """What was compared; `differences` names what was not the same to the bit."""
+
+    updates: int
+    stops: tuple[int, ...]
+    tensors: int
+    differences: tuple[str, ...]
+
+
+class _Stopper(Observers):
+    """Asks this very process to stop after some update, as a scheduler would."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self._after = after
+
+    def updated(self, moment: Moment) -> None:
+        """Send the signal."""
+        if moment.update == self._after:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def verify_resume(
+    config: Config, folder: Path, *, updates: int = 12, stops: Sequence[int] = (3, 7, 8)
+) -> ResumeVerdict:
+    """Train for some updates twice, once stopped and resumed several times, and compare all that was saved.
+
+    Must be called from the main thread, where signals arrive. Nothing is left behind.
+    """
+    settings = {"max_updates": updates, "validate_every": updates, "validation_sentences": 0, "stop_on": "loss"}
+    settings |= {"checkpoint_every": updates, "average_last": 0, "patience": 0}
+    few = config.model_copy(update={"training": config.training.model_copy(update=settings)})
+    with tempfile.TemporaryDirectory(prefix="dragoman-verify-") as room:
+        whole, parts = Path(room) / "whole", Path(room) / "parts"
+        train(few, folder, run=whole)
+        for stop in stops:
+            train(few, folder, run=parts, resume=True, observers=[_Stopper(stop)])
+        train(few, folder, run=parts, resume=True)
+        one, other = (Checkpoints(run / "checkpoints").open(updates) for run in (whole, parts))
+        differences = _differences(one, other)
+        return ResumeVerdict(updates, tuple(stops), len(_tensors(one)), tuple(differences))
+
+
+def _tensors(checkpoint: Checkpoint) -> dict[str, torch.Tensor]:
+    found = {f"weights {name}": tensor for name, tensor in checkpoint.weights().items()}
+    found |= {f"optimizer {name}": tensor for name, tensor in checkpoint.optimizer().items()}
+    return found | {f"average {name}": tensor for name, tensor in (checkpoint.average() or {}).items()}
+
+
+def _differences(one: Checkpoint, other: Checkpoint) -> list[str]:
+    ours, theirs = _tensors(one), _tensors(other)
+    found = [name for name in sorted({*ours, *theirs}) if not _same(ours.get(name), theirs.get(name))]
+    return found + [f"state {name}" for name in one.state if one.state[name] != other.state.get(name)]
+
+
+def _same(one: torch.Tensor | None, other: torch.Tensor | None) -> bool:
+    """Whether the bits are the same: by their numbers a NaN would differ from itself, and -0 be 0."""
+    if one is None or other is None or one.shape != other.shape:
+        return False
+    return torch.equal(one.reshape(-1).view(torch.uint8), other.reshape(-1).view(torch.uint8))

@@ -1,0 +1,185 @@
+"""Preparing data for a model that exists: its own tokenizer cuts the text, and is extended where that is asked for."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman.api import check_corpora, prepare_corpora
+from dragoman.bundle import Bundle, write_bundle
+from dragoman.config import Config, parse_config
+from dragoman.data.preparation.manifest import Prepared
+from dragoman.data.preparation.start import open_start, with_start
+from dragoman.data.progress import Silent
+from dragoman.errors import BundleError, DataError
+from dragoman.text import Tokenizer, train_characters, train_sentencepiece, train_words
+from tests.unit.data.preparation.corpus import config, contents, pairs, write_pairs
+
+MEDICAL = [
+    (f"The patient number {number} has a myocardial infarction.", f"Patient {number} hat einen Myokardinfarkt: Ж.")
+    for number in range(120)
+]
+
+
+class Watcher(Silent):
+    """Remembers which stages ran."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+    def begin(self, stage: str) -> None:
+        self.ran.append(stage)
+
+
+def learnt(kind: str, *, seed: int = 1) -> dict[str, Tokenizer]:
+    rows = pairs(300, seed)
+    if kind == "word":  # one a side
+        source, target = (train_words([row[side] for row in rows], size=None) for side in (0, 1))
+        return {"source": source, "target": target}
+    text = [sentence for row in rows for sentence in row]
+    joint: Tokenizer = train_characters(text)
+    if kind != "character":
+        joint = train_sentencepiece(text, size=380, model="bpe" if kind == "bpe" else "unigram")
+    return {"source": joint, "target": joint}
+
+
+def bundle(folder: Path, kind: str = "unigram", *, seed: int = 1, **tokenizer: Any) -> Bundle:
+    kinds: dict[str, dict[str, Any]] = {
+        "unigram": {},
+        "bpe": {"algorithm": "bpe"},
+        "word": {"kind": "word", "joint": False},
+    }
+    settings = kinds.get(kind, {"kind": kind}) | tokenizer
+    written = parse_config({"tokenizer": settings, "model": {"family": "transformer", "tie": "none"}})
+    return write_bundle(folder, written, {"w": np.full((2, 2), seed, np.float32)}, learnt(kind, seed=seed), "A model.")
+
+
+def starting(
+    folder: Path, rows: list[tuple[str, str]], tokenizer: dict[str, Any] | None = None, **start: Any
+) -> Config:
+    """A configuration that starts with the bundle called base."""
+    settings = config([{"files": write_pairs(folder, "train", rows)}], tokenizer)
+    return parse_config(settings.model_dump(exclude_none=True) | {"start": {"bundle": "base"} | start})
+
+
+def texts(prepared: Prepared) -> list[tuple[str, ...]]:
+    shards, tokenizers = prepared.shards("train"), prepared.tokenizers()
+    found = shards.gather(np.arange(len(shards)))
+    sides = [
+        [tokenizers[side].decode(ids.tolist()) for ids in getattr(found, side).split()] for side in ("source", "target")
+    ]
+    return list(zip(*sides, strict=True))
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "character"])
+def test_the_same_vocabulary_is_the_bundles_own(tmp_path: Path, kind: str):
+    base = bundle(tmp_path / "base", kind)
+    settings = starting(tmp_path, pairs(200, 2), {"size": 5000, "kind": "sentencepiece"})
+    prepared = prepare_corpora(settings, tmp_path)
+    own = prepared.tokenizers()
+    assert own == base.tokenizers()
+    assert (own["source"] is own["target"]) == (kind != "word")
+    assert set(texts(prepared)) <= set(pairs(200, 2))
+    assert prepared.plan(settings).corpora[0].rows == prepared.manifest["splits"]["train"]["rows"]
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "character"])
+def test_an_extended_vocabulary_begins_with_the_bundles(tmp_path: Path, kind: str):
+    base = bundle(tmp_path / "base", kind)
+    prepared = prepare_corpora(starting(tmp_path, MEDICAL, vocabulary="extend", new_pieces=12), tmp_path)
+    for side, old in base.tokenizers().items():
+        new = prepared.tokenizers()[side]
+        assert [new.id_to_piece(number) for number in range(old.size)] == [
+            old.id_to_piece(number) for number in range(old.size)
+        ]
+        assert old.size < new.size <= old.size + 12
+    if kind in ("unigram", "bpe"):
+        assert set(texts(prepared)) <= set(MEDICAL)
+        same = prepare_corpora(starting(tmp_path, MEDICAL), tmp_path)
+        pieces = [each.manifest["splits"]["train"]["pieces"]["source"] for each in (prepared, same)]
+        assert pieces[0] < 0.8 * pieces[1]
+
+
+@pytest.mark.parametrize("vocabulary", ["same", "extend"])
+def test_running_again_does_nothing(tmp_path: Path, vocabulary: str):
+    bundle(tmp_path / "base")
+    settings = starting(tmp_path, MEDICAL, vocabulary=vocabulary)
+    before = contents(prepare_corpora(settings, tmp_path).folder)
+    watcher = Watcher()
+    prepared = prepare_corpora(settings, tmp_path, progress=watcher)
+    assert watcher.ran == ["looking at the files"]
+    assert contents(prepared.folder) == before
+
+
+@pytest.mark.parametrize("vocabulary", ["same", "extend"])
+def test_another_bundle_cuts_anew(tmp_path: Path, vocabulary: str):
+    bundle(tmp_path / "base")
+    settings = starting(tmp_path, MEDICAL, vocabulary=vocabulary)
+    before = prepare_corpora(settings, tmp_path).tokenizers()["source"]
+    other = bundle(tmp_path / "base", seed=2, size=390)
+    watcher = Watcher()
+    prepared = prepare_corpora(settings, tmp_path, progress=watcher)
+    stage = "taking the tokenizer" if vocabulary == "same" else "extending the tokenizer"
+    assert watcher.ran[1:] == [stage, "writing shards"]
+    assert prepared.tokenizers()["source"] != before
+    assert prepared.tokenizers()["source"].size >= other.tokenizers()["source"].size
+
+
+def test_text_is_normalised_as_the_bundle_has_it(tmp_path: Path):
+    bundle(tmp_path / "base", normal_form="nfkc")
+    rows = [(source, target.replace("Hunde", "ﬁ Hunde")) for source, target in pairs(200)]
+    prepared = prepare_corpora(starting(tmp_path, rows, {"normal_form": "none"}), tmp_path)
+    found = " ".join(target for _, target in texts(prepared))
+    assert "fi Hunde" in found
+    assert "ﬁ" not in found
+
+
+def test_settings_that_matter_are_compared(tmp_path: Path):
+    bundle(tmp_path / "base")
+    settings = starting(tmp_path, MEDICAL)
+    prepared = prepare_corpora(settings, tmp_path)
+    prepared.plan(starting(tmp_path, MEDICAL, {"size": 999}, new_pieces=5))  # neither is looked at
+    prepared.plan(with_start(settings, open_start(settings, tmp_path)))
+    with pytest.raises(DataError, match=r"got others for start\.new_pieces, start\.vocabulary"):
+        prepared.plan(starting(tmp_path, MEDICAL, vocabulary="extend"))
+    with pytest.raises(DataError, match="got others for start, tokenizer"):
+        prepared.plan(config([{"files": ["train.en", "train.de"]}]))
+
+
+def test_a_configuration_takes_the_bundles_tokenizer_settings(tmp_path: Path):
+    plain = config([{"files": write_pairs(tmp_path, "train", MEDICAL)}])
+    assert open_start(plain, tmp_path) is None
+    assert with_start(plain, None) is plain
+    base = bundle(tmp_path / "base", "word")
+    settings = starting(tmp_path, MEDICAL)
+    opened = open_start(settings, tmp_path)
+    assert opened is not None
+    assert opened.digest == base.digest
+    assert with_start(settings, opened).tokenizer == base.config.tokenizer
+
+
+def test_a_bundle_that_is_not_there_is_named(tmp_path: Path):
+    with pytest.raises(BundleError, match="base must be a folder"):
+        prepare_corpora(starting(tmp_path, MEDICAL), tmp_path)
+
+
+def test_check_says_what_to_do_about_unknown_text(tmp_path: Path):
+    bundle(tmp_path / "base")
+    rows = [(source, "Пациент здоров: " + target) for source, target in MEDICAL]
+    same = check_corpora(starting(tmp_path, rows), tmp_path, measure=False)
+    assert any('set start.vocabulary = "extend"' in advice for advice in same.advice)
+    few = check_corpora(starting(tmp_path, rows, vocabulary="extend", new_pieces=1), tmp_path, measure=False)
+    assert any("raise start.new_pieces" in advice for advice in few.advice)
+    assert not any("tokenizer." in advice for report in (same, few) for advice in report.advice)
+
+
+@pytest.mark.slow
+def test_many_pairs_are_learnt_from_in_a_process_of_their_own(tmp_path: Path):
+    base = bundle(tmp_path / "base")
+    rows = [
+        (f"Ward {number}: infarction {number % 7}.", f"Station {number}: Infarkt {number % 7}.")
+        for number in range(2500)
+    ]
+    prepared = prepare_corpora(starting(tmp_path, rows, vocabulary="extend", new_pieces=9), tmp_path)
+    assert prepared.tokenizers()["source"].size > base.tokenizers()["source"].size
