@@ -44,3 +44,7 @@ typed:
 # all checks in an environment of their own, as on a clean machine
 clean-room:
     .ci/run
+
+# training, disturbed: 200 kills and all the rest, about a quarter of an hour
+campaign *arguments:
+    python -m benchmarks.campaign {{ arguments }}

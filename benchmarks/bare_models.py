@@ -100,6 +100,8 @@ class BareBlock(nn.Module):
 class BareTransformer(nn.Module):
     """Pre-norm blocks, tied embeddings, dropout where Vaswani et al. have it."""
 
+    places: Tensor
+
     def __init__(self, vocab: int, dim: int, heads: int, inner: int, layers: int, dropout: float) -> None:
         super().__init__()
         self.dim, self.dropout = dim, dropout

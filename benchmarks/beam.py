@@ -48,7 +48,7 @@ def beam_search(model: Model[Any, Any], sources: Sequence[Sequence[int]], beam: 
 
 
 def finish(best: list[tuple[float, list[int]]], written: Tensor, ended: Tensor, length: int) -> None:
-    """Keep the best hypothesis of each sentence that ends here. Shapes: written [batch, beam, length], ended [batch, beam]."""
+    """Keep the best of what ends here. Shapes: written [batch, beam, length], ended [batch, beam]."""
     scores, places = (ended / length).max(1)
     for row, (score, place) in enumerate(zip(scores.tolist(), places.tolist(), strict=True)):
         if score > best[row][0]:

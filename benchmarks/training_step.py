@@ -98,7 +98,7 @@ def contenders(name: str, precision: str, seed: int, warmup: int = 100) -> tuple
         (loss / batch.target_tokens).backward()
         nn.utils.clip_grad_norm_(bare.parameters(), 1.0)
         bare_optimizer.step()
-        return loss.item() / batch.target_tokens
+        return float(loss) / batch.target_tokens
 
     def our_step(batch: Batch) -> float:
         counts["ours"] += 1

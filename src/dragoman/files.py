@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -12,7 +13,7 @@ from typing import Any
 
 from dragoman.errors import DataError
 
-__all__ = ["read_json", "sha256_of", "sha256_of_file", "whole", "write_json"]
+__all__ = ["locked", "read_json", "sha256_of", "sha256_of_file", "whole", "write_json"]
 
 _BLOCK = 1 << 20
 
@@ -38,6 +39,18 @@ def write_json(path: Path, value: Any) -> None:
     with whole(path) as draft:
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         draft.write_bytes(text.encode("utf-8", "backslashreplace"))  # of a file's name that is no UTF-8: a JSON escape
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Hold a file for this process while the block runs; whether nobody else holds it. Its end frees it in any case."""
+    with path.open("w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
 
 
 def read_json(path: Path) -> Any | None:

@@ -14,27 +14,23 @@ from dragoman.api.held_out import SetScore
 from dragoman.bundle import Bundle, model_card, write_bundle
 from dragoman.config import Config
 from dragoman.environment import machine
-from dragoman.errors import BundleError
+from dragoman.errors import BundleError, ConfigError
 from dragoman.files import read_json
 from dragoman.text import Tokenizer
 from dragoman.training.average import mean_weights
 from dragoman.training.checkpoint import Checkpoint, Checkpoints
 from dragoman.training.progress import Ended
+from dragoman.training.standing import Standing
 
 __all__ = ["average", "best_weights", "write_trained"]
 
 
 def average(run: Path, output: Path, *, last: int) -> Bundle:
-    """Write a bundle with the mean of the newest checkpoints of a run."""
+    """Write a bundle with the mean of the newest checkpoints of a finished run."""
     finished = Bundle.open(run / "bundle", trusted=True)
-    checkpoints = Checkpoints(run / "checkpoints")
-    steps = checkpoints.steps()[-last:]
-    if len(steps) < last:
-        raise BundleError(
-            f"{run} must have {last} checkpoints, got {len(steps)}; average fewer, or train with a higher "
-            "training.keep_last"
-        )
-    weights = mean_weights(_weights(checkpoints.open(step)) for step in steps)
+    if output.resolve() == finished.folder.resolve():
+        raise ConfigError(f"--output must be another folder than the run's own bundle, got {output}; name a new one")
+    weights, steps = _mean_of_newest(Checkpoints(run / "checkpoints"), last)
     named = ", ".join(str(step) for step in steps)
     note = f"\n\nIts weights are the mean of those after {named} updates; the scores above are those of the run.\n"
     card = finished.card().rstrip() + note
@@ -43,13 +39,22 @@ def average(run: Path, output: Path, *, last: int) -> Bundle:
 
 def best_weights(checkpoints: Checkpoints, config: Config, ended: Ended) -> tuple[dict[str, Tensor], list[int]]:
     """The best weights of a run, or the mean of the newest ones; and after which updates they were saved."""
-    steps, last = checkpoints.steps(), config.training.average_last
-    if last:
-        steps = steps[-last:]
-    else:
-        steps = [ended.update if ended.best_update is None else ended.best_update]
-    weights = mean_weights(_weights(checkpoints.open(step)) for step in steps)
-    return weights, steps
+    if config.training.average_last:
+        return _mean_of_newest(checkpoints, config.training.average_last)
+    step = ended.update if ended.best_update is None else ended.best_update
+    return _weights(checkpoints.open(step)), [step]
+
+
+def _mean_of_newest(checkpoints: Checkpoints, last: int) -> tuple[dict[str, Tensor], list[int]]:
+    """Of the checkpoints that were due, without the random weights of the beginning."""
+    newest = checkpoints.open(checkpoints.steps()[-1])
+    steps = [step for step in Standing.from_json(newest.state["standing"]).kept if step > 0][-last:]
+    if len(steps) < last:
+        raise BundleError(
+            f"{checkpoints.folder} must hold {last} checkpoints, got {len(steps)}; average fewer, or train with a "
+            "higher training.keep_last or a lower training.checkpoint_every"
+        )
+    return mean_weights(_weights(checkpoints.open(step)) for step in steps), steps
 
 
 def write_trained(
@@ -89,7 +94,7 @@ def _facts(
         "machine": machine().signature,
         "versions": {"dragoman": __version__, "torch": torch.__version__},
         "pairs": data.get("pairs", {}),
-        "validation": f"loss {best['loss']:.3f} at best; weights after {chosen} updates" if best else "",
+        "validation": f"loss {best['loss']:.3f} at best; weights after {chosen} updates" if best.get("loss") else "",
         "scores": [
             {"name": score.name, "value": score.value, "signature": score.signature, "set": _named(each)}
             for each in scores

@@ -41,7 +41,7 @@ _SHOWN = (12, 8, 10, 17, 19, 18)
 
 _TEMPLATE = """\
 # A demonstration: English dates, spelt in many ways, become ISO dates: the third of May, 1998 -> 1998-05-03.
-# Change something and train again, beside the first run:   dragoman train --run another
+# Change something and train again, beside the first run:   dragoman train --output another
 # Every setting, with its default:                           dragoman config show dragoman.toml
 extends = "bahdanau2015-desk" # a recurrent network with attention; others: dragoman config presets
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from dragoman.data.readers.open import open_corpus
 from dragoman.evaluation.metrics import Score, bleu, chrf
 from dragoman.models.protocol import Model
 from dragoman.text import Normalizer, Tokenizer
+from dragoman.text.normalize import Form
 
-__all__ = ["HeldOut", "SetScore", "held_out_sets", "score_sets"]
+__all__ = ["HeldOut", "SetScore", "held_out_sets", "score_set"]
 
 _MOST = 2000  # sentences of a set: enough for a figure at the end of a training; evaluating takes all
 
@@ -75,16 +76,19 @@ def _read(corpus: CorpusConfig, config: Config, folder: Path) -> HeldOut:
     return HeldOut(name, *(columns[side][:_MOST] for side in SIDES))
 
 
-def score_sets(
-    model: Model[Any, Any], tokenizers: Mapping[str, Tokenizer], config: Config, sets: Sequence[HeldOut], *, called: str
-) -> list[SetScore]:
-    """Translate each set greedily, and score it on raw text."""
-    normalize = Normalizer(form=config.tokenizer.normal_form)
-    found = []
-    for each in sets:
-        sources = [tokenizers["source"].encode(normalize(text)) for text in each.sources]
-        hypotheses = translate_pieces(model, sources, check=lambda: None)
-        texts = [tokenizers["target"].decode(hypothesis.pieces) for hypothesis in hypotheses]
-        scores = (bleu(texts, each.references), chrf(texts, each.references))
-        found.append(SetScore(each.name, called, len(texts), scores))
-    return found
+def score_set(
+    model: Model[Any, Any],
+    tokenizers: Mapping[str, Tokenizer],
+    normal_form: Form,
+    held_out: HeldOut,
+    *,
+    called: str,
+    check: Callable[[], None],
+) -> SetScore:
+    """Translate a set greedily, and score it against its references; `check` is called now and then, and may raise."""
+    normalize = Normalizer(form=normal_form)
+    sources = [tokenizers["source"].encode(normalize(text)) for text in held_out.sources]
+    hypotheses = translate_pieces(model, sources, check=check)
+    texts = [tokenizers["target"].decode(hypothesis.pieces) for hypothesis in hypotheses]
+    scores = (bleu(texts, held_out.references), chrf(texts, held_out.references))
+    return SetScore(held_out.name, called, len(texts), scores)

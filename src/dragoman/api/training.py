@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from dragoman.api.bundling import best_weights, write_trained
-from dragoman.api.held_out import HeldOut, SetScore, held_out_sets, score_sets
+from dragoman.api.held_out import HeldOut, SetScore, held_out_sets, score_set
 from dragoman.api.scoring import TranslationScorer
 from dragoman.bundle import Bundle
 from dragoman.config import Config, to_toml
@@ -20,16 +22,17 @@ from dragoman.data.batch import Batch
 from dragoman.data.loader import Loader
 from dragoman.data.preparation.manifest import Prepared
 from dragoman.data.preparation.start import open_start, with_start
-from dragoman.errors import ConfigError
-from dragoman.files import whole
+from dragoman.errors import ConfigError, DataError
+from dragoman.files import locked, whole
 from dragoman.models.build import build_model
 from dragoman.models.load import load_model
 from dragoman.models.protocol import Model
 from dragoman.text import Tokenizer
 from dragoman.training.checkpoint import Checkpoints
-from dragoman.training.loop import Training
+from dragoman.training.loop import Training, check_divides
 from dragoman.training.progress import Ended, Observer, Observers
 from dragoman.training.record import Record
+from dragoman.training.signals import Stopped, StopSignal
 from dragoman.training.start import check_same_model, freeze, start_weights
 from dragoman.training.tensors import load_weights
 from dragoman.training.validation import Validation
@@ -50,7 +53,10 @@ _FREE = {
     "sharded",
     "recompute",
 }
-"""Settings that a run may change when it goes on: they decide how long, and what is kept, not what is computed."""
+"""Settings that a run may change when it goes on: how long it lasts, what it keeps, how often it looks."""
+
+_FILES = ("dragoman.toml", "log.jsonl", "run.json", "bundle")
+"""What a run writes: a new one must not find any of it."""
 
 
 @dataclass(frozen=True)
@@ -79,33 +85,29 @@ def train(
     """
     prepared = _prepared(config, folder)
     tokenizers = prepared.tokenizers()
-    with joined() as world, _loader(prepared, config, world, loader_workers) as loader:
+    with ExitStack() as held:
+        world = held.enter_context(joined())
+        if config.training.reproducible:
+            held.enter_context(_one_thread())
+        check_divides(config.training.micro_batches, world.size)
         checkpoints = Checkpoints(run / "checkpoints")
-        _check_run(checkpoints, config, resume=resume)
+        world.first_does(lambda: _take(run, folder, checkpoints, config, held, resume=resume))
         base = open_start(config, folder)
         config = with_start(config, base)
         model = _model(config, tokenizers, base)
         # Read now: a fault in a test set must not show after hours of training.
-        sets = held_out_sets(prepared, config, folder, tokenizers) if world.is_first else []
-        facts = {
-            "pairs": {name: split["rows"] for name, split in prepared.manifest["splits"].items()},
-            "fingerprint": loader.plan.fingerprint,
-            "start": None if base is None else base.digest,
-        }
-        watching = _watching(run, config, facts, observers, world)
+        sets = world.first_does(lambda: held_out_sets(prepared, config, folder, tokenizers))
+        loader = held.enter_context(_loader(prepared, config, world, loader_workers))
+        watching = _watching(run, config, _facts(prepared, loader, base), observers, world)
         validation = _validation(prepared, config, tokenizers, world)
         training = Training(config, model, loader, checkpoints, watching, world=world, validation=validation)
         if resume:
             training.resume()
-        ended = training.run()
-        trained = Trained(ended, run)
-        if world.is_first and ended.is_complete:
-            weights, steps = best_weights(checkpoints, config, ended)
-            scores = _scores(config, weights, tokenizers, base, sets)
-            bundle = write_trained(config, run, weights, steps, ended, tokenizers, scores)
-            trained = Trained(ended, run, bundle, tuple(scores))
-        world.first_says()  # the others wait until the bundle is there
-    return trained
+        trained = Trained(training.run(), run)
+        if trained.ended.is_complete:
+            finish = _Finish(config, tokenizers, base, sets, checkpoints, training.signal, watching, world.device)
+            trained = world.first_does(lambda: finish(trained)) or trained
+        return trained
 
 
 def _prepared(config: Config, folder: Path) -> Prepared:
@@ -116,18 +118,47 @@ def _prepared(config: Config, folder: Path) -> Prepared:
     return Prepared.open(folder / config.data.folder)
 
 
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Sums whose order does not depend on the number of cores; on a GPU, kernels that keep to one order."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(torch.cuda.is_available())
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(False)
+
+
 def _loader(prepared: Prepared, config: Config, world: World, workers: int) -> Loader:
     return Loader.of(prepared, config, rank=world.rank, world=world.size, workers=workers)
 
 
-def _check_run(checkpoints: Checkpoints, config: Config, *, resume: bool) -> None:
-    """See that a new run does not overwrite another, and that one that goes on is the same run."""
+def _take(run: Path, folder: Path, checkpoints: Checkpoints, config: Config, held: ExitStack, *, resume: bool) -> None:
+    """Take hold of the run's folder; a new run does not overwrite anything, and one that goes on is the same run."""
     steps = checkpoints.steps()
     if steps and not resume:
         raise ConfigError(
-            f"{checkpoints.folder.parent} must be a new folder, got a run with a checkpoint at update {steps[-1]}; go "
-            "on with --resume, or name another folder with --output"
+            f"{run} must be a new folder, got a run with a checkpoint at update {steps[-1]}; go on with --resume, or "
+            "name another folder with --output"
         )
+    if run.resolve() == folder.resolve():
+        raise ConfigError(
+            f"{run} must not be the folder of the configuration itself, got it; name another with --output"
+        )
+    if not resume and (there := [name for name in _FILES if (run / name).exists()]):
+        raise ConfigError(
+            f"{run} must be a new folder, got one with {there[0]} in it; name another folder with --output"
+        )
+    run.mkdir(parents=True, exist_ok=True)
+    if not held.enter_context(locked(run / ".lock")):
+        raise ConfigError(f"{run} must be used by one training at a time, got another at work there; wait for it")
+    if resume:
+        _check_same(checkpoints, config)
+
+
+def _check_same(checkpoints: Checkpoints, config: Config) -> None:
     checkpoint = checkpoints.latest(lambda _: None)
     if checkpoint is None:
         return
@@ -144,6 +175,8 @@ def _computed(config: Config) -> dict[str, Any]:
     training = config.training.model_dump(exclude=_FREE)
     if config.training.schedule == "cosine":
         training["max_updates"] = config.training.max_updates  # the rate of every update depends on the end
+    if config.training.stop_on != "loss":
+        training["validation_sentences"] = config.training.validation_sentences  # scores of others do not compare
     model = config.model.model_dump()
     return {f"training.{name}": value for name, value in training.items()} | {
         f"model.{name}": value for name, value in model.items()
@@ -167,7 +200,6 @@ def _watching(
     """Everybody who watches; processes other than the first are not watched."""
     if not world.is_first:
         return Observers()
-    run.mkdir(parents=True, exist_ok=True)
     with whole(run / "dragoman.toml") as draft:
         draft.write_text(to_toml(config), encoding="utf-8")
     told = Observers(*observers)
@@ -198,19 +230,57 @@ def _validation(
     return Validation(batches, config.training, scorer)
 
 
-def _scores(
-    config: Config,
-    weights: Mapping[str, Tensor],
-    tokenizers: dict[str, Tokenizer],
-    base: Bundle | None,
-    sets: Sequence[HeldOut],
-) -> list[SetScore]:
-    """What the bundle will score on held-out sets, and what the model that training began with scores there."""
-    if not config.training.validation_sentences:
-        return []
-    model = build_model(config.model, tokenizers["source"].size, tokenizers["target"].size)
-    load_weights(model, weights)
-    found = score_sets(model, tokenizers, config, sets, called="new")
-    if base is not None:
-        found += score_sets(load_model(base), base.tokenizers(), base.config, sets, called="before")
-    return found
+def _facts(prepared: Prepared, loader: Loader, base: Bundle | None) -> dict[str, Any]:
+    """What run.json says of the data."""
+    return {
+        "pairs": {name: split["rows"] for name, split in prepared.manifest["splits"].items()},
+        "fingerprint": loader.plan.fingerprint,
+        "start": None if base is None else base.digest,
+        "threads": torch.get_num_threads(),
+    }
+
+
+@dataclass(frozen=True)
+class _Finish:
+    """What is left to do when all updates are made: scores, and the bundle. A stop leaves it to the next start."""
+
+    config: Config
+    tokenizers: dict[str, Tokenizer]
+    base: Bundle | None
+    sets: Sequence[HeldOut]
+    checkpoints: Checkpoints
+    signal: StopSignal
+    observer: Observer
+    device: torch.device
+
+    def __call__(self, trained: Trained) -> Trained:
+        weights, steps = best_weights(self.checkpoints, self.config, trained.ended)
+        try:
+            with self.signal:
+                scores = self._scores(weights) if self.config.training.validation_sentences else []
+        except Stopped:
+            return replace(trained, ended=replace(trained.ended, why=self.signal.asked))
+        bundle = write_trained(self.config, trained.run, weights, steps, trained.ended, self.tokenizers, scores)
+        return replace(trained, bundle=bundle, scores=tuple(scores))
+
+    def _scores(self, weights: Mapping[str, Tensor]) -> list[SetScore]:
+        """What the bundle will score on held-out sets, and what the model that training began with scores there."""
+        sizes = (self.tokenizers["source"].size, self.tokenizers["target"].size)
+        model = build_model(self.config.model, *sizes)
+        load_weights(model, weights)
+        found = self._score(model, self.tokenizers, "new")
+        if self.base is not None:
+            found += self._score(load_model(self.base), self.base.tokenizers(), "before")
+        return found
+
+    def _score(self, model: Model[Any, Any], tokenizers: dict[str, Tokenizer], called: str) -> list[SetScore]:
+        form = self.config.tokenizer.normal_form
+        found = []
+        for each in self.sets:
+            try:
+                found.append(
+                    score_set(model.to(self.device), tokenizers, form, each, called=called, check=self.signal.check)
+                )
+            except DataError as error:  # a sentence that is too long for the model, say: there are other sets
+                self.observer.noted(f"{each.name} could not be scored: {error}")
+        return found

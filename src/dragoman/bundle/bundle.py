@@ -166,6 +166,10 @@ def write_bundle(
         raise BundleError(
             "tokenizers must be equal where tokenizer.joint is true, got two; set tokenizer.joint to false"
         )
+    if folder.exists() and not (folder / MANIFEST).is_file():
+        raise BundleError(
+            f"{folder} must be a new folder or an earlier bundle, got other files, which would be lost; name another"
+        )
     with sealed(folder) as draft:
         (draft / CONFIG).write_text(to_toml(shared_config(config)), encoding="utf-8")
         write_weights(draft / WEIGHTS, weights)

@@ -42,7 +42,7 @@ def friendly() -> Iterator[None]:
             typer.echo(f"error: {line}", err=True)
         raise typer.Exit(exit_code(error)) from None
     except KeyboardInterrupt:
-        typer.echo("interrupted; type the same again to go on from here", err=True)
+        typer.echo("interrupted; type the same again (with --resume, to train) to go on from here", err=True)
         raise typer.Exit(130) from None
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""

@@ -108,12 +108,15 @@ def _score_rows(scores: Sequence[SetScore]) -> list[tuple[str, ...]]:
 
 
 def _verify(settings: Config, folder: Path) -> None:
-    from dragoman.api.verify_resume import verify_resume
+    from dragoman.api.resume_check import verify_resume
 
     verdict = verify_resume(settings, folder)
     stops = ", ".join(str(stop) for stop in verdict.stops)
     what = f"{verdict.updates} updates, stopped after {stops}"
     if verdict.differences:
         named = ", ".join(verdict.differences[:5])
-        raise TrainingError(f"a resumed run must be the same as one never stopped, got other bits in {named} ({what})")
+        raise TrainingError(
+            f"a resumed run must be the same as one never stopped, got other bits in {named} ({what}); "
+            "please report it, with what dragoman doctor prints"
+        )
     typer.echo(f"resumed = never stopped: {what}; {verdict.tensors} tensors, counters and place in the data compared")

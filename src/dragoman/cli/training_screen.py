@@ -212,6 +212,25 @@ class _Lines:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
+class _Nowhere:
+    """Nobody looks any more."""
+
+    def begin(self, course: Course) -> None:
+        """Nothing to show."""
+
+    def update(self, course: Course, now: float) -> None:
+        """Nothing to show."""
+
+    def validate(self, course: Course, validated: Validated) -> None:
+        """Nothing to show."""
+
+    def say(self, mark: str, text: str) -> None:
+        """Nothing to show."""
+
+    def end(self) -> None:
+        """Nothing is left open."""
+
+
 class TrainingScreen:
     """Shows how training goes, as an `Observer`; used in a ``with`` statement.
 
@@ -239,18 +258,25 @@ class TrainingScreen:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._view.end()
+        self._show(lambda view: view.end())
+
+    def _show(self, say: Callable[[_View], None]) -> None:
+        """Show something, as long as there is somebody to see it."""
+        try:
+            say(self._view)
+        except OSError:  # the terminal or the pipe has gone; the training has not
+            self._view = _Nowhere()
 
     def began(self, began: Began) -> None:
         """Show what runs."""
-        self._course = Course(began, self._clock(), self._stops_early)
-        self._view.begin(self._course)
+        course = self._course = Course(began, self._clock(), self._stops_early)
+        self._show(lambda view: view.begin(course))
 
     def updated(self, moment: Moment) -> None:
         """Remember it."""
-        if self._course:
-            self._course.add(moment)
-            self._view.update(self._course, self._clock())
+        if (course := self._course) is not None:
+            course.add(moment)
+            self._show(lambda view: view.update(course, self._clock()))
 
     def validating(self, update: int) -> None:
         """Show that this is why no updates are made."""
@@ -259,18 +285,19 @@ class TrainingScreen:
 
     def validated(self, validated: Validated) -> None:
         """Show what it found."""
-        if self._course:
-            self._course.validate(validated)
-            self._view.validate(self._course, validated)
+        if (course := self._course) is not None:
+            course.validate(validated)
+            self._show(lambda view: view.validate(course, validated))
 
     def saved(self, update: int, folder: Path) -> None:
         """No news: it happens all the time."""
 
     def noted(self, text: str) -> None:
         """Show it in a line that stays."""
-        self._view.say("!", visible(text, _NOTE))
+        self._show(lambda view: view.say("!", visible(text, _NOTE)))
 
     def ended(self, ended: Ended) -> None:
         """Say how it ended."""
-        self._view.end()
-        self._view.say("✓" if ended.why in {"finished", "no better"} else "–", closing(ended))
+        mark = "✓" if ended.is_complete else "–"
+        self._show(lambda view: view.end())
+        self._show(lambda view: view.say(mark, closing(ended)))

@@ -220,7 +220,7 @@ class TrainingConfig(Closed):
     max_updates: Size = 10_000
     """Where training ends at the latest; the cosine ends there."""
     batch_tokens: Size = 4096
-    """The most pieces of either side in one update, padding included."""
+    """The most pieces of either side in one batch, padding included."""
     clip_norm: NotNegative = 1.0
     """Gradients with a larger norm are scaled to it; 0 leaves them alone."""
     label_smoothing: Rate = 0.0
@@ -283,6 +283,14 @@ class TrainingConfig(Closed):
             raise ConfigError(
                 f"training.validation_sentences must be at least 1 where training.stop_on is {self.stop_on}, got 0; "
                 "some sentences have to be translated to score them"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _compiles_what_is_whole(self) -> Self:
+        if self.compile and self.sharded:
+            raise ConfigError(
+                "training.compile must be false where training.sharded is true, got true; leave one of them out"
             )
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -211,8 +212,15 @@ class Loader:
             multiprocessing_context=context,
             prefetch_factor=_PREFETCHED,
             generator=torch.Generator(),  # the default one would be advanced, and is none of ours
+            worker_init_fn=_outlive_signals,
         )
         return iter(loader)
+
+
+def _outlive_signals(_: int) -> None:
+    """A stop is for the process that trains: it ends its workers when it has saved what it needs to."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _as_it_is(pairs: Any) -> Any:

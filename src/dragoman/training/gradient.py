@@ -18,8 +18,8 @@ from dragoman.training.world import World
 
 __all__ = ["Gradient", "GradientMaker", "is_out_of_memory"]
 
-_NO_MEMORY = ("allocate memory", "out of memory", "bad_alloc")
-_MEND = "set training.batch_tokens lower, and training.micro_batches higher by as much"
+_NO_MEMORY = ("allocate memory", "out of memory", "bad_alloc", "ALLOC_FAILED")
+_MEND = "begin a run with a lower training.batch_tokens, and a higher training.micro_batches"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,6 @@ class GradientMaker:
         self._world = world
         self._note = note
         self._most_cells = 0
-        self._learning = [parameter for parameter in sharing.task.parameters() if parameter.requires_grad]
 
     def make(self, batches: Sequence[Batch], tokens: int, update: int, baseline: Baseline) -> Gradient:
         """Leave the gradient of these batches, and those of the other processes, with the parameters.
@@ -70,8 +69,7 @@ class GradientMaker:
 
     def _pass(self, batches: Sequence[Batch], tokens: int, update: int, baseline: Baseline) -> list[float]:
         """Forward and backward through every batch; their Σ −log p(y_t)."""
-        for parameter in self._learning:
-            parameter.grad = None
+        self._sharing.begin()
         sums: list[Tensor] = []
         for number, batch in enumerate(batches):
             parts = batch.parts(self._most_cells) if self._most_cells else [batch]
@@ -103,7 +101,7 @@ class GradientMaker:
             torch.cuda.empty_cache()
         self._note(
             f"out of memory: from here on a batch is worked through in parts of at most {self._most_cells:,} pieces "
-            f"of both sides, with the same result; to avoid it, {_MEND}"
+            f"of both sides, with the same result but for the order of sums; to avoid it, {_MEND}"
         )
 
 

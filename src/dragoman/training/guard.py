@@ -46,6 +46,10 @@ class Guard:
         """Whether so many updates in a row were bad that the weights themselves are to be doubted."""
         return self.bad >= _ROW
 
+    def at_peace(self) -> Guard:
+        """The same with no bad updates in a row: the weights are others."""
+        return replace(self, bad=0)
+
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return asdict(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +14,7 @@ from dragoman.models.protocol import Model
 from dragoman.training.average import MovingAverage
 from dragoman.training.progress import Observer, Scored, Validated
 from dragoman.training.signals import Stopped
-from dragoman.training.tensors import load_weights, weights_of, whole
+from dragoman.training.tensors import load_weights, weights_of, whole_tensors
 from dragoman.training.validation import Best, Validation, better
 from dragoman.training.world import World
 
@@ -30,7 +31,8 @@ class Judge:
     def __init__(
         self, model: Model[Any, Any], validation: Validation, config: TrainingConfig, world: World, observer: Observer
     ) -> None:
-        apart = (config.ema_decay or config.sharded) and world.is_first
+        self._is_sharded = config.sharded and world.size > 1
+        apart = (config.ema_decay or self._is_sharded) and world.is_first
         self._stand_in = copy.deepcopy(model) if apart else None
         self._model = model
         self._validation = validation
@@ -57,7 +59,7 @@ class Judge:
         if said is None:
             return None
         value = said[self._config.stop_on]
-        is_best = best is None or better(self._config.stop_on, value, best.value)
+        is_best = best is None or math.isnan(best.value) or better(self._config.stop_on, value, best.value)
         best = Best(update, value) if best is None or is_best else replace(best, since=best.since + 1)
         if self._world.is_first:
             self._observer.validated(
@@ -67,10 +69,11 @@ class Judge:
 
     def _fill(self, average: MovingAverage | None) -> None:
         """Bring the stand-in up to date; dividing processes gather together."""
+        first = self._world.is_first
         if average is not None:
-            weights = {name: whole(tensor) for name, tensor in average.named().items()}
-        elif self._config.sharded:
-            weights = weights_of(self._model)
+            weights = whole_tensors(average.named(), keep=first)
+        elif self._is_sharded:
+            weights = weights_of(self._model, keep=first)
         else:
             return
         if self._stand_in is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,14 @@ from dragoman.errors import TrainingError
 from dragoman.models.protocol import Model
 from dragoman.training.average import MovingAverage
 from dragoman.training.checkpoint import Checkpoint, Checkpoints
-from dragoman.training.tensors import load_optimizer, load_tensors, load_weights, optimizer_tensors, weights_of, whole
+from dragoman.training.tensors import (
+    load_optimizer,
+    load_tensors,
+    load_weights,
+    optimizer_tensors,
+    weights_of,
+    whole_tensors,
+)
 from dragoman.training.world import World
 
 __all__ = ["Keeper"]
@@ -38,26 +45,28 @@ class Keeper:
         self._checkpoints = checkpoints
         self._world = world
 
-    def save(self, update: int, state: Mapping[str, Any], *, best: int | None) -> Path:
-        """Write a checkpoint, and remove the ones that need not be kept any more; where it is."""
-        weights = weights_of(self._model)
-        optimizer = optimizer_tensors(self._model, self._optimizer)
+    def save(self, update: int, state: Mapping[str, Any], *, keep: Collection[int]) -> Path:
+        """Write a checkpoint, and remove all but this one, those to `keep`, and damaged ones; where it is."""
+        first = self._world.is_first
+        weights = weights_of(self._model, keep=first)
+        optimizer = optimizer_tensors(self._model, self._optimizer, keep=first)
         average = None
         if self._average is not None:
-            average = {name: whole(tensor) for name, tensor in self._average.named().items()}
-        if self._world.is_first:
-            keep = self._config.training.keep_last
+            average = whole_tensors(self._average.named(), keep=first)
+
+        def write() -> None:
             try:
                 self._checkpoints.save(
                     update, weights=weights, optimizer=optimizer, average=average, state=state, config=self._config
                 )
-                self._checkpoints.prune(keep_last=keep, keep=() if best is None else (best,))
+                self._checkpoints.prune(keep_last=1, keep=keep)
             except OSError as error:
                 raise TrainingError(
-                    f"{self._checkpoints.folder} must have room for a checkpoint at update {update}, got: "
-                    f"{error.strerror or error}; earlier checkpoints are whole: make room, and go on with --resume"
+                    f"{self._checkpoints.folder} must take a checkpoint at update {update}, got: "
+                    f"{error.strerror or error}; earlier ones are whole: see to the disk, and go on with --resume"
                 ) from error
-        self._world.first_says(update)
+
+        self._world.first_does(write)
         return self._checkpoints.folder / f"step_{update}"
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -65,4 +74,4 @@ class Keeper:
         load_weights(self._model, checkpoint.weights())
         load_optimizer(self._model, self._optimizer, checkpoint.optimizer())
         if self._average is not None:
-            load_tensors(self._average.named(), checkpoint.average() or checkpoint.weights())
+            load_tensors(self._average.named(), checkpoint.average() or {})

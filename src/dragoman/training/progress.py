@@ -45,8 +45,6 @@ class Began:
     device: str
     update: int
     max_updates: int
-    batches_per_epoch: int | None
-    """Unknown before the first epoch is over."""
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,9 @@ class Record:
 
     def saved(self, update: int, folder: Path) -> None:
         """Bring the log to the disk, up to here, as the checkpoint is."""
+        if self._update is not None and update < self._update:
+            self._go_back(update)
+            self._update = update
         self._write_window()
         self._log.append("checkpoint", {"update": update})
         self._log.sync()

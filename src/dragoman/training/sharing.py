@@ -8,7 +8,9 @@ batches, whoever made them; slower, and the same bits for any number of processe
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 import torch
@@ -32,6 +34,9 @@ class Sharing(Protocol):
     averaged_over: int
     """Gradients come out divided by this number, so losses are multiplied by it."""
 
+    def begin(self) -> None:
+        """Forget the gradient of the update before, and of an attempt at this one that failed."""
+
     def synced(self, *, is_last: bool) -> AbstractContextManager[Any]:
         """Around each forward and backward pass; only the last one of an update is followed by an exchange."""
 
@@ -49,6 +54,12 @@ class Alone:
 
     def __init__(self, task: nn.Module) -> None:
         self.task = task
+        self._learning = [parameter for parameter in task.parameters() if parameter.requires_grad]
+
+    def begin(self) -> None:
+        """Room is made when there is something to put there."""
+        for parameter in self._learning:
+            parameter.grad = None
 
     def synced(self, *, is_last: bool) -> AbstractContextManager[Any]:
         """Nobody to wait for."""
@@ -66,9 +77,12 @@ class Replicated(Alone):
 
     def __init__(self, task: nn.Module, world: World) -> None:
         cuda = world.device.type == "cuda"
-        self._replica = DistributedDataParallel(
-            task, device_ids=[world.device] if cuda else None, broadcast_buffers=False, gradient_as_bucket_view=True
-        )
+        with warnings.catch_warnings():
+            # Its successor is not in every torch that we support, and ours are constants: nothing to send either way.
+            warnings.filterwarnings("ignore", "`broadcast_buffers` is deprecated", FutureWarning)
+            self._replica = DistributedDataParallel(
+                task, device_ids=[world.device] if cuda else None, broadcast_buffers=False, gradient_as_bucket_view=True
+            )
         super().__init__(self._replica)
         self.averaged_over = world.size
 
@@ -90,10 +104,15 @@ class Sharded(Alone):
         super().__init__(task)
         self.averaged_over = world.size
 
-    def synced(self, *, is_last: bool) -> AbstractContextManager[Any]:
+    @contextmanager
+    def synced(self, *, is_last: bool) -> Iterator[None]:
         """Gradients of the batches before the last one stay here until then."""
         self._shard.set_requires_gradient_sync(is_last)
-        return nullcontext()
+        with warnings.catch_warnings():
+            # Keys and values by head are views. What a warning fears, that they are written to, nobody does: a memory
+            # is a value.
+            warnings.filterwarnings("ignore", ".* returned a view tensor", UserWarning)
+            yield
 
 
 class Ordered(Alone):
@@ -102,8 +121,12 @@ class Ordered(Alone):
     def __init__(self, task: nn.Module, world: World) -> None:
         super().__init__(task)
         self._world = world
-        self._learning = [parameter for parameter in task.parameters() if parameter.requires_grad]
         self._sum: Tensor | None = None
+
+    def begin(self) -> None:
+        """The sum too."""
+        super().begin()
+        self._sum = None
 
     def collect(self) -> None:
         """Of as many batches as there are processes: add their gradients by rank, and make room for the next."""
@@ -134,7 +157,7 @@ class Ordered(Alone):
 
 def build_sharing(task: Task, config: TrainingConfig, world: World) -> Sharing:
     """The way that a configuration and the number of processes ask for."""
-    if config.sharded:
+    if config.sharded and world.size > 1:
         return Sharded(task, world)
     if config.compile:
         task.compile(dynamic=True)

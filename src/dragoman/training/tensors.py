@@ -8,12 +8,34 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor, distribute_tensor
 
-__all__ = ["load_optimizer", "load_tensors", "load_weights", "optimizer_tensors", "weights_of", "whole"]
+__all__ = [
+    "load_optimizer",
+    "load_tensors",
+    "load_weights",
+    "optimizer_tensors",
+    "weights_of",
+    "whole",
+    "whole_tensors",
+]
 
 
-def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """The weights of a model, tied ones once. Where they are sharded all processes must ask together."""
-    return {name: whole(tensor) for name, tensor in _named(model).items()}
+def weights_of(model: nn.Module, *, keep: bool = True) -> dict[str, Tensor]:
+    """The weights of a model, tied ones once.
+
+    Where they are sharded all processes must ask together; those that do not `keep` the answer hold one at a time.
+    """
+    return whole_tensors(_named(model), keep=keep)
+
+
+def whole_tensors(tensors: Mapping[str, Tensor], *, keep: bool) -> dict[str, Tensor]:
+    """Tensors on the host, gathered where they are divided, one after the other."""
+    found: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        if keep or isinstance(tensor, DTensor):
+            gathered = whole(tensor)
+            if keep:
+                found[name] = gathered
+    return found
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
@@ -29,13 +51,14 @@ def load_tensors(mine: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> No
             tensor.copy_(_like(tensor, others[name]))
 
 
-def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer, *, keep: bool = True) -> dict[str, Tensor]:
     """What an optimizer remembers, as ``<state>/<parameter>``; together, like `weights_of`."""
-    return {
-        f"{key}/{name}": whole(value)
+    tensors = {
+        f"{key}/{name}": value
         for name, parameter in model.named_parameters()
         for key, value in sorted(optimizer.state.get(parameter, {}).items())
     }
+    return whole_tensors(tensors, keep=keep)
 
 
 def load_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
@@ -52,7 +75,8 @@ def load_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: 
 
 
 def _named(model: nn.Module) -> dict[str, Tensor]:
-    buffers = {name: tensor for name, tensor in model.named_buffers() if name in model.state_dict()}
+    saved = model.state_dict().keys()
+    buffers = {name: tensor for name, tensor in model.named_buffers() if name in saved}
     return {**dict(model.named_parameters()), **buffers}
 
 
@@ -62,9 +86,9 @@ def whole(tensor: Tensor) -> Tensor:
     return (tensor.full_tensor() if isinstance(tensor, DTensor) else tensor).cpu().contiguous()
 
 
-def _like(tensor: Tensor, whole: Tensor) -> Tensor:
+def _like(tensor: Tensor, numbers: Tensor) -> Tensor:
     """The same numbers laid out, and placed, as `tensor` is."""
-    whole = whole.to(tensor.device)
+    numbers = numbers.to(tensor.device)
     if isinstance(tensor, DTensor):
-        return distribute_tensor(whole, tensor.device_mesh, tensor.placements)
-    return whole.clone()
+        return distribute_tensor(numbers, tensor.device_mesh, tensor.placements)
+    return numbers.clone()

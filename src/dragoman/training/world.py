@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -12,6 +12,9 @@ from typing import Any
 
 import torch
 from torch import distributed
+from torch.distributed import PrefixStore, Store, TCPStore  # type: ignore[attr-defined] # public, yet not in __all__
+
+from dragoman.errors import DragomanError, TrainingError
 
 __all__ = ["World", "joined"]
 
@@ -26,6 +29,8 @@ class World:
     rank: int = 0
     size: int = 1
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    host: distributed.ProcessGroup | None = None
+    """How plain numbers travel; None stands for the group of all processes."""
 
     @property
     def is_first(self) -> bool:
@@ -38,7 +43,7 @@ class World:
             return [list(values)]
         mine = torch.tensor(values, dtype=torch.float64)
         everyone = [torch.empty_like(mine) for _ in range(self.size)]
-        distributed.all_gather(everyone, mine)
+        distributed.all_gather(everyone, mine, group=self.host)
         return [each.tolist() for each in everyone]
 
     def first_says(self, value: Any = None) -> Any:
@@ -47,18 +52,34 @@ class World:
             return value
         content = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
         length = torch.tensor([len(content)])
-        distributed.broadcast(length, 0)
+        distributed.broadcast(length, 0, group=self.host)
         if not self.is_first:
             content = torch.empty(int(length), dtype=torch.uint8)
-        distributed.broadcast(content, 0)
+        distributed.broadcast(content, 0, group=self.host)
         return json.loads(bytes(content.tolist()))
+
+    def first_does(self, work: Callable[[], Any]) -> Any:
+        """What work that only the first process does gives it (None on the others); if it fails, all of them fail."""
+        done, fault = None, None
+        if self.is_first:
+            try:
+                done = work()
+            except DragomanError as error:
+                fault = error
+        said = self.first_says(None if fault is None else str(fault))
+        if fault is not None:
+            raise fault
+        if said is not None:
+            raise TrainingError(said)
+        return done
 
 
 @contextmanager
 def joined() -> Iterator[World]:
     """Meet the other processes that the launcher started, if any, and leave them at the end."""
     if distributed.is_initialized():  # a launcher that has done it for us
-        yield World(distributed.get_rank(), distributed.get_world_size(), _device())
+        host = distributed.new_group(backend="gloo", timeout=_PATIENCE)
+        yield World(distributed.get_rank(), distributed.get_world_size(), _device(), host)
         return
     for name, slurm in _SLURM.items():
         if name not in os.environ and "MASTER_ADDR" in os.environ and slurm in os.environ:
@@ -68,16 +89,32 @@ def joined() -> Iterator[World]:
         yield World(device=_device())
         return
     device = _device()
-    distributed.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=_PATIENCE)
-    try:
-        yield World(distributed.get_rank(), size, device)
-    finally:
-        distributed.destroy_process_group()
+    meeting: dict[str, Any] = {"store": _fresh_store(), "rank": int(os.environ["RANK"]), "world_size": size}
+    if device.type == "cuda":
+        distributed.init_process_group("nccl", **meeting)
+        host = distributed.new_group(backend="gloo", timeout=_PATIENCE)
+    else:
+        distributed.init_process_group("gloo", timeout=_PATIENCE, **meeting)
+        host = None
+    yield World(distributed.get_rank(), size, device, host)
+    distributed.destroy_process_group()  # not after an error: there may be an exchange that never ends
+
+
+def _fresh_store() -> Store | None:
+    """A place to meet that does not remember processes which died; None leaves it to torch.
+
+    On one machine torchrun starts processes again with the store of those before them, whose addresses are still in it
+    (pytorch/pytorch#135712). On several machines the count of restarts is not the same everywhere, so it cannot help.
+    """
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True" or os.environ.get("GROUP_WORLD_SIZE") != "1":
+        return None
+    store = TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
+    return PrefixStore(f"start {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)
 
 
 def _device() -> torch.device:
     if not torch.cuda.is_available():
         return torch.device("cpu")
-    device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
     torch.cuda.set_device(device)
     return device

@@ -95,7 +95,7 @@ def shown(*, is_terminal: bool) -> str:
         screen.begin("cleaning")
         screen.advance(0.5)
         screen.skip("writing")
-        screen.began(Began(Path("run"), 1234, 1, "cpu", 0, 200, None))
+        screen.began(Began(Path("run"), 1234, 1, "cpu", 0, 200))
         screen.updated(Moment(1, 0, 2.5, 10, 1.0, 0.1, 0.1))
         screen.validating(25)
         screen.validated(validated(25, 2.0, "00-00"))

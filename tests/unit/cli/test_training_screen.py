@@ -67,7 +67,7 @@ def written(console: Console) -> str:
 
 
 def begin(update: int = 0, most: int = 8000) -> Began:
-    return Began(Path("run"), 12_345_678, 2, "cpu", update, most, None)
+    return Began(Path("run"), 12_345_678, 2, "cpu", update, most)
 
 
 def moment(update: int, **changes: Any) -> Moment:

@@ -35,7 +35,7 @@ def no_curves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def begin(folder: Path, update: int = 0) -> Began:
-    return Began(folder, 1234, 2, "cpu", update, 100, None)
+    return Began(folder, 1234, 2, "cpu", update, 100)
 
 
 def moment(update: int, **changes: Any) -> Moment:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Self
 
 from dragoman.config import Config, DataConfig
 from dragoman.data.preparation.clean import Cleaned, Recipe, clean_corpus
@@ -23,6 +22,7 @@ from dragoman.data.preparation.write import write_shards
 from dragoman.data.progress import Progress
 from dragoman.data.workers import Workers
 from dragoman.errors import ConfigError, DataError
+from dragoman.files import locked
 
 __all__ = ["Preparation"]
 
@@ -54,26 +54,22 @@ class Preparation:
         self._workers = Workers(processes)
         self._progress = progress
         self._tolerant = tolerant
-        self._lock: TextIO | None = None
+        self._held = ExitStack()
 
     def __enter__(self) -> Self:
         work = self._output.begin()
-        self._lock = (work / _LOCK).open("w", encoding="utf-8")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._lock.close()
+        if not self._held.enter_context(locked(work / _LOCK)):
+            self._held.close()
             raise DataError(
                 f"{self._output.path} must be prepared by one command at a time, got another at work there; wait for it"
-            ) from None
+            )
         for draft in work.rglob("*.tmp"):  # of a run that was killed
             draft.unlink()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self._workers.close()
-        assert self._lock is not None
-        self._lock.close()
+        self._held.close()
 
     @cached_property
     def sources(self) -> list[Source]:
