@@ -13,7 +13,7 @@ from typing import Any
 
 from dragoman.errors import DataError
 
-__all__ = ["locked", "read_json", "sha256_of", "sha256_of_file", "whole", "write_json"]
+__all__ = ["flush", "locked", "read_json", "sha256_of", "sha256_of_file", "whole", "write_json"]
 
 _BLOCK = 1 << 20
 
@@ -27,8 +27,7 @@ def whole(path: Path) -> Iterator[Path]:
     draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         yield draft
-        with draft.open("rb") as written:
-            os.fsync(written.fileno())
+        flush(draft)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
@@ -39,6 +38,15 @@ def write_json(path: Path, value: Any) -> None:
     with whole(path) as draft:
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         draft.write_bytes(text.encode("utf-8", "backslashreplace"))  # of a file's name that is no UTF-8: a JSON escape
+
+
+def flush(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from dragoman.config import ModelConfig, TrainingConfig, TransformerConfig
 from dragoman.config.combinations import CONTENT_SCORES
-from dragoman.config.schema import ModelConfig, TrainingConfig, TransformerConfig
 from dragoman.data.batch import Batch
 from dragoman.models import build_model
 from dragoman.nn.attention import Alignment

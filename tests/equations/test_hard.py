@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.config.schema import AttentionConfig, RnnConfig, TrainingConfig
+from dragoman.config import AttentionConfig, RnnConfig, TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.models import build_model
 from dragoman.nn.attention import Alignment, build

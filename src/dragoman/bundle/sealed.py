@@ -20,7 +20,7 @@ from typing import Any
 
 from dragoman.bundle.exchange import exchange
 from dragoman.errors import BundleError
-from dragoman.files import sha256_of_file
+from dragoman.files import flush, sha256_of_file
 
 __all__ = ["MANIFEST", "check_contents", "clear", "digest_of", "discard", "recover", "sealed", "verify"]
 
@@ -131,11 +131,11 @@ def _seal(draft: Path) -> None:
     files = {}
     for path in sorted(draft.iterdir()):
         assert _is_plain(path.name), path
-        _flush(path)
+        flush(path)
         files[path.name] = {"size": path.stat().st_size, "sha256": sha256_of_file(path)}
     (draft / MANIFEST).write_bytes(_written({"format": _FORMAT, "version": _VERSION, "files": files}))
-    _flush(draft / MANIFEST)
-    _flush(draft)
+    flush(draft / MANIFEST)
+    flush(draft)
 
 
 def _put_in_place(draft: Path, folder: Path) -> None:
@@ -144,17 +144,8 @@ def _put_in_place(draft: Path, folder: Path) -> None:
     elif not exchange(draft, folder):
         folder.rename(_aside_of(folder))
         draft.rename(folder)
-    _flush(folder.parent)
+    flush(folder.parent)
     _remove(_aside_of(folder))
-
-
-def _flush(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _written(manifest: dict[str, Any]) -> bytes:

@@ -9,11 +9,10 @@ from dragoman.config.schema import (
     RnnConfig,
     RnnDecoderConfig,
     RnnEncoderConfig,
-    StartConfig,
     TokenizerConfig,
-    TrainingConfig,
     TransformerConfig,
 )
+from dragoman.config.training import StartConfig, TrainingConfig
 
 __all__ = [
     "AttentionConfig",

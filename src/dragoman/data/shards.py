@@ -7,7 +7,6 @@ offsets of a record batch stand together, so lengths are found without touching 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from dragoman.data.pairs import SIDES, Pairs, Sentences
 from dragoman.errors import DataError
+from dragoman.files import flush
 
 __all__ = ["ShardWriter", "Shards"]
 
@@ -62,9 +62,9 @@ class ShardWriter:
         """Bring everything to disk, and give the file its name."""
         self._writer.close()
         self._sink.close()
-        _sync(self._partial)
+        flush(self._partial)
         self._partial.replace(self.path)
-        _sync(self.path.parent)
+        flush(self.path.parent)
 
     def discard(self) -> None:
         """Forget what was written."""
@@ -87,14 +87,6 @@ def _column(sentences: Sentences, kind: pa.DataType) -> pa.Array:
     assert offsets[-1] == len(sentences.ids), "lengths must add up to the number of pieces"
     values = np.ascontiguousarray(sentences.ids, dtype=kind.to_pandas_dtype())
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values, type=kind))
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @dataclass(frozen=True)

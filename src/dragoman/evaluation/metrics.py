@@ -25,7 +25,7 @@ class Score:
 def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     """Corpus BLEU, 0 to 100, as sacreBLEU computes it by default: 13a, mixed case. Texts are raw, never tokenized."""
     _check_counts(hypotheses, references)
-    metric = BLEU()
+    metric = BLEU(force=True)  # else it warns of texts that only look tokenized
     value = metric.corpus_score(hypotheses, [references]).score
     return Score("bleu", value, str(metric.get_signature()))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dragoman.config.schema import TrainingConfig
+from dragoman.config.training import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.errors import TrainingError
 from dragoman.nn.noise import Noise

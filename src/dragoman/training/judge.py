@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from dragoman.config.schema import TrainingConfig
+from dragoman.config.training import TrainingConfig
 from dragoman.models.protocol import Model
 from dragoman.training.average import MovingAverage
 from dragoman.training.progress import Observer, Scored, Validated

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from dragoman.config.schema import TrainingConfig
+from dragoman.config.training import TrainingConfig
 
 __all__ = ["OPTIMIZERS", "build_optimizer"]
 

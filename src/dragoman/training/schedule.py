@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dragoman.config.schema import TrainingConfig
+from dragoman.config.training import TrainingConfig
 
 __all__ = ["learning_rate"]
 

@@ -19,7 +19,7 @@ from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forwar
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from dragoman.config.schema import TrainingConfig
+from dragoman.config.training import TrainingConfig
 from dragoman.training.step import Task
 from dragoman.training.world import World
 

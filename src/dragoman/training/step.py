@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dragoman.config.schema import TrainingConfig
+from dragoman.config.training import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.models.protocol import Model
 from dragoman.nn.noise import Noise

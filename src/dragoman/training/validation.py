@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 import torch
 
-from dragoman.config.schema import TrainingConfig
+from dragoman.config.training import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.models.protocol import Model
 from dragoman.training.losses import Baseline

@@ -8,26 +8,7 @@ from rich.console import Console
 
 from dragoman.cli.progress import ScreenProgress
 from dragoman.data.progress import Progress
-
-
-class Clock:
-    """A time that passes when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def log() -> Console:
-    return Console(file=io.StringIO(), force_terminal=False, width=80)
+from tests.unit.cli.clock import Clock
 
 
 @pytest.fixture

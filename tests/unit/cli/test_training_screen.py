@@ -18,6 +18,7 @@ from rich.console import Console
 from dragoman.cli.training_lines import Course, sample_lines, sparkline
 from dragoman.cli.training_screen import TrainingScreen
 from dragoman.training.progress import Began, Ended, Moment, Observer, Sample, Scored, Validated
+from tests.unit.cli.clock import Clock
 
 SAMPLE = Sample(
     "ein Mann schläft",
@@ -27,26 +28,6 @@ SAMPLE = Sample(
     ("a", "man", "is", "asleep"),
     ((0.9, 0.05, 0.05), (0.1, 0.7, 0.2), (0.3, 0.2, 0.5), (0.0, 0.0, 1.0)),
 )
-
-
-class Clock:
-    """A time that passes when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def log() -> Console:
-    return Console(file=io.StringIO(), force_terminal=False, width=80)
 
 
 def terminal(width: int = 80, height: int = 40, **options: Any) -> Console:
