@@ -138,8 +138,8 @@ def report(options: argparse.Namespace) -> None:
         cards += bundle.card().replace("\n## ", "\n### ").replace("# A translator", "### A translator", 1)
     command = "python -m benchmarks.quality report"
     text = heading("Multi30k en→de, trained here", command, options.threads) + f"\n{__doc__ or ''}\n"
-    text += f"BLEU / chrF2 on raw text, beam {BEAM}, mean log-probability; one seed. Minutes are wall-clock minutes of "
-    text += f"training on a shared machine, {options.training_threads}.\n\n"
+    text += f"BLEU / chrF2 on raw text, beam {BEAM}, mean log-probability; one seed. Minutes are those of training by the "
+    text += f"clock. {options.note}\n\n"
     header = ["model", "parameters", "updates", "minutes", *TESTS, "goal (test_2016)"]
     text += table(header, rows) + "\n"
     first = next(iter(figures.values()))["test_2016_flickr"]
@@ -155,7 +155,7 @@ def main() -> None:
     options.add_argument("--names", nargs="+", choices=NAMES, default=list(NAMES))
     options.add_argument("--corpus", type=Path, default=Path("../shared/data/multi30k"))
     options.add_argument("--output", type=Path, default=Path("quality-runs"), help="where runs are kept")
-    options.add_argument("--training-threads", default="one thread a model", help="a note for the page")
+    options.add_argument("--note", default="", help="what else the page should say of how they were trained")
     chosen = options.parse_args()
     torch.set_num_threads(chosen.threads)
     if chosen.what == "train":
