@@ -131,7 +131,11 @@ def compare(
     config: Config, folder: Path, run: Path, *, every: int, rounds: int, seconds: float = float("inf")
 ) -> Comparison:
     """Both sides in turn; the first round, which warms up, is not counted."""
-    turns = Turns(PlainStep(config, folder, every * (rounds + 1)), every, rounds, seconds)
+    plain = PlainStep(config, folder, every * (rounds + 1))
+    for update in range(1, every * (rounds + 1) + 1):
+        # Some kernels are made for each shape on its first use: without this the loop, which goes first, would pay.
+        plain.step(update)
+    turns = Turns(plain, every, rounds, seconds)
     train(_endless(config), folder, run=run, observers=[turns])
     # The first checkpoint is made before there is anything in the optimizer: the last one is the usual size.
     return Comparison(

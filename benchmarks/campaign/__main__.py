@@ -72,7 +72,7 @@ class Campaign:
             elif count:
                 row = disk_trials(self._references[0], CommandLine(), disk, count, self._seed, self._told("disk full"))
                 faulty = CommandLine("careless-disk")
-                control = disk_trials(self._references[0], faulty, disk, 2, self._seed, self._told("its control"))
+                control = disk_trials(self._references[0], faulty, disk, 2, self._seed + 1, self._told("its control"))
                 row.control = f"careless-disk: {'found' if control.failures else 'NOT FOUND'}"
         self._done(row, began)
 

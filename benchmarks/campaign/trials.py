@@ -137,7 +137,7 @@ def disk_trials(reference: Reference, start: Start, disk: Path, trials: int, see
     """A disk that is full at some moment: a named error, exit code 1, old checkpoints whole; with room, it goes on."""
     draw, row = random.Random(seed), Row("disk full")
     for number in range(trials):
-        run = Run(reference.run.project, disk / f"run{number}", reference.run.settings)
+        run = Run(reference.run.project, disk / f"run{seed}-{number}", reference.run.settings)
         run.folder.mkdir()
         ballast = disk / "ballast"
         _fill(ballast, leave=draw.choice([0, 4, 16, 30, 60, 100, 140, 200]) * 1024)

@@ -138,7 +138,9 @@ def report(options: argparse.Namespace) -> None:
         cards += bundle.card().replace("\n## ", "\n### ").replace("# A translator", "### A translator", 1)
     command = "python -m benchmarks.quality report"
     text = heading("Multi30k en→de, trained here", command, options.threads) + f"\n{__doc__ or ''}\n"
-    text += f"BLEU / chrF2 on raw text, beam {BEAM}, mean log-probability; one seed. Minutes are those of training by the "
+    text += (
+        f"BLEU / chrF2 on raw text, beam {BEAM}, mean log-probability; one seed. Minutes are those of training by the "
+    )
     text += f"clock. {options.note}\n\n"
     header = ["model", "parameters", "updates", "minutes", *TESTS, "goal (test_2016)"]
     text += table(header, rows) + "\n"

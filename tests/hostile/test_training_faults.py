@@ -270,7 +270,7 @@ def test_a_full_disk(references: list[Reference], start: Nursery, tmp_path: Path
             pytest.skip("this user may not mount a disk")
         row = disk_trials(references[0], start, disk, 4, 5, silent)
         with nursery("careless-disk") as faulty:
-            control = disk_trials(references[0], faulty, disk, 2, 5, silent)
+            control = disk_trials(references[0], faulty, disk, 2, 6, silent)
     assert row.failures == []
     assert control.failures
 

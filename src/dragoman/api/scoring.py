@@ -52,18 +52,19 @@ def translate_pieces(
     """Greedy translations, in batches of like length; `check` is called before each and may raise."""
     order = sorted(range(len(sources)), key=lambda row: len(sources[row]))
     found: dict[int, Hypothesis] = {}
+    most = model.decoder.longest
+
+    def limit(source: int) -> int:
+        """Far more than a sentence needs, and an end for one that repeats itself."""
+        return 2 * source + 20 if most is None else min(most, 2 * source + 20)
+
     while order:
         check()
         longest = len(sources[order[-1]]) + 1
         rows = [order.pop() for _ in range(min(len(order), max(1, _BATCH_PIECES // longest)))]
-        batch = greedy(model, [sources[row] for row in rows], max_length=_longest, show=show)
+        batch = greedy(model, [sources[row] for row in rows], max_length=limit, show=show)
         found.update(zip(rows, batch, strict=True))
     return [found[row] for row in range(len(sources))]
-
-
-def _longest(source: int) -> int:
-    """The most pieces of a translation: far more than a sentence needs, and an end for one that repeats itself."""
-    return 2 * source + 20
 
 
 def sample_of(

@@ -30,7 +30,7 @@ def exit_code(error: DragomanError) -> int:
 
 
 @contextmanager
-def friendly() -> Iterator[None]:
+def friendly(again: str = "type the same again to go on from here") -> Iterator[None]:
     """Errors a user can mend become a line on stderr and an exit code; any other is ours and keeps its traceback.
 
     What the system refuses (a full disk, a folder that may not be written to) is for the user to mend too.
@@ -42,7 +42,7 @@ def friendly() -> Iterator[None]:
             typer.echo(f"error: {line}", err=True)
         raise typer.Exit(exit_code(error)) from None
     except KeyboardInterrupt:
-        typer.echo("interrupted; type the same again (with --resume, to train) to go on from here", err=True)
+        typer.echo(f"interrupted; {again}", err=True)
         raise typer.Exit(130) from None
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""

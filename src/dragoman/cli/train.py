@@ -53,7 +53,7 @@ def train(
     """
     from dragoman.environment import require
 
-    with friendly():
+    with friendly("type the same with --resume to go on from the last checkpoint"):
         from dragoman.config import load_config
 
         config = config_in(config)

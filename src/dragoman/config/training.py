@@ -80,7 +80,7 @@ class TrainingConfig(Closed):
     spike: NotNegative = 3.0
     """An update whose loss is more than this above the recent mean is skipped; 0 skips only what is not finite."""
     freeze: list[str] = Field(default_factory=list)
-    """Patterns of parameter names that do not learn, for instance encoder.*"""
+    """Patterns of names of parameters that do not learn; encoder.* stands for the whole reader."""
     log_every: Size = 50
     """Updates between two entries of the log and the curves."""
     reproducible: bool = False

@@ -79,6 +79,8 @@ class Decoder(nn.Module, ABC, Generic[MemoryT, StateT]):
     """The writer."""
 
     output: Output
+    longest: int | None = None
+    """The most words it can write, the end among them, where it cannot write any number of them."""
     recompute = False
     """As for the encoder."""
 

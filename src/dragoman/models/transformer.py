@@ -64,6 +64,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         super().__init__()
         self.embedding = embedding
         self.positions = positions
+        self.longest = positions.longest
         self.layers = cast("list[DecoderLayer]", nn.ModuleList(DecoderLayer(sizes) for _ in range(layers)))
         self.norm = nn.LayerNorm(sizes.dim) if sizes.norm_first else nn.Identity()
         self.output = output

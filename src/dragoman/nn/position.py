@@ -17,6 +17,9 @@ __all__ = ["LearnedPositions", "NoPositions", "Positions", "SinusoidalPositions"
 class Positions(nn.Module, ABC):
     """Vectors for positions."""
 
+    longest: int | None = None
+    """How many positions there are, where there is an end to them."""
+
     @abstractmethod
     def forward(self, positions: Tensor) -> Tensor:
         """Shapes: [n], the positions 0 to n − 1 of whole sentences, or [batch, n], any -> [*, dim] or broadcastable."""
@@ -46,6 +49,7 @@ class LearnedPositions(Positions):
 
     def __init__(self, dim: int, longest: int) -> None:
         super().__init__()
+        self.longest = longest
         self.weight = nn.Parameter(torch.empty(longest, dim))
         nn.init.normal_(self.weight, std=dim**-0.5)
 

@@ -160,7 +160,7 @@ def build_sharing(task: Task, config: TrainingConfig, world: World) -> Sharing:
     if config.sharded and world.size > 1:
         return Sharded(task, world)
     if config.compile:
-        task.compile(dynamic=True)
+        task.model.compile(dynamic=True)  # the loss works through its chunks in a loop that would break the graph
     if config.reproducible:
         return Ordered(task, world)
     return Replicated(task, world) if world.size > 1 else Alone(task)
