@@ -161,6 +161,9 @@ def has_a_compiler() -> bool:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+@pytest.mark.filterwarnings(
+    "ignore:The .grad attribute of a Tensor:UserWarning"
+)  # torch looks at it where a graph breaks
 def test_compiled_it_learns_the_same(tmp_path: Path):
     if not has_a_compiler():
         pytest.skip("torch.compile needs a C++ compiler, and there is none here")
