@@ -67,7 +67,8 @@ class Noise(Rows):
         key = scramble_int((scramble_int((seed + _GAMMA) % _WORD) + (step + 1) * _GAMMA) % _WORD)
         return cls(scramble(rows.to(torch.int64) * _signed(_GAMMA) + _signed(key)))
 
-    @torch.compiler.disable  # compiled integer arithmetic draws other numbers, and a mask must not depend on that
+    # Compiled integer arithmetic draws other numbers, and a mask must not depend on that.
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def words(self, site: int, grid: Sequence[int], count: int) -> Tensor:
         """`count` 64-bit words for each place of each row. Shapes: -> [batch, *grid, count] int64.
 
@@ -79,7 +80,7 @@ class Noise(Rows):
             words = scramble(words.unsqueeze(-1) + counter)
         return words
 
-    @torch.compiler.disable
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def uniform(self, site: int, places: Tensor) -> Tensor:
         """Numbers in the open interval (0, 1), one a place of a row. Shapes: [batch, n] -> [batch, n] float64."""
         key = scramble(self.key + _signed(scramble_int(site % _WORD))).unsqueeze(1)  # [batch, 1]
