@@ -167,12 +167,15 @@ def main() -> int:
 
     with tempfile.TemporaryDirectory(prefix="dragoman-campaign-") as room:
         campaign = Campaign(Path(room), 60 * chosen.minutes, chosen.seed)
-        campaign.disturb(kill_trials, chosen.kills, "kill -9", "forget-optimizer")
-        campaign.disturb(stop_trials, chosen.sigterms, "SIGTERM", "forget-place")
-        campaign.disturb(sigints, chosen.sigints, "SIGINT", "")
-        campaign.fill_disks(chosen.disks)
-        if not chosen.no_suites:
-            campaign.run_suites()
+        try:
+            campaign.disturb(kill_trials, chosen.kills, "kill -9", "forget-optimizer")
+            campaign.disturb(stop_trials, chosen.sigterms, "SIGTERM", "forget-place")
+            campaign.disturb(sigints, chosen.sigints, "SIGINT", "")
+            campaign.fill_disks(chosen.disks)
+            if not chosen.no_suites:
+                campaign.run_suites()
+        except TimeoutError as error:
+            campaign.rows.append(Row("all in time", trials=1, failures=[str(error)]))
     command = f"python -m benchmarks.campaign --kills {chosen.kills} --sigterms {chosen.sigterms}"
     write(chosen.results, page(campaign.rows, command), [asdict(row) for row in campaign.rows])
     return int(any(row.failures or "NOT FOUND" in row.control for row in campaign.rows))

@@ -72,7 +72,7 @@ class GradientMaker:
         self._sharing.begin()
         sums: list[Tensor] = []
         for number, batch in enumerate(batches):
-            parts = batch.parts(self._most_cells) if self._most_cells else [batch]
+            parts = self._parts(batch)
             nll = torch.zeros((), dtype=torch.float64)
             for place, part in enumerate(parts):
                 is_last = number + 1 == len(batches) and place + 1 == len(parts)
@@ -89,11 +89,13 @@ class GradientMaker:
             (total * (self._sharing.averaged_over / tokens)).backward()
         return nll.detach().double().cpu()
 
+    def _parts(self, batch: Batch) -> list[Batch]:
+        return batch.parts(self._most_cells) if self._most_cells else [batch]
+
     def _cut_smaller(self, batches: Sequence[Batch], said: str) -> None:
         if self._world.size > 1:
             raise TrainingError(f"memory must suffice for a batch on every process, got: {said}; {_MEND}") from None
-        parts = [part for batch in batches for part in (batch.parts(self._most_cells) if self._most_cells else [batch])]
-        largest = max(parts, key=lambda part: part.cells)
+        largest = max((part for batch in batches for part in self._parts(batch)), key=lambda part: part.cells)
         if len(largest.rows) == 1:
             raise TrainingError(f"memory must suffice for one pair, got: {said}; take a smaller model") from None
         self._most_cells = largest.cells // 2
