@@ -236,7 +236,6 @@ def _facts(prepared: Prepared, loader: Loader, base: Bundle | None) -> dict[str,
         "pairs": {name: split["rows"] for name, split in prepared.manifest["splits"].items()},
         "fingerprint": loader.plan.fingerprint,
         "start": None if base is None else base.digest,
-        "threads": torch.get_num_threads(),
     }
 
 

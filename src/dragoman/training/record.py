@@ -198,6 +198,7 @@ class _Run:
             "torch": torch.__version__,
             "machine": machine().signature,
             "processes": began.processes,
+            "threads": torch.get_num_threads(),
             "device": began.device,
             "parameters": began.parameters,
             "config_sha256": self.config_sha256,
