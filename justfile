@@ -9,7 +9,7 @@ default:
 # make .venv, install everything a contributor needs, and the commit hooks
 setup:
     python3 -m venv .venv
-    .venv/bin/python -m pip install --constraint .ci/constraints.txt --editable ".[train,dev]"
+    .venv/bin/python -m pip install --constraint .ci/constraints.txt --editable ".[train,export,dev]"
     .venv/bin/pre-commit install --install-hooks
 
 # every check, as they are run for each change

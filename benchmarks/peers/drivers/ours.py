@@ -7,8 +7,9 @@ import torch
 from benchmarks.peers.drivers.batches import Corpus, cut, longest_output, parser, train, translate
 from dragoman.config import RnnConfig, TrainingConfig, TransformerConfig
 from dragoman.data.batch import Batch
+from dragoman.engines.torch_engine import TorchEngine
 from dragoman.models import build_model
-from dragoman.search import greedy
+from dragoman.search import SearchSettings, Sentence
 from dragoman.training import build_optimizer, train_step
 
 R = {
@@ -44,7 +45,9 @@ def main() -> None:
         train_step(model, optimizer, Batch.of(corpus.pairs(rows), rows), training, done)
 
     def search(sources: list[list[int]]) -> list[list[int]]:
-        return [cut(found.pieces) for found in greedy(model, sources, max_length=longest_output(sources))]
+        settings = SearchSettings(beam=1, max_length=longest_output(sources))
+        found = TorchEngine(model).search([Sentence(source) for source in sources], settings)
+        return [cut(best.pieces) for (best,) in found]
 
     train(corpus, options, step)
     if options.hypotheses:

@@ -21,7 +21,7 @@ from dragoman.evaluation.metrics import Score, exact_match
 from dragoman.files import whole
 from dragoman.inspection import alignment_page
 from dragoman.models.load import load_model
-from dragoman.search.greedy import Hypothesis
+from dragoman.search import Hypothesis
 from dragoman.text import Tokenizer
 from dragoman.text.notation import SPACE_MARK
 from dragoman.training.progress import Observer, Sample

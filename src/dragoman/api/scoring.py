@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from dragoman.data.pairs import SIDES, Pairs
+from dragoman.engines.torch_engine import TorchEngine
 from dragoman.evaluation.metrics import bleu, chrf
 from dragoman.models.protocol import Model
-from dragoman.search.greedy import Hypothesis, greedy
+from dragoman.search import Hypothesis, SearchSettings, Sentence
 from dragoman.text import EOS_ID, Tokenizer, merge_alignment, piece_words
 from dragoman.training.progress import Sample, Scored
 
@@ -52,18 +53,13 @@ def translate_pieces(
     """Greedy translations, in batches of like length; `check` is called before each and may raise."""
     order = sorted(range(len(sources)), key=lambda row: len(sources[row]))
     found: dict[int, Hypothesis] = {}
-    most = model.decoder.longest
-
-    def limit(source: int) -> int:
-        """Far more than a sentence needs, and an end for one that repeats itself."""
-        return 2 * source + 20 if most is None else min(most, 2 * source + 20)
-
+    engine, greedy = TorchEngine(model), SearchSettings(beam=1)
     while order:
         check()
         longest = len(sources[order[-1]]) + 1
         rows = [order.pop() for _ in range(min(len(order), max(1, _BATCH_PIECES // longest)))]
-        batch = greedy(model, [sources[row] for row in rows], max_length=limit, show=show)
-        found.update(zip(rows, batch, strict=True))
+        batch = engine.search([Sentence(sources[row]) for row in rows], greedy, show=show)
+        found.update((row, best) for row, (best,) in zip(rows, batch, strict=True))
     return [found[row] for row in range(len(sources))]
 
 

@@ -16,16 +16,13 @@ false or unfair in the corpora can come back in translations."""
 
 _USE = """\
 ```python
-from dragoman.bundle import Bundle
-from dragoman.models.load import load_model
-from dragoman.search.greedy import greedy
+from dragoman.api import Translator
 
-bundle = Bundle.open("BUNDLE")  # verifies every file; runs no code from it
-tokenizers = bundle.tokenizers()
-pieces = tokenizers["source"].encode("...")
-(found,) = greedy(load_model(bundle), [pieces], max_length=100)
-print(tokenizers["target"].decode(found.pieces))
-```"""
+translator = Translator.open("BUNDLE")  # verifies every file; runs no code from it
+print(translator.translate("...").text)
+```
+
+On the command line: `dragoman translate BUNDLE`."""
 
 _LICENCE = """\
 The bundle carries no licence of its own. The licences of the corpora may bind what is learnt from them; whoever

@@ -1,107 +1,98 @@
-"""Greedy search: the likeliest piece at every step."""
+"""Searches in which no row looks at another: greedy, and by chance."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from dragoman.data.batch import Batch
-from dragoman.errors import ConfigError
-from dragoman.models.protocol import Model, Step
+from dragoman.search.drafts import Drafts
+from dragoman.search.hypothesis import Hypothesis, Sentence
+from dragoman.search.penalties import Penalties
+from dragoman.search.protocol import Floats, Numbers, Start, Watch
+from dragoman.search.rules import Rules
+from dragoman.search.settings import SearchSettings
 from dragoman.text import BOS_ID, EOS_ID
 
-__all__ = ["Hypothesis", "greedy"]
+__all__ = ["Pick", "greedy", "likeliest", "write_rows"]
 
 
-@dataclass(frozen=True)
-class Hypothesis:
-    """One translation: its pieces without specials, and log p of all that was written, its end among it.
+class Pick(Protocol):
+    """Chooses the next word of each row."""
 
-    Shapes: alignment [tgt, src], the mean over layers and heads where there are any. Its last row is that of the end
-    of the sentence, unless `max_length` came first; its last column is the end of the source.
-    """
-
-    pieces: list[int]
-    log_prob: float
-    alignment: NDArray[np.float32] | None
+    def __call__(self, log_probs: Floats, rows: Sequence[int], /) -> Numbers:
+        """`rows` numbers the rows as they were at the start. Shapes: [rows, vocab], [rows] -> [rows]."""
 
 
-@torch.no_grad()
 def greedy(
-    model: Model[Any, Any],
-    sources: Sequence[Sequence[int]],
+    start: Start,
+    sentences: Sequence[Sentence],
+    settings: SearchSettings,
     *,
-    max_length: Callable[[int], int] | int,
+    longest: int | None = None,
     show: bool = False,
-) -> list[Hypothesis]:
-    """Translate sources (piece numbers without specials) as one batch, which finished sentences leave.
-
-    y_t = argmax p(y | y_<t, x). `max_length` is the most pieces of a translation, its end among them: one number, or
-    a function of the pieces of the source. With `show` the alignments come too, where the model has any.
-    """
-    if not sources:
-        return []
-    drafts = [_Draft(len(source) + 1, _limit(max_length, len(source))) for source in sources]
-    device = next(model.parameters()).device
-    batch = Batch.of([(source, ()) for source in sources]).to(device)
-    memory = model.encode(batch.source, batch.source_lengths)
-    state = model.decoder.start(memory)
-    tokens = torch.full((len(sources),), BOS_ID, device=device)
-    running = list(range(len(sources)))
-    while running:
-        step = model.decoder.step(tokens, state, memory, show=show)
-        tokens, state = _write(step, [drafts[row] for row in running], batch.source.size(1), show=show), step.state
-        left = [place for place, row in enumerate(running) if not drafts[row].is_finished]
-        if len(left) < len(running):
-            rows = torch.tensor(left, dtype=torch.long, device=device)
-            running = [running[place] for place in left]
-            tokens, state, memory = tokens[rows], state.select(rows), memory.select(rows)
-    return [draft.hypothesis() for draft in drafts]
+    watch: Watch | None = None,
+) -> list[list[Hypothesis]]:
+    """y_t = argmax p(y | y_<t, x). One translation a sentence, none of a cancelled one."""
+    return write_rows(start, sentences, settings, likeliest, longest=longest, show=show, watch=watch)
 
 
-@dataclass
-class _Draft:
-    """A translation in the making. Shapes: a row of the alignment is [src]."""
-
-    src: int
-    limit: int
-    pieces: list[int] = field(default_factory=list)
-    log_prob: float = 0.0
-    rows: list[NDArray[np.float32]] = field(default_factory=list)
-
-    @property
-    def is_finished(self) -> bool:
-        return len(self.pieces) == self.limit or self.pieces[-1] == EOS_ID
-
-    def hypothesis(self) -> Hypothesis:
-        pieces = self.pieces[:-1] if self.pieces[-1] == EOS_ID else self.pieces
-        return Hypothesis(pieces, self.log_prob, np.stack(self.rows) if self.rows else None)
+def likeliest(log_probs: Floats, _rows: Sequence[int]) -> Numbers:
+    """The likeliest word; of equal ones the first."""
+    return log_probs.argmax(1)
 
 
-def _limit(max_length: Callable[[int], int] | int, source: int) -> int:
-    limit = max_length(source) if callable(max_length) else max_length
-    if limit < 1:
-        raise ConfigError(
-            f"max_length must be at least 1, the end of a sentence, got {limit} for a source of {source} pieces; "
-            "leave room for a translation"
-        )
-    return limit
+def write_rows(
+    start: Start,
+    sentences: Sequence[Sentence],
+    settings: SearchSettings,
+    pick: Pick,
+    *,
+    copies: int = 1,
+    longest: int | None = None,
+    show: bool = False,
+    watch: Watch | None = None,
+) -> list[list[Hypothesis]]:
+    """Write `copies` translations of each sentence, word by word as `pick` says; finished ones leave the batch."""
+    count = len(sentences)
+    limits = np.array([settings.limit(len(sentence.pieces), longest) for sentence in sentences])
+    rules, penalties = Rules(sentences, settings), Penalties(settings)
+    writing = start([sentence.pieces for sentence in sentences], show or settings.coverage_penalty > 0)
+    rows = np.repeat(np.arange(count), copies)  # the sentence of each row
+    if copies > 1:
+        writing = writing.select(rows)
+    names = list(range(len(rows)))
+    drafts = Drafts.empty(len(rows))
+    tokens = np.full(len(rows), BOS_ID)
+    found: dict[int, Hypothesis] = {}
+    while len(rows):
+        prediction = writing.step(tokens)
+        rules.apply(prediction.log_probs, drafts.written, rows.tolist())
+        tokens = pick(prediction.log_probs, names)
+        gained = prediction.log_probs[np.arange(len(rows)), tokens]
+        drafts = drafts.looked(prediction.weights).wrote(tokens, drafts.log_probs + gained)
+        writing = prediction.after
+        ended = (tokens == EOS_ID) | (drafts.written.shape[1] >= limits[rows])
+        for row in np.flatnonzero(ended).tolist():
+            found[names[row]] = drafts.closed(row, len(sentences[rows[row]].pieces), penalties)
+        stays = np.flatnonzero(~ended & ~_tell(watch, drafts, rows, copies))
+        if len(stays) < len(rows):
+            rows, tokens, names = rows[stays], tokens[stays], [names[row] for row in stays]
+            writing, drafts = writing.select(stays), drafts.select(stays)
+    return [
+        [found[row] for row in range(sentence * copies, (sentence + 1) * copies) if row in found]
+        for sentence in range(count)
+    ]
 
 
-def _write(step: Step[Any], drafts: Sequence[_Draft], src: int, *, show: bool) -> Tensor:
-    """Add the likeliest piece to each draft, and return it. Shapes: -> [batch]."""
-    best, tokens = step.log_probs.max(-1)  # each [batch]
-    for draft, piece, log_prob in zip(drafts, tokens.tolist(), best.tolist(), strict=True):
-        draft.pieces.append(piece)
-        draft.log_prob += log_prob
-    if show and step.alignment is not None:
-        weights = step.alignment.averaged(src)[:, 0].float().cpu().numpy()  # [batch, src]
-        for draft, row in zip(drafts, weights, strict=True):
-            draft.rows.append(row[: draft.src].copy())
-    return tokens
+def _tell(watch: Watch | None, drafts: Drafts, rows: Numbers, copies: int) -> NDArray[np.bool_]:
+    """Tell who looks on what has been written; which rows nobody waits for. Shapes: -> [rows]."""
+    if watch is None:
+        return np.zeros(len(rows), bool)
+    for row, sentence in enumerate(rows.tolist()):
+        written = drafts.written[row].tolist()
+        if copies == 1 and written[-1] != EOS_ID:
+            watch.wrote(sentence, written)
+    return np.array([watch.is_cancelled(sentence) for sentence in rows.tolist()], bool)

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.api import scoring
 from dragoman.api.scoring import TranslationScorer, translate_pieces
 from dragoman.data.pairs import Pairs
 from dragoman.data.preparation.manifest import Prepared
+from dragoman.engines.torch_engine import TorchEngine
 from dragoman.models import Model
 from dragoman.models.build import build_model
-from dragoman.search.greedy import Hypothesis, greedy
+from dragoman.search import Hypothesis, SearchSettings, Sentence
 from dragoman.text import Tokenizer
 from dragoman.training.signals import Stopped
 from tests.equivalence.tiny_project import tiny_project, tiny_training
@@ -44,8 +44,9 @@ def pairs(prepared: Prepared) -> Pairs:
 def test_translations_come_in_the_order_of_the_sources(model: Model[Any, Any], pairs: Pairs):
     sources = [ids.tolist() for ids in pairs.source.split()]
     together = translate_pieces(model, sources, check=lambda: None)
-    alone = [greedy(model, [source], max_length=lambda length: 2 * length + 20)[0] for source in sources]
-    assert [found.pieces for found in together] == [found.pieces for found in alone]
+    engine, settings = TorchEngine(model), SearchSettings(beam=1)
+    alone = [engine.search([Sentence(source)], settings) for source in sources]
+    assert [[[found.pieces]] for found in together] == [[[best.pieces]] for ((best,),) in alone]
     assert translate_pieces(model, [], check=lambda: None) == []
 
 
@@ -68,10 +69,10 @@ def test_the_right_translations_score_full_marks(
     """Whatever the model: the references are handed in as its translations."""
     truth = {tuple(s.tolist()): t.tolist() for s, t in zip(pairs.source.split(), pairs.target.split(), strict=True)}
 
-    def oracle(_: object, sources: list[list[int]], **__: object) -> list[Hypothesis]:
-        return [Hypothesis(truth[tuple(source)], 0.0, None) for source in sources]
+    def oracle(_: object, sentences: list[Sentence], *__: object, **___: object) -> list[list[Hypothesis]]:
+        return [[Hypothesis(truth[tuple(sentence.pieces)], 0.0)] for sentence in sentences]
 
-    monkeypatch.setattr(scoring, "greedy", oracle)
+    monkeypatch.setattr(TorchEngine, "search", oracle)
     scored = TranslationScorer(pairs, tokenizers)(model, lambda: None)
     assert scored.scores["chrf"] == pytest.approx(100.0)
     assert all(sample.translation == sample.reference for sample in scored.samples)

@@ -53,6 +53,15 @@ class Alignment(Rows):
         weights = self.dense(src)
         return weights.flatten(1, -3).mean(1) if weights.dim() > 3 else weights
 
+    def one_map(self, src: int) -> Tensor:
+        """The map that says which words belong together. Shapes: -> [batch, tgt, src].
+
+        Of a Transformer it is the mean over the heads of the last layer but one, which aligns words best
+        ([garg2019], section 4.1), and which other engines can give as well.
+        """
+        weights = self.dense(src)
+        return weights[:, max(weights.size(1) - 2, 0)].mean(1) if weights.dim() > 3 else weights
+
     @staticmethod
     def join(steps: list[Alignment]) -> Alignment:
         """The alignments of consecutive steps as one. Shapes: each [batch, *, 1, …] -> [batch, *, len(steps), …]."""

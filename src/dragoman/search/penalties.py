@@ -1,0 +1,42 @@
+"""What log p is weighed with before translations of different lengths are compared. Paper: [wu2016] (14)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dragoman.search.protocol import Floats
+from dragoman.search.settings import SearchSettings
+
+__all__ = ["Penalties"]
+
+
+@dataclass(frozen=True)
+class Penalties:
+    """s(Y, X) = log P(Y | X) / lp(Y) + cp(X; Y).
+
+    lp is |Y|^α (the average log p for α = 1), ((5 + |Y|) / 6)^α, or 1, and |Y| counts the end;
+    cp = β Σ_s log min(Σ_t a_t(s), 1).
+    """
+
+    settings: SearchSettings
+
+    def length(self, length: int) -> float:
+        """lp of a translation of so many words, its end among them."""
+        if self.settings.length_penalty == "none":
+            return 1.0
+        base = length if self.settings.length_penalty == "average" else (5 + length) / 6
+        return float(base**self.settings.alpha)
+
+    def score(self, log_prob: float, length: int, weights: Floats | None) -> float:
+        """What a translation is ranked by. Shapes: weights [tgt, src] of real source words."""
+        score = log_prob / self.length(length)
+        if self.settings.coverage_penalty and weights is not None:
+            covered = weights.sum(0).clip(np.finfo(np.float32).tiny, 1.0)
+            score += self.settings.coverage_penalty * float(np.log(covered).sum())
+        return score
+
+    def at_best(self, log_prob: float, longest: int) -> float:
+        """What a translation that is not finished could still reach, if all further words up to `longest` were sure."""
+        return log_prob / self.length(longest)

@@ -1,0 +1,54 @@
+"""Rules of what may be written: shortest, prefix, no repeats."""
+
+import pytest
+
+from dragoman.errors import ConfigError
+from dragoman.search import SearchSettings, Sentence
+from tests.unit.search.toys import SOURCES, sentences, toy_engine
+
+BOTH = [pytest.param(1, id="greedy"), pytest.param(4, id="beam")]
+
+
+@pytest.mark.parametrize("beam", BOTH)
+def test_no_translation_is_shorter_than_asked(beam: int) -> None:
+    engine = toy_engine("luong2015-desk", push=6.0)
+    short = engine.search(sentences(), SearchSettings(beam=beam, max_length=9))
+    assert min(len(best.pieces) for best, *_ in short) < 3
+    found = engine.search(sentences(), SearchSettings(beam=beam, min_length=3, max_length=9))
+    assert min(len(best.pieces) for best, *_ in found) == 3
+
+
+@pytest.mark.parametrize("beam", BOTH)
+def test_a_translation_begins_with_its_prefix(beam: int) -> None:
+    engine = toy_engine("bahdanau2015-desk")
+    asked = [Sentence(source, prefix=[5, 9, 5][:number]) for number, source in enumerate(SOURCES)]
+    found = engine.search(asked, SearchSettings(beam=beam, max_length=9))
+    for sentence, (best, *_) in zip(asked, found, strict=True):
+        assert best.pieces[: len(sentence.prefix)] == list(sentence.prefix)
+        if best.is_finished:
+            (forced,) = engine.score([sentence.pieces], [best.pieces])
+            assert best.log_prob == pytest.approx(forced.log_prob, abs=1e-6), "the prefix counts"
+
+
+@pytest.mark.parametrize("beam", BOTH)
+@pytest.mark.parametrize("ngram", [1, 2, 3])
+def test_no_run_is_written_twice(beam: int, ngram: int) -> None:
+    engine = toy_engine("luong2015-desk", push=-4.0)
+
+    def repeats(settings: SearchSettings) -> int:
+        found = engine.search(sentences(), settings)
+        runs = [
+            [tuple(best.pieces[place : place + ngram]) for place in range(len(best.pieces) - ngram + 1)]
+            for best, *_ in found
+        ]
+        return sum(len(row) - len(set(row)) for row in runs)
+
+    assert repeats(SearchSettings(beam=beam, max_length=16)) > 0
+    assert repeats(SearchSettings(beam=beam, max_length=16, no_repeat_ngram=ngram)) == 0
+
+
+def test_settings_that_do_not_fit_each_other() -> None:
+    with pytest.raises(ConfigError, match="nbest must be at most the beam, 2, got 3"):
+        SearchSettings(beam=2, nbest=3)
+    with pytest.raises(ConfigError, match="groups must divide the beam, 5, got 2"):
+        SearchSettings(beam=5, groups=2)
