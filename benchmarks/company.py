@@ -6,8 +6,8 @@ Sums in float32 depend on the shape of a batch in their last bits, so two transl
 that may change places: such a sentence is counted, with the gap between the two scores, which must be below 1e-4.
 
 Models are the desk presets with random weights (output weights enlarged, so that they are as sure of themselves as
-trained ones, and the end as likely as gives translations of some ten pieces), and the trained bundles that are named. No translation is
-shorter than six pieces or longer than forty.
+trained ones, and the end as likely as gives translations of some ten pieces), and the trained bundles that are named.
+No translation is shorter than six pieces or longer than forty.
 """
 
 from __future__ import annotations

@@ -46,10 +46,12 @@ _MOST_BYTES = {
 class Bundle:
     """A saved translator, verified. One that was read from a zip archive lives in a temporary folder while it is used.
 
-    `manifest` lists every file with its size and its SHA-256.
+    `path` is where it was opened from, the folder itself or the archive. `manifest` lists every file with its size and
+    its SHA-256.
     """
 
     folder: Path
+    path: Path
     config: Config
     manifest: dict[str, Any]
 
@@ -63,7 +65,7 @@ class Bundle:
         path = Path(folder)
         try:
             if not path.is_file():
-                return cls._open(path, trusted)
+                return cls._open(path, path, trusted)
             return cls._open_archive(path, trusted)
         except OSError as error:
             raise BundleError(f"{path} must be a readable bundle, got: {error}; check its permissions") from None
@@ -75,7 +77,7 @@ class Bundle:
         unpacked = Path(tempfile.mkdtemp(prefix="dragoman-bundle-"))
         try:
             unpack(archive, unpacked, lambda name: _MOST_BYTES.get(name, 0))
-            bundle = cls._open(unpacked, trusted)
+            bundle = cls._open(unpacked, archive, trusted)
         except BaseException:
             shutil.rmtree(unpacked, ignore_errors=True)
             raise
@@ -83,7 +85,7 @@ class Bundle:
         return bundle
 
     @classmethod
-    def _open(cls, folder: Path, trusted: bool) -> Self:
+    def _open(cls, folder: Path, path: Path, trusted: bool) -> Self:
         manifest = verify(folder, allowed=_MOST_BYTES.__contains__, hash_files=False)
         for name, facts in manifest["files"].items():
             if facts["size"] > _MOST_BYTES[name]:
@@ -94,7 +96,7 @@ class Bundle:
         check_contents(folder, manifest)
         config = _check_names(folder, set(manifest["files"]))
         check_weights(folder / WEIGHTS)
-        bundle = cls(folder, config, manifest)
+        bundle = cls(folder, path, config, manifest)
         bundle.card()
         if not trusted and config.tokenizer.kind == SentencePieceTokenizer.kind:
             for name in _tokenizer_names(config.tokenizer):

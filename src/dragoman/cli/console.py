@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -44,6 +46,9 @@ def friendly(again: str = "type the same again to go on from here") -> Iterator[
     except KeyboardInterrupt:
         typer.echo(f"interrupted; {again}", err=True)
         raise typer.Exit(130) from None
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter tries to flush once more
+        raise typer.Exit(0) from None
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""
         typer.echo(f"error: {what}{error.strerror or error}; see to the disk, the folder or its permissions", err=True)

@@ -9,7 +9,21 @@ from typing import Annotated
 import typer
 
 from dragoman import __version__
-from dragoman.cli import average, check, config, demo, doctor, model, new, prepare, train
+from dragoman.cli import (
+    align,
+    average,
+    check,
+    config,
+    demo,
+    doctor,
+    export,
+    model,
+    new,
+    prepare,
+    score,
+    train,
+    translate,
+)
 from dragoman.cli.console import EXIT_CODES
 
 __all__ = ["app", "main"]
@@ -29,6 +43,10 @@ app.command()(check.check)
 app.command()(prepare.prepare)
 app.command()(train.train)
 app.command()(average.average)
+app.command()(translate.translate)
+app.command()(score.score)
+app.command()(align.align)
+app.command()(export.export)
 app.command()(model.model)
 app.command()(doctor.doctor)
 

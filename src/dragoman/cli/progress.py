@@ -32,8 +32,10 @@ class _Pace:
 
     stage: str
     began: float
-    share: float = 0.0
+    unit: str = "pair"
+    share: float | None = 0.0  # None: nobody knows how much there will be
     pairs: int = 0
+    before: tuple[float, int] = (0.0, 0)  # share and pairs that an earlier run had done
     now: float = 0.0
     seen: deque[tuple[float, float, int]] = field(default_factory=deque)
     """Times, with share and pairs at each, of the last while."""
@@ -41,14 +43,14 @@ class _Pace:
     def look(self, now: float) -> None:
         """Remember where the stage is now."""
         self.now = now
-        self.seen.append((now, self.share, self.pairs))
+        self.seen.append((now, self.share or 0.0, self.pairs))
         while len(self.seen) > 2 and self.seen[1][0] < now - _WINDOW:
             self.seen.popleft()
 
     def _since(self) -> tuple[float, float, int]:
         """Seconds, share and pairs since the beginning of the window."""
-        time_, share, pairs = self.seen[0] if len(self.seen) > 1 else (self.began, 0.0, 0)
-        return self.now - time_, self.share - share, self.pairs - pairs
+        time_, share, pairs = self.seen[0] if len(self.seen) > 1 else (self.began, *self.before)
+        return self.now - time_, (self.share or 0.0) - share, self.pairs - pairs
 
     @property
     def rate(self) -> str:
@@ -60,12 +62,14 @@ class _Pace:
     def left(self) -> str:
         """How long the stage will take yet, if anything is known about it."""
         seconds, share, _ = self._since()
-        return f"{duration(seconds * (1 - self.share) / share)} left" if seconds > 0 and share > 0 else ""
+        if self.share is None or seconds <= 0 or share <= 0:
+            return ""
+        return f"{duration(seconds * (1 - self.share) / share)} left"
 
     @property
     def done(self) -> str:
         """Pairs dealt with, if the stage counts them."""
-        return counted(self.pairs, "pair") if self.pairs else ""
+        return counted(self.pairs, self.unit) if self.pairs else ""
 
 
 class _View(Protocol):
@@ -110,7 +114,8 @@ class _Bar:
     def update(self, pace: _Pace) -> None:
         """Set the bar; it is drawn by a thread of its own."""
         numbers = "  ".join(part for part in (pace.done, pace.rate) if part)
-        self._live.update(self._task, total=1.0, completed=pace.share, counted=numbers, left=pace.left)
+        total, share = (1.0, pace.share) if pace.share is not None else (None, 0.0)
+        self._live.update(self._task, total=total, completed=share, counted=numbers, left=pace.left)
 
     def end(self) -> None:
         """Take the bar away."""
@@ -137,9 +142,10 @@ class _Lines:
 
     def update(self, pace: _Pace) -> None:
         """Say how far it is, unless its last line is about to come."""
-        if pace.share >= 1.0:
+        if pace.share is not None and pace.share >= 1.0:
             return
-        parts = (f"{pace.share:.0%}".replace("%", " %"), pace.done, pace.rate, pace.left)
+        share = "" if pace.share is None else f"{pace.share:.0%}".replace("%", " %")
+        parts = (share, pace.done, pace.rate, pace.left)
         self._print(f"  {pace.stage}: {', '.join(part for part in parts if part)}")
 
     def end(self) -> None:
@@ -159,11 +165,14 @@ class ScreenProgress:
     It costs next to nothing to tell it about every step: most of what it is told it only remembers.
     """
 
-    def __init__(self, console: Console | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, console: Console | None = None, *, unit: str = "pair", clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`unit` is what is counted."""
         # Without `force_terminal` rich would take an environment variable's word for it that a log is a terminal.
         console = console or Console(stderr=True, force_terminal=sys.stderr.isatty())
         self._view: _View = _Bar(console) if console.is_terminal and not console.is_dumb_terminal else _Lines(console)
-        self._clock = clock
+        self._clock, self._unit = clock, unit
         self._pace: _Pace | None = None
         self._shown = 0.0
 
@@ -175,20 +184,20 @@ class ScreenProgress:
     ) -> None:
         self._finish(stopped=kind is not None)
 
-    def begin(self, stage: str) -> None:
-        """A stage begins, and the one before it is over."""
+    def begin(self, stage: str, *, share: float = 0.0, pairs: int = 0) -> None:
+        """A stage begins, of which so much was done before, and the one before it is over."""
         self._finish()
         now = self._clock()
-        self._pace = _Pace(visible(stage, _NAME), now, now=now)
+        self._pace = _Pace(visible(stage, _NAME), now, self._unit, share, pairs, (share, pairs), now)
         self._shown = now
         self._view.begin(self._pace)
 
-    def advance(self, share: float, pairs: int = 0) -> None:
-        """The running stage is done to this share, and has dealt with so many pairs."""
+    def advance(self, share: float | None, pairs: int = 0) -> None:
+        """The running stage is done to this share, if that is known, and has dealt with so many pairs."""
         pace, now = self._pace, self._clock()
         if pace is None:
             return
-        pace.share, pace.pairs = min(max(share, 0.0), 1.0), pairs
+        pace.share, pace.pairs = None if share is None else min(max(share, 0.0), 1.0), pairs
         if now - self._shown >= self._view.every:
             self._shown = now
             pace.look(now)

@@ -121,6 +121,7 @@ def _forced(bundle: Bundle, wish: _Wish, *, together: bool) -> Chosen:
         fitting = ", ".join(name for name, each in _KINDS.items() if family in each.families)
         raise CombinationError(f"engine must be one of {fitting} for the family {family}, got {wish.engine}")
     require(kind.package, kind.extra, f"the engine {wish.engine}")
+    _check_precision(wish.engine, wish.precision)
     if reason := _obstacle(wish.engine, wish, together=together):
         raise CombinationError(
             f"engine must be able to do all that is asked for, got {wish.engine}: {reason}; use torch"
@@ -145,11 +146,7 @@ def _obstacle(name: str, wish: _Wish, *, together: bool) -> str | None:
 def _start(bundle: Bundle, name: str, wish: _Wish, why: str = "") -> Chosen:
     kind = _KINDS[name]
     precision = "float32" if wish.precision == "auto" else wish.precision
-    if precision not in kind.precisions:
-        raise CombinationError(
-            f"precision must be one of {', '.join(kind.precisions)} on {name}, got {precision}"
-            + (f" ({why})" if why else "")
-        )
+    _check_precision(name, precision, why)
     require(kind.package, kind.extra, f"the engine {name}")
     engine = kind.load().open(bundle, precision=precision, threads=wish.threads)
     said = f"{name} {precision}, {wish.threads} {'thread' if wish.threads == 1 else 'threads'}"
@@ -159,3 +156,10 @@ def _start(bundle: Bundle, name: str, wish: _Wish, why: str = "") -> Chosen:
 def _check(what: str, value: str, legal: Sequence[str]) -> None:
     if value not in legal:
         raise ConfigError(f"{what} must be one of {', '.join(legal)}, got {value!r}")
+
+
+def _check_precision(name: str, precision: str, why: str = "") -> None:
+    legal = _KINDS[name].precisions
+    if precision not in ("auto", *legal):
+        because = f" ({why})" if why else ""
+        raise CombinationError(f"precision must be one of {', '.join(legal)} on {name}, got {precision}{because}")

@@ -15,13 +15,16 @@ __all__ = ["Hypothesis", "Sentence"]
 class Sentence:
     """One source, as piece numbers without specials, and what its translation must look like.
 
-    A translation begins with `prefix`, and holds every one of `phrases` somewhere behind it. `number` tells a sentence
-    from others where translations are drawn at random: it makes the draw the sentence's own, whatever its company.
+    A translation begins with `prefix`, and holds every one of `phrases` somewhere behind it; `may_follow` [vocab] marks
+    the pieces that may stand right behind a phrase, so that a required word is not continued to a longer one. `number`
+    tells a sentence from others where translations are drawn at random: it makes the draw the sentence's own, whatever
+    its company.
     """
 
     pieces: Sequence[int]
     prefix: Sequence[int] = ()
     phrases: Sequence[Sequence[int]] = ()
+    may_follow: NDArray[np.bool_] | None = None
     number: int = 0
 
 

@@ -54,8 +54,9 @@ def top_candidates(log_probs: Floats, running: Scores, count: int) -> Candidates
     parents, column = best // columns, best % columns
     tokens = column[..., np.newaxis] + columns * np.arange(_ROWS)  # [sentences, count, _ROWS]
     inside = tokens < vocab
+    tokens[~inside] = 0
     every = np.arange(sentences)[:, np.newaxis, np.newaxis]
-    values = log_probs[every, parents[..., np.newaxis], np.where(inside, tokens, 0)].astype(np.float64)
+    values = log_probs[every, parents[..., np.newaxis], tokens].astype(np.float64)
     values += np.take_along_axis(running, parents, 1)[..., np.newaxis]
     values[~inside] = -np.inf
     return _candidates(values, np.broadcast_to(parents[..., np.newaxis], values.shape), tokens, count)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from dragoman.api import demo as api
 from dragoman.cli.demo import demo
 from dragoman.cli.demo_screen import DemoScreen
-from dragoman.evaluation import Score
+from dragoman.evaluation.metrics import Score
 from dragoman.training.progress import Began, Ended, Moment, Sample, Scored, Validated
 
 RIGHT = Sample("3 May", "05-03", "05-03", tuple("3 May↵"), tuple("05-03"), tuple((1.0, *[0.0] * 5) for _ in range(5)))

@@ -4,7 +4,7 @@ import pytest
 import sacrebleu
 
 from dragoman.errors import DataError
-from dragoman.evaluation import bleu, chrf, exact_match
+from dragoman.evaluation.metrics import bleu, chrf, exact_match
 
 HYPOTHESES = ["The cat sat on the mat.", "A dog barks loudly at the moon", "Ein Vogel, 3.5 kg"]
 REFERENCES = ["The cat sat on a mat.", "a dog barks loudly at the moon!", "Ein Vogel, 3,5 kg"]

@@ -31,8 +31,10 @@ def test_blocks_find_what_sorting_finds(
         running[:, 0] = -np.inf
         log_probs[..., :: max(1, vocab // 5)] = -np.inf
         running[:, -1] = 0.0
+        log_probs[:, :, numbers.integers(vocab) :] = -np.inf
     found, wanted = (search(log_probs, running, count) for search in (top_candidates, top_candidates_plainly))
     alive = np.isfinite(wanted.log_probs)
+    assert found.tokens.max() < vocab, "also where all that may be written has been taken"
     np.testing.assert_array_equal(found.log_probs, wanted.log_probs)
     np.testing.assert_array_equal(found.parents[alive], wanted.parents[alive])
     np.testing.assert_array_equal(found.tokens[alive], wanted.tokens[alive])

@@ -1,21 +1,18 @@
 """Numbers, which a translation keeps, though not always in the same digits."""
 
 import re
-import unicodedata
 
 import polars as pl
 
 from dragoman.data.cleaning.suspects import among, differ, mark
 from dragoman.data.pairs import SIDES
+from dragoman.text.numbers import NUMBER_SEPARATOR, numbers
 
 __all__ = ["other_numbers"]
 
-_SEPARATOR = "[.,'’ \u00a0\u202f万萬亿億兆만억조]"
-_CHAIN = re.compile(f"[0-9]+(?:{_SEPARATOR}[0-9]+)*")
 _GROUPED = re.compile("[0-9]{1,3}(?:[.,'’\u00a0\u202f][0-9]{3})+")
 _YEAR = re.compile("[12][0-9]{3}")
 _HOURS_AFTER_NOON = {"22": "10", "23": "11", "24": "12"}  # those that have two digits both ways
-_OTHER_DIGIT = re.compile(r"[^\D0-9]")
 
 
 def other_numbers(frame: pl.DataFrame) -> pl.Series:
@@ -25,7 +22,7 @@ def other_numbers(frame: pl.DataFrame) -> pl.Series:
     two digits or more must have nothing in common, and each side must have enough of them to be sure: two, or one with
     four digits before the zeros at its end. A year, or what might be one (1000 to 2999), is not counted for this.
     """
-    first, second = (pl.col(side).str.extract(rf"(\d(?:{_SEPARATOR}?\d)+)") for side in SIDES)
+    first, second = (pl.col(side).str.extract(rf"(\d(?:{NUMBER_SEPARATOR}?\d)+)") for side in SIDES)
     might_be = among(
         frame,
         mark(frame, pl.col("source").str.contains(r"\d{2}")),
@@ -35,18 +32,11 @@ def other_numbers(frame: pl.DataFrame) -> pl.Series:
 
 
 def _other_numbers(source: str, target: str) -> bool:
-    first, second = _chains(source), _chains(target)
+    first, second = set(numbers(source)), set(numbers(target))
     enough = all(len(_countable(chains)) > 1 for chains in (first, second)) or all(
         any(map(_is_long, chains)) for chains in (first, second)
     )
     return enough and _spellings(first).isdisjoint(_spellings(second))
-
-
-def _chains(text: str) -> set[str]:
-    """Return the numbers in a text, and what may be one number or several: 1 234, 3.10.1990, 1億2345万."""
-    if not text.isascii():
-        text = _OTHER_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text)
-    return set(_CHAIN.findall(text))
 
 
 def _countable(chains: set[str]) -> list[str]:
@@ -55,10 +45,10 @@ def _countable(chains: set[str]) -> list[str]:
 
 def _is_long(chain: str) -> bool:
     """Whether a number is exact enough to be copied, not rounded or converted."""
-    numbers = [part for part in _parts(chain) if not _YEAR.fullmatch(part)] or (
+    parts = [part for part in _parts(chain) if not _YEAR.fullmatch(part)] or (
         [_digits(chain)] if _GROUPED.fullmatch(chain) else []
     )
-    return any(len(number.strip("0")) > 3 for number in numbers)
+    return any(len(number.strip("0")) > 3 for number in parts)
 
 
 def _spellings(chains: set[str]) -> set[str]:

@@ -1,0 +1,240 @@
+"""Glossaries on Multi30k en→de: is every required term there, and what does it cost in quality and time?
+
+A case is a sentence of the test and one to three terms: a word of the sentence, and a word that goes with it in the
+training data (Dice over the pairs of sentences). Words that go together least surely come first, because there the
+models choose other words most often. Every sentence is translated with a beam of 5, in four ways:
+
+- plain: as it comes;
+- reference terms: the target words are those of the sentence's own reference. This tells the search a part of the
+  answer, so a gain in chrF or BLEU is no gain in quality; it is what a user has whose glossary is right;
+- dictionary terms: the target word is the one that goes best with the source word in the training data, whether the
+  reference has it or not. Nothing of the reference is told: this row says what constraints cost;
+- words kept: the source words stay untranslated, which no reference has and the models never saw. It shows the
+  guarantee, not quality.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+
+from benchmarks.quality.__main__ import read
+from benchmarks.reporting import heading, parser, table, write
+from dragoman.bundle import Bundle
+from dragoman.engines.stepping import SteppingEngine
+from dragoman.engines.torch_engine import TorchEngine
+from dragoman.evaluation.metrics import bleu, chrf
+from dragoman.search import Hypothesis, SearchSettings, Sentence
+from dragoman.search.beam import beam_search
+from dragoman.search.choosers import Chooser, PlainChooser
+from dragoman.search.constraints import ConstrainedChooser
+from dragoman.text import Tokenizer
+from dragoman.text.glossary import Glossary
+from dragoman.text.piece_boundaries import may_follow_words
+
+CASES, MOST_TERMS = 500, 3
+LEAST_DICE, LEAST_TIMES, LEAST_LETTERS = 0.2, 3, 4
+MOST_TIMES = 2000  # more frequent ones are grammar
+BATCH = 50
+WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sentence and what its translation must hold; and what the training data alone would have it hold."""
+
+    source: str
+    reference: str
+    terms: dict[str, str]
+    dictionary: dict[str, str]
+
+
+def words(text: str) -> set[str]:
+    return {word for word in WORD.findall(text) if len(word) >= LEAST_LETTERS}
+
+
+def associations(pairs: Sequence[tuple[str, str]], test: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
+    """Dice of the words of the test's sources and the target words that stand with them in the training pairs."""
+    known = {word for source, _ in test for word in words(source)}
+    times: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    together: Counter[tuple[str, str]] = Counter()
+    for source, target in pairs:
+        found = (words(source) & known, words(target))
+        for side in (0, 1):
+            times[side].update(found[side])
+        together.update(product(*found))
+    return {
+        pair: 2 * count / (times[0][pair[0]] + times[1][pair[1]])
+        for pair, count in together.items()
+        if count >= LEAST_TIMES and max(times[side][pair[side]] for side in (0, 1)) <= MOST_TIMES
+    }
+
+
+def dictionary(dice: dict[tuple[str, str], float]) -> dict[str, str]:
+    """For each source word the target word that goes best with it."""
+    best: dict[str, tuple[float, str]] = {}
+    for (source, target), value in dice.items():
+        best[source] = max(best.get(source, (0.0, "")), (value, target))
+    return {source: target for source, (_, target) in best.items()}
+
+
+def terms_of(source: str, reference: str, dice: dict[tuple[str, str], float]) -> dict[str, str]:
+    """Words that choose each other, those that go together least surely first."""
+    pairs = [pair for pair in product(words(source), words(reference)) if dice.get(pair, 0) >= LEAST_DICE]
+    pairs = [pair for pair in pairs if pair[0].casefold() != pair[1].casefold()]
+    best: dict[str, str] = {}
+    for pair in sorted(pairs, key=lambda pair: (-dice[pair], pair)):
+        if pair[0] not in best and pair[1] not in best.values():
+            best[pair[0]] = pair[1]
+    return dict(sorted(best.items(), key=lambda pair: (dice[pair], pair)))
+
+
+def cases(train: Sequence[tuple[str, str]], test: Sequence[tuple[str, str]], count: int = CASES) -> list[Case]:
+    """So many sentences with terms, drawn by chance that is always the same."""
+    dice = associations(train, test)
+    likeliest = dictionary(dice)
+    chance = Random(1)
+    found = []
+    for source, reference in test:
+        terms = terms_of(source, reference, dice)
+        some = dict(list(terms.items())[: chance.randint(1, MOST_TERMS)])
+        if some:
+            found.append(Case(source, reference, some, {word: likeliest[word] for word in some}))
+    chance.shuffle(found)
+    return found[:count]
+
+
+def holds(text: str, term: str) -> bool:
+    """Whether a term stands in a text as a whole word."""
+    return re.search(rf"(?<!\w){re.escape(term)}(?!\w)", text) is not None
+
+
+def kept(case: Case) -> Case:
+    """The same case with its terms left as they stand."""
+    return replace(case, terms={source: source for source in case.terms})
+
+
+def required(case: Case, tokenizer: Tokenizer) -> list[list[int]]:
+    found = Glossary.of(dict(case.terms)).found_in(case.source)
+    return [tokenizer.encode(target) for target in dict.fromkeys(term.target for term in found)]
+
+
+def translate(
+    engine: SteppingEngine, tokenizers: dict[str, Tokenizer], chosen: Sequence[Case], *, constrained: bool
+) -> tuple[list[str], float]:
+    """Translations of the cases, and the seconds of all processors that they took."""
+    settings = SearchSettings()
+    may_follow = may_follow_words(tokenizers["target"])
+    sentences = [
+        Sentence(
+            tokenizers["source"].encode(case.source),
+            phrases=required(case, tokenizers["target"]) if constrained else (),
+        )
+        for case in chosen
+    ]
+    order = sorted(range(len(sentences)), key=lambda row: len(sentences[row].pieces))
+    found: dict[int, Hypothesis] = {}
+    began = time.process_time()
+    for start in range(0, len(order), BATCH):
+        rows = order[start : start + BATCH]
+        some = [sentences[row] for row in rows]
+        limits = [settings.limit(len(sentence.pieces), engine.longest) for sentence in some]
+        chooser: Chooser = PlainChooser(settings.beam)
+        if constrained:
+            chooser = ConstrainedChooser.of(some, settings.beam, limits, may_follow)
+        results = beam_search(engine.start, some, settings, chooser, longest=engine.longest)
+        found.update((row, hypotheses[0]) for row, hypotheses in zip(rows, results, strict=True))
+    seconds = time.process_time() - began
+    return [tokenizers["target"].decode(found[row].pieces) for row in range(len(sentences))], seconds
+
+
+def measure(engine: SteppingEngine, tokenizers: dict[str, Tokenizer], chosen: Sequence[Case]) -> dict[str, Any]:
+    """Figures of one model, by way of translating; and the cases that lack a term in spite of it."""
+    references = [case.reference for case in chosen]
+    figures: dict[str, Any] = {}
+    from_training = [replace(case, terms=case.dictionary) for case in chosen]
+    ways = (
+        ("plain", chosen, False),
+        ("reference terms", chosen, True),
+        ("dictionary terms", from_training, True),
+        ("words kept", [kept(case) for case in chosen], True),
+    )
+    for name, some, constrained in ways:
+        texts, seconds = translate(engine, tokenizers, some, constrained=constrained)
+        complete = [all(holds(text, t) for t in case.terms.values()) for text, case in zip(texts, some, strict=True)]
+        scores = (chrf(texts, references), bleu(texts, references))
+        figures[name] = {
+            "complete": sum(complete) / len(complete),
+            "seconds": seconds,
+            **{score.name: score.value for score in scores},
+            "signatures": [score.signature for score in scores],
+            "examples": texts[:5],
+            "lacking": [
+                {"source": case.source, "terms": case.terms, "text": text}
+                for case, text, is_complete in zip(some, texts, complete, strict=True)
+                if constrained and not is_complete
+            ],
+        }
+    return figures
+
+
+def rows_of(name: str, figures: dict[str, Any]) -> list[list[str]]:
+    plain = figures["plain"]
+    return [
+        [
+            f"{name}, {way}",
+            f"**{100 * each['complete']:.1f} %**",
+            f"{each['chrf']:.2f}",
+            f"{each['bleu']:.2f}",
+            f"{each['seconds']:.1f}",
+            f"{each['seconds'] / plain['seconds']:.2f}",
+        ]
+        for way, each in figures.items()
+    ]
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--corpus", type=Path, default=Path("../shared/data/multi30k"))
+    options.add_argument("--bundles", type=Path, nargs="+", required=True, help="of benchmarks.quality")
+    options.add_argument("--names", nargs="+", default=["rnn", "transformer"])
+    options.add_argument("--cases", type=int, default=CASES)
+    given = options.parse_args()
+    torch.set_num_threads(given.threads)
+    train, test = (
+        list(zip(*(read(given.corpus / f"{split}.{side}.gz") for side in ("en", "de")), strict=True))
+        for split in ("train", "test_2016_flickr")
+    )
+    chosen = cases(train, test, given.cases)
+    rows, figures = [], {}
+    for name, path in zip(given.names, given.bundles, strict=True):
+        bundle = Bundle.open(path, trusted=True)
+        figures[name] = measure(TorchEngine.open(bundle), bundle.tokenizers(), chosen)
+        rows += rows_of(name, figures[name])
+    count = sum(len(case.terms) for case in chosen)
+    text = heading("Glossaries: every term, and what it costs", "python -m benchmarks.glossary", given.threads)
+    text += f"\n{__doc__ or ''}\n{len(chosen)} sentences with {count} terms, torch, batches of {BATCH}.\n\n"
+    header = ["model", "sentences with all terms", "chrF", "BLEU", "CPU seconds", "time / plain"]
+    text += table(header, rows) + "\n"
+    text += "".join(f"- {signature}\n" for signature in next(iter(figures.values()))["plain"]["signatures"])
+    other = sum(case.terms != case.dictionary for case in chosen)
+    text += f"\nIn {other} of the sentences the dictionary has another word than the reference.\n"
+    shown = chosen[:5]
+    text += "\nSome cases:\n\n" + "".join(
+        f"- {case.source} — {', '.join(f'{source} → {target}' for source, target in case.terms.items())}\n"
+        for case in shown
+    )
+    write("glossary", text, figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""The parts of a text that are translated one by one, and the batches they are translated in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from dragoman.errors import DataError
+from dragoman.search.hypothesis import Hypothesis, Sentence
+from dragoman.search.trace import Node
+from dragoman.text import Normalizer, Tokenizer
+from dragoman.text.characters import check_unicode, is_spaceless
+from dragoman.text.glossary import Glossary
+from dragoman.text.notation import SPACE_MARK
+from dragoman.text.sentences import Segment, split_text
+
+__all__ = ["Part", "Source", "batches", "phrases"]
+
+_STOP = "。"  # stands before a term of a script without spaces, where there is no space
+
+
+@dataclass(slots=True)
+class Part:
+    """A stretch of a text, the white space after it, and what was found for it.
+
+    `normal` is what the model reads, in pieces `ids`; None of them where there is nothing to translate.
+    """
+
+    source: str
+    after: str = ""
+    normal: str = ""
+    ids: list[int] | None = None
+    is_cut: bool = False
+    sentence: Sentence | None = None
+    found: list[Hypothesis] = field(default_factory=list)
+    tree: list[Node] | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """How a source text becomes pieces. At most `longest` of them are translated at once."""
+
+    tokenizer: Tokenizer
+    normalize: Normalizer
+    language: str
+    longest: int
+
+    def parts(self, text: str, *, split: bool) -> list[Part]:
+        """Cut a text into what is translated at once; what holds no letters is not translated."""
+        segments = split_text(text, self.language) if split else [Segment(check_unicode(text), "")]
+        return [part for segment in segments for part in self._parts_of(segment)]
+
+    def whole(self, text: str) -> Part:
+        """Read a text as one part, whatever it holds."""
+        normal = self.normalize(text)
+        return Part(text, "", normal, self.tokenizer.encode(normal))
+
+    def _parts_of(self, segment: Segment) -> list[Part]:
+        text, after = segment
+        if not any(map(str.isalpha, text)):
+            return [Part(text, after)]
+        normal = self.normalize(text)
+        ids = self.tokenizer.encode(normal)
+        if len(ids) <= self.longest:
+            return [Part(text, after, normal, ids)] if ids else [Part(text, after)]
+        return list(self._cut(normal, ids, after))
+
+    def _cut(self, normal: str, ids: list[int], after: str) -> Iterator[Part]:
+        """Halve what is too long, at a space near the middle, until no part is."""
+        if len(ids) <= self.longest or len(normal) < 2:
+            yield Part(normal, after, normal, ids, is_cut=True)
+            return
+        middle = len(normal) // 2
+        space = normal.rfind(" ", middle // 2, middle + 1)
+        before, gap, behind = normal[:middle], "", normal[middle:]
+        if space > 0:
+            before, gap, behind = normal[:space], " ", normal[space + 1 :]
+        for half, separator in ((before, gap), (behind, after)):
+            yield from self._cut(half, self.tokenizer.encode(half), separator)
+
+
+def batches(lengths: Sequence[int], *, pieces: int, sentences: int) -> Iterator[list[int]]:
+    """Group rows of like length, the longest first: so many pieces a batch, padding and ends among them."""
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    while order:
+        most = max(1, min(sentences, pieces // (lengths[order[-1]] + 1)))
+        batch = order[-most:]
+        del order[-most:]
+        batch.reverse()
+        yield batch
+
+
+def phrases(glossary: Glossary, text: str, tokenizer: Tokenizer, normalize: Normalizer) -> list[list[int]]:
+    """Return what a translation of a text must hold, as pieces: the translations of its terms."""
+    return [
+        _phrase(target, tokenizer)
+        for target in dict.fromkeys(normalize(term.target) for term in glossary.found_in(text))
+    ]
+
+
+def _phrase(target: str, tokenizer: Tokenizer) -> list[int]:
+    ids = tokenizer.encode(target)
+    if tokenizer.unk_id in ids:
+        raise DataError(
+            f"a term's translation must be spelt with what the model knows, got {target!r}, of which a part is unknown "
+            "to it; spell it otherwise, or take it out of the glossary"
+        )
+    if not is_spaceless(target[0]):
+        return ids
+    if tokenizer.id_to_piece(ids[0]) == SPACE_MARK:
+        return ids[1:]
+    stop, behind_stop = tokenizer.encode(_STOP), tokenizer.encode(_STOP + target)
+    return behind_stop[len(stop) :] if behind_stop[: len(stop)] == stop else ids

@@ -1,0 +1,94 @@
+"""What a caller asks a translator for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypedDict
+
+from dragoman.errors import ConfigError
+from dragoman.search.settings import SearchSettings
+from dragoman.text.glossary import Glossary
+
+__all__ = ["Cancellation", "Cancelled", "Options", "Request"]
+
+
+class Cancelled(Exception):  # noqa: N818 -- no error: somebody wanted it
+    """Nobody waits for this translation any more."""
+
+
+class Cancellation(Protocol):
+    """Tells whether a translation is still wanted; a `threading.Event` does."""
+
+    def is_set(self) -> bool:
+        """Whether it is not."""
+
+
+class Options(TypedDict, total=False):
+    """What the methods of a translator take besides texts; `Request` says what each means."""
+
+    split: bool
+    settings: SearchSettings | None
+    nbest: int | None
+    alignments: bool
+    weights: bool
+    flags: bool
+    tree: bool
+    glossary: Glossary | None
+    prefixes: Sequence[str] | None
+    first: int
+    cancelled: Cancellation | None
+
+
+@dataclass(frozen=True)
+class Request:
+    """How texts are to be translated, and what is wanted besides the text of the translation."""
+
+    split: bool | None = None
+    """Cut texts into sentences. Without, each is one sentence, and becomes one line."""
+    settings: SearchSettings | None = None
+    """How to search; as the translator was opened if not given."""
+    nbest: int | None = None
+    """How many translations of a sentence come back; at most the beam."""
+    alignments: bool = False
+    """Words, and the links between them."""
+    weights: bool = False
+    """How much each target word looked at each source word."""
+    flags: bool = False
+    """Quality flags."""
+    tree: bool = False
+    """The search tree."""
+    glossary: Glossary | None = None
+    """Terms, in place of those that the translator was opened with."""
+    prefixes: Sequence[str] | None = None
+    """What each translation must begin with, one a text."""
+    first: int = 0
+    """The number of the first text: together with the seed it decides what is drawn where translations are sampled."""
+    cancelled: Cancellation | None = None
+    """Once it is set the search ends within a step, with `Cancelled`."""
+
+    def resolved(self, settings: SearchSettings, glossary: Glossary | None, *, split: bool) -> Request:
+        """Return the request with a translator's own choices where none was made."""
+        settings = settings if self.settings is None else self.settings
+        if self.nbest is not None:
+            if self.nbest < 1:
+                raise ConfigError(f"nbest must be at least 1, got {self.nbest}; 1 asks for the best alone")
+            settings = SearchSettings(**(settings.model_dump() | {"nbest": self.nbest}))
+        return replace(
+            self,
+            settings=settings,
+            nbest=settings.nbest,
+            glossary=glossary if self.glossary is None else self.glossary,
+            split=split if self.split is None else self.split,
+        )
+
+    @property
+    def search(self) -> SearchSettings:
+        """The settings of a request that was resolved."""
+        assert self.settings is not None
+        return self.settings
+
+    @property
+    def wants_words(self) -> bool:
+        """Whether it takes more than the text: words, and where they looked."""
+        return self.alignments or self.weights or self.flags

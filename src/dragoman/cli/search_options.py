@@ -1,0 +1,144 @@
+"""The options of commands that translate: which engine, how to search. Their rules stand in `SearchSettings`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.api.translator import Translator
+    from dragoman.engines.choose import EngineName, PrecisionName
+    from dragoman.search.settings import SearchSettings
+
+__all__ = [
+    "Alpha",
+    "BatchTokens",
+    "Beam",
+    "BundlePath",
+    "CoveragePenalty",
+    "Diversity",
+    "Engine",
+    "Groups",
+    "LengthPenalty",
+    "MaxLength",
+    "MinLength",
+    "NoRepeatNgram",
+    "Others",
+    "Patience",
+    "Precision",
+    "Sample",
+    "Seed",
+    "Temperature",
+    "Threads",
+    "TopK",
+    "TopP",
+    "open_translator",
+    "search_settings",
+]
+
+_ENGINE, _SEARCH, _SAMPLING = "Engine", "Search", "Sampling"
+
+
+def _option(help_: str, default: str, panel: str, metavar: str | None = None, *names: str) -> Any:
+    """An option that may be left out; its default is only told, and set elsewhere."""
+    return typer.Option(*names, help=help_, show_default=default, rich_help_panel=panel, metavar=metavar)
+
+
+BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="A trained translator: a folder, or a zip of one.")]
+Others = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--with", metavar="BUNDLE", help="Another translator to decide together with; may be given several times."
+    ),
+]
+
+Engine = Annotated[str | None, _option("What runs the model.", "the fastest", _ENGINE, "auto|torch|ctranslate2|onnx")]
+Precision = Annotated[
+    str | None, _option("The numbers it computes with.", "float32", _ENGINE, "auto|float32|bfloat16|int8")
+]
+Threads = Annotated[int | None, _option("How many threads.", "all cores", _ENGINE)]
+BatchTokens = Annotated[
+    int | None, _option("How many pieces are translated at a time, padding among them.", "chosen", _ENGINE)
+]
+
+Beam = Annotated[int | None, _option("How many translations are kept at each step; 1 is greedy.", "5", _SEARCH)]
+LengthPenalty = Annotated[
+    str | None, _option("What log p is divided by.", "average", _SEARCH, "average|gnmt|none", "--length-penalty")
+]
+Alpha = Annotated[float | None, _option("The exponent of the length penalty.", "1.0", _SEARCH)]
+CoveragePenalty = Annotated[
+    float | None, _option("What source words cost that nothing looks at.", "0.0", _SEARCH, None, "--coverage-penalty")
+]
+Patience = Annotated[float | None, _option("Done once patience × beam translations have ended.", "1.0", _SEARCH)]
+MinLength = Annotated[int | None, _option("The fewest pieces.", "0", _SEARCH, None, "--min-length")]
+MaxLength = Annotated[
+    int | None, _option("The most pieces.", "twice the source's and 20", _SEARCH, None, "--max-length")
+]
+NoRepeatNgram = Annotated[
+    int | None, _option("No run of so many pieces comes twice.", "0: it may", _SEARCH, None, "--no-repeat-ngram")
+]
+Groups = Annotated[int | None, _option("Diverse beam search: groups of the beam.", "1", _SEARCH)]
+Diversity = Annotated[float | None, _option("How much groups avoid each other's words.", "0.5", _SEARCH)]
+
+Sample = Annotated[bool, typer.Option("--sample", help="Draw translations at random.", rich_help_panel=_SAMPLING)]
+Temperature = Annotated[float | None, _option("Below 1 closer to what is likely.", "1.0", _SAMPLING)]
+TopK = Annotated[
+    int | None, _option("Draw from so many of the likeliest pieces.", "0: all", _SAMPLING, None, "--top-k")
+]
+TopP = Annotated[
+    float | None,
+    _option("Draw from the fewest pieces that are together this likely.", "1.0", _SAMPLING, None, "--top-p"),
+]
+Seed = Annotated[int | None, _option("Another seed, other draws.", "1", _SAMPLING)]
+
+
+def open_translator(
+    bundles: Sequence[Path],
+    *,
+    engine: str | None = None,
+    precision: str | None = None,
+    threads: int | None = None,
+    settings: SearchSettings | None = None,
+    glossary: Path | None = None,
+    batch_tokens: int | None = None,
+) -> Translator:
+    """The translator of the command line; which engine it runs on is said on stderr."""
+    for name, value in (("--threads", threads), ("--batch-tokens", batch_tokens)):
+        if value is not None and value < 1:
+            raise ConfigError(f"{name} must be at least 1, got {value}; leave it out to have it chosen")
+    from dragoman.api.translator import Translator
+    from dragoman.text.glossary import Glossary
+
+    translator = Translator.open(
+        *bundles,
+        engine=cast("EngineName", engine or "auto"),
+        precision=cast("PrecisionName", precision or "auto"),
+        threads=threads,
+        settings=settings,
+        glossary=None if glossary is None else Glossary.read(glossary),
+        batch_tokens=batch_tokens,
+    )
+    typer.echo(f"engine  {translator.why}", err=True)
+    return translator
+
+
+def search_settings(given: dict[str, Any]) -> SearchSettings:
+    """Settings from options; those that are None were left out. What is wrong is named as it was typed."""
+    from pydantic import ValidationError
+
+    from dragoman.search.settings import SearchSettings
+
+    try:
+        return SearchSettings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        fault = error.errors()[0]
+        option = f"--{str(fault['loc'][0]).replace('_', '-')}"
+        rule = fault["msg"].removeprefix("Input should be ").replace("'", "")
+        raise ConfigError(
+            f"{option} must be {rule}, got {fault['input']}; dragoman translate --help tells more"
+        ) from None

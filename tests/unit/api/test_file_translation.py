@@ -1,0 +1,268 @@
+"""Files in constant memory: stopped anywhere and gone on with, they are the same to the byte."""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import json
+import os
+import random
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from dragoman.api import file_translation, text_lines
+from dragoman.api.file_translation import Done, Outcome, Work, translate_file, translate_lines
+from dragoman.api.text_lines import LineSource
+from dragoman.errors import ConfigError, DataError
+
+JOB = {"bundles": ["abc"], "search": {"beam": 5}, "sizes": (1, 2)}
+
+
+class Killed(BaseException):
+    """As good as kill -9: nothing of ours runs on after it."""
+
+
+@pytest.fixture(autouse=True)
+def _small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_lines, "_ROWS", 7)
+    monkeypatch.setattr(file_translation, "_EVERY", 0.0)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in"
+    path.write_text("".join(f"line {number} \u2028 ü\r\n" for number in range(100)), encoding="utf-8")
+    return path
+
+
+def shout(texts: Sequence[str], first: int) -> list[str]:
+    """Depends on the company, on purpose: other windows would give another output."""
+    return [f"{first + row}/{len(texts)} {text.upper()}" for row, text in enumerate(texts)]
+
+
+def killed_at(call: int, work: Work = shout, how: Callable[[], None] | None = None) -> Work:
+    calls = 0
+
+    def run(texts: Sequence[str], first: int) -> Sequence[str]:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            if how is None:
+                raise Killed
+            how()
+        return work(texts, first)
+
+    return run
+
+
+def translate(source: Path, output: Path, work: Work = shout, **settings) -> Outcome:
+    with LineSource(source) as lines:
+        return translate_file(work, lines, output, **({"job": JOB} | settings))
+
+
+def leftovers(output: Path) -> list[str]:
+    return sorted(path.name for path in output.parent.iterdir() if path.name.startswith(output.name + "."))
+
+
+@pytest.mark.parametrize("name", ["out", "out.gz"])
+def test_killed_anywhere_and_gone_on_with(source: Path, tmp_path: Path, name: str):
+    whole, output = tmp_path / f"whole-{name}", tmp_path / name
+    assert translate(source, whole) == Outcome("finished", 100, 0)
+    assert leftovers(whole) == []
+    draw = random.Random(1)
+    part = tmp_path / f"{name}.part"
+    for _ in range(20):
+        output.unlink(missing_ok=True)
+        left = [True]
+        while left:
+            work = killed_at(draw.randint(1, 8))
+            try:
+                left = [] if translate(source, output, work, resume=True).why == "finished" else left
+            except Killed:
+                with part.open("ab") as file:
+                    file.write(b"what was written after the journal"[: draw.randint(0, 30)])
+        assert output.read_bytes() == whole.read_bytes()
+        assert leftovers(output) == []
+    text = whole.read_bytes()
+    lines = (gzip.decompress(text) if name.endswith("gz") else text).split(b"\n")
+    assert lines[9].decode() == "9/7 LINE 9 \u2028 Ü"
+    assert len(lines) == 101
+
+
+def test_the_journal_only_speaks_of_what_is_on_the_disk(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    synced: dict[int, int] = {}
+
+    def fsync(descriptor: int) -> None:
+        synced[os.fstat(descriptor).st_ino] = os.fstat(descriptor).st_size
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    output, part = tmp_path / "out", tmp_path / "out.part"
+    seen = []
+
+    def look(done: Done) -> None:
+        if part.exists() and done.lines < 100:
+            journal = json.loads((tmp_path / "out.part.json").read_text(encoding="utf-8"))
+            seen.append(journal["done"]["output_bytes"])
+            assert synced.get(part.stat().st_ino, 0) >= journal["done"]["output_bytes"]
+
+    translate(source, output, tell=look)
+    assert len(set(seen)) == 15
+    monkeypatch.setattr(file_translation, "_EVERY", 1000.0)
+    seen.clear()
+    translate(source, output, tell=look, force=True)
+    assert set(seen) == {0}
+
+
+@pytest.mark.parametrize(("number", "why"), [(signal.SIGTERM, "terminated"), (signal.SIGINT, "interrupted")])
+def test_asked_to_stop(source: Path, tmp_path: Path, number: signal.Signals, why: str):
+    before = signal.getsignal(number)
+    output = tmp_path / "out"
+    outcome = translate(source, output, killed_at(4, how=lambda: signal.raise_signal(number)))
+    assert outcome == Outcome(why, 21, 0)
+    assert signal.getsignal(number) is before
+    assert leftovers(output) == ["out.part", "out.part.json"]
+    assert translate(source, output, resume=True) == Outcome("finished", 100, 21)
+    translate(source, tmp_path / "whole")
+    assert output.read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_what_is_there_is_not_lost(source: Path, tmp_path: Path):
+    output = tmp_path / "out"
+    output.write_text("precious", encoding="utf-8")
+    with pytest.raises(ConfigError, match="must be new, got a file that is there; name another, or use --force"):
+        translate(source, output)
+    assert translate(source, output, resume=True) == Outcome("was finished")
+    assert output.read_text(encoding="utf-8") == "precious"
+    with pytest.raises(Killed):
+        translate(source, output, killed_at(3), force=True)
+    assert output.read_text(encoding="utf-8") == "precious"
+    with pytest.raises(ConfigError, match=r"got .*out.part; go on with --resume, or use --force to begin anew"):
+        translate(source, output)
+    assert translate(source, output, resume=True) == Outcome("finished", 100, 14)
+    assert output.read_text(encoding="utf-8").startswith("0/7 LINE 0")
+    with pytest.raises(ConfigError, match="must be a file, got"):
+        translate(source, tmp_path)
+    with pytest.raises(ConfigError, match="must be in a folder that is there"):
+        translate(source, tmp_path / "none" / "out")
+
+
+def test_a_crash_between_the_two_names(source: Path, tmp_path: Path):
+    output = tmp_path / "out"
+    translate(source, output)
+    (tmp_path / "out.part.json").write_text("{}", encoding="utf-8")
+    assert translate(source, output, resume=True) == Outcome("was finished")
+    assert leftovers(output) == []
+
+
+def test_an_input_that_was_mended_or_grew(source: Path, tmp_path: Path):
+    output = tmp_path / "out"
+    good = source.read_bytes()
+    source.write_bytes(good.replace(b"line 50 ", b"line \xff "))
+    with pytest.raises(DataError, match=r"in:51 must be UTF-8 text, got byte 0xFF at place 6"):
+        translate(source, output)
+    source.write_bytes(good + b"one more")
+    assert translate(source, output, resume=True) == Outcome("finished", 101, 49)
+    translate(source, tmp_path / "whole")
+    assert output.read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("change", ["other line", "shorter", "nothing"])
+def test_another_input_is_refused(source: Path, tmp_path: Path, change: str):
+    with pytest.raises(Killed):
+        translate(source, tmp_path / "out", killed_at(5))
+    data = source.read_bytes()
+    changed = {"other line": data.replace(b"line 3 ", b"lime 3 "), "shorter": data[:50], "nothing": b""}
+    source.write_bytes(changed[change])
+    with pytest.raises(DataError, match="must begin with the 28 lines that are translated already, got others"):
+        translate(source, tmp_path / "out", resume=True)
+
+
+@pytest.mark.parametrize("name", ["bundles", "search", "sizes"])
+def test_another_job_is_refused(source: Path, tmp_path: Path, name: str):
+    with pytest.raises(Killed):
+        translate(source, tmp_path / "out", killed_at(5))
+    with pytest.raises(ConfigError, match=f"must go on as it began, got another {name}; type the same"):
+        translate(source, tmp_path / "out", resume=True, job=JOB | {name: "other"})
+    with pytest.raises(ConfigError, match="got another threads"):
+        translate(source, tmp_path / "out", resume=True, job=JOB | {"threads": 2})
+
+
+LIES = {
+    "lines": 14,
+    "input_bytes": 100,
+    "input_sha256": "0" * 64,
+    "output_bytes": 10,
+    "output_sha256": "0" * 64,
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_journal_that_lies_is_caught(source: Path, tmp_path: Path, lie: str):
+    with pytest.raises(Killed):
+        translate(source, tmp_path / "out", killed_at(5))
+    path = tmp_path / "out.part.json"
+    journal = json.loads(path.read_text(encoding="utf-8"))
+    journal["done"][lie] = LIES[lie]
+    path.write_text(json.dumps(journal), encoding="utf-8")
+    before = (tmp_path / "out.part").read_bytes()
+    with pytest.raises(DataError, match="use --force to begin anew"):
+        translate(source, tmp_path / "out", resume=True)
+    assert (tmp_path / "out.part").read_bytes() == before
+
+
+def test_damage_is_caught(source: Path, tmp_path: Path):
+    output, part, journal = (tmp_path / name for name in ("out", "out.part", "out.part.json"))
+    with pytest.raises(Killed):
+        translate(source, output, killed_at(5))
+    good = part.read_bytes()
+    part.write_bytes(good.replace(b"LINE 3", b"LIME 3"))
+    with pytest.raises(DataError, match=r"out.part must be what out.part.json says, got other content"):
+        translate(source, output, resume=True)
+    part.write_bytes(good[:20])
+    with pytest.raises(DataError, match=r"got other content"):
+        translate(source, output, resume=True)
+    written = journal.read_text(encoding="utf-8")
+    for other in ("[]", '{"kind": 1}', written.replace('"version": 1', '"version": 2'), "{"):
+        journal.write_text(other, encoding="utf-8")
+        with pytest.raises(DataError):
+            translate(source, output, resume=True)
+    journal.unlink()
+    with pytest.raises(DataError, match="must have its journal"):
+        translate(source, output, resume=True)
+    part.write_bytes(b"")
+    assert translate(source, output, resume=True) == Outcome("finished", 100, 0)
+
+
+def test_one_process_at_a_time(source: Path, tmp_path: Path):
+    with (tmp_path / "out.part").open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(DataError, match="must be written by one process at a time"):
+            translate(source, tmp_path / "out", resume=True)
+
+
+@pytest.mark.parametrize("name", ["out", "out.gz"])
+def test_nothing_becomes_nothing(tmp_path: Path, name: str):
+    (tmp_path / "in").write_bytes(b"")
+    assert translate(tmp_path / "in", tmp_path / name) == Outcome("finished", 0, 0)
+    data = (tmp_path / name).read_bytes()
+    assert (gzip.decompress(data) if name.endswith("gz") else data) == b""
+
+
+def test_lines_come_out_before_a_bad_one_is_complained_of(source: Path):
+    source.write_bytes(b"a\nb\n\xff\nc\n")
+    written: list[bytes] = []
+    with LineSource(source) as lines, pytest.raises(DataError, match="in:3 must be UTF-8"):
+        translate_lines(shout, lines, written.append)
+    assert b"".join(written) == b"0/2 A\n1/2 B\n"
+
+
+def test_progress_is_told(source: Path, tmp_path: Path):
+    told: list[Done] = []
+    translate(source, tmp_path / "out", tell=told.append)
+    size = source.stat().st_size
+    assert told[-1] == Done(100, size, size)
+    assert [done.lines for done in told] == [*range(0, 100, 7), 100]

@@ -1,0 +1,44 @@
+"""Translations as lines of text."""
+
+from __future__ import annotations
+
+import json
+
+from dragoman.api.translated_lines import LineForm, pharaoh
+from dragoman.api.translation import Translation
+from dragoman.evaluation.quality_flags import Flag
+
+BEST = Translation(
+    "s t", "a b", score=-0.5, alignment=((0, 0), (1, 1)), flags=(Flag("numbers", "x"), Flag("copied", "y"))
+)
+OTHER = Translation("s t", "c", score=-0.75, alignment=())
+
+
+def test_fields():
+    assert LineForm().line(BEST, 3) == "a b"
+    assert LineForm(alignments=True).line(BEST, 3) == "a b ||| 0-0 1-1"
+    assert LineForm(flags=True).line(BEST, 3) == "a b ||| numbers copied"
+    assert LineForm(alignments=True, flags=True).line(OTHER, 3) == "c |||  ||| "
+
+
+def test_nbest():
+    both = Translation("s t", "a b", score=-0.5, nbest=(BEST, OTHER))
+    form = LineForm(nbest=True, alignments=True)
+    assert form.line(both, 3).split("\n") == ["3 ||| a b ||| -0.500000 ||| 0-0 1-1", "3 ||| c ||| -0.750000 ||| "]
+    assert form.line(OTHER, 0) == "0 ||| c ||| -0.750000 ||| "
+
+
+def test_json():
+    assert json.loads(LineForm(json=True, nbest=True).line(BEST, 3)) == BEST.to_json()
+
+
+def test_a_line_is_one_line_whatever_was_written():
+    written = Translation("s", "a\nb\r\nc\rd\u2028e")
+    assert LineForm().line(written, 7) == "a b c d\u2028e"
+    assert LineForm(nbest=True).line(written, 7).count("\n") == 0
+    assert "\n" not in LineForm(json=True).line(written, 7)
+
+
+def test_links():
+    assert pharaoh([(0, 0), (12, 3)]) == "0-0 12-3"
+    assert pharaoh(()) == ""

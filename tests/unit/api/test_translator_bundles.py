@@ -1,0 +1,165 @@
+"""The translator on bundles of tiny models: alone as together, streamed as whole, aligned as scored."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman.api.translator import Translator
+from dragoman.bundle import Bundle, write_bundle
+from dragoman.config import Config
+from dragoman.errors import BundleError, ConfigError
+from dragoman.models import build_model
+from dragoman.search.settings import SearchSettings
+from dragoman.text import Tokenizer, train_sentencepiece, train_words
+from tests.presets import tiny_config
+from tests.unit.api.table_engine import TEXT
+
+FAMILIES = [
+    "bahdanau2015-desk",
+    "luong2015-local-p-desk",
+    "xu2015-desk",
+    "vaswani2017-desk",
+    "vaswani2017-desk + model.positions=learned + model.max_positions=24 + model.tie=target",
+]
+SUBWORDS = train_sentencepiece(TEXT, size=340)
+WORDS = train_words(TEXT, size=None)
+BYTES = slice(4, 260)
+TEXTS = [
+    "the house is small",
+    "a house",
+    "12 3",
+    "das Haus ist klein. the small house is a house, a small house!",
+    "x",
+    "你好。我很好！",
+    "the small Ωmega house",
+    "",
+    "is is is is is is is is is is is is is is is is is",
+]
+
+
+def tiny_bundle(folder: Path, name: str, tokenizer: Tokenizer = SUBWORDS, seed: int = 3) -> Bundle:
+    model_config = tiny_config(name)
+    model = build_model(model_config, tokenizer.size, tokenizer.size, seed=seed)
+    with torch.no_grad():
+        for values in model.parameters():
+            values.mul_(1.5)  # fresh weights are so small that all translations look alike
+        for each, values in model.decoder.output.named_parameters():
+            if each.endswith("bias"):
+                if tokenizer is SUBWORDS:
+                    values[BYTES] -= 100  # or nearly all would be noise
+                values[tokenizer.eos_id] += 1
+    settings = Config.model_validate({"model": model_config.model_dump(), "tokenizer": {"kind": tokenizer.kind}})
+    weights = {each: values.detach().numpy() for each, values in model.named_parameters()}
+    return write_bundle(folder, settings, weights, {"source": tokenizer, "target": tokenizer}, "A model.")
+
+
+def translator_of(folder: Path, name: str, tokenizer: Tokenizer = SUBWORDS, **options: Any) -> Translator:
+    options = {"settings": SearchSettings(beam=3, max_length=14), "engine": "torch", "threads": 1, **options}
+    return Translator.open(tiny_bundle(folder / "bundle", name, tokenizer), **options)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_alone_as_together(name: str, tmp_path: Path):
+    translator = translator_of(tmp_path, name)
+    together = translator.translate_batch(TEXTS, alignments=True, flags=True)
+    assert [each.source for each in together] == TEXTS
+    for text, found in zip(TEXTS, together, strict=True):
+        alone = translator.translate_batch([text], alignments=True, flags=True)[0]
+        assert (alone.text, alone.alignment) == (found.text, found.alignment)
+        assert alone.log_prob == pytest.approx(found.log_prob, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_streamed_as_whole(name: str, tmp_path: Path):
+    translator = translator_of(tmp_path, name)
+    for text in ("\n".join(TEXTS), "the house is small. " * 5):
+        assert "".join(translator.translate_stream(text)) == translator.translate(text).text
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_links_and_scores_of_forced_decoding_are_the_search_s_own(name: str, tmp_path: Path):
+    translator = translator_of(tmp_path, name)
+    source, target = "the house is small", "das Haus"
+    scored = translator.score([source], [target], weights=True)[0]
+    settings = SearchSettings(beam=1, max_length=len(scored.pieces))
+    found = translator.translate(source, prefix=target, settings=settings, alignments=True, weights=True)
+    assert found.text == target
+    assert translator.align([source], [target]) == [found.alignment]
+    assert np.array(scored.weights) == pytest.approx(np.array(found.weights), abs=1e-5)
+
+
+def test_unknown_words_come_from_the_source(tmp_path: Path):
+    translator = translator_of(tmp_path, "bahdanau2015-desk", WORDS, settings=SearchSettings(beam=1, max_length=9))
+    unknown = WORDS.unk_id
+    with torch.no_grad():
+        translator.engine.model.decoder.output.bias[unknown] += 50.0  # type: ignore[attr-defined]
+    found = translator.translate("Timbuktu")
+    assert set(found.pieces) == {"<unk>"}
+    assert set(found.text.split()) == {"Timbuktu"}
+    assert found.is_truncated
+
+
+def test_a_model_without_attention(tmp_path: Path):
+    translator = translator_of(tmp_path, "sutskever2014-desk")
+    found = translator.translate("the house is small", alignments=True, flags=True)
+    assert found.alignment is None
+    assert found.source_words == ("the", "house", "is", "small")
+
+
+def test_threads(tmp_path: Path):
+    translator = translator_of(tmp_path, "luong2015-desk")
+    texts = [f"{text} {number}" for number, text in enumerate(TEXTS * 6)][:50]
+    alone = [each.text for each in translator.translate_batch(texts)]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda _: [each.text for each in translator.translate_batch(texts)], range(8)))
+    assert together == [alone] * 8
+
+
+def test_a_prefix_is_kept(tmp_path: Path):
+    translator = translator_of(tmp_path, "vaswani2017-desk")
+    assert translator.translate("the house is small", prefix="das Haus").text.startswith("das Haus")
+
+
+def test_samples_are_those_of_the_number(tmp_path: Path):
+    translator = translator_of(tmp_path, "luong2015-desk")
+    settings = SearchSettings(sample=True, max_length=8)
+    texts = ["the house is small"] * 6
+    whole = [each.text for each in translator.translate_batch(texts, settings=settings)]
+    rest = [each.text for each in translator.translate_batch(texts[4:], settings=settings, first=4)]
+    assert rest == whole[4:]
+    assert len(set(whole)) > 1
+
+
+def test_an_ensemble_of_unlike_families(tmp_path: Path):
+    names = ["bahdanau2015-desk", "vaswani2017-desk"]
+    bundles = [tiny_bundle(tmp_path / f"{number}", name) for number, name in enumerate(names)]
+    settings = SearchSettings(beam=2, max_length=8)
+    ensemble = Translator.open(*bundles, engine="torch", threads=1, settings=settings)
+    assert ensemble.why.startswith("ensemble of 2")
+    assert ensemble.translate("the house is small", alignments=True).alignment is not None
+    twice, once = (
+        Translator.open(*bundles[:1] * times, engine="torch", threads=1, settings=settings) for times in (2, 1)
+    )
+    assert twice.translate("the house is small").text == once.translate("the house is small").text
+
+
+def test_an_ensemble_has_one_tokenizer(tmp_path: Path):
+    other = train_sentencepiece([*TEXT, "other words"], size=340)
+    bundles = [tiny_bundle(tmp_path / f"{id(each)}", "luong2015-desk", each) for each in (SUBWORDS, other)]
+    with pytest.raises(ConfigError, match="same tokenizers"):
+        Translator.open(*bundles, engine="torch")
+
+
+def test_paths_are_opened_and_what_is_wrong_is_said(tmp_path: Path):
+    tiny_bundle(tmp_path / "bundle", "luong2015-desk")
+    translator = Translator.open(str(tmp_path / "bundle"), engine="torch", threads=1)
+    assert translator.why == "torch float32, 1 thread"
+    assert translator.bundles[0].path == tmp_path / "bundle"
+    with pytest.raises(BundleError):
+        Translator.open(tmp_path / "nothing")
+    with pytest.raises(ConfigError, match="at least one bundle"):
+        Translator.open()

@@ -1,0 +1,207 @@
+"""Exports lie beside their bundle, are made once, and are never used when they are not that bundle's."""
+
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dragoman import __version__
+from dragoman.bundle import Bundle, sealed, write_bundle
+from dragoman.config import load_config
+from dragoman.engines.exports import export_of, place_of, write_export
+from dragoman.errors import BundleError
+from dragoman.text import train_words
+
+
+def make_bundle(folder: Path, value: float = 1.0) -> Bundle:
+    words = train_words(["a b"], size=9)
+    config = load_config("luong2015-desk", ["tokenizer.kind=word"])
+    weights = {"w": np.full(2, value, np.float32)}
+    return write_bundle(folder, config, weights, {"source": words, "target": words}, "card")
+
+
+class Maker:
+    """Writes one file, and counts how often."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, folder: Path) -> None:
+        self.calls += 1
+        (folder / "model.bin").write_bytes(b"model")
+
+
+@pytest.fixture
+def make() -> Maker:
+    return Maker()
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Bundle:
+    return make_bundle(tmp_path / "b")
+
+
+def test_an_export_lies_beside_the_bundle_and_is_made_once(bundle: Bundle, make: Maker):
+    first = export_of(bundle, "onnx", "int8", make, packages=("numpy",))
+    assert first.folder == bundle.path.with_name("b.exports") / "onnx-int8"
+    assert (first.is_new, make.calls) == (True, 1)
+    assert "there was none" in first.note
+    assert json.loads((first.folder / "export.json").read_text()) == {
+        "kind": "onnx",
+        "precision": "int8",
+        "format": 1,
+        "bundle": bundle.digest,
+        "versions": {"dragoman": __version__, "numpy": np.__version__},
+    }
+    again = export_of(bundle, "onnx", "int8", make)
+    assert (again.folder, again.is_new, make.calls) == (first.folder, False, 1)
+    assert str(first.folder) in again.note
+    assert export_of(bundle, "onnx", "float32", make).folder != first.folder
+
+
+def test_that_of_an_archive_lies_beside_the_archive(bundle: Bundle, tmp_path: Path, make: Maker):
+    archive = tmp_path / "c.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in bundle.folder.iterdir():
+            file.write(path, path.name)
+    opened = Bundle.open(archive, trusted=True)
+    assert opened.path == archive != opened.folder
+    assert export_of(opened, "onnx", "int8", make).folder == tmp_path / "c.zip.exports" / "onnx-int8"
+
+
+def test_the_working_directory_can_be_the_bundle(bundle: Bundle, make: Maker, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(bundle.folder)
+    here = Bundle.open(".", trusted=True)
+    assert place_of(here, "onnx", "int8") == place_of(bundle, "onnx", "int8")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folder: (folder / "model.bin").write_bytes(b"m0del"),
+        lambda folder: (folder / "model.bin").unlink(),
+        lambda folder: (folder / "more").write_bytes(b""),
+        lambda folder: (folder / "manifest.json").write_bytes(b"{}"),
+    ],
+)
+def test_a_damaged_one_is_made_again(bundle: Bundle, make: Maker, change):
+    change(export_of(bundle, "onnx", "int8", make).folder)
+    again = export_of(bundle, "onnx", "int8", make)
+    assert (again.is_new, make.calls) == (True, 2)
+    assert "damaged" in again.note
+    assert {path.name for path in again.folder.iterdir()} == {"model.bin", "export.json", "manifest.json"}
+    assert not export_of(bundle, "onnx", "int8", make).is_new
+
+
+def test_that_of_another_bundle_is_made_again(bundle: Bundle, make: Maker):
+    export_of(bundle, "onnx", "int8", make)
+    shutil.rmtree(bundle.folder)
+    other = make_bundle(bundle.folder, 2.0)
+    again = export_of(other, "onnx", "int8", make)
+    assert (again.is_new, make.calls) == (True, 2)
+    assert "another bundle" in again.note
+
+
+def test_that_of_another_format_is_made_again(bundle: Bundle, make: Maker):
+    export_of(bundle, "onnx", "int8", make)
+    assert "another format" in export_of(bundle, "onnx", "int8", make, format_number=2).note
+
+
+@pytest.mark.parametrize(("facts", "says"), [("[]", "does not say"), ("{", "damaged")])
+def test_one_that_says_nothing_of_use_is_made_again(bundle: Bundle, make: Maker, facts: str, says: str):
+    place = place_of(bundle, "onnx", "int8")
+    with sealed(place) as draft:
+        (draft / "export.json").write_text(facts)
+    assert says in export_of(bundle, "onnx", "int8", make).note
+    assert make.calls == 1
+
+
+def test_one_of_another_kind_is_made_again(bundle: Bundle, make: Maker):
+    other = export_of(bundle, "onnx", "float32", make).folder
+    shutil.copytree(other, place_of(bundle, "onnx", "int8"))
+    assert "another kind or precision" in export_of(bundle, "onnx", "int8", make).note
+
+
+def test_a_fault_leaves_nothing_behind(bundle: Bundle, make: Maker):
+    def fail(folder: Path) -> None:
+        make(folder)
+        raise BundleError("no")
+
+    with pytest.raises(BundleError):
+        export_of(bundle, "onnx", "int8", fail)
+    assert not place_of(bundle, "onnx", "int8").exists()
+    assert export_of(bundle, "onnx", "int8", make).is_new
+
+
+def test_where_nothing_can_be_written_it_is_temporary(bundle: Bundle, make: Maker):
+    bundle.path.with_name("b.exports").write_text("a file in the way")
+    export = export_of(bundle, "onnx", "int8", make)
+    assert "cannot be written to" in export.note
+    assert (export.folder / "model.bin").read_bytes() == b"model"
+    assert not export.folder.is_relative_to(bundle.path.parent)
+    again = export_of(bundle, "onnx", "int8", make)
+    assert (again.folder, again.is_new, make.calls) == (export.folder, False, 1)
+    (export.folder / "model.bin").write_bytes(b"")
+    assert export_of(bundle, "onnx", "int8", make).is_new
+
+
+SCRIPT = """
+import sys, time
+from pathlib import Path
+from dragoman.bundle import Bundle
+from dragoman.engines.exports import export_of
+
+def make(folder):
+    with open(sys.argv[2], "a") as log:
+        log.write("made\\n")
+    time.sleep(0.5)
+    (folder / "model.bin").write_bytes(b"model")
+
+export = export_of(Bundle.open(sys.argv[1], trusted=True), "onnx", "int8", make)
+export.confirm()
+print(export.folder, (export.folder / "model.bin").read_bytes() == b"model")
+"""
+
+
+def start(bundle: Bundle, log: Path) -> subprocess.Popen:
+    command = [sys.executable, "-c", SCRIPT, str(bundle.folder), str(log)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_temporary_one_goes_with_the_process(bundle: Bundle, tmp_path: Path):
+    bundle.path.with_name("b.exports").write_text("a file in the way")
+    process = start(bundle, tmp_path / "log")
+    folder, is_whole = process.communicate(timeout=60)[0].split()
+    assert is_whole == "True"
+    assert not Path(folder).parent.exists()
+
+
+def test_two_processes_make_it_once(bundle: Bundle, tmp_path: Path):
+    log = tmp_path / "log"
+    processes = [start(bundle, log) for _ in range(3)]
+    answers = {process.communicate(timeout=60)[0] for process in processes}
+    assert answers == {f"{place_of(bundle, 'onnx', 'int8')} True\n"}
+    assert log.read_text() == "made\n"
+
+
+def test_what_was_loaded_must_be_what_was_verified(bundle: Bundle, make: Maker):
+    export = export_of(bundle, "onnx", "int8", make)
+    export.confirm()
+    export_of(bundle, "onnx", "int8", make, format_number=2)
+    with pytest.raises(BundleError, match="must stay as it was opened"):
+        export.confirm()
+
+
+def test_a_chosen_folder(bundle: Bundle, make: Maker, tmp_path: Path):
+    chosen = tmp_path / "chosen"
+    assert write_export(bundle, chosen, "onnx", "int8", make).folder == chosen
+    assert write_export(bundle, chosen, "onnx", "int8", make).is_new
+    assert make.calls == 2
+    (tmp_path / "other").mkdir()
+    with pytest.raises(BundleError, match="must be a new folder or an earlier export"):
+        write_export(bundle, tmp_path / "other", "onnx", "int8", make)

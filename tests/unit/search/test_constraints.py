@@ -1,0 +1,255 @@
+"""Every translation holds its phrases, and it is the best that does where the beam is wide enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from dragoman.search import Hypothesis, SearchSettings, Sentence
+from dragoman.search.beam import beam_search
+from dragoman.search.choosers import PlainChooser
+from dragoman.search.constraints import ConstrainedChooser
+from dragoman.search.phrases import Phrases
+from dragoman.search.protocol import Numbers, Prediction
+from dragoman.text import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from tests.unit.search.toys import SOURCES, toy_engine
+
+WORDS = [4, 5, 6]
+VOCAB = 7
+CANNOT_FOLLOW = 6
+
+Marks = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+def boundaries() -> Marks:
+    marks = np.ones(VOCAB, np.bool_)
+    marks[CANNOT_FOLLOW] = False
+    return marks
+
+
+@dataclass(frozen=True)
+class Table:
+    """A model without a source: log p of a word by the two words before it. `history` is [rows, 2]."""
+
+    scores: np.ndarray[Any, np.dtype[np.float32]]
+    history: Numbers
+
+    @classmethod
+    def random(cls, seed: int, rows: int) -> Table:
+        scores = np.random.default_rng(seed).normal(size=(VOCAB, VOCAB, VOCAB)) * 2
+        scores[..., [PAD_ID, UNK_ID, BOS_ID]] = -np.inf
+        scores -= np.log(np.exp(scores).sum(-1, keepdims=True))
+        return cls(scores.astype(np.float32), np.zeros((rows, 2), np.int64))
+
+    def step(self, tokens: Numbers) -> Prediction:
+        history = np.stack([self.history[:, 1], tokens], 1)
+        log_probs = self.scores[history[:, 0], history[:, 1]].copy()
+        return Prediction(log_probs, None, Table(self.scores, history))
+
+    def reorder(self, rows: Numbers) -> Self:
+        return self.select(rows)
+
+    def select(self, rows: Numbers) -> Self:
+        return type(self)(self.scores, self.history[rows])
+
+    def log_prob(self, pieces: Sequence[int]) -> float:
+        padded = [PAD_ID, BOS_ID, *pieces, EOS_ID]
+        return sum(float(self.scores[run]) for run in zip(padded, padded[1:], padded[2:], strict=False))
+
+
+def find(
+    sentences: Sequence[Sentence], seed: int, beam: int, limit: int, marks: Marks | None = None, **how: Any
+) -> list[list[Hypothesis]]:
+    chosen = SearchSettings(beam=beam, max_length=limit, **how)
+    chooser = ConstrainedChooser.of(sentences, beam, [limit] * len(sentences), marks)
+    return beam_search(lambda sources, show: Table.random(seed, len(sources)), sentences, chosen, chooser)
+
+
+def occurrences(phrase: Sequence[int], pieces: Sequence[int], marks: Marks | None, firsts: set[int]) -> int:
+    """How often a phrase is in the pieces, without overlapping itself: counted plainly."""
+    size, count, place = len(phrase), 0, 0
+    while place + size <= len(pieces):
+        following = pieces[place + size] if place + size < len(pieces) else None
+        ends = following is None or marks is None or marks[following] or following in firsts
+        if list(pieces[place : place + size]) == list(phrase) and ends:
+            count += 1
+            place += size
+        else:
+            place += 1
+    return count
+
+
+def holds(phrases: Sequence[Sequence[int]], pieces: Sequence[int], marks: Marks | None = None) -> bool:
+    firsts = {phrase[0] for phrase in phrases}
+    return all(occurrences(each, pieces, marks, firsts) >= list(phrases).count(each) for each in phrases)
+
+
+phrases_of_words = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), max_size=3)
+maybe_marks = st.sampled_from([None, boundaries()])
+
+
+@given(phrases_of_words, st.lists(st.sampled_from(WORDS), max_size=9), maybe_marks)
+def test_the_machine_is_right_about_any_text(phrases: list[list[int]], pieces: list[int], marks: Marks | None):
+    machine = Phrases(phrases, marks)
+    state = machine.start
+    assert machine.missing(state) == machine.size == sum(map(len, phrases))
+    for count, piece in enumerate([*pieces, None]):
+        assert (machine.missing(state) == 0) == holds(phrases, pieces[:count], marks)
+        if piece is not None:
+            assert machine.missing(machine.after(state, piece)) <= machine.most_missing(state)
+            state = machine.after(state, piece)
+
+
+@given(phrases_of_words, st.lists(st.sampled_from(WORDS), max_size=6), maybe_marks)
+def test_one_can_always_go_on_with_less_missing(phrases: list[list[int]], pieces: list[int], marks: Marks | None):
+    machine = Phrases(phrases, marks)
+    state = machine.start
+    for piece in pieces:
+        state = machine.after(state, piece)
+    written = list(pieces)
+    while missing := machine.missing(state):
+        piece = min(machine.advancing(state), key=lambda each: machine.missing(machine.after(state, each)))
+        written.append(piece)
+        state = machine.after(state, piece)
+        assert machine.missing(state) < missing
+    assert machine.advancing(state) == []
+    assert holds(phrases, written, marks)
+
+
+@pytest.mark.parametrize(
+    ("phrases", "pieces", "missing"),
+    [
+        ([[4, 4, 5]], [4, 4, 4], 1),  # the wrong piece begins the phrase again, two pieces long
+        ([[4, 5, 4, 6]], [4, 5, 4, 5], 2),
+        ([[4, 5], [5, 6]], [4, 5], 1),  # one is done, and the other has begun
+        ([[4, 5], [5, 6]], [4, 5, 6], 0),
+        ([[4, 4], [4, 4]], [4, 4, 4], 1),  # no phrase overlaps itself
+        ([[4, 4], [4, 4]], [4, 4, 4, 4], 0),
+        ([[4], [4, 5]], [4, 5], 0),
+        ([[4, 5]], [4, 6], 2),
+        ([[], [4]], [4], 0),
+        ([], [4], 0),
+    ],
+)
+def test_what_is_missing(phrases: list[list[int]], pieces: list[int], missing: int):
+    machine = Phrases(phrases)
+    state = machine.start
+    for piece in pieces:
+        state = machine.after(state, piece)
+    assert machine.missing(state) == missing
+
+
+def test_a_word_that_goes_on_is_another_word():
+    machine = Phrases([[4]], boundaries())
+    written = machine.after(machine.start, 4)
+    assert machine.missing(written) == 0
+    assert machine.missing(machine.after(written, CANNOT_FOLLOW)) == 1
+    assert machine.missing(machine.after(written, 5)) == 0
+    both = Phrases([[4], [4, CANNOT_FOLLOW]], boundaries())
+    written = both.after(both.after(both.start, 4), CANNOT_FOLLOW)
+    assert both.missing(written) == 1
+    assert both.advancing(written) == [4]
+
+
+def leaves_room(phrases: list[list[int]], pieces: list[int], limit: int, marks: Marks | None) -> bool:
+    """Whether at every place all that is missing would still fit, one phrase after the other."""
+    machine = Phrases(phrases, marks)
+    state = machine.start
+    for count, piece in enumerate(pieces, 1):
+        state = machine.after(state, piece)
+        if machine.missing(state) > limit - count - 1:
+            return False
+    return True
+
+
+@settings(deadline=None)
+@given(phrases_of_words, st.integers(0, 1000), maybe_marks, st.lists(st.sampled_from(WORDS), max_size=2))
+def test_a_wide_beam_finds_the_best_of_all_that_hold_them(
+    phrases: list[list[int]], seed: int, marks: Marks | None, prefix: list[int]
+):
+    limit = len(prefix) + min(5, sum(map(len, phrases)) + 3)
+    assume(sum(map(len, phrases)) < limit - len(prefix))
+    every = [[*prefix, *words] for length in range(limit - len(prefix)) for words in product(WORDS, repeat=length)]
+    right = [each for each in every if holds(phrases, each[len(prefix) :], marks)]
+    right = [each for each in right if leaves_room(phrases, each[len(prefix) :], limit - len(prefix), marks)]
+    (found,) = find(
+        [Sentence([], prefix, phrases)], seed, 400, limit, marks, nbest=1, patience=None, length_penalty="none"
+    )
+    (best,) = found
+    assert best.is_finished
+    assert best.pieces in right
+    assert best.log_prob == pytest.approx(max(map(Table.random(seed, 1).log_prob, right)), abs=1e-5)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(phrases_of_words, min_size=1, max_size=4),
+    st.integers(0, 1000),
+    st.integers(1, 4),
+    st.integers(0, 4),
+    maybe_marks,
+    st.sampled_from([1.0, None]),
+)
+def test_a_narrow_beam_holds_them_too_whatever_the_company(
+    phrases: list[list[list[int]]], seed: int, beam: int, more: int, marks: Marks | None, patience: float | None
+):
+    sentences = [Sentence([], (), each) for each in phrases]
+    limit = max(sum(map(len, each)) for each in phrases) + 1 + more
+    together = find(sentences, seed, beam, limit, marks, nbest=beam, patience=patience)
+    for sentence, found in zip(sentences, together, strict=True):
+        assert found
+        for each in found:
+            assert each.is_finished or not sentence.phrases
+            assert not each.is_finished or holds(sentence.phrases, each.pieces, marks)
+            if each.is_finished:
+                assert each.log_prob == pytest.approx(Table.random(seed, 1).log_prob(each.pieces), abs=1e-5)
+        (alone,) = find([sentence], seed, beam, limit, marks, nbest=beam, patience=patience)
+        assert [each.pieces for each in found] == [each.pieces for each in alone]
+
+
+@given(st.integers(0, 1000), st.integers(1, 5))
+def test_without_phrases_it_is_plain_beam_search(seed: int, beam: int):
+    sentences = [Sentence([]), Sentence([], (), [[4, 5, 6, 4, 5]])]
+    found, _ = find(sentences, seed, beam, 9, nbest=beam)
+    chosen = SearchSettings(beam=beam, nbest=beam, max_length=9)
+    (plain,) = beam_search(
+        lambda sources, show: Table.random(seed, len(sources)), sentences[:1], chosen, PlainChooser(beam)
+    )
+    assert [each.pieces for each in found] == [each.pieces for each in plain]
+    assert [each.score for each in found] == [each.score for each in plain]
+
+
+def test_width_is_the_sentences_own():
+    sentences = [Sentence([]), Sentence([], (), [[4, 5, 6], [4]])]
+    chooser = ConstrainedChooser.of(sentences, 3, [9, 9])
+    assert chooser.width == 5
+    assert chooser.select(np.array([0])).width == 3
+
+
+def test_where_there_is_no_room_as_much_as_possible_is_written():
+    (found,) = find([Sentence([], (), [[4, 5, 6, 6, 5]])], seed=1, beam=2, limit=3)
+    assert [(each.pieces, each.is_finished) for each in found] == [([4, 5, 6], False)]
+
+
+@pytest.mark.parametrize("name", ["bahdanau2015-desk", "vaswani2017-desk"])
+def test_with_real_models_every_phrase_is_there(name: str):
+    engine = toy_engine(name)
+    phrases = [[[5, 9]], [], [[6], [6], [10, 4, 5]], [[8, 8, 7]], [[4], [5]], [[9, 9, 9, 9, 9, 9]]]
+    sentences = [Sentence(source, (), wanted) for source, wanted in zip(SOURCES, phrases, strict=True)]
+    chosen = SearchSettings(beam=3, nbest=3, max_length=12)
+    chooser = ConstrainedChooser.of(sentences, 3, [12] * len(sentences))
+    found = beam_search(engine.start, sentences, chosen, chooser, show=True)
+    for sentence, hypotheses in zip(sentences, found, strict=True):
+        assert hypotheses
+        for each in hypotheses:
+            assert holds(sentence.phrases, each.pieces)
+            (forced,) = engine.score([sentence.pieces], [each.pieces])
+            assert math.isclose(each.log_prob, forced.log_prob, abs_tol=1e-5) or not each.is_finished

@@ -1,0 +1,140 @@
+"""Terms are found as whole words, the longest first, and a faulty file is named line by line."""
+
+import random
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.errors import DataError
+from dragoman.text.glossary import Glossary, Term
+
+
+def found(glossary: Glossary, text: str) -> list[tuple[str, str]]:
+    terms = glossary.found_in(text)
+    assert all(text[term.start : term.end] == term.source for term in terms)
+    assert all(before.end <= after.start for before, after in pairwise(terms))
+    return [(term.source, term.target) for term in terms]
+
+
+def written(folder: Path, content: bytes) -> Path:
+    path = folder / "terms.tsv"
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The house is red.", ["Haus"]),
+        ("The lighthouse is red.", []),
+        ("A house-boat, houses", ["Haus"]),
+        ("house", ["Haus"]),
+        ("House, house", ["Haus", "Haus"]),
+        ("The White House is red.", ["Weißes Haus"]),
+        ("the  white\u00a0house", ["Weißes Haus"]),
+        ("White. House", ["Haus"]),
+        ("white white house", ["Weißes Haus"]),
+        ("C++ or C", ["C++", "C"]),
+        ("", []),
+    ],
+)
+def test_whole_words_and_the_longest_first(text: str, expected: list[str]):
+    glossary = Glossary.of({"house": "Haus", "White House": "Weißes Haus", "C": None, "C++": None})
+    assert [target for _, target in found(glossary, text)] == expected
+
+
+def test_scripts_without_spaces_anywhere():
+    glossary = Glossary.of({"北京": "Peking", "北京大学": "Universität Peking", "Python": "Python", "か": "ka"})
+    assert found(glossary, "我在北京大学用Python写，北京") == [
+        ("北京大学", "Universität Peking"),
+        ("Python", "Python"),
+        ("北京", "Peking"),
+    ]
+    assert found(glossary, "か\u3099") == []  # the mark makes another letter of it
+
+
+def test_the_exact_case_comes_first():
+    glossary = Glossary.of({"apple": "Apfel", "Apple": "Apple Inc."})
+    assert [target for _, target in found(glossary, "Apple apple APPLE")] == ["Apple Inc.", "Apfel", "Apfel"]
+
+
+def test_a_term_that_is_not_translated_stays_as_it_stands():
+    assert found(Glossary.of({"iPhone": None}), "an IPHONE") == [("IPHONE", "IPHONE")]
+
+
+def test_composed_and_decomposed_letters_are_the_same():
+    assert found(Glossary.of({"café": "Kaffeehaus"}), "cafe\u0301 cafe") == [("cafe\u0301", "Kaffeehaus")]
+    assert found(Glossary.of({"किताब": "Buch"}), "किताब किताबें") == [("किताब", "Buch")]
+
+
+def test_a_file(tmp_path: Path):
+    path = written(
+        tmp_path, "\ufeff# terms\r\nhouse\tHaus\r\n\r\nWhite House \t Weißes Haus\r\niPhone\nhouse\tHaus".encode()
+    )
+    glossary = Glossary.read(path)
+    assert glossary.terms == {"house": "Haus", "White House": "Weißes Haus", "iPhone": None}
+    assert len(glossary) == 3
+    assert glossary.found_in("a house") == [Term("house", "Haus", 2, 7)]
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"a\tb\nc\td\te\n", ":2: a line must be a term"),
+        (b"\tb\n", ":1: a line must be a term"),
+        (b"a\t\n", ":1: a line must be a term"),
+        (b"# x\n\xff\tb\n", ":2: text must be UTF-8"),
+        (b"a\tb\na\tc\n", ":2: a term must have one translation, got 'c' for 'a' and 'b' in line 1"),
+        (b"a\tb\na\n", ":2: a term must have one translation, got no translation"),
+    ],
+)
+def test_a_faulty_file_says_where(tmp_path: Path, content: bytes, fault: str):
+    path = written(tmp_path, content)
+    with pytest.raises(DataError, match="must") as caught:
+        Glossary.read(path)
+    assert str(caught.value).startswith(f"{path}{fault}")
+
+
+def test_no_file(tmp_path: Path):
+    with pytest.raises(DataError, match="No such file"):
+        Glossary.read(tmp_path / "none.tsv")
+
+
+@pytest.mark.parametrize("terms", [{"": "a"}, {" ": None}, {"a": "\t"}, {"a\ud800": "b"}])
+def test_terms_of_nothing_are_refused(terms: dict[str, str | None]):
+    with pytest.raises(DataError, match="must"):
+        Glossary.of(terms)
+
+
+words = st.lists(st.sampled_from(["a", "b", "C"]), min_size=1, max_size=3).map(" ".join)
+
+
+@given(st.dictionaries(words, st.just("x"), max_size=6), st.lists(st.sampled_from(["a", "b", "c", "A"]), max_size=12))
+def test_it_is_the_plain_longest_match(terms: dict[str, str | None], text: list[str]):
+    lowered = {tuple(term.lower().split()) for term in terms}
+    expected, place = [], 0
+    while place < len(text):
+        sizes = [n for n in (3, 2, 1) if tuple(word.lower() for word in text[place : place + n]) in lowered]
+        if sizes:
+            expected.append(" ".join(text[place : place + sizes[0]]))
+        place += sizes[0] if sizes else 1
+    assert [source for source, _ in found(Glossary.of(terms), " ".join(text))] == expected
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_fine(text: str):
+    found(Glossary.of({"a": "b", "0": None, "é": "e"}), text)
+
+
+@pytest.mark.parametrize("text", ["a " * 50_000, "a" * 100_000, "\u0301" * 100_000, "北" * 100_000])
+def test_ten_thousand_terms_and_hostile_texts(text: str):
+    chance = random.Random(1)
+    terms = {" ".join(chance.choices("abcdefgh", k=6)): "x" for _ in range(10_000)} | {"a a a a b": "y", "北北京": "z"}
+    glossary = Glossary.of(terms)
+    start = time.process_time()
+    glossary.found_in(text)
+    assert time.process_time() - start < 2
