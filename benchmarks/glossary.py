@@ -34,9 +34,6 @@ from dragoman.engines.stepping import SteppingEngine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.evaluation.metrics import bleu, chrf
 from dragoman.search import Hypothesis, SearchSettings, Sentence
-from dragoman.search.beam import beam_search
-from dragoman.search.choosers import Chooser, PlainChooser
-from dragoman.search.constraints import ConstrainedChooser
 from dragoman.text import Tokenizer
 from dragoman.text.glossary import Glossary
 from dragoman.text.piece_boundaries import may_follow_words
@@ -138,6 +135,7 @@ def translate(
         Sentence(
             tokenizers["source"].encode(case.source),
             phrases=required(case, tokenizers["target"]) if constrained else (),
+            may_follow=may_follow if constrained else None,
         )
         for case in chosen
     ]
@@ -147,11 +145,7 @@ def translate(
     for start in range(0, len(order), BATCH):
         rows = order[start : start + BATCH]
         some = [sentences[row] for row in rows]
-        limits = [settings.limit(len(sentence.pieces), engine.longest) for sentence in some]
-        chooser: Chooser = PlainChooser(settings.beam)
-        if constrained:
-            chooser = ConstrainedChooser.of(some, settings.beam, limits, may_follow)
-        results = beam_search(engine.start, some, settings, chooser, longest=engine.longest)
+        results = engine.search(some, settings)
         found.update((row, hypotheses[0]) for row, hypotheses in zip(rows, results, strict=True))
     seconds = time.process_time() - began
     return [tokenizers["target"].decode(found[row].pieces) for row in range(len(sentences))], seconds

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.random_bundle import random_bundle
 from dragoman.config import load_config
 from tests.unit.data.preparation.corpus import pairs, write_pairs
 
@@ -34,8 +35,11 @@ def sessions(root: Path) -> list[list[str]]:
     return [lines for lines in found if any(line.startswith("dragoman ") for line in lines)]
 
 
-SHORTER = {"train": ["--set", "training.max_updates=3", "--set", "training.validation_sentences=5"]}
-"""What a test adds to a command that takes hours: fewer updates of the same training."""
+SHORTER = {
+    "train": ["--set", "training.max_updates=3", "--set", "training.validation_sentences=5"],
+    "translate": ["--max-length", "4"],
+}
+"""What a test adds to commands that take long: fewer updates of the same training, shorter translations."""
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -58,17 +62,19 @@ def run_command(line: str, folder: Path) -> None:
     run = subprocess.run([sys.executable, "-m", "dragoman", *arguments], cwd=folder, capture_output=True, check=False)
     assert run.returncode == 0, run.stderr.decode()
     assert run.stdout.strip()
-    assert not into or into.strip().endswith(".json")
+    assert not into or into.strip().endswith((".json", ".de", ".txt"))
 
 
 @pytest.mark.parametrize("page", READMES)
 def test_a_program_runs(root: Path, page: str, tmp_path: Path):
     programs = blocks(root, page, "python")
     assert programs
+    random_bundle(tmp_path / "run" / "bundle")
     for program in programs:
         run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert run.returncode == 0, run.stderr
-        assert re.fullmatch(r"loss \d+\.\d\d a piece\n", run.stdout)
+        wanted = r".+ \(.*\) \(.*\)\n" if "Translator" in program else r"loss \d+\.\d\d a piece\n"
+        assert re.fullmatch(wanted, run.stdout)
 
 
 @pytest.mark.parametrize("page", READMES)
