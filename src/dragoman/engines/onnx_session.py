@@ -1,0 +1,80 @@
+"""Running a graph whose inputs and outputs all have the sentence as their first dimension.
+
+One operation of a step is too small to share: waking another thread costs more than it saves. So each thread computes
+all operations for some of the sentences.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.engines.onnx_packages import import_onnxruntime
+
+__all__ = ["Session"]
+
+Array = NDArray[Any]
+
+_FEWEST_ROWS = 8
+"""That a thread is worth starting for."""
+
+
+class Session:
+    """A graph on up to `threads` threads. Safe to use from several threads at once."""
+
+    def __init__(self, path: Path, threads: int | None) -> None:
+        runtime = import_onnxruntime()
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.enable_mem_pattern = False  # a plan for each shape met would be kept for ever
+        options.log_severity_level = 3
+        self._session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self.inputs = {value.name: value.shape for value in self._session.get_inputs()}
+        self.outputs = {value.name: value.shape for value in self._session.get_outputs()}
+        self._threads = threads or len(os.sched_getaffinity(0))
+        self._pool = ThreadPoolExecutor(max(1, self._threads - 1))
+
+    def run(self, wanted: Sequence[str], feeds: Mapping[str, Array], rows: int) -> list[Array]:
+        """The outputs that are wanted, of so many rows. An input without dimensions is the same for all sentences."""
+        sentences = max(len(array) for array in feeds.values() if array.ndim)
+        parts = min(self._threads, sentences, rows // _FEWEST_ROWS)
+        if parts < 2:
+            found: list[Array] = self._session.run(wanted, feeds)
+            return found
+        sizes = self._sizes(feeds)
+        results = [np.empty([sizes.get(size, size) for size in self.outputs[name]], np.float32) for name in wanted]
+        cuts = [sentences * number // parts for number in range(parts + 1)]
+        slices = [slice(first, last) for first, last in itertools.pairwise(cuts)]
+        waiting = [self._pool.submit(self._run_part, part, feeds, wanted, results) for part in slices[1:]]
+        self._run_part(slices[0], feeds, wanted, results)
+        for each in waiting:
+            each.result()
+        return results
+
+    def _sizes(self, feeds: Mapping[str, Array]) -> dict[str, int]:
+        """What the named dimensions are now."""
+        return {
+            size: found
+            for name, array in feeds.items()
+            for size, found in zip(self.inputs[name], array.shape, strict=True)
+            if isinstance(size, str)
+        }
+
+    def _run_part(
+        self, part: slice, feeds: Mapping[str, Array], wanted: Sequence[str], results: Sequence[Array]
+    ) -> None:
+        """Some of the sentences, the results written where they belong."""
+        binding = self._session.io_binding()
+        for name, array in feeds.items():
+            binding.bind_cpu_input(name, array[part] if array.ndim else array)
+        for name, whole in zip(wanted, results, strict=True):
+            place = whole[part]
+            binding.bind_output(name, "cpu", 0, np.float32, place.shape, place.ctypes.data)
+        self._session.run_with_iobinding(binding)
