@@ -17,18 +17,17 @@ from typing import Any
 
 import torch
 
-from benchmarks.beam import beam_search
 from benchmarks.reporting import RESULTS, heading, parser, table, write
+from dragoman.api.translator import Translator
 from dragoman.bundle import Bundle
 from dragoman.evaluation.metrics import Score, bleu, chrf
-from dragoman.models.load import load_model
+from dragoman.search.settings import SearchSettings
 
 HERE = Path(__file__).parent
 NAMES = ("rnn", "transformer")
 GOALS = {"rnn": 35.0, "transformer": 38.0}
 TESTS = ("val", "test_2016_flickr", "test_2017_flickr")
 BEAM = 5
-BATCH = 50
 
 
 def read(path: Path) -> list[str]:
@@ -52,23 +51,12 @@ def train(name: str, corpus: Path, output: Path) -> None:
         subprocess.run([sys.executable, "-m", "dragoman", command, str(config), *options], check=True)
 
 
-def translations(bundle: Bundle, texts: list[str]) -> list[str]:
-    model, tokenizers = load_model(bundle), bundle.tokenizers()
-    sources = [tokenizers["source"].encode(text) for text in texts]
-    order = sorted(range(len(sources)), key=lambda row: len(sources[row]))
-    found = [""] * len(sources)
-    for start in range(0, len(order), BATCH):
-        rows = order[start : start + BATCH]
-        for row, pieces in zip(rows, beam_search(model, [sources[row] for row in rows], BEAM), strict=True):
-            found[row] = tokenizers["target"].decode(pieces)
-    return found
-
-
-def scores(bundle: Bundle, corpus: Path) -> dict[str, tuple[Score, Score]]:
+def scores(bundle: Bundle, corpus: Path, threads: int) -> dict[str, tuple[Score, Score]]:
+    translator = Translator.open(bundle, engine="torch", threads=threads, settings=SearchSettings(beam=BEAM))
     found = {}
     for test in TESTS:
         references = read(corpus / f"{test}.de.gz")
-        hypotheses = translations(bundle, read(corpus / f"{test}.en.gz"))
+        hypotheses = [each.text for each in translator.translate_batch(read(corpus / f"{test}.en.gz"))]
         found[test] = (bleu(hypotheses, references), chrf(hypotheses, references))
     return found
 
@@ -114,7 +102,7 @@ def report(options: argparse.Namespace) -> None:
     for name, run in runs.items():
         bundle = Bundle.open(run / "bundle", trusted=True)
         facts = json.loads((run / "run.json").read_text(encoding="utf-8"))
-        found = scores(bundle, options.corpus)
+        found = scores(bundle, options.corpus, options.threads)
         figures[name] = {
             test: {score.name: {"value": score.value, "signature": score.signature} for score in pair}
             for test, pair in found.items()

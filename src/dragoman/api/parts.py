@@ -12,6 +12,7 @@ from dragoman.text import Normalizer, Tokenizer
 from dragoman.text.characters import check_unicode, is_spaceless
 from dragoman.text.glossary import Glossary
 from dragoman.text.notation import SPACE_MARK
+from dragoman.text.piece_boundaries import spelling
 from dragoman.text.sentences import Segment, split_text
 
 __all__ = ["Part", "Source", "batches", "phrases"]
@@ -90,12 +91,15 @@ def batches(lengths: Sequence[int], *, pieces: int, sentences: int) -> Iterator[
         yield batch
 
 
-def phrases(glossary: Glossary, text: str, tokenizer: Tokenizer, normalize: Normalizer) -> list[list[int]]:
-    """Return what a translation of a text must hold, as pieces: the translations of its terms."""
-    return [
-        _phrase(target, tokenizer)
-        for target in dict.fromkeys(normalize(term.target) for term in glossary.found_in(text))
-    ]
+def phrases(
+    glossary: Glossary, text: str, source: Tokenizer, target: Tokenizer, normalize: Normalizer
+) -> dict[tuple[int, ...], list[int]]:
+    """What a translation of a text must hold, as pieces, and which pieces of the text it translates."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for term in glossary.found_in(text):
+        places = found.setdefault(tuple(_phrase(normalize(term.target), target)), [])
+        places += spelling(source.pieces(text), term.start, term.end)
+    return found
 
 
 def _phrase(target: str, tokenizer: Tokenizer) -> list[int]:

@@ -210,10 +210,12 @@ class Translator:
     def _sentence(self, part: Part, prefix: str, number: int, request: Request) -> Sentence:
         assert part.ids is not None
         forced = self._target.read(prefix).ids if prefix else []
-        terms = []
-        if request.glossary is not None:
-            terms = phrases(request.glossary, part.normal, self._target.tokenizer, self._source.normalize)
-        return Sentence(part.ids, forced, terms, self._target.may_follow_words if terms else None, number)
+        if request.glossary is None:
+            return Sentence(part.ids, forced, number=number)
+        tokenizers = self._source.tokenizer, self._target.tokenizer
+        terms = phrases(request.glossary, part.normal, *tokenizers, self._source.normalize)
+        may_follow = self._target.may_follow_words if terms else None
+        return Sentence(part.ids, forced, list(terms), list(terms.values()), may_follow, number)
 
     def _search(self, parts: list[Part], request: Request) -> None:
         onlooker = None if request.cancelled is None else Onlooker([request.cancelled])

@@ -38,7 +38,7 @@ def beam_search(
     that the model can write.
     """
     beams = _Beams(sentences, settings, chooser, longest, watch, trace)
-    look = show or settings.coverage_penalty > 0
+    look = show or chooser.looks or settings.coverage_penalty > 0
     writing = start([sentence.pieces for sentence in sentences], look)
     beams.drop_cancelled()
     while beams.alive:
@@ -59,7 +59,7 @@ class _Beams:
         trace: Trace | None,
     ) -> None:
         self.sources = [len(sentence.pieces) for sentence in sentences]
-        self.limits = [settings.limit(source, longest) for source in self.sources]
+        self.limits = [settings.limit(len(sentence.pieces), longest, sentence.least) for sentence in sentences]
         self.settings = settings
         self.chooser = chooser
         self.watch = watch
@@ -80,7 +80,7 @@ class _Beams:
         last = written[:, -1] if written.shape[1] else np.full(len(written), BOS_ID)
         prediction = writing.step(last)
         self.drafts = self.drafts.looked(prediction.weights)
-        choice = self._choose(prediction.log_probs)
+        choice = self._choose(prediction.log_probs, prediction.weights)
         self._end(choice)
         places = np.arange(len(self.alive))[:, np.newaxis]
         rows = (places * self.width + choice.parents).ravel()
@@ -90,7 +90,10 @@ class _Beams:
         same = self.width == self.chooser.width
         self.width = self.chooser.width
         self.chooser = self.chooser.advance(choice)
-        self.drafts = self.drafts.select(rows).wrote(choice.tokens.ravel(), choice.log_probs.ravel())
+        credit = np.zeros(choice.log_probs.shape) if choice.credits is None else choice.credits
+        self.drafts = self.drafts.select(rows).wrote(
+            choice.tokens.ravel(), (choice.log_probs - credit).ravel(), credit.ravel()
+        )
         left = [place for place, sentence in enumerate(self.alive) if not self._is_done(place, sentence)]
         left = [place for place in left if not self._is_cancelled(self.alive[place])]
         if len(left) < len(self.alive):
@@ -110,23 +113,24 @@ class _Beams:
             for ended, cut in zip(self.ended, self.cut, strict=True)
         ]
 
-    def _choose(self, log_probs: Floats) -> Choice:
+    def _choose(self, log_probs: Floats, weights: Floats | None) -> Choice:
         of = [sentence for sentence in self.alive for _ in range(self.width)]
         self.rules.apply(log_probs, self.drafts.written, of)
         shape = (len(self.alive), self.width)
-        return self.chooser.choose(log_probs.reshape(*shape, -1), self.drafts.log_probs.reshape(shape))
+        looked = None if weights is None else weights.reshape(*shape, -1)
+        return self.chooser.choose(log_probs.reshape(*shape, -1), self.drafts.ranked.reshape(shape), looked)
 
     def _end(self, choice: Choice) -> None:
-        ends = zip(choice.ended.tolist(), choice.ended_parents.tolist(), choice.ended_log_probs.tolist(), strict=True)
-        for place, parent, log_prob in ends:
+        credit = np.zeros(len(choice.ended)) if choice.ended_credits is None else choice.ended_credits
+        ends = (choice.ended, choice.ended_parents, choice.ended_log_probs - credit, credit)
+        for place, parent, log_prob, given in zip(*(each.tolist() for each in ends), strict=True):
             sentence = self.alive[place]
-            row = place * self.width + parent
-            self.ended[sentence].append(self.drafts.finished(row, log_prob, self.sources[sentence], self.penalties))
+            row, worth = place * self.width + parent, (log_prob, given)
+            self.ended[sentence].append(self.drafts.finished(row, worth, self.sources[sentence], self.penalties))
 
     def _is_done(self, place: int, sentence: int) -> bool:
         """Whether a sentence needs no further step; then what it has is complete."""
-        log_probs = self.drafts.log_probs[place * self.width : (place + 1) * self.width]
-        best = float(log_probs.max())
+        best = float(self.drafts.ranked[place * self.width : (place + 1) * self.width].max())
         ended = self.ended[sentence]
         done = best == -math.inf or len(ended) >= self.enough
         if not done and self.drafts.written.shape[1] >= self.limits[sentence]:

@@ -20,7 +20,8 @@ class Choice:
     """A step of a beam.
 
     Translations that end: each [ended], their sentence (a place in the batch), the row of the beam they come from and
-    their log p. Rows that go on: each [sentences, width]; a row that has nowhere to go has the log p −∞.
+    their log p. Rows that go on: each [sentences, width]; a row that has nowhere to go has the log p −∞. Where a
+    chooser gives credit, `log_probs` hold it, and `credits` say how much it is.
     """
 
     ended: Numbers
@@ -29,6 +30,8 @@ class Choice:
     parents: Numbers
     tokens: Numbers
     log_probs: Scores
+    ended_credits: Scores | None = None
+    credits: Scores | None = None
 
 
 class Chooser(Protocol):
@@ -38,8 +41,16 @@ class Chooser(Protocol):
     def width(self) -> int:
         """How many rows a sentence has."""
 
-    def choose(self, log_probs: Floats, running: Scores) -> Choice:
-        """Shapes: log_probs [sentences, rows, vocab], running [sentences, rows]; rows is 1 at the first step."""
+    @property
+    def looks(self) -> bool:
+        """Whether it wants to know where rows look."""
+
+    def choose(self, log_probs: Floats, running: Scores, weights: Floats | None) -> Choice:
+        """`running` are the log p of rows, with their credits.
+
+        Shapes: log_probs [sentences, rows, vocab], running [sentences, rows], weights [sentences, rows, src]; rows is 1
+        at the first step.
+        """
 
     def advance(self, choice: Choice) -> Self:
         """After a step."""
@@ -69,8 +80,9 @@ class PlainChooser:
     """Beam search: the likeliest of all continuations of all rows."""
 
     width: int
+    looks = False
 
-    def choose(self, log_probs: Floats, running: Scores) -> Choice:
+    def choose(self, log_probs: Floats, running: Scores, weights: Floats | None) -> Choice:
         return split(top_candidates(log_probs, running, 2 * self.width), self.width)
 
     def advance(self, choice: Choice) -> Self:
@@ -89,12 +101,13 @@ class DiverseChooser:
     width: int
     groups: int
     diversity: float
+    looks = False
 
     @classmethod
     def of(cls, settings: SearchSettings) -> Self:
         return cls(settings.beam, settings.groups, settings.diversity)
 
-    def choose(self, log_probs: Floats, running: Scores) -> Choice:
+    def choose(self, log_probs: Floats, running: Scores, weights: Floats | None) -> Choice:
         size = self.width // self.groups
         choices: list[Choice] = []
         cost = np.zeros((len(log_probs), 1, log_probs.shape[2]), np.float32)

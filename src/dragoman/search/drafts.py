@@ -18,21 +18,35 @@ __all__ = ["Drafts"]
 
 @dataclass(frozen=True)
 class Drafts:
-    """Shapes: written [rows, words], log_probs [rows]; weights [rows, words, src] where they are shown."""
+    """What each row has written. `credits` are added to log p where rows are compared.
+
+    Shapes: written [rows, words], log_probs, credits [rows]; weights [rows, words, src] where they are shown.
+    """
 
     written: Numbers
     log_probs: Scores
+    credits: Scores
     weights: Floats | None = None
 
     @classmethod
     def empty(cls, rows: int) -> Self:
         """Before the first word."""
-        return cls(np.zeros((rows, 0), np.int64), np.zeros(rows))
+        return cls(np.zeros((rows, 0), np.int64), np.zeros(rows), np.zeros(rows))
+
+    @property
+    def ranked(self) -> Scores:
+        """What rows are compared by. Shapes: [rows]."""
+        return self.log_probs + self.credits
 
     def select(self, rows: Numbers) -> Self:
         """These rows, in any number and order."""
-        weights = None if self.weights is None else self.weights[rows]
-        return replace(self, written=self.written[rows], log_probs=self.log_probs[rows], weights=weights)
+        return replace(
+            self,
+            written=self.written[rows],
+            log_probs=self.log_probs[rows],
+            credits=self.credits[rows],
+            weights=None if self.weights is None else self.weights[rows],
+        )
 
     def looked(self, weights: Floats | None) -> Self:
         """Add where the rows looked for the word that comes next, before it is chosen. Shapes: [rows, src]."""
@@ -43,26 +57,32 @@ class Drafts:
             before = np.zeros((len(weights), 0, weights.shape[1]), np.float32)
         return replace(self, weights=np.concatenate([before, weights[:, np.newaxis]], 1))
 
-    def wrote(self, tokens: Numbers, log_probs: Scores) -> Self:
-        """Add a word; `log_probs` are those of all words up to it. Shapes: [rows]."""
-        return replace(self, written=np.concatenate([self.written, tokens[:, np.newaxis]], 1), log_probs=log_probs)
+    def wrote(self, tokens: Numbers, log_probs: Scores, given: Scores | None = None) -> Self:
+        """Add a word; `log_probs` and `given`, the credits, are those of all words up to it. Shapes: [rows]."""
+        written = np.concatenate([self.written, tokens[:, np.newaxis]], 1)
+        return replace(self, written=written, log_probs=log_probs, credits=self.credits if given is None else given)
 
-    def finished(self, row: int, log_prob: float, src: int, penalties: Penalties) -> Hypothesis:
-        """A row that ends here with the end mark, which is not written in it; `src` is the length of its source."""
-        return self._hypothesis(row, log_prob, src, penalties, length=self.written.shape[1] + 1, is_finished=True)
+    def finished(self, row: int, worth: tuple[float, float], src: int, penalties: Penalties) -> Hypothesis:
+        """A row that ends here with the end mark, which is not written in it; `src` is the length of its source.
+
+        `worth` is its log p, and its credit.
+        """
+        return self._hypothesis(row, worth, self.written.shape[1] + 1, src, penalties, is_finished=True)
 
     def closed(self, row: int, src: int, penalties: Penalties) -> Hypothesis:
         """A row as it stands: it ends with the end mark, or is cut."""
-        ended = self.written[row, -1] == EOS_ID
-        log_prob, length = float(self.log_probs[row]), self.written.shape[1]
-        return self._hypothesis(row, log_prob, src, penalties, length=length, is_finished=bool(ended))
+        worth = float(self.log_probs[row]), float(self.credits[row])
+        is_finished = bool(self.written[row, -1] == EOS_ID)
+        return self._hypothesis(row, worth, self.written.shape[1], src, penalties, is_finished=is_finished)
 
     def _hypothesis(
-        self, row: int, log_prob: float, src: int, penalties: Penalties, *, length: int, is_finished: bool
+        self, row: int, worth: tuple[float, float], length: int, src: int, penalties: Penalties, *, is_finished: bool
     ) -> Hypothesis:
+        log_prob, credit = worth
         pieces = self.written[row].tolist()
         if pieces and pieces[-1] == EOS_ID:
             del pieces[-1]
         alignment = None if self.weights is None else self.weights[row, :length, : src + 1].copy()
         covered = None if alignment is None else alignment[:, :src]
-        return Hypothesis(pieces, log_prob, alignment, penalties.score(log_prob, length, covered), is_finished)
+        score = penalties.score(log_prob + credit, length, covered)
+        return Hypothesis(pieces, log_prob, alignment, score, is_finished)

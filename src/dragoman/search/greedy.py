@@ -57,7 +57,7 @@ def write_rows(
 ) -> list[list[Hypothesis]]:
     """Write `copies` translations of each sentence, word by word as `pick` says; finished ones leave the batch."""
     count = len(sentences)
-    limits = np.array([settings.limit(len(sentence.pieces), longest) for sentence in sentences])
+    limits = np.array([settings.limit(len(sentence.pieces), longest, sentence.least) for sentence in sentences])
     rules, penalties = Rules(sentences, settings), Penalties(settings)
     writing = start([sentence.pieces for sentence in sentences], show or settings.coverage_penalty > 0)
     rows = np.repeat(np.arange(count), copies)  # the sentence of each row

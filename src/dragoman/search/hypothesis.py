@@ -15,7 +15,8 @@ __all__ = ["Hypothesis", "Sentence"]
 class Sentence:
     """One source, as piece numbers without specials, and what its translation must look like.
 
-    A translation begins with `prefix`, and holds every one of `phrases` somewhere behind it; `may_follow` [vocab] marks
+    A translation begins with `prefix`, and holds every one of `phrases` somewhere behind it. `phrase_sources` says for
+    each phrase which places of the source it translates (nothing, where it is not known). `may_follow` [vocab] marks
     the pieces that may stand right behind a phrase, so that a required word is not continued to a longer one. `number`
     tells a sentence from others where translations are drawn at random: it makes the draw the sentence's own, whatever
     its company.
@@ -24,8 +25,14 @@ class Sentence:
     pieces: Sequence[int]
     prefix: Sequence[int] = ()
     phrases: Sequence[Sequence[int]] = ()
+    phrase_sources: Sequence[Sequence[int]] = ()
     may_follow: NDArray[np.bool_] | None = None
     number: int = 0
+
+    @property
+    def least(self) -> int:
+        """The fewest pieces, the end among them, in which its translation can hold all phrases."""
+        return len(self.prefix) + sum(map(len, self.phrases)) + 1 if self.phrases else 1
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,10 @@ class Phrases:
             ]
         return known
 
+    def begun(self, state: State) -> list[int]:
+        """The phrases that are not met yet, and of which what was just written is a part."""
+        return [number for number, _ in self._prefixes[state.node] if state.met[number] < self.wanted[number]]
+
     def most_missing(self, state: State) -> int:
         """How much may at most be missing after the next piece, whichever it is."""
         return self._left(state.met)

@@ -24,6 +24,7 @@ class Rules:
         self.longest_prefix = max(map(len, self.prefixes), default=0)
         self.min_length = settings.min_length
         self.ngram = settings.no_repeat_ngram
+        self.required = [{piece for phrase in sentence.phrases for piece in phrase} for sentence in sentences]
 
     def apply(self, log_probs: Floats, written: Numbers, of: Sequence[int]) -> None:
         """Change log_probs in place. `of` says which sentence a row writes.
@@ -35,7 +36,7 @@ class Rules:
         if step < self.min_length:
             log_probs[:, EOS_ID] = -np.inf
         if self.ngram and step >= self.ngram:
-            self._block(log_probs, written)
+            self._block(log_probs, written, of)
         if step < self.longest_prefix:
             self._force(log_probs, step, of)
 
@@ -47,9 +48,11 @@ class Rules:
                 log_probs[row] = -np.inf
                 log_probs[row, word] = kept
 
-    def _block(self, log_probs: Floats, written: Numbers) -> None:
-        """Forbid the words that once followed the last n − 1 words."""
+    def _block(self, log_probs: Floats, written: Numbers, of: Sequence[int]) -> None:
+        """Forbid the words that once followed the last n − 1 words, unless the translation must hold them."""
         runs = np.lib.stride_tricks.sliding_window_view(written, self.ngram, axis=1)  # [rows, runs, ngram]
         last = written[:, written.shape[1] - self.ngram + 1 :]
         rows, places = np.nonzero((runs[..., :-1] == last[:, np.newaxis]).all(-1))
-        log_probs[rows, runs[rows, places, -1]] = -np.inf
+        words = runs[rows, places, -1]
+        may_go = [word not in self.required[of[row]] for row, word in zip(rows.tolist(), words.tolist(), strict=True)]
+        log_probs[rows[may_go], words[may_go]] = -np.inf

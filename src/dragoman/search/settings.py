@@ -58,7 +58,10 @@ class SearchSettings(Closed):
             raise ConfigError(f"groups must divide the beam, {self.beam}, got {self.groups}; change one of them")
         return self
 
-    def limit(self, source: int, longest: int | None) -> int:
-        """The most pieces, end included, of a translation of so many pieces by a model that can write `longest`."""
-        limit = self.max_length or 2 * source + 20
+    def limit(self, source: int, longest: int | None, least: int = 1) -> int:
+        """The most pieces, end included, of a translation of so many pieces by a model that can write `longest`.
+
+        What the translation must hold has `least` pieces: there is room for it in any case.
+        """
+        limit = max(self.max_length or 2 * source + 20, least)
         return limit if longest is None else min(limit, longest)

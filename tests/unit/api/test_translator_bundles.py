@@ -1,5 +1,6 @@
 """The translator on bundles of tiny models: alone as together, streamed as whole, aligned as scored."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from dragoman.errors import BundleError, ConfigError
 from dragoman.models import build_model
 from dragoman.search.settings import SearchSettings
 from dragoman.text import Tokenizer, train_sentencepiece, train_words
+from dragoman.text.glossary import Glossary
 from tests.presets import tiny_config
 from tests.unit.api.table_engine import TEXT
 
@@ -163,3 +165,14 @@ def test_paths_are_opened_and_what_is_wrong_is_said(tmp_path: Path):
         Translator.open(tmp_path / "nothing")
     with pytest.raises(ConfigError, match="at least one bundle"):
         Translator.open()
+
+
+@pytest.mark.parametrize("name", ["bahdanau2015-desk", "vaswani2017-desk"])
+def test_every_term_of_a_glossary_is_in_the_translation(name: str, tmp_path: Path):
+    translator = translator_of(tmp_path, name)
+    glossary = Glossary.of({"house": "Haus", "small": "klein"})
+    for text in ("the house is small", "a small dog", "the dog"):
+        found = translator.translate(text, glossary=glossary)
+        for term, wanted in (("house", "Haus"), ("small", "klein")):
+            if term in text:
+                assert re.search(rf"(?<!\w){wanted}(?!\w)", found.text), found.text

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dragoman.search import Hypothesis, SearchSettings, Sentence
+from dragoman.errors import ConfigError
+from dragoman.search import Hypothesis, SearchSettings, Sentence, search
 from dragoman.search.beam import beam_search
 from dragoman.search.choosers import PlainChooser
 from dragoman.search.constraints import ConstrainedChooser
@@ -230,13 +231,65 @@ def test_without_phrases_it_is_plain_beam_search(seed: int, beam: int):
 def test_width_is_the_sentences_own():
     sentences = [Sentence([]), Sentence([], (), [[4, 5, 6], [4]])]
     chooser = ConstrainedChooser.of(sentences, 3, [9, 9])
-    assert chooser.width == 5
+    assert chooser.width == 10
     assert chooser.select(np.array([0])).width == 3
 
 
 def test_where_there_is_no_room_as_much_as_possible_is_written():
-    (found,) = find([Sentence([], (), [[4, 5, 6, 6, 5]])], seed=1, beam=2, limit=3)
-    assert [(each.pieces, each.is_finished) for each in found] == [([4, 5, 6], False)]
+    """A model that can write three words only; else there is always room for what must be there."""
+    sentences = [Sentence([], (), [[4, 5, 6, 6, 5]])]
+    for longest, wanted in ((3, ([4, 5, 6], False)), (None, ([4, 5, 6, 6, 5], True))):
+        settings = SearchSettings(beam=2, max_length=3)
+        ((best,),) = search(lambda sources, _: Table.random(1, len(sources)), sentences, settings, longest=longest)
+        assert (best.pieces, best.is_finished) == wanted
+
+
+def test_what_must_be_there_may_be_there_again():
+    sentences = [Sentence([], (), [[4, 4], [4, 4, 4]])]
+    settings = SearchSettings(beam=2, no_repeat_ngram=1, max_length=9)
+    ((best,),) = search(lambda sources, _: Table.random(1, len(sources)), sentences, settings)
+    assert holds([[4, 4], [4, 4, 4]], best.pieces)
+
+
+def test_phrases_are_for_plain_beam_search():
+    for way in ({"sample": True}, {"beam": 4, "groups": 2}):
+        with pytest.raises(ConfigError, match="phrases must be searched for by plain beam search, got"):
+            search(
+                lambda sources, _: Table.random(1, len(sources)),
+                [Sentence([], (), [[4]])],
+                SearchSettings.model_validate(way),
+            )
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A model that writes 4 5 6 7 and looks at one source word for each; 8 is as unlikely everywhere."""
+
+    step_number: int
+    rows: int
+
+    def step(self, tokens: Numbers) -> Prediction:
+        log_probs = np.full((self.rows, 9), -9.0, np.float32)
+        log_probs[:, [4, 5, 6, 7, EOS_ID][min(self.step_number, 4)]] = -0.1
+        weights = np.full((self.rows, 5), 0.02, np.float32)
+        weights[:, min(self.step_number, 4)] = 0.9
+        return Prediction(log_probs, weights, Reader(self.step_number + 1, self.rows))
+
+    def reorder(self, rows: Numbers) -> Self:
+        return self.select(rows)
+
+    def select(self, rows: Numbers) -> Self:
+        return type(self)(self.step_number, len(rows))
+
+
+def test_a_phrase_is_written_where_its_source_is_looked_at():
+    settings = SearchSettings(beam=3, max_length=9)
+    for place, wanted in ((1, [4, 8, 6, 7]), (2, [4, 5, 8, 7]), (3, [4, 5, 6, 8])):
+        sentence = Sentence([1, 1, 1, 1], (), [[8]], [[place]])
+        ((best,),) = search(lambda sources, _: Reader(0, len(sources)), [sentence], settings)
+        assert best.pieces == wanted
+        assert best.log_prob == pytest.approx(-9.0 - 4 * 0.1, abs=1e-5), "log p has no credit in it"
+        assert best.score > best.log_prob / 5
 
 
 @pytest.mark.parametrize("name", ["bahdanau2015-desk", "vaswani2017-desk"])

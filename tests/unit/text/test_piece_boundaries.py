@@ -3,7 +3,7 @@
 import pytest
 
 from dragoman.text import Tokenizer
-from dragoman.text.piece_boundaries import may_follow_words
+from dragoman.text.piece_boundaries import may_follow_words, spelling
 
 
 def test_every_piece_by_what_it_begins_with(tokenizer: Tokenizer):
@@ -20,3 +20,29 @@ def test_characters(text: str, expected: bool, tokenizers: dict[str, Tokenizer])
     second = tokenizer.encode(text)[1]
     if second != tokenizer.unk_id:
         assert may_follow_words(tokenizer)[second] == expected
+
+
+@pytest.mark.parametrize(
+    ("pieces", "start", "end", "expected"),
+    [
+        (["▁the", "▁dog", "."], 4, 7, [1]),
+        (["▁the", "▁do", "g", "."], 4, 7, [1, 2]),
+        (["▁the", "▁dog", "."], 0, 3, [0]),
+        (["▁the", "▁dog", "."], 0, 8, [0, 1, 2]),
+        (["▁", "狗", "在", "家"], 0, 1, [1]),
+        (["t", "h", "e", "▁", "d", "o", "g"], 4, 7, [4, 5, 6]),
+        (["▁a", "▁<", "b"], 3, 4, [2]),
+        (["▁a", "▁", "<0xC3>", "<0xA4>", "b", "▁c"], 2, 4, [2, 3, 4]),
+    ],
+)
+def test_the_pieces_that_spell_a_stretch(pieces: list[str], start: int, end: int, expected: list[int]):
+    assert spelling(pieces, start, end) == expected
+
+
+def test_every_word_of_a_text_is_found(tokenizer: Tokenizer):
+    text = "wir haben ein kleines Haus"
+    pieces = tokenizer.pieces(text)
+    for word in text.split():
+        start = text.index(word)
+        found = [pieces[number] for number in spelling(pieces, start, start + len(word))]
+        assert word in "".join(found).replace("▁", " ")

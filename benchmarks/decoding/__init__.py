@@ -1,0 +1,1 @@
+"""Decoding speed beside other toolkits and the bare engine."""
