@@ -155,10 +155,8 @@ def translate(
 
 def with_terms(case: Case, terms: dict[str, str]) -> str:
     """The reference with other terms in the places of its own."""
-    text = case.reference
-    for source, own in case.terms.items():
-        text = re.sub(rf"(?<!\w){re.escape(own)}(?!\w)", lambda _, source=source: terms[source], text)
-    return text
+    others = {own: terms[source] for source, own in case.terms.items()}
+    return WORD.sub(lambda word: others.get(word.group(), word.group()), case.reference)
 
 
 def measure(engine: SteppingEngine, tokenizers: dict[str, Tokenizer], chosen: Sequence[Case]) -> dict[str, Any]:

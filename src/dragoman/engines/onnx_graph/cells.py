@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from dragoman.engines.onnx_graph.graph import Array, Graph, Value
 
 __all__ = ["CELLS", "CellWeights", "StepCell", "whole_sentences"]
 
-_SEQUENCE_OPERATORS = {
+_SEQUENCE_OPERATORS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "rnn": ("RNN", "h", {}),
     "lstm": ("LSTM", "iofg", {}),
     "gru-published": ("GRU", "zrh", {"linear_before_reset": 0}),
@@ -40,7 +41,8 @@ class CellWeights:
     @classmethod
     def of(cls, cell: str, weights: Mapping[str, Array], prefix: str) -> CellWeights:
         """Those under a name, in a bundle's weights."""
-        return cls(cell, *(weights[f"{prefix}.{name}"] for name in "WUb"), weights.get(f"{prefix}.b_U"))
+        W, U, b = (weights[f"{prefix}.{name}"] for name in "WUb")
+        return cls(cell, W, U, b, weights.get(f"{prefix}.b_U"))
 
     @property
     def hidden(self) -> int:

@@ -133,7 +133,7 @@ class Graph:
         scale = None
         if not bounded:
             largest = self.op("ReduceMax", self.op("Abs", x), self.numbers(-1), keepdims=1)
-            scale = self.op("Max", largest, self.number(np.finfo(np.float32).tiny))
+            scale = self.op("Max", largest, self.number(float(np.finfo(np.float32).tiny)))
             x = self.op("Div", x, scale)
         return self.op("QuantizeLinear", x, self.number(1 / _LEVELS), self._middle()), scale
 

@@ -70,12 +70,13 @@ class _Writer:
     def _step(self, tokens: Value, state: State, fed: Value | None) -> tuple[Value, Value | None, State]:
         """The features that the output sees, where the step looked, and the next state."""
         graph, config = self.graph, self.config
+        context: Value | None = None
+        shares: Value | None = None
         if config.decoder.attend == "after":
             state = self._climb(self._words(tokens, fed), state)
             mixed, shares = self._attend(state[-1][0])
             W_c = self.weights["decoder.W_c"][:, config.value_size :]
             return graph.op("Tanh", graph.op("Add", graph.linear(state[-1][0], W_c), mixed)), shares, state
-        context, shares = None, None
         if config.decoder.attend == "before":
             context, shares = self._attend(state[-1][0])
         elif config.decoder.context == "every-step":
