@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from dragoman.api.translation import Translation
 from dragoman.errors import DataError
 from dragoman.search.hypothesis import Hypothesis, Sentence
 from dragoman.search.trace import Node
@@ -34,6 +35,7 @@ class Part:
     is_cut: bool = False
     sentence: Sentence | None = None
     found: list[Hypothesis] = field(default_factory=list)
+    translation: Translation | None = None
     tree: list[Node] | None = None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, Unpack
@@ -221,9 +222,24 @@ class Translator:
         onlooker = None if request.cancelled is None else Onlooker([request.cancelled])
         tokens = max(1, self._tokens * _USUAL_BEAM // max(request.search.beam, _USUAL_BEAM))
         lengths = [len(part.ids or ()) for part in parts]
-        for rows in batches(lengths, pieces=tokens, sentences=_BATCH_SENTENCES):
-            self._search_batch([parts[row] for row in rows], request, onlooker)
-        self._look_up_unknown(parts)
+        lanes = self.engine.lanes
+        most = min(_BATCH_SENTENCES, -(-len(parts) // lanes))
+
+        def translate(rows: list[int]) -> None:
+            batch = [parts[row] for row in rows]
+            self._search_batch(batch, request, onlooker)
+            self._look_up_unknown(batch)
+            for part in batch:
+                part.translation = self._target.best(part, request)
+
+        groups = list(batches(lengths, pieces=tokens, sentences=max(1, most)))
+        if lanes == 1 or len(groups) < 2:
+            for rows in groups:
+                translate(rows)
+            return
+        with ThreadPoolExecutor(lanes) as pool:
+            for _ in pool.map(translate, groups):
+                pass
 
     def _search_batch(self, parts: list[Part], request: Request, onlooker: Onlooker | None) -> None:
         if onlooker is not None and onlooker.is_cancelled(0):
@@ -262,9 +278,9 @@ class Translator:
         return [found[row] for row in range(len(pairs))]
 
     def _joined(self, text: str, parts: list[Part], request: Request) -> Translation:
+        sentences = [part.translation or self._target.best(part, request) for part in parts]
         if len(parts) == 1 and not parts[0].after:
-            return self._target.best(parts[0], request)
-        sentences = [self._target.best(part, request) for part in parts]
+            return sentences[0]
         joiner = self._joiner()
         pieces = []
         for part, sentence in zip(parts, sentences, strict=True):

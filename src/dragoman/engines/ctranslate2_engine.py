@@ -18,6 +18,7 @@ Its search is CTranslate2's own, made to mean what ours means (docs/decisions/00
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterable, Sequence
 from typing import Self
 
@@ -46,28 +47,35 @@ __all__ = ["CTranslate2Engine"]
 
 
 class CTranslate2Engine:
-    """A Transformer on CTranslate2. Calls from several threads take turns."""
+    """A Transformer on CTranslate2, which works on as many calls at once as there are `lanes`."""
 
     name = "ctranslate2"
 
-    def __init__(self, calls: Calls, *, precision: Precision, longest: int, note: str) -> None:
+    def __init__(self, calls: Calls, *, precision: Precision, longest: int, lanes: int, note: str) -> None:
         self.precision = precision
+        self.lanes = lanes
         self.longest = longest
         self.note = note
         self._calls = calls
 
     @classmethod
     def open(cls, bundle: Bundle, *, precision: Precision = "float32", threads: int | None = None) -> Self:
-        """The model of a bundle, from its export; that is made if there is no good one (`note` says so)."""
+        """The model of a bundle, from its export; that is made if there is no good one (`note` says so).
+
+        Each thread works on a batch of its own: for models of this size that is twice as fast as all threads at one,
+        and a sentence by itself is translated three times as fast by one thread as by two.
+        """
+        threads = threads or len(os.sched_getaffinity(0))
         longest = longest_sentence(bundle.config)
         make = functools.partial(export_ctranslate2, bundle, precision=precision)
         export = export_of(bundle, "ctranslate2", precision, make, format_number=FORMAT, packages=PACKAGES)
         translator = import_ctranslate2().Translator(
-            str(export.folder), device="cpu", compute_type=precision, inter_threads=1, intra_threads=threads or 0
+            str(export.folder), device="cpu", compute_type=precision, inter_threads=threads, intra_threads=1
         )
         export.confirm()
         source, target = (vocabulary_of(bundle.tokenizers()[side]) for side in ("source", "target"))
-        return cls(Calls(translator, source, target), precision=precision, longest=longest, note=export.note)
+        calls = Calls(translator, source, target)
+        return cls(calls, precision=precision, longest=longest, lanes=threads, note=export.note)
 
     @staticmethod
     def lacks(settings: SearchSettings, *, phrases: bool = False, trace: bool = False) -> str | None:

@@ -24,6 +24,10 @@ class Engine(Protocol):
     def precision(self) -> str:
         """float32, bfloat16 or int8."""
 
+    @property
+    def lanes(self) -> int:
+        """How many batches it works on at a time: so many calls of `search` may well be made at once."""
+
     def lacks(self, settings: SearchSettings, *, phrases: bool = False, trace: bool = False) -> str | None:
         """What of this it cannot do, in a few words; None where it can do all."""
 

@@ -15,6 +15,7 @@ class SteppingEngine(ABC):
 
     name: str
     precision: str
+    lanes = 1
     longest: int | None = None
     """The most words that the model can write, the end among them, where it cannot write any number of them."""
 
