@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dragoman.search.choosers import Choice, Chooser
-from dragoman.search.drafts import Drafts
+from dragoman.search.drafts import Draft, Drafts
 from dragoman.search.hypothesis import Hypothesis, Sentence
 from dragoman.search.penalties import Penalties
 from dragoman.search.protocol import Floats, Numbers, Start, Watch, Writing
@@ -66,8 +66,9 @@ class _Beams:
         self.rules = Rules(sentences, settings)
         self.penalties = Penalties(settings)
         self.enough = math.inf if settings.patience is None else math.ceil(settings.patience * settings.beam)
-        self.ended: list[list[Hypothesis]] = [[] for _ in sentences]
-        self.cut: list[list[Hypothesis]] = [[] for _ in sentences]
+        self.ended: list[list[Draft]] = [[] for _ in sentences]
+        self.cut: list[list[Draft]] = [[] for _ in sentences]
+        self.seen: list[set[tuple[int, ...]]] = [set() for _ in sentences]
         self.certain = [0] * len(sentences)
         self.alive = list(range(len(sentences)))
         self.width = 1
@@ -82,6 +83,9 @@ class _Beams:
         self.drafts = self.drafts.looked(prediction.weights)
         choice = self._choose(prediction.log_probs, prediction.weights)
         self._end(choice)
+        for place in np.flatnonzero(np.isneginf(choice.log_probs).all(1)).tolist():
+            if not self.ended[self.alive[place]]:  # nothing may be written any more
+                self._cut(place, self.alive[place])
         places = np.arange(len(self.alive))[:, np.newaxis]
         rows = (places * self.width + choice.parents).ravel()
         if self.tree is not None:
@@ -109,7 +113,7 @@ class _Beams:
     def results(self) -> list[list[Hypothesis]]:
         """What was found for each sentence. Translations that were cut come after all that ended."""
         return [
-            (_ranked(ended) + _ranked(cut))[: self.settings.nbest]
+            [draft.hypothesis for draft in (_ranked(ended) + _ranked(cut))[: self.settings.nbest]]
             for ended, cut in zip(self.ended, self.cut, strict=True)
         ]
 
@@ -126,7 +130,10 @@ class _Beams:
         for place, parent, log_prob, given in zip(*(each.tolist() for each in ends), strict=True):
             sentence = self.alive[place]
             row, worth = place * self.width + parent, (log_prob, given)
-            self.ended[sentence].append(self.drafts.finished(row, worth, self.sources[sentence], self.penalties))
+            pieces = tuple(self.drafts.written[row].tolist())
+            if pieces not in self.seen[sentence]:  # groups of a beam may find the same
+                self.seen[sentence].add(pieces)
+                self.ended[sentence].append(self.drafts.finished(row, worth, self.sources[sentence], self.penalties))
 
     def _is_done(self, place: int, sentence: int) -> bool:
         """Whether a sentence needs no further step; then what it has is complete."""
@@ -137,7 +144,7 @@ class _Beams:
             self._cut(place, sentence)
             done = True
         if not done and len(ended) >= self.settings.nbest:
-            least = _ranked(ended)[self.settings.nbest - 1].score
+            least = _ranked(ended)[self.settings.nbest - 1].rank
             done = least >= self.penalties.at_best(best, self.limits[sentence])
         self._tell(place, sentence, done=done)
         return done
@@ -169,7 +176,8 @@ class _Beams:
         """Tell who looks on what all translations that may still win have in common: it will not change any more."""
         if self.watch is None:
             return
-        may_win = [each.pieces for each in _ranked(self.ended[sentence])[:1] or _ranked(self.cut[sentence])[:1]]
+        best = _ranked(self.ended[sentence])[:1] or _ranked(self.cut[sentence])[:1]
+        may_win = [draft.hypothesis.pieces for draft in best]
         if not done:
             rows = slice(place * self.width, (place + 1) * self.width)
             alive = self.drafts.log_probs[rows] > -math.inf
@@ -188,14 +196,18 @@ class _Tree:
         self.nodes: Numbers = np.full((sentences, 1), -1, np.int64)
 
     def grow(self, alive: list[int], choice: Choice, step: int) -> None:
-        ends = zip(choice.ended.tolist(), choice.ended_parents.tolist(), choice.ended_log_probs.tolist(), strict=True)
-        for place, parent, log_prob in ends:
+        ended, log_probs = choice.ended_log_probs, choice.log_probs
+        if choice.ended_credits is not None and choice.credits is not None:
+            ended, log_probs = ended - choice.ended_credits, log_probs - choice.credits
+        for place, parent, log_prob in zip(
+            choice.ended.tolist(), choice.ended_parents.tolist(), ended.tolist(), strict=True
+        ):
             node = Node(int(self.nodes[place, parent]), EOS_ID, step, -1, log_prob, is_end=True)
             self.trace.add(alive[place], node)
         grown = np.full(choice.parents.shape, -1, np.int64)
         for place, rank in zip(*np.nonzero(np.isfinite(choice.log_probs)), strict=True):
             parent = int(self.nodes[place, choice.parents[place, rank]])
-            log_prob = float(choice.log_probs[place, rank])
+            log_prob = float(log_probs[place, rank])
             node = Node(parent, int(choice.tokens[place, rank]), step, int(rank), log_prob)
             grown[place, rank] = self.trace.add(alive[place], node)
         self.nodes = grown
@@ -204,8 +216,8 @@ class _Tree:
         self.nodes = self.nodes[places]
 
 
-def _ranked(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
-    return sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)
+def _ranked(drafts: list[Draft]) -> list[Draft]:
+    return sorted(drafts, key=lambda draft: -draft.rank)
 
 
 def _common(translations: list[list[int]]) -> list[int]:

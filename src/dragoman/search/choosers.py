@@ -118,6 +118,7 @@ class DiverseChooser:
             alive = np.isfinite(choice.log_probs)
             sentences, _ = np.nonzero(alive)
             np.add.at(cost[:, 0], (sentences, choice.tokens[alive]), np.float32(self.diversity))
+            np.add.at(cost[:, 0, EOS_ID], choice.ended, np.float32(self.diversity))
             choices.append(choice)
         return _beside(choices)
 

@@ -35,7 +35,7 @@ def force(
         drafts = drafts.looked(prediction.weights).wrote(last, drafts.log_probs + gained)
         stays = [place for place, row in enumerate(rows) if step < len(targets[row])]
         for place in set(range(len(rows))).difference(stays):
-            found[rows[place]] = drafts.closed(place, len(sources[rows[place]]), penalties)
+            found[rows[place]] = drafts.closed(place, len(sources[rows[place]]), penalties).hypothesis
         if len(stays) < len(rows):
             kept = np.array(stays, np.int64)
             rows, last = [rows[place] for place in stays], last[kept]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dragoman.search.drafts import Drafts
 from dragoman.search.hypothesis import Hypothesis, Sentence
@@ -67,32 +66,41 @@ def write_rows(
     drafts = Drafts.empty(len(rows))
     tokens = np.full(len(rows), BOS_ID)
     found: dict[int, Hypothesis] = {}
-    while len(rows):
+    called_off = {sentence for sentence in range(count) if watch is not None and watch.is_cancelled(sentence)}
+    while len(rows) and len(called_off) < count:
         prediction = writing.step(tokens)
         rules.apply(prediction.log_probs, drafts.written, rows.tolist())
         tokens = pick(prediction.log_probs, names)
         gained = prediction.log_probs[np.arange(len(rows)), tokens]
-        drafts = drafts.looked(prediction.weights).wrote(tokens, drafts.log_probs + gained)
+        looked = drafts.looked(prediction.weights)
+        drafts = looked.wrote(tokens, drafts.log_probs + gained)
         writing = prediction.after
-        ended = (tokens == EOS_ID) | (drafts.written.shape[1] >= limits[rows])
+        stuck = np.isneginf(gained)  # nothing may be written any more
+        ended = stuck | (tokens == EOS_ID) | (drafts.written.shape[1] >= limits[rows])
         for row in np.flatnonzero(ended).tolist():
-            found[names[row]] = drafts.closed(row, len(sentences[rows[row]].pieces), penalties)
-        stays = np.flatnonzero(~ended & ~_tell(watch, drafts, rows, copies))
+            draft = (looked if stuck[row] else drafts).closed(row, len(sentences[rows[row]].pieces), penalties)
+            found[names[row]] = draft.hypothesis
+        called_off |= _tell(watch, drafts, rows, copies)
+        stays = np.flatnonzero(~ended & ~np.isin(rows, list(called_off)))
         if len(stays) < len(rows):
             rows, tokens, names = rows[stays], tokens[stays], [names[row] for row in stays]
             writing, drafts = writing.select(stays), drafts.select(stays)
     return [
-        [found[row] for row in range(sentence * copies, (sentence + 1) * copies) if row in found]
+        [
+            found[row]
+            for row in range(sentence * copies, (sentence + 1) * copies)
+            if row in found and sentence not in called_off
+        ]
         for sentence in range(count)
     ]
 
 
-def _tell(watch: Watch | None, drafts: Drafts, rows: Numbers, copies: int) -> NDArray[np.bool_]:
-    """Tell who looks on what has been written; which rows nobody waits for. Shapes: -> [rows]."""
+def _tell(watch: Watch | None, drafts: Drafts, rows: Numbers, copies: int) -> set[int]:
+    """Tell who looks on what has been written; the sentences that nobody waits for."""
     if watch is None:
-        return np.zeros(len(rows), bool)
+        return set()
     for row, sentence in enumerate(rows.tolist()):
         written = drafts.written[row].tolist()
         if copies == 1 and written[-1] != EOS_ID:
             watch.wrote(sentence, written)
-    return np.array([watch.is_cancelled(sentence) for sentence in rows.tolist()], bool)
+    return {sentence for sentence in set(rows.tolist()) if watch.is_cancelled(sentence)}

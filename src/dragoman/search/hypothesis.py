@@ -31,15 +31,16 @@ class Sentence:
 
     @property
     def least(self) -> int:
-        """The fewest pieces, the end among them, in which its translation can hold all phrases."""
-        return len(self.prefix) + sum(map(len, self.phrases)) + 1 if self.phrases else 1
+        """The fewest pieces in which its translation can hold the prefix, and all phrases and its end behind it."""
+        return len(self.prefix) + (sum(map(len, self.phrases)) + 1 if self.phrases else 0)
 
 
 @dataclass(frozen=True)
 class Hypothesis:
     """One translation: its pieces without specials, and log p of all that was written, its end among it.
 
-    `score` is what a search ranks by: log p under the length and coverage penalties. `is_finished` tells whether its
+    `score` is what a search ranks by: log p under the length and coverage penalties (where phrases are required, where
+    they stand counts too, and is not in it). `is_finished` tells whether its
     end was written; without, the most pieces there may be came first.
 
     Shapes: alignment [tgt, src]: one map, where there was one to show and it was asked for. Its last row is that of

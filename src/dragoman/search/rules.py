@@ -54,5 +54,9 @@ class Rules:
         last = written[:, written.shape[1] - self.ngram + 1 :]
         rows, places = np.nonzero((runs[..., :-1] == last[:, np.newaxis]).all(-1))
         words = runs[rows, places, -1]
-        may_go = [word not in self.required[of[row]] for row, word in zip(rows.tolist(), words.tolist(), strict=True)]
+        step = written.shape[1]
+        may_go = [
+            word not in self.required[of[row]] and step >= len(self.prefixes[of[row]])
+            for row, word in zip(rows.tolist(), words.tolist(), strict=True)
+        ]
         log_probs[rows[may_go], words[may_go]] = -np.inf

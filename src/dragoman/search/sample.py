@@ -45,6 +45,8 @@ def _draw(log_probs: Floats, uniform: float, settings: SearchSettings) -> int:
     """One word, by inverting the cumulative distribution of the likeliest words first. Shapes: [vocab]."""
     scores = log_probs.astype(np.float64) / settings.temperature
     order = np.argsort(-scores, kind="stable")
+    if np.isneginf(scores[order[0]]):  # nothing may be written any more
+        return int(order[0])
     if settings.top_k:
         order = order[: settings.top_k]
     p = np.exp(scores[order] - scores[order[0]])

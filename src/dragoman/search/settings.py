@@ -45,7 +45,7 @@ class SearchSettings(Closed):
     """Draw from the likeliest pieces only, so many of them; 0 is all."""
     top_p: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
     """Draw from the fewest pieces that together are this likely."""
-    seed: int = 1
+    seed: Annotated[int, Field(ge=0)] = 1
     """What the draws are a function of, together with the number of the sentence."""
 
     @model_validator(mode="after")
@@ -53,6 +53,11 @@ class SearchSettings(Closed):
         if not self.sample and self.nbest > self.beam:
             raise ConfigError(
                 f"nbest must be at most the beam, {self.beam}, got {self.nbest}; widen the beam to see more"
+            )
+        if self.max_length is not None and self.min_length >= self.max_length:
+            raise ConfigError(
+                f"min_length must be less than max_length, {self.max_length}, which counts the end, "
+                f"got {self.min_length}; lower it"
             )
         if self.beam % self.groups:
             raise ConfigError(f"groups must divide the beam, {self.beam}, got {self.groups}; change one of them")

@@ -27,6 +27,15 @@ def test_a_cost_makes_first_words_differ() -> None:
     assert sum(first_words(0.0)) < 4 * len(SOURCES)
 
 
+@pytest.mark.parametrize("diversity", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("push", [-1.0, 1.5])
+def test_no_translation_is_found_twice(diversity: float, push: float) -> None:
+    settings = SearchSettings(beam=4, nbest=4, groups=4, diversity=diversity, max_length=9)
+    for found in toy_engine("luong2015-desk", push=push).search(sentences(), settings):
+        ended = [tuple(each.pieces) for each in found if each.is_finished]
+        assert len(set(ended)) == len(ended)
+
+
 def test_scores_leave_the_cost_out() -> None:
     engine = toy_engine("vaswani2017-desk")
     settings = SearchSettings(beam=4, nbest=4, groups=2, diversity=3.0, max_length=9)

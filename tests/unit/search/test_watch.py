@@ -12,6 +12,7 @@ SEARCHES = [
     pytest.param(SearchSettings(beam=4, max_length=12), id="beam"),
     pytest.param(SearchSettings(beam=4, groups=2, max_length=12), id="diverse"),
 ]
+DRAWS = pytest.param(SearchSettings(sample=True, nbest=3, max_length=12), id="sampling")
 
 
 class Onlooker:
@@ -43,7 +44,7 @@ def test_what_is_told_grows_into_the_translation(settings: SearchSettings, name:
             assert len(after) > len(before)
 
 
-@pytest.mark.parametrize("settings", SEARCHES)
+@pytest.mark.parametrize("settings", [*SEARCHES, DRAWS])
 def test_a_sentence_that_is_called_off_leaves_the_others_alone(settings: SearchSettings) -> None:
     engine = toy_engine("luong2015-desk", push=-1.0)
     onlooker = Onlooker({2: 3, 5: 1})
@@ -52,7 +53,7 @@ def test_a_sentence_that_is_called_off_leaves_the_others_alone(settings: SearchS
     for number, hypotheses in enumerate(found):
         if number in (2, 5):
             assert hypotheses == []
-            assert onlooker.asked[number] == onlooker.off_after[number] + 1, "it is not looked at again"
+            assert onlooker.asked[number] == onlooker.off_after[number] + 1, "it is not asked about again"
         else:
             assert [each.pieces for each in hypotheses] == [each.pieces for each in plain[number]]
 
