@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from dragoman.api.parts import batches
+from dragoman.api.word_alignment import word_alignment
 from dragoman.data.pairs import SIDES, Pairs
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.evaluation.metrics import bleu, chrf
 from dragoman.models.protocol import Model
 from dragoman.search import Hypothesis, SearchSettings, Sentence
-from dragoman.text import EOS_ID, Tokenizer, merge_alignment, piece_words
+from dragoman.text import Tokenizer
 from dragoman.training.progress import Sample, Scored
 
 __all__ = ["TranslationScorer", "sample_of", "translate_pieces"]
@@ -51,13 +53,10 @@ def translate_pieces(
     model: Model[Any, Any], sources: Sequence[Sequence[int]], *, check: Callable[[], None], show: bool = False
 ) -> list[Hypothesis]:
     """Greedy translations, in batches of like length; `check` is called before each and may raise."""
-    order = sorted(range(len(sources)), key=lambda row: len(sources[row]))
     found: dict[int, Hypothesis] = {}
     engine, greedy = TorchEngine(model), SearchSettings(beam=1)
-    while order:
+    for rows in batches([len(source) for source in sources], pieces=_BATCH_PIECES, sentences=_BATCH_PIECES):
         check()
-        longest = len(sources[order[-1]]) + 1
-        rows = [order.pop() for _ in range(min(len(order), max(1, _BATCH_PIECES // longest)))]
         batch = engine.search([Sentence(sources[row]) for row in rows], greedy, show=show)
         found.update((row, best) for row, (best,) in zip(rows, batch, strict=True))
     return [found[row] for row in range(len(sources))]
@@ -67,19 +66,15 @@ def sample_of(
     source: Sequence[int], hypothesis: Hypothesis, tokenizers: dict[str, Tokenizer], reference: str
 ) -> Sample:
     """A translation as people read it: words, and which source words each target word looked at."""
-    ids = {"source": [*source, EOS_ID], "target": list(hypothesis.pieces)}
-    if hypothesis.alignment is not None and len(hypothesis.alignment) > len(hypothesis.pieces):
-        ids["target"].append(EOS_ID)
-    maps = {side: piece_words([tokenizers[side].id_to_piece(piece) for piece in ids[side]]) for side in SIDES}
-    weights = None
-    if hypothesis.alignment is not None:
-        merged = merge_alignment(hypothesis.alignment, maps["source"], maps["target"])
-        weights = tuple(tuple(row) for row in merged.tolist())
+    pieces = {"source": source, "target": hypothesis.pieces}
+    spelt = [[tokenizers[side].id_to_piece(piece) for piece in pieces[side]] for side in SIDES]
+    aligned = word_alignment(*spelt, hypothesis.alignment)
+    source_words, target_words = aligned.labels()
     return Sample(
         source=tokenizers["source"].decode(source),
         reference=reference,
         translation=tokenizers["target"].decode(hypothesis.pieces),
-        source_words=maps["source"].words,
-        target_words=maps["target"].words,
-        weights=weights,
+        source_words=source_words,
+        target_words=target_words,
+        weights=None if aligned.weights is None else tuple(tuple(row) for row in aligned.weights.tolist()),
     )
