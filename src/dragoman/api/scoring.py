@@ -66,9 +66,11 @@ def sample_of(
     source: Sequence[int], hypothesis: Hypothesis, tokenizers: dict[str, Tokenizer], reference: str
 ) -> Sample:
     """A translation as people read it: words, and which source words each target word looked at."""
-    pieces = {"source": source, "target": hypothesis.pieces}
-    spelt = [[tokenizers[side].id_to_piece(piece) for piece in pieces[side]] for side in SIDES]
-    aligned = word_alignment(*spelt, hypothesis.alignment)
+    spelt = {
+        side: [tokenizers[side].id_to_piece(piece) for piece in pieces]
+        for side, pieces in (("source", source), ("target", hypothesis.pieces))
+    }
+    aligned = word_alignment(spelt["source"], spelt["target"], hypothesis.alignment)
     source_words, target_words = aligned.labels()
     return Sample(
         source=tokenizers["source"].decode(source),
