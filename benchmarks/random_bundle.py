@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import torch
-
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import load_config
 from dragoman.models import build_model
@@ -38,8 +36,7 @@ def random_bundle(folder: Path, preset: str = "vaswani2017-desk", *, seed: int =
     text = [" ".join(draw.choices(vocabulary, k=8)) for _ in range(500)]
     tokenizer = train_sentencepiece(text, size=pieces)
     config = load_config(preset, [*SIZES[preset], f"tokenizer.size={pieces}", "tokenizer.joint=true"])
-    torch.manual_seed(seed)
-    model = build_model(config.model, tokenizer.size, tokenizer.size)
+    model = build_model(config.model, tokenizer.size, tokenizer.size, seed=seed)
     weights = {name: (3 * parameter).detach().numpy() for name, parameter in model.named_parameters()}
     tokenizers = {"source": tokenizer, "target": tokenizer}
     return write_bundle(folder, config, weights, tokenizers, "# Never trained\n")

@@ -38,6 +38,14 @@ def root() -> Path:
     return ROOT
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _key_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Exports are signed with a key of the tests', not with that of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DRAGOMAN_EXPORT_KEY_FILE", str(tmp_path_factory.mktemp("state") / "export-key"))
+        yield
+
+
 @pytest.fixture(scope="session")
 def corpora() -> Path:
     """The folder of parallel corpora, one sub-folder each; a test that asks for it is skipped where there is none."""

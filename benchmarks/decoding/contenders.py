@@ -9,6 +9,9 @@ RNN: ours is Bahdanau's; the nearest of others have random weights of the same s
 a sentence as ours does on the whole. OpenNMT-py:
 GRU, attention by a small network, input feeding. Marian: its conditional GRU, with twice the width in the encoder.
 
+CTranslate2 by itself runs as our engine does, in the faster of its two ways: a thread a batch and batches side by side,
+not threads that share a batch. It is given all sentences in one call; one sentence at a time runs on one thread.
+
 Dragoman gets text and gives text, through `Translator.translate_batch`; all others get pieces and give pieces.
 """
 
@@ -79,10 +82,8 @@ def _typed(precision: str) -> Contender:
 
 def contenders(models: list[str]) -> list[Contender]:
     """Everybody."""
-    beside = ("--precision", "int8", "--engine", "side-by-side")
     transformer = [
         *(_bare(precision) for precision in ("float32", "int8")),
-        Contender("CTranslate2 int8, a thread a batch", "transformer", "bare", beside, None, tuple(IN_BATCHES)),
         *(_ours("transformer", "ctranslate2", precision) for precision in ("float32", "int8")),
         *(_typed(precision) for precision in ("float32", "int8")),
         *(_ours("transformer", "torch", precision) for precision in ("float32", "bfloat16")),

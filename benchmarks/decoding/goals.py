@@ -23,6 +23,9 @@ from benchmarks.decoding.running import Round, Setting
 START_GOAL = 1.5
 """Seconds of `dragoman translate` for one sentence on CTranslate2."""
 
+SAME_GOAL = 0.99
+"""The share of sentences whose best translation is that of our torch engine, in float32."""
+
 
 @dataclass
 class Side:
@@ -59,6 +62,19 @@ class Goal:
         return "met" if self.ratio >= self.floor else "**missed**"
 
 
+@dataclass(frozen=True)
+class Sameness:
+    """The share of sentences that one of our engines translates as our torch engine does."""
+
+    what: str
+    setting: Setting
+    share: float
+
+    @property
+    def verdict(self) -> str:
+        return "met" if self.share >= SAME_GOAL else "**missed**"
+
+
 def ratios(ours_: Sequence[Round], theirs: Sequence[Round]) -> tuple[list[float], list[float]]:
     """How many times as fast, by the clock and by CPU time, round by round: both had the same machine in each."""
     pairs = list(zip(ours_, theirs, strict=False))
@@ -69,6 +85,18 @@ def goals(sides: Sequence[Side]) -> list[Goal]:
     """Every goal whose two contenders were measured."""
     found = {(side.contender.model, side.contender.name): side.rounds for side in sides}
     return [goal for wanted in _wanted() if (goal := _goal(found, *wanted)) is not None]
+
+
+def samenesses(shares: Mapping[tuple[str, str, Setting], float | None]) -> list[Sameness]:
+    """The goal for each of our engines in float32 whose share, by model, name and setting, is known."""
+    ours_ = [("transformer", ours("ctranslate2", "float32")), ("transformer", typed("float32"))]
+    ours_ += [("rnn", ours("onnx", "float32"))]
+    return [
+        Sameness(f"{name} = torch float32, {model}", setting, share)
+        for model, name in ours_
+        for setting in SETTINGS
+        if (share := shares.get((model, name, setting))) is not None
+    ]
 
 
 Key = tuple[str, str]

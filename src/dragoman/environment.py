@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dragoman.errors import MissingExtraError
 
-__all__ = ["Machine", "Package", "extras", "is_installed", "machine", "peak_memory", "require"]
+__all__ = ["Machine", "Package", "extras", "is_installed", "machine", "peak_memory", "require", "usable_cores"]
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,18 @@ def machine() -> Machine:
     return Machine(
         system=platform.system(),
         processor=_processor(),
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        cores=usable_cores(),
         memory_gib=_memory_gib(),
         features=_features(),
         python=platform.python_version(),
         torch=version,
         accelerators=accelerators,
     )
+
+
+def usable_cores() -> int:
+    """How many cores this process may use; where the system does not say (macOS), how many there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def extras(distribution: str = "dragoman") -> dict[str, list[Package]]:

@@ -22,10 +22,10 @@ from benchmarks.random_bundle import random_bundle, words
 LINES = 3000
 SHORT_WINDOWS = """
 import resource
-from dragoman.api import file_translation, text_lines
+from dragoman.api import text_lines, translation_draft
 from dragoman.cli.main import main
 resource.setrlimit(resource.RLIMIT_FSIZE, ({most_bytes}, resource.RLIM_INFINITY))
-text_lines._ROWS, file_translation._EVERY = 50, {every}
+text_lines._ROWS, translation_draft._EVERY = 50, {every}
 main()
 """
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from dragoman.environment import extras, machine, require
+from dragoman.environment import extras, machine, require, usable_cores
 from dragoman.errors import MissingExtraError
 
 
@@ -13,6 +15,15 @@ def test_a_signature_says_what_a_figure_was_measured_on():
     assert here.cores >= 1
     for part in (here.processor, f"{here.cores} cores", here.python, str(here.torch)):
         assert part in here.signature
+
+
+def test_cores_are_those_we_may_use_or_all_where_the_system_does_not_say(monkeypatch: pytest.MonkeyPatch):
+    assert 1 <= usable_cores() == machine().cores
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # as on macOS
+    monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    assert usable_cores() == 7
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert usable_cores() == 1
 
 
 def test_extras_are_read_from_the_installed_package():

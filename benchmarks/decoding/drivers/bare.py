@@ -1,4 +1,4 @@
-"""CTranslate2 by itself, on sentences that are pieces already; `--engine side-by-side` gives every batch one thread."""
+"""CTranslate2 by itself, on sentences that are pieces already: a thread a batch, and batches side by side."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from benchmarks.decoding.drivers.serving import Ask, Task, Translate, limit, ser
 
 def load(task: Task, options: argparse.Namespace) -> Translate:
     folder = task.folder / f"ctranslate2-{options.precision}"
-    batches, threads = (options.threads, 1) if options.engine == "side-by-side" else (1, options.threads)
     translator = ctranslate2.Translator(
-        str(folder), device="cpu", compute_type=options.precision, inter_threads=batches, intra_threads=threads
+        str(folder), device="cpu", compute_type=options.precision, inter_threads=options.threads, intra_threads=1
     )
     words: list[str] = task.read("words.json")
     numbers = {word: number for number, word in enumerate(words)}
@@ -21,6 +20,7 @@ def load(task: Task, options: argparse.Namespace) -> Translate:
     def translate(ask: Ask) -> list[list[int]]:
         sources = [[words[piece] for piece in source] for source in ask.sources]
         longest = limit(ask.sources)
+        # All at once: it makes batches of like length itself, and as many of them run at a time as there are threads.
         parts = [sources] if ask.batch > 1 else [[source] for source in sources]
         return [
             [numbers[word] for word in result.hypotheses[0]]

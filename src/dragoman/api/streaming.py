@@ -45,7 +45,7 @@ def stream(
     """Search part by part in a thread of its own, and yield text that will not change any more.
 
     `certain` is the text of the first pieces of a translation, as far as no others behind them can change it; `written`
-    is that of a whole one. Closing the iterator ends the search within a step.
+    is that of a whole one. Closing the iterator ends the search as soon as the engine asks whether it is still wanted.
     """
     heard: SimpleQueue[_Heard] = SimpleQueue()
     closed = threading.Event()

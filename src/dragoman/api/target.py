@@ -128,6 +128,7 @@ def _passed(text: str, request: Request) -> Translation:
         source_words=words,
         target_words=words,
         alignment=tuple((place, place) for place in range(len(words))) if request.alignments else None,
+        flags=() if request.flags else None,
     )
 
 
@@ -151,5 +152,5 @@ def _with_words(found: Translation, aligned: WordAlignment, request: Request) ->
         target_words=aligned.target_words,
         alignment=aligned.links() if request.alignments else None,
         weights=weights,
-        flags=quality_flags(facts) if request.flags else (),
+        flags=quality_flags(facts) if request.flags else None,
     )

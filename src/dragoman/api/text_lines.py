@@ -124,6 +124,13 @@ class LineSource:
         """Bytes read so far, as they are stored; 0 where that is not known."""
         return self._stored.tell() if self.size is not None else 0
 
+    def is_at(self, path: Path) -> bool:
+        """Whether this is what a path leads to, by whatever name or link either was opened."""
+        try:
+            return os.path.samestat(os.fstat(self._stored.fileno()), path.stat())
+        except OSError:  # one of them is no file of the system
+            return False
+
     def blocks(self, length: int) -> Iterator[bytes]:
         """The next so many bytes, or as many as there are, part by part; for what is known already."""
         while length > 0 and (block := self._read(min(length, _BYTES))):

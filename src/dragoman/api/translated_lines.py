@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dragoman import __version__
@@ -46,25 +47,28 @@ class LineForm:
         if self.alignments:
             yield pharaoh(translation.alignment or ())
         if self.flags:
-            yield " ".join(flag.name for flag in translation.flags)
+            yield " ".join(dict.fromkeys(flag.name for flag in translation.flags or ()))
 
 
 @dataclass(frozen=True)
 class LineTranslator:
     """Turns lines of text into lines of translations; called with texts and the number of the first, from 0.
 
-    With `split` a line is a paragraph, whose sentences are translated one by one.
+    With `split` a line is a paragraph, whose sentences are translated one by one. `flagged` counts, by the names of
+    flags, the lines that got them.
     """
 
     translator: Translator
     form: LineForm = LineForm()
     split: bool = False
+    flagged: Counter[str] = field(default_factory=Counter, compare=False)
 
     def __call__(self, texts: Sequence[str], first: int) -> list[str]:
         """A line a text, or with n-best lists several."""
         found = self.translator.translate_batch(
             texts, split=self.split, alignments=self.form.alignments, flags=self.form.flags, first=first
         )
+        self.flagged.update(name for translation in found for name in {flag.name for flag in translation.flags or ()})
         return [self.form.line(translation, number) for number, translation in enumerate(found, first)]
 
     def job(self) -> dict[str, Any]:
@@ -75,6 +79,8 @@ class LineTranslator:
             "bundles": [bundle.digest for bundle in translator.bundles],
             "engine": f"{translator.engine.name} {translator.engine.precision}",
             "search": translator.settings.model_dump(),
+            "batch_tokens": translator.batch_tokens,
+            "glossary": None if translator.glossary is None else translator.glossary.digest,
             "lines": asdict(self.form) | {"split": self.split},
         }
 

@@ -43,7 +43,7 @@ class Translation:
     target_words: tuple[str, ...] = ()
     alignment: Links | None = None
     weights: Weights | None = None
-    flags: tuple[Flag, ...] = ()
+    flags: tuple[Flag, ...] | None = None
     nbest: tuple[Translation, ...] = ()
     tree: tuple[Node, ...] | None = None
     is_truncated: bool = False
@@ -51,13 +51,19 @@ class Translation:
     sentences: tuple[Translation, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values. What was not asked for is left out; a number that JSON does not know is None."""
+        """Return plain values. A number that JSON does not know is None.
+
+        What was not asked for is left out; source, text, score, log_prob, is_truncated, is_cut and pieces always stand
+        there.
+        """
         value: dict[str, Any] = {"source": self.source, "text": self.text}
         value |= {name: _finite(getattr(self, name)) for name in ("score", "log_prob")}
         value |= {"is_truncated": self.is_truncated, "is_cut": self.is_cut, "pieces": list(self.pieces)}
-        value["flags"] = [asdict(flag) for flag in self.flags]
-        if self.alignment is not None:
+        if self.flags is not None:
+            value["flags"] = [asdict(flag) for flag in self.flags]
+        if self.alignment is not None or self.weights is not None:
             value |= {"source_words": list(self.source_words), "target_words": list(self.target_words)}
+        if self.alignment is not None:
             value["alignment"] = [list(link) for link in self.alignment]
         if self.weights is not None:
             value["weights"] = [[round(weight, _DIGITS) for weight in row] for row in self.weights]
@@ -72,22 +78,39 @@ class Translation:
 
 
 def joined(source: str, text: str, sentences: Sequence[Translation], *, is_cut: bool) -> Translation:
-    """Return the translation of a text whose sentences were translated one by one."""
+    """Return the translation of a text whose sentences were translated one by one.
+
+    Where nothing was found for one of them, the text is as unlikely as that.
+    """
     pieces = sum(len(each.pieces) for each in sentences)
     return Translation(
         source,
         text,
-        score=sum(each.score * len(each.pieces) for each in sentences) / max(1, pieces),
+        score=sum(_weighed(each) for each in sentences) / max(1, pieces),
         log_prob=sum(each.log_prob for each in sentences),
         pieces=tuple(piece for each in sentences for piece in each.pieces),
         source_words=tuple(word for each in sentences for word in each.source_words),
         target_words=tuple(word for each in sentences for word in each.target_words),
         alignment=_all_links(sentences),
-        flags=tuple(flag for each in sentences for flag in each.flags),
+        flags=_all_flags(sentences),
         is_truncated=any(each.is_truncated for each in sentences),
         is_cut=is_cut,
         sentences=tuple(sentences),
     )
+
+
+def _weighed(sentence: Translation) -> float:
+    """The score times the pieces; -inf stays what it is, though nothing was written."""
+    return sentence.score * len(sentence.pieces) if math.isfinite(sentence.score) else sentence.score
+
+
+def _all_flags(sentences: Sequence[Translation]) -> tuple[Flag, ...] | None:
+    flags: list[Flag] = []
+    for each in sentences:
+        if each.flags is None:
+            return None
+        flags += each.flags
+    return tuple(flags)
 
 
 def _all_links(sentences: Sequence[Translation]) -> Links | None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import Self, Unpack
+from weakref import WeakKeyDictionary
 
-from dragoman.api.parts import Part, Source, batches, phrases
-from dragoman.api.request import Cancelled, Options, Request
+from dragoman.api.ensemble import in_common, readable
+from dragoman.api.forced_decoding import ForcedDecoder
+from dragoman.api.parts import Part, Source, checked, part_batches, phrases
+from dragoman.api.request import Cancelled, Options, Request, refuse_ignored
 from dragoman.api.streaming import Onlooker, stream
 from dragoman.api.target import Target
 from dragoman.api.translation import Translation, joined
@@ -30,8 +34,6 @@ __all__ = ["Translator"]
 
 _BATCH_TOKENS = 4096
 _BATCH_SENTENCES = 64
-_USUAL_BEAM = 5  # a wider one has fewer sentences in a batch
-_SCORED_TOKENS = 2048  # a score for each word of the vocabulary is kept for every one of them
 _LONGEST = 512  # pieces that are translated at once: attention takes memory by their square
 _UNKNOWN_LANGUAGE = "en"
 
@@ -60,16 +62,21 @@ class Translator:
         self.bundles: tuple[Bundle, ...] = ()
         self.settings = settings or SearchSettings()
         self.glossary = glossary
-        self._tokens = batch_tokens or _BATCH_TOKENS
-        if self._tokens < 1:
+        self.batch_tokens = batch_tokens or _BATCH_TOKENS
+        if self.batch_tokens < 1:
             raise ConfigError(
                 f"batch_tokens must be at least 1, got {batch_tokens}; {_BATCH_TOKENS} suit most machines"
             )
         self.languages = ("", "") if config.data is None else (config.data.source, config.data.target)
         normalize = Normalizer(form=config.tokenizer.normal_form)
         language = self.languages[0] or _UNKNOWN_LANGUAGE
-        self._source = Source(tokenizers["source"], normalize, language, _longest_source(config))
+        self._source = Source(tokenizers["source"], normalize, language, min(_LONGEST, readable(config) or _LONGEST))
         self._target = Target(tokenizers["target"], normalize, tokenizers["source"])
+        self._forced = ForcedDecoder(engine, readable(config))
+        self._glossaries: WeakKeyDictionary[Glossary, Glossary] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+        if glossary is not None:
+            self._checked(glossary)
 
     @classmethod
     def open(
@@ -82,15 +89,19 @@ class Translator:
         glossary: Glossary | None = None,
         batch_tokens: int | None = None,
         tree: bool = False,
+        stepwise: bool = False,
     ) -> Self:
         """Open a bundle, or several as an ensemble, on the engine that suits it best; `why` says which that is.
 
-        `settings` and `glossary` are those of every call that does not bring its own. `tree` announces that search
-        trees will be asked for. `batch_tokens` is how many source pieces are translated at a time, padding among them,
-        with a beam of 5; a wider beam takes fewer.
+        `settings` and `glossary` are those of every call that does not bring its own; a term that the model cannot
+        write is a `DataError`. `tree` announces that search trees will be asked for. `stepwise` asks for an engine
+        whose every step is open, torch or ONNX Runtime, for those who stream translations or call them off: with a
+        beam, CTranslate2, though faster, tells whole sentences only, and is not to be interrupted within them.
+        `batch_tokens` is how many source pieces are translated at a time, padding among them, with a beam of 5; a wider
+        beam takes fewer, and so do more samples, or terms of a glossary.
         """
         opened = [bundle if isinstance(bundle, Bundle) else Bundle.open(bundle) for bundle in bundles]
-        config, tokenizers = _in_common(opened)
+        config, tokenizers = in_common(opened)
         chosen = open_engine(
             opened,
             engine=engine,
@@ -99,6 +110,7 @@ class Translator:
             settings=settings,
             phrases=glossary is not None,
             trace=tree,
+            stepwise=stepwise,
         )
         translator = cls(
             chosen.engine,
@@ -132,7 +144,9 @@ class Translator:
     def translate_stream(self, text: str, *, prefix: str = "", **options: Unpack[Options]) -> Iterator[str]:
         """Translate a text, and yield what is certain of it as soon as it is; joined it is what `translate` gives.
 
-        Closing the iterator ends the search within one step.
+        On torch and ONNX Runtime text comes piece by piece, and closing the iterator ends the search within a step; so
+        it is on CTranslate2 with a beam of 1. With a wider beam CTranslate2 gives sentence by sentence, and closing
+        waits for the end of the one that is being translated; `open` with ``stepwise=True`` avoids that.
         """
         request = replace(self._resolved(Request(**options), split=True), prefixes=[prefix] if prefix else None)
         request = replace(request, alignments=False, weights=False, flags=False, tree=False)
@@ -140,7 +154,7 @@ class Translator:
 
         def search(part: Part, onlooker: Onlooker) -> None:
             self._search_batch([part], request, onlooker)
-            self._look_up_unknown([part])
+            self._forced.look_up_unknown([part], self._target.tokenizer.unk_id)
 
         return stream(
             parts,
@@ -154,18 +168,21 @@ class Translator:
     def score(self, sources: Sequence[str], targets: Sequence[str], **options: Unpack[Options]) -> list[Translation]:
         """How likely these translations are: the score is the mean log-probability of a piece, the end among them.
 
-        ``alignments=True``, ``weights=True`` and ``flags=True`` say more.
+        ``alignments=True``, ``weights=True`` and ``flags=True`` say more; other options are refused. What is too long
+        is a `PairError`, which knows the place of the pair.
         """
+        refuse_ignored(options)
         if len(sources) != len(targets):
             raise DataError(
                 f"there must be a translation for each source, got {len(sources)} sources and {len(targets)} "
                 "translations; count the lines of both"
             )
-        request = self._resolved(Request(**options), split=False)
+        request = Request(**options)
         parts = [self._source.whole(source) for source in sources]
         written = [self._target.read(target) for target in targets]
         pairs = [(part.ids or [], each.ids) for part, each in zip(parts, written, strict=True)]
-        found = self._score(pairs, show=request.wants_words)
+        self._forced.check(pairs)
+        found = self._forced.score(pairs, show=request.wants_words)
         return [
             self._target.translation(part, hypothesis, request, written=each)
             for part, each, hypothesis in zip(parts, written, found, strict=True)
@@ -186,7 +203,14 @@ class Translator:
                 f"engine must be able to do all that is asked for, got {self.engine.name}, which lacks {lack}; open "
                 "the translator with engine='torch'"
             )
-        return request
+        return request if request.glossary is None else replace(request, glossary=self._checked(request.glossary))
+
+    def _checked(self, glossary: Glossary) -> Glossary:
+        """The glossary as it is found in normalised texts: made once, and kept as long as the glossary is."""
+        with self._lock:
+            if glossary not in self._glossaries:
+                self._glossaries[glossary] = checked(glossary, self._target.tokenizer, self._source.normalize)
+            return self._glossaries[glossary]
 
     def _joiner(self) -> Joiner:
         return Joiner(*self.languages)
@@ -220,22 +244,19 @@ class Translator:
 
     def _search(self, parts: list[Part], request: Request) -> None:
         onlooker = None if request.cancelled is None else Onlooker([request.cancelled])
-        tokens = max(1, self._tokens * _USUAL_BEAM // max(request.search.beam, _USUAL_BEAM))
-        lengths = [len(part.ids or ()) for part in parts]
         lanes = self.engine.lanes
         most = min(_BATCH_SENTENCES, -(-len(parts) // lanes))
 
-        def translate(rows: list[int]) -> None:
-            batch = [parts[row] for row in rows]
+        def translate(batch: list[Part]) -> None:
             self._search_batch(batch, request, onlooker)
-            self._look_up_unknown(batch)
+            self._forced.look_up_unknown(batch, self._target.tokenizer.unk_id)
             for part in batch:
                 part.translation = self._target.best(part, request)
 
-        groups = list(batches(lengths, pieces=tokens, sentences=max(1, most)))
+        groups = list(part_batches(parts, request.search, pieces=self.batch_tokens, sentences=max(1, most)))
         if lanes == 1 or len(groups) < 2:
-            for rows in groups:
-                translate(rows)
+            for batch in groups:
+                translate(batch)
             return
         with ThreadPoolExecutor(lanes) as pool:
             for _ in pool.map(translate, groups):
@@ -253,30 +274,6 @@ class Translator:
             part.found = hypotheses or [Hypothesis([], float("-inf"), score=float("-inf"), is_finished=False)]
             part.tree = None if trace is None else trace.trees.get(place, [])
 
-    def _look_up_unknown(self, parts: Sequence[Part]) -> None:
-        """Find out where unknown words were looked at, for translations that hold some and come without a map."""
-        unknown = self._target.tokenizer.unk_id
-        rows = [
-            (part, place)
-            for part in parts
-            for place, hypothesis in enumerate(part.found)
-            if unknown in hypothesis.pieces and hypothesis.alignment is None
-        ]
-        if not rows:
-            return
-        # Without the last piece: the row of the end, which follows it, is where the last piece looked.
-        pairs = [(part.ids or [], part.found[place].pieces[:-1]) for part, place in rows]
-        for (part, place), scored in zip(rows, self._score(pairs, show=True), strict=True):
-            part.found[place] = replace(part.found[place], alignment=scored.alignment)
-
-    def _score(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], *, show: bool) -> list[Hypothesis]:
-        found: dict[int, Hypothesis] = {}
-        lengths = [max(len(source), len(target)) for source, target in pairs]
-        for rows in batches(lengths, pieces=_SCORED_TOKENS, sentences=_BATCH_SENTENCES):
-            sources, targets = zip(*(pairs[row] for row in rows), strict=True)
-            found.update(zip(rows, self.engine.score(sources, targets, show=show), strict=True))
-        return [found[row] for row in range(len(pairs))]
-
     def _joined(self, text: str, parts: list[Part], request: Request) -> Translation:
         sentences = [part.translation or self._target.best(part, request) for part in parts]
         if len(parts) == 1 and not parts[0].after:
@@ -293,31 +290,3 @@ class Translator:
         if len(translated) == 1:
             return replace(translated[0], source=text, text=whole)
         return joined(text, whole, translated, is_cut=any(part.is_cut for part in parts))
-
-
-def _longest_source(config: Config) -> int:
-    """How many pieces the model can read at once, its end left out."""
-    model = config.model
-    if model.family == "transformer" and model.positions == "learned":
-        return max(1, min(_LONGEST, model.max_positions - 1))
-    return _LONGEST
-
-
-def _in_common(bundles: Sequence[Bundle]) -> tuple[Config, dict[str, Tokenizer]]:
-    """What the bundles of an ensemble must have in common; the configuration of the one that can read the least."""
-    if not bundles:
-        raise ConfigError("a translator must have at least one bundle, got none; name one")
-    first, *others = (_spelling(bundle) for bundle in bundles)
-    for bundle, other in zip(bundles[1:], others, strict=True):
-        if other != first:
-            raise ConfigError(
-                f"the bundles of an ensemble must have the same tokenizers and normal form, got others in "
-                f"{bundle.path} than in {bundles[0].path}; train them on the same prepared data"
-            )
-    config = min((bundle.config for bundle in bundles), key=_longest_source)
-    return config, bundles[0].tokenizers()
-
-
-def _spelling(bundle: Bundle) -> tuple[Any, ...]:
-    tokenizers = bundle.tokenizers()
-    return bundle.config.tokenizer.normal_form, *(tokenizers[side].to_bytes() for side in ("source", "target"))

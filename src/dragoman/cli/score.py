@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json as json_
-from typing import Annotated
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dragoman.cli import search_options as options
 from dragoman.cli.console import friendly
+from dragoman.errors import DataError
 
-__all__ = ["Source", "Target", "score"]
+if TYPE_CHECKING:
+    from dragoman.api.line_pairs import Pairs
+    from dragoman.api.translation import Translation
+    from dragoman.api.translator import Translator
+
+__all__ = ["Json", "Source", "Target", "score", "scored_pairs"]
 
 Source = Annotated[str, typer.Argument(metavar="SOURCE", help="Text, a sentence a line; .gz is unpacked. - is stdin.")]
 Target = Annotated[
@@ -41,8 +48,23 @@ def score(
         translator = options.open_translator(
             [bundle, *(others or ())], engine=engine, precision=precision, threads=threads
         )
-        for some in pairs:
-            sources, targets = zip(*some, strict=True)
-            for scored in translator.score(sources, targets):
-                line = f"{scored.log_prob:.6f}\t{scored.score:.6f}"
-                typer.echo(json_.dumps(scored.to_json(), ensure_ascii=False) if json else line)
+        for scored in scored_pairs(translator, pairs, source):
+            line = f"{scored.log_prob:.6f}\t{scored.score:.6f}"
+            typer.echo(json_.dumps(scored.to_json(), ensure_ascii=False) if json else line)
+
+
+def scored_pairs(
+    translator: Translator, pairs: Iterable[Pairs], source: str, *, alignments: bool = False
+) -> Iterator[Translation]:
+    """Every pair with its score; one that cannot be scored is named by its line."""
+    from dragoman.api.request import PairError
+
+    before = 0
+    for some in pairs:
+        sources, targets = zip(*some, strict=True)
+        try:
+            yield from translator.score(sources, targets, alignments=alignments)
+        except PairError as error:
+            name = "standard input" if source == "-" else source
+            raise DataError(f"{name}:{before + error.pair + 1}: {error.fault}") from None
+        before += len(some)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -107,23 +108,28 @@ def open_translator(
     glossary: Path | None = None,
     batch_tokens: int | None = None,
 ) -> Translator:
-    """The translator of the command line; which engine it runs on is said on stderr."""
+    """The translator of the command line; which engine it runs on, and what was exported for it, is said on stderr."""
     for name, value in (("--threads", threads), ("--batch-tokens", batch_tokens)):
         if value is not None and value < 1:
             raise ConfigError(f"{name} must be at least 1, got {value}; leave it out to have it chosen")
     from dragoman.api.translator import Translator
     from dragoman.text.glossary import Glossary
 
-    translator = Translator.open(
-        *bundles,
-        engine=cast("EngineName", engine or "auto"),
-        precision=cast("PrecisionName", precision or "auto"),
-        threads=threads,
-        settings=settings,
-        glossary=None if glossary is None else Glossary.read(glossary),
-        batch_tokens=batch_tokens,
-    )
+    with _named_as_typed("engine", "precision", "threads"):
+        translator = Translator.open(
+            *bundles,
+            engine=cast("EngineName", engine or "auto"),
+            precision=cast("PrecisionName", precision or "auto"),
+            threads=threads,
+            settings=settings,
+            glossary=None if glossary is None else Glossary.read(glossary),
+            batch_tokens=batch_tokens,
+        )
     typer.echo(f"engine  {translator.why}", err=True)
+    members: Sequence[Any] = getattr(translator.engine, "members", (translator.engine,))
+    for member in members:
+        if getattr(member, "has_new_export", False):  # files were written that nobody asked for
+            typer.echo(f"export  {member.note}", err=True)
     return translator
 
 
@@ -133,12 +139,43 @@ def search_settings(given: dict[str, Any]) -> SearchSettings:
 
     from dragoman.search.settings import SearchSettings
 
+    _check_company(given)
     try:
-        return SearchSettings(**{name: value for name, value in given.items() if value is not None})
+        with _named_as_typed(*given):
+            return SearchSettings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         fault = error.errors()[0]
-        option = f"--{str(fault['loc'][0]).replace('_', '-')}"
         rule = fault["msg"].removeprefix("Input should be ").replace("'", "")
         raise ConfigError(
-            f"{option} must be {rule}, got {fault['input']}; dragoman translate --help tells more"
+            f"{_typed(str(fault['loc'][0]))} must be {rule}, got {fault['input']}; dragoman translate --help tells more"
         ) from None
+
+
+def _check_company(given: dict[str, Any]) -> None:
+    """Refuse options that would do nothing without another, and what the settings themselves let pass."""
+    leaders = {"sample": ("temperature", "top_k", "top_p", "seed"), "groups": ("diversity",)}
+    for leader, followers in leaders.items():
+        for name in followers:
+            if given.get(name) is not None and not given.get(leader):
+                raise ConfigError(
+                    f"{_typed(name)} must come with {_typed(leader)}, got it without; add that one, or leave this out"
+                )
+    seed = given.get("seed")
+    if seed is not None and seed < 0:
+        raise ConfigError(f"--seed must be at least 0, got {seed}; take any other whole number")
+
+
+def _typed(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+@contextmanager
+def _named_as_typed(*names: str) -> Iterator[None]:
+    """A message that begins with the name of one of these settings has it as it was typed."""
+    try:
+        yield
+    except ConfigError as error:
+        name, space, rest = str(error).partition(" ")
+        if name not in names:
+            raise
+        raise ConfigError(f"{_typed(name)}{space}{rest}") from None

@@ -11,21 +11,22 @@ import typer
 from dragoman.cli import search_options as options
 from dragoman.cli.console import friendly
 from dragoman.errors import ConfigError
-from dragoman.files import sha256_of_file
 
 if TYPE_CHECKING:
-    from dragoman.api.file_translation import Work
     from dragoman.api.text_lines import LineSource
+    from dragoman.api.translated_lines import LineTranslator
 
 __all__ = ["EXIT_STOPPED", "translate"]
 
 EXIT_STOPPED = {"terminated": 75, "interrupted": 130}
 
+_STDOUT = Path("-")
 _LINES, _TEXT = "Lines", "Text"
 
 Input = Annotated[str, typer.Argument(metavar="INPUT", help="Text, a sentence a line; .gz is unpacked. - is stdin.")]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write; .gz is packed. Else to stdout.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Where to write; .gz is packed. Else, or -: to stdout."),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the output where it was stopped.")]
 Force = Annotated[bool, typer.Option("--force", help="Begin anew, whatever there is of the output.")]
@@ -96,14 +97,19 @@ def translate(  # noqa: PLR0913 -- an option each
     search |= {"coverage_penalty": coverage_penalty, "min_length": min_length, "max_length": max_length}
     search |= {"no_repeat_ngram": no_repeat_ngram, "groups": groups, "diversity": diversity}
     search |= {"sample": sample, "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    output = None if output == _STDOUT else output
     again = "type the same with --resume to go on" if output else "with -o it can be stopped and gone on with"
     with friendly(again):
-        _check(input_, output, resume=resume, force=force)
         settings = options.search_settings(search)
         from dragoman.api.text_lines import LineSource
         from dragoman.api.translated_lines import LineForm, LineTranslator
 
-        with LineSource(input_) as source:
+        with LineSource(_file_of_text(input_)) as source:
+            if not _is_to_do(source, output, resume=resume, force=force):
+                typer.echo(
+                    f"{output} is there already; nothing was compared with it; --force to translate again", err=True
+                )
+                return
             opened = options.open_translator(
                 [bundle, *(others or ())],
                 engine=engine,
@@ -118,27 +124,31 @@ def translate(  # noqa: PLR0913 -- an option each
             if output is None:
                 _to_stdout(work, source)
             else:
-                job = work.job() | {"threads": threads, "batch_tokens": batch_tokens}
-                job |= {"glossary": None if glossary is None else sha256_of_file(glossary)}
+                job = work.job() | {"threads": threads}  # sums in floating point may depend on how many there are
                 _to_file(work, source, output, job, resume=resume, force=force)
 
 
-def _check(input_: str, output: Path | None, *, resume: bool, force: bool) -> None:
-    """What can be said before a model is loaded."""
+def _file_of_text(path: str) -> str:
+    if (Path(path) / "manifest.json").is_file():
+        raise ConfigError(
+            f"the input must be a file of text, got the bundle {path}; translators that decide together are --with "
+            f"{path}"
+        )
+    return path
+
+
+def _is_to_do(source: LineSource, output: Path | None, *, resume: bool, force: bool) -> bool:
+    """What can be said before a model is loaded: False where the output is there and may stay."""
     from dragoman.api.file_translation import check_output
 
-    if (Path(input_) / "manifest.json").is_file():
-        raise ConfigError(
-            f"the input must be a file of text, got the bundle {input_}; translators that decide together are --with "
-            f"{input_}"
-        )
     if output is not None:
-        check_output(output, resume=resume, force=force)
-    elif resume or force:
+        return check_output(output, source, resume=resume, force=force)
+    if resume or force:
         raise ConfigError(f"{'--resume' if resume else '--force'} must come with an output, got none; name it with -o")
+    return True
 
 
-def _to_stdout(work: Work, source: LineSource) -> None:
+def _to_stdout(work: LineTranslator, source: LineSource) -> None:
     from dragoman.api.file_translation import translate_lines
     from dragoman.cli.translation_progress import shown_progress
 
@@ -147,10 +157,13 @@ def _to_stdout(work: Work, source: LineSource) -> None:
         sys.stdout.buffer.flush()
 
     with shown_progress(source.name, to_file=False) as tell:
-        translate_lines(work, source, write, tell)
+        lines = translate_lines(work, source, write, tell)
+    _tell_flags(work, lines)
 
 
-def _to_file(work: Work, source: LineSource, output: Path, job: dict[str, Any], *, resume: bool, force: bool) -> None:
+def _to_file(
+    work: LineTranslator, source: LineSource, output: Path, job: dict[str, Any], *, resume: bool, force: bool
+) -> None:
     from dragoman.api.file_translation import translate_file
     from dragoman.cli.translation_progress import shown_progress
 
@@ -159,5 +172,11 @@ def _to_file(work: Work, source: LineSource, output: Path, job: dict[str, Any], 
         if code := EXIT_STOPPED.get(outcome.why):
             typer.echo(f"{outcome.why} after {outcome.lines:,} lines; type the same with --resume to go on", err=True)
             raise typer.Exit(code)
-    if outcome.why == "was finished":
-        typer.echo(f"{output} is there and whole; nothing was left to do", err=True)
+    _tell_flags(work, outcome.lines - outcome.before)
+
+
+def _tell_flags(work: LineTranslator, lines: int) -> None:
+    """How many of the lines that were translated now got which flag, the most frequent first."""
+    if work.form.flags:
+        counts = ", ".join(f"{name} {count:,}" for name, count in work.flagged.most_common())
+        typer.echo(f"flags   {counts or 'none'}; of {lines:,} lines", err=True)

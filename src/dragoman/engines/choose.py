@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -11,7 +10,7 @@ from typing import Any, Literal, cast, get_args
 from dragoman.bundle import Bundle
 from dragoman.engines.protocol import Engine
 from dragoman.engines.stepping import EnsembleEngine, SteppingEngine
-from dragoman.environment import is_installed, require
+from dragoman.environment import is_installed, require, usable_cores
 from dragoman.errors import CombinationError, ConfigError
 from dragoman.search.settings import SearchSettings
 
@@ -69,6 +68,7 @@ class _Wish:
     settings: SearchSettings
     phrases: bool
     trace: bool
+    stepwise: bool
 
 
 def open_engine(
@@ -80,17 +80,19 @@ def open_engine(
     settings: SearchSettings | None = None,
     phrases: bool = False,
     trace: bool = False,
+    stepwise: bool = False,
 ) -> Chosen:
     """An engine for a bundle, or for an ensemble of several, that can do what the settings ask for.
 
     `auto` takes the fastest that can: CTranslate2 for Transformers, ONNX Runtime for recurrent models, else torch; and
     float32. `phrases` and `trace` announce that translations must hold given phrases, or that the search tree is asked
-    for. Without `threads` every core is used.
+    for, and `stepwise` that every step must be open to us, to be told or to be called off. Without `threads` every core
+    is used.
     """
     _check("engine", engine, get_args(EngineName))
     _check("precision", precision, get_args(PrecisionName))
-    threads = threads or len(os.sched_getaffinity(0))
-    wish = _Wish(engine, precision, threads, settings or SearchSettings(), phrases, trace)
+    threads = threads or usable_cores()
+    wish = _Wish(engine, precision, threads, settings or SearchSettings(), phrases, trace, stepwise)
     if len(bundles) == 1:
         return _open(bundles[0], wish)
     members = [_open(bundle, wish, together=True) for bundle in bundles]
@@ -139,6 +141,8 @@ def _obstacle(name: str, wish: _Wish, *, together: bool) -> str | None:
     engine = kind.load()
     if together and not issubclass(engine, SteppingEngine):
         return "it cannot join an ensemble"
+    if wish.stepwise and not issubclass(engine, SteppingEngine):
+        return "its steps are not open"
     lack = engine.lacks(wish.settings, phrases=wish.phrases, trace=wish.trace)
     return f"it lacks {lack}" if lack else None
 

@@ -18,7 +18,6 @@ Its search is CTranslate2's own, made to mean what ours means (docs/decisions/00
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Iterable, Sequence
 from typing import Self
 
@@ -27,7 +26,6 @@ from dragoman.engines.ctranslate2_calls import Calls
 from dragoman.engines.ctranslate2_export import (
     FORMAT,
     PACKAGES,
-    Precision,
     export_ctranslate2,
     longest_sentence,
     vocabulary_of,
@@ -35,7 +33,8 @@ from dragoman.engines.ctranslate2_export import (
 from dragoman.engines.ctranslate2_package import import_ctranslate2
 from dragoman.engines.ctranslate2_results import hypothesis
 from dragoman.engines.ctranslate2_search import Job
-from dragoman.engines.exports import export_of
+from dragoman.engines.exports import Precision, export_of
+from dragoman.environment import usable_cores
 from dragoman.errors import ConfigError, DataError
 from dragoman.search.hypothesis import Hypothesis, Sentence
 from dragoman.search.penalties import Penalties
@@ -51,11 +50,14 @@ class CTranslate2Engine:
 
     name = "ctranslate2"
 
-    def __init__(self, calls: Calls, *, precision: Precision, longest: int, lanes: int, note: str) -> None:
+    def __init__(
+        self, calls: Calls, *, precision: Precision, longest: int, lanes: int, note: str, has_new_export: bool = False
+    ) -> None:
         self.precision = precision
         self.lanes = lanes
         self.longest = longest
         self.note = note
+        self.has_new_export = has_new_export
         self._calls = calls
 
     @classmethod
@@ -65,17 +67,28 @@ class CTranslate2Engine:
         Each thread works on a batch of its own: for models of this size that is twice as fast as all threads at one,
         and a sentence by itself is translated three times as fast by one thread as by two.
         """
-        threads = threads or len(os.sched_getaffinity(0))
+        threads = threads or usable_cores()
         longest = longest_sentence(bundle.config)
         make = functools.partial(export_ctranslate2, bundle, precision=precision)
         export = export_of(bundle, "ctranslate2", precision, make, format_number=FORMAT, packages=PACKAGES)
         translator = import_ctranslate2().Translator(
-            str(export.folder), device="cpu", compute_type=precision, inter_threads=threads, intra_threads=1
+            str(export.folder),
+            device="cpu",
+            compute_type=precision,
+            inter_threads=threads,
+            intra_threads=1,
+            files=dict(export.files),  # not those that are in the folder by now
         )
-        export.confirm()
         source, target = (vocabulary_of(bundle.tokenizers()[side]) for side in ("source", "target"))
         calls = Calls(translator, source, target)
-        return cls(calls, precision=precision, longest=longest, lanes=threads, note=export.note)
+        return cls(
+            calls,
+            precision=precision,
+            longest=longest,
+            lanes=threads,
+            note=export.note,
+            has_new_export=export.is_new,
+        )
 
     @staticmethod
     def lacks(settings: SearchSettings, *, phrases: bool = False, trace: bool = False) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,11 @@ from dragoman.bundle import Bundle
 from dragoman.config import Config
 from dragoman.config.schema import TransformerConfig
 from dragoman.engines.ctranslate2_package import import_ctranslate2
+from dragoman.engines.exports import Precision
 from dragoman.errors import BundleError, CombinationError
 from dragoman.text import BOS_ID, EOS_ID, SPECIALS, UNK_ID, Tokenizer
 
-__all__ = ["FORMAT", "PACKAGES", "Precision", "export_ctranslate2", "longest_sentence", "vocabulary_of"]
-
-Precision = Literal["float32", "int8"]
+__all__ = ["FORMAT", "PACKAGES", "export_ctranslate2", "longest_sentence", "vocabulary_of"]
 
 FORMAT = 1
 """Grows whenever the files written here change."""

@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
 from dragoman.bundle import Bundle
-from dragoman.engines.exports import export_of
+from dragoman.engines.exports import Precision, export_of
 from dragoman.engines.onnx_export import FORMAT, PACKAGES, READER, WRITER, export_onnx
 from dragoman.engines.onnx_session import Session
 from dragoman.engines.stepping import SteppingEngine
 from dragoman.search.protocol import Floats, Numbers, Prediction
 from dragoman.text import EOS_ID, PAD_ID
 
-__all__ = ["OnnxEngine", "Precision"]
-
-Precision = Literal["float32", "int8"]
+__all__ = ["OnnxEngine"]
 
 
 class OnnxEngine(SteppingEngine):
-    """A recurrent model as two graphs: one reads sources, the other writes one word of every row."""
+    """A recurrent model as two graphs: one reads sources, the other writes one word of every row.
+
+    `files` are the graphs by the names that exports give them.
+    """
 
     name = "onnx"
 
-    def __init__(self, folder: Path, *, precision: Precision = "float32", threads: int | None = None) -> None:
+    def __init__(
+        self,
+        files: Mapping[str, bytes],
+        *,
+        precision: Precision = "float32",
+        threads: int | None = None,
+        note: str = "",
+        has_new_export: bool = False,
+    ) -> None:
         self.precision = precision
-        self.reader = Session(folder / READER, threads)
-        self.writer = Session(folder / WRITER, threads)
+        self.note = note
+        self.has_new_export = has_new_export
+        self.reader = Session(files[READER], threads)
+        self.writer = Session(files[WRITER], threads)
         self.counts_steps = "position" in self.writer.inputs
         self.shows = "weights" in self.writer.outputs
         self.states = [name for name in self.writer.inputs if name.startswith("state.")]
@@ -39,12 +49,10 @@ class OnnxEngine(SteppingEngine):
 
     @classmethod
     def open(cls, bundle: Bundle, *, precision: Precision = "float32", threads: int | None = None) -> Self:
-        """The model of a bundle, from the export beside it, which is made if there is none."""
+        """The model of a bundle, from the export beside it, which is made if there is no good one (`note` says so)."""
         make = functools.partial(export_onnx, bundle, precision=precision)
         export = export_of(bundle, "onnx", precision, make, format_number=FORMAT, packages=PACKAGES)
-        engine = cls(export.folder, precision=precision, threads=threads)
-        export.confirm()
-        return engine
+        return cls(export.files, precision=precision, threads=threads, note=export.note, has_new_export=export.is_new)
 
     def start(self, sources: Sequence[Sequence[int]], show: bool) -> OnnxWriting:
         lengths = np.asarray([len(source) + 1 for source in sources], np.int64)

@@ -7,16 +7,15 @@ all operations for some of the sentences.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.engines.onnx_packages import import_onnxruntime
+from dragoman.environment import usable_cores
 
 __all__ = ["Session"]
 
@@ -29,16 +28,16 @@ _FEWEST_ROWS = 8
 class Session:
     """A graph on up to `threads` threads. Safe to use from several threads at once."""
 
-    def __init__(self, path: Path, threads: int | None) -> None:
+    def __init__(self, graph: bytes, threads: int | None) -> None:
         runtime = import_onnxruntime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.enable_mem_pattern = False  # a plan for each shape met would be kept for ever
         options.log_severity_level = 3
-        self._session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         self.inputs = {value.name: value.shape for value in self._session.get_inputs()}
         self.outputs = {value.name: value.shape for value in self._session.get_outputs()}
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = threads or usable_cores()
         self._pool = ThreadPoolExecutor(max(1, self._threads - 1))
 
     def run(self, wanted: Sequence[str], feeds: Mapping[str, Array], rows: int) -> list[Array]:

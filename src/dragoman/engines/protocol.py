@@ -28,6 +28,10 @@ class Engine(Protocol):
     def lanes(self) -> int:
         """How many batches it works on at a time: so many calls of `search` may well be made at once."""
 
+    @property
+    def longest(self) -> int | None:
+        """The most pieces of a sentence, its end among them, where there is such a limit."""
+
     def lacks(self, settings: SearchSettings, *, phrases: bool = False, trace: bool = False) -> str | None:
         """What of this it cannot do, in a few words; None where it can do all."""
 

@@ -2,23 +2,30 @@
 
 A glossary file is UTF-8 text with one term a line: the source term, a tab, and the translation it must get. A line with
 the source term alone says that the term is not translated but kept as it stands in the text. Blank lines and lines that
-begin with ``#`` are left out.
+begin with ``#`` are left out. Control characters and invisible ones do not count.
+
+Each term is required once, however often it stands in the sentence.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 from dragoman.errors import DataError
-from dragoman.text.characters import SPACELESS, attaching_class, check_unicode
+from dragoman.text.characters import SPACELESS, attaching_class
+from dragoman.text.normalize import Normalizer
 
 __all__ = ["Glossary", "Term"]
+
+_clean = Normalizer(form="none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +49,15 @@ class _Node:
 class Glossary:
     """Terms, ready to be found in texts in time that does not grow with their number. Never changes once made."""
 
-    def __init__(self, terms: Mapping[str, str | None]) -> None:
-        """Take terms that are clean already; `read` and `of` see to that."""
+    def __init__(self, terms: Mapping[str, str | None], places: Mapping[str, str] | None = None) -> None:
+        """Take terms that are clean already; `read` and `of` see to that. `places` says where source terms stand."""
         self._terms = dict(terms)
-        self._root = _Node()
-        for source, target in self._terms.items():
-            node = self._root
-            for match in _cutter().finditer(source):
-                node = node.after.setdefault(_key(match[0]), _Node())
-            node.ends[_spelling(source)] = target
+        self._places = dict(places or {})
 
     @classmethod
     def of(cls, terms: Mapping[str, str | None]) -> Self:
         """Make a glossary of source terms and their translations; None keeps a term as it stands."""
-        clean: dict[str, str | None] = {}
-        for source, target in terms.items():
-            if not source.strip() or (target is not None and not target.strip()):
-                raise DataError(
-                    f"a term and its translation must hold more than white space, got {source!r} and {target!r}; "
-                    "give None for a term that is not translated"
-                )
-            clean[check_unicode(source.strip())] = None if target is None else check_unicode(target.strip())
-        return cls(clean)
+        return cls(terms).normalized(_clean)
 
     @classmethod
     def read(cls, path: Path | str) -> Self:
@@ -79,7 +73,27 @@ class Glossary:
                 )
             terms[source] = target
             lines.setdefault(source, number)
-        return cls(terms)
+        return cls(terms, {source: f"{path}:{number}: " for source, number in lines.items()})
+
+    def normalized(self, normalize: Callable[[str], str]) -> Self:
+        """Return the terms as they are found in texts that were normalised likewise."""
+        normal: dict[str, str | None] = {}
+        places: dict[str, str] = {}
+        for source, target in self._terms.items():
+            place, spelt = self.place(source), normalize(source)
+            wanted = None if target is None else normalize(target)
+            if not spelt or wanted == "":
+                raise DataError(
+                    f"{place}a term and its translation must hold more than white space and invisible characters, got "
+                    f"{source!r} and {target!r}; give no translation for a term that is kept as it stands"
+                )
+            if normal.setdefault(spelt, wanted) != wanted:
+                raise DataError(
+                    f"{place}a term must have one translation, got {_named(wanted)} for {source!r} and "
+                    f"{_named(normal[spelt])} for another spelling of it; delete one of them"
+                )
+            places.setdefault(spelt, place)
+        return type(self)(normal, places)
 
     def __len__(self) -> int:
         """How many terms there are."""
@@ -89,6 +103,15 @@ class Glossary:
     def terms(self) -> dict[str, str | None]:
         """Source terms and their translations, None for those that are kept as they stand."""
         return dict(self._terms)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the terms in their order, on which depends what is found."""
+        return hashlib.sha256(json.dumps(list(self._terms.items())).encode()).hexdigest()
+
+    def place(self, source: str) -> str:
+        """Where a source term stands, as messages begin: ``terms.tsv:3: ``; empty where it is not known."""
+        return self._places.get(source, "")
 
     def found_in(self, text: str) -> list[Term]:
         """Return the terms in a text, one for each place where one stands, from left to right.
@@ -113,6 +136,16 @@ class Glossary:
             found.append(Term(as_it_stands, as_it_stands if target is None else target, start, end))
             place = following
         return found
+
+    @functools.cached_property
+    def _root(self) -> _Node:
+        root = _Node()
+        for source, target in self._terms.items():
+            node = root
+            for match in _cutter().finditer(source):
+                node = node.after.setdefault(_key(match[0]), _Node())
+            node.ends[_spelling(source)] = target
+        return root
 
     def _longest(self, keys: list[str], place: int) -> tuple[_Node | None, int]:
         """The end of the longest term that begins at a place, and the place behind it."""
@@ -162,7 +195,7 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str | None]]:
             raise DataError(f"{path}:{number}: text must be UTF-8, got other bytes; save the file as UTF-8") from None
         if not text.strip() or text.startswith("#"):
             continue
-        source, *targets = (column.strip() for column in text.split("\t"))
+        source, *targets = map(_clean, text.split("\t"))
         if not source or len(targets) > 1 or targets == [""]:
             raise DataError(
                 f"{path}:{number}: a line must be a term, or a term, a tab and its translation, got {text[:80]!r}; "

@@ -33,7 +33,7 @@ def languages(source: str, target: str, model: str = "luong2015-desk") -> Config
 class TableEngine:
     """Translates by a table from text to text, and what is not there by a function."""
 
-    name, precision, lanes = "table", "exact", 1
+    name, precision, lanes, longest = "table", "exact", 1, None
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import gzip
+import itertools
 import json
 import os
 import random
@@ -13,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.api import file_translation, text_lines
+from dragoman.api import text_lines, translation_draft
 from dragoman.api.file_translation import Done, Outcome, Work, translate_file, translate_lines
 from dragoman.api.text_lines import LineSource
 from dragoman.errors import ConfigError, DataError
 
+EVERY = translation_draft._EVERY  # as it is outside of tests
 JOB = {"bundles": ["abc"], "search": {"beam": 5}, "sizes": (1, 2)}
 
 
@@ -28,7 +30,7 @@ class Killed(BaseException):
 @pytest.fixture(autouse=True)
 def _small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_lines, "_ROWS", 7)
-    monkeypatch.setattr(file_translation, "_EVERY", 0.0)
+    monkeypatch.setattr(translation_draft, "_EVERY", 0.0)
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
@@ -111,7 +113,7 @@ def test_the_journal_only_speaks_of_what_is_on_the_disk(source: Path, tmp_path: 
 
     translate(source, output, tell=look)
     assert len(set(seen)) == 15
-    monkeypatch.setattr(file_translation, "_EVERY", 1000.0)
+    monkeypatch.setattr(translation_draft, "_EVERY", 1000.0)
     seen.clear()
     translate(source, output, tell=look, force=True)
     assert set(seen) == {0}
@@ -135,7 +137,7 @@ def test_what_is_there_is_not_lost(source: Path, tmp_path: Path):
     output.write_text("precious", encoding="utf-8")
     with pytest.raises(ConfigError, match="must be new, got a file that is there; name another, or use --force"):
         translate(source, output)
-    assert translate(source, output, resume=True) == Outcome("was finished")
+    assert translate(source, output, resume=True) == Outcome("was there")
     assert output.read_text(encoding="utf-8") == "precious"
     with pytest.raises(Killed):
         translate(source, output, killed_at(3), force=True)
@@ -150,11 +152,42 @@ def test_what_is_there_is_not_lost(source: Path, tmp_path: Path):
         translate(source, tmp_path / "none" / "out")
 
 
+@pytest.mark.parametrize("name", ["out", "out.part", "out.part.json", "link", "hard"])
+@pytest.mark.parametrize("how", [{}, {"force": True}, {"resume": True}])
+def test_the_input_is_never_written_to(tmp_path: Path, name: str, how: dict[str, bool]):
+    output, source = tmp_path / "out", tmp_path / name
+    if name == "link":
+        output.symlink_to(source)
+    source.write_bytes(b"precious\n")
+    if name == "hard":
+        (tmp_path / "out.part").hardlink_to(source)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with pytest.raises(ConfigError, match=r"the input must not be what is written to, got .*give the output another"):
+        translate(source, output, shout, **how)
+    assert source.read_bytes() == b"precious\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_the_journal_is_written_at_most_once_a_second(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(translation_draft, "_EVERY", EVERY)
+    clock, written = [0.0], []
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    monkeypatch.setattr(translation_draft, "write_json", lambda path, value: written.append(clock[0]))
+
+    def slow(texts: Sequence[str], first: int) -> list[str]:
+        clock[0] += 0.3
+        return shout(texts, first)
+
+    translate(source, tmp_path / "out", slow)
+    assert len(written) == 4  # one at the start, and then three in the 4.2 seconds before the last window
+    assert all(later - earlier >= 1.0 for earlier, later in itertools.pairwise(written))
+
+
 def test_a_crash_between_the_two_names(source: Path, tmp_path: Path):
     output = tmp_path / "out"
     translate(source, output)
     (tmp_path / "out.part.json").write_text("{}", encoding="utf-8")
-    assert translate(source, output, resume=True) == Outcome("was finished")
+    assert translate(source, output, resume=True) == Outcome("was there")
     assert leftovers(output) == []
 
 
@@ -187,8 +220,10 @@ def test_another_job_is_refused(source: Path, tmp_path: Path, name: str):
         translate(source, tmp_path / "out", killed_at(5))
     with pytest.raises(ConfigError, match=f"must go on as it began, got another {name}; type the same"):
         translate(source, tmp_path / "out", resume=True, job=JOB | {name: "other"})
-    with pytest.raises(ConfigError, match="got another threads"):
-        translate(source, tmp_path / "out", resume=True, job=JOB | {"threads": 2})
+    with pytest.raises(ConfigError, match="got another batch-tokens; type"):
+        translate(source, tmp_path / "out", resume=True, job=JOB | {"batch_tokens": 2})
+    with pytest.raises(ConfigError, match="got another beam, top-k; type"):
+        translate(source, tmp_path / "out", resume=True, job=JOB | {"search": {"beam": 4, "top_k": 1}})
 
 
 LIES = {

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
-from dragoman.api.translated_lines import LineForm, pharaoh
+from dragoman.api.translated_lines import LineForm, LineTranslator, pharaoh
 from dragoman.api.translation import Translation
 from dragoman.evaluation.quality_flags import Flag
+from dragoman.text.glossary import Glossary
+from tests.unit.api.table_engine import subwords, table_translator
 
 BEST = Translation(
     "s t", "a b", score=-0.5, alignment=((0, 0), (1, 1)), flags=(Flag("numbers", "x"), Flag("copied", "y"))
@@ -42,3 +45,15 @@ def test_a_line_is_one_line_whatever_was_written():
 def test_links():
     assert pharaoh([(0, 0), (12, 3)]) == "0-0 12-3"
     assert pharaoh(()) == ""
+
+
+def test_the_job_tells_what_the_output_depends_on():
+    tokenizers = subwords()
+
+    def job(**options: Any) -> str:
+        translator, _ = table_translator(tokenizers=tokenizers, **options)
+        return json.dumps(LineTranslator(translator).job())
+
+    jobs = [job(), job(batch_tokens=7), *(job(glossary=Glossary.of({"a": each})) for each in ("b", "c", None))]
+    assert len(set(jobs)) == 5
+    assert job(glossary=Glossary.of({"a": "b"})) == jobs[2]

@@ -9,14 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dragoman import api
-from dragoman.api.request import Cancelled
-from dragoman.api.translation import Translation
+from dragoman.api.forced_decoding import LONGEST_SCORED
+from dragoman.api.request import Cancelled, Options, PairError
+from dragoman.api.translation import Translation, joined
 from dragoman.api.translator import Translator
 from dragoman.errors import ConfigError, DataError
 from dragoman.search.settings import SearchSettings
 from dragoman.text import Tokenizer, train_words
 from dragoman.text.glossary import Glossary
-from tests.unit.api.table_engine import languages, subwords, table_translator
+from tests.unit.api.table_engine import TableEngine, languages, subwords, table_translator
 
 HOUSE = {"the house is small": "das Haus ist klein", "a house": "ein Haus"}
 
@@ -155,6 +156,17 @@ def test_a_sentence_that_is_too_long_is_translated_in_parts(tokenizers: dict[str
     assert not translator.translate("a house").is_cut
 
 
+def test_parts_without_letters_pass_where_a_sentence_is_cut(tokenizers: dict[str, Tokenizer]):
+    translator, engine = table_translator(other=str.upper, tokenizers=tokenizers)
+    text = "a " * 50 + "1 " * 3000 + "b"
+    found = translator.translate(text, split=False)
+    assert found.text == text.upper()
+    assert found.is_cut
+    letters = [tokenizers["source"].decode(each.pieces) for batch in engine.batches for each in batch]
+    assert all(any(map(str.isalpha, each)) for each in letters)
+    assert len(letters) == 2
+
+
 def test_one_endless_word_is_translated_in_parts(tokenizers: dict[str, Tokenizer]):
     translator, _ = table_translator(tokenizers=tokenizers)
     for text in ("x" * 20_000, "好" * 5_000):
@@ -207,7 +219,7 @@ def test_words_links_weights_and_flags(tokenizers: dict[str, Tokenizer]):
     assert found.weights is not None
     assert len(found.weights) == 3
     assert {len(row) for row in found.weights} == {3}
-    assert "numbers" in {flag.name for flag in found.flags}
+    assert "numbers" in {flag.name for flag in found.flags or ()}
     value = json.loads(json.dumps(found.to_json()))
     assert value["alignment"] == [list(link) for link in found.alignment]
     assert {"name", "detail"} == set(value["flags"][0])
@@ -233,36 +245,19 @@ def test_unknown_words_come_from_the_source(words: dict[str, Tokenizer]):
 
 
 def test_unknown_words_stay_where_nothing_tells_their_source(words: dict[str, Tokenizer]):
-    translator, _ = table_translator(other=lambda _: "in Xyz", tokenizers=words, engine={"attends": False})
-    assert translator.translate("in Bangui").text == "in <unk>"
+    translator, engine = table_translator(other=lambda _: "in Xyz", tokenizers=words, engine={"attends": False})
+    for _ in range(3):
+        assert translator.translate("in Bangui").text == "in <unk>"
+    assert len(engine.scored) == 1, "it is asked once whether there are maps"
 
 
-def test_a_glossary(tokenizers: dict[str, Tokenizer]):
-    glossary = Glossary.of({"house": "Gebäude", "small": None})
-    translator, engine = table_translator(tokenizers=tokenizers, glossary=glossary)
-    translator.translate_batch(["the house is small", "nothing", "a house, a house"])
-    required = {
-        tokenizers["source"].decode(sentence.pieces): [tokenizers["target"].decode(each) for each in sentence.phrases]
-        for sentence in engine.batches[0]
-    }
-    assert required == {"the house is small": ["Gebäude", "small"], "nothing": [], "a house, a house": ["Gebäude"]}
-    translator.translate("a house", glossary=Glossary.of({}))
-    assert engine.batches[-1][0].phrases == []
-
-
-def test_terms_of_chinese_have_no_space_before_them(tokenizers: dict[str, Tokenizer]):
-    glossary = Glossary.of({"house": "很好", "small": "房子"})
-    translator, engine = table_translator(tokenizers=tokenizers, glossary=glossary)
-    translator.translate("the house is small")
-    target = tokenizers["target"]
-    for phrase, term in zip(engine.batches[0][0].phrases, ("很好", "房子"), strict=True):
-        assert target.decode([*target.encode("x"), *phrase]) == f"x{term}"
-
-
-def test_a_term_that_cannot_be_written_is_named(words: dict[str, Tokenizer]):
-    translator, _ = table_translator(tokenizers=words, glossary=Glossary.of({"Bonn": "Bonna"}))
-    with pytest.raises(DataError, match="'Bonna'"):
-        translator.translate("in Bonn")
+def test_many_samples_have_fewer_sentences_in_a_batch(tokenizers: dict[str, Tokenizer]):
+    translator, engine = table_translator(tokenizers=tokenizers, batch_tokens=100)
+    length = len(tokenizers["source"].encode("a house")) + 1
+    for nbest, tokens in ((1, 100), (10, 50)):
+        translator.translate_batch(["a house"] * 64, settings=SearchSettings(sample=True, nbest=nbest, beam=50))
+        engine.batches, sizes = [], [len(batch) for batch in engine.batches]
+        assert max(sizes) == tokens // length
 
 
 def test_a_prefix_begins_the_first_sentence(tokenizers: dict[str, Tokenizer]):
@@ -287,6 +282,8 @@ def test_the_search_tree(tokenizers: dict[str, Tokenizer]):
     assert tree is not None
     assert [node.step for node in tree] == [0]
     assert translator.translate("a house").tree is None
+    with pytest.raises(ConfigError, match="drawn at random"):
+        translator.translate("a house", tree=True, settings=SearchSettings(sample=True))
 
 
 def test_numbers_tell_sentences_apart(tokenizers: dict[str, Tokenizer]):
@@ -309,6 +306,37 @@ def test_scores_and_links_of_given_translations(tokenizers: dict[str, Tokenizer]
     with pytest.raises(DataError, match="a translation for each source"):
         translator.score(["a"], [])
     assert translator.score([], []) == []
+
+
+def test_a_score_refuses_what_it_would_ignore(tokenizers: dict[str, Tokenizer]):
+    translator, _ = table_translator(tokenizers=tokenizers)
+    ignored: list[Options] = [
+        {"cancelled": threading.Event()},
+        {"prefixes": ["a"]},
+        {"nbest": 2},
+        {"tree": True},
+        {"split": True},
+        {"first": 3},
+        {"settings": SearchSettings()},
+        {"glossary": Glossary.of({"a": "b"})},
+    ]
+    for options in ignored:
+        with pytest.raises(ConfigError, match=f"got {next(iter(options))};"):
+            translator.score(["a"], ["b"], **options)
+
+
+def test_what_is_too_long_to_be_scored_is_named(tokenizers: dict[str, Tokenizer], monkeypatch: pytest.MonkeyPatch):
+    translator, engine = table_translator(tokenizers=tokenizers)
+    endless = "x " * (LONGEST_SCORED + 1)
+    for sources, targets in ((["a", endless], ["b", "c"]), (["a", "b"], ["c", endless])):
+        with pytest.raises(PairError, match=r"pair 2: a .* must have at most 2,048 pieces") as caught:
+            translator.align(sources, targets)
+        assert caught.value.pair == 1
+    assert engine.scored == []
+    monkeypatch.setattr(TableEngine, "longest", 8)
+    narrow, _ = table_translator(tokenizers=tokenizers)
+    with pytest.raises(PairError, match="at most 7 pieces"):
+        narrow.score(["x y z a b c d e"], ["a"])
 
 
 def test_threads_do_not_disturb_each_other(tokenizers: dict[str, Tokenizer]):
@@ -341,7 +369,23 @@ def test_nothing_found_is_an_empty_translation(tokenizers: dict[str, Tokenizer],
     found = translator.translate("a house", flags=True)
     assert (found.text, found.is_truncated) == ("", True)
     assert found.to_json()["score"] is None
-    assert "empty" in {flag.name for flag in found.flags}
+    assert "empty" in {flag.name for flag in found.flags or ()}
+
+
+def test_a_text_with_a_sentence_that_nothing_was_found_for():
+    nothing = Translation("b", "", float("-inf"), float("-inf"))
+    whole = joined("a b", "a", [Translation("a", "a", -1.0, -1.0, ("a",)), nothing], is_cut=False)
+    assert whole.score == whole.log_prob == float("-inf")
+    assert joined("", "", [Translation("1", "1"), Translation("2", "2")], is_cut=False).score == 0.0
+
+
+def test_json_leaves_out_what_was_not_asked_for(tokenizers: dict[str, Tokenizer]):
+    translator, _ = table_translator(tokenizers=tokenizers)
+    for text in ("a house", "12", "a house.\n12"):
+        for flags in (False, True):
+            found = translator.translate(text, flags=flags)
+            assert ("flags" in found.to_json(), found.flags is not None) == (flags, flags)
+            assert not {"weights", "alignment", "source_words", "tree", "nbest"} & set(found.to_json())
 
 
 def test_a_batch_holds_something(tokenizers: dict[str, Tokenizer]):

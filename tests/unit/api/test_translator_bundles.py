@@ -12,6 +12,7 @@ import torch
 from dragoman.api.translator import Translator
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import Config
+from dragoman.engines.choose import EngineName
 from dragoman.errors import BundleError, ConfigError
 from dragoman.models import build_model
 from dragoman.search.settings import SearchSettings
@@ -27,6 +28,9 @@ FAMILIES = [
     "vaswani2017-desk",
     "vaswani2017-desk + model.positions=learned + model.max_positions=24 + model.tie=target",
 ]
+FAST = {"vaswani2017": "ctranslate2"}
+"""The engine besides torch that runs a family; recurrent ones run on ONNX Runtime."""
+ENGINES = [(name, engine) for name in FAMILIES for engine in ("torch", FAST.get(name.split("-")[0], "onnx"))]
 SUBWORDS = train_sentencepiece(TEXT, size=340)
 WORDS = train_words(TEXT, size=None)
 BYTES = slice(4, 260)
@@ -64,9 +68,10 @@ def translator_of(folder: Path, name: str, tokenizer: Tokenizer = SUBWORDS, **op
     return Translator.open(tiny_bundle(folder / "bundle", name, tokenizer), **options)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_alone_as_together(name: str, tmp_path: Path):
-    translator = translator_of(tmp_path, name)
+@pytest.mark.parametrize(("name", "engine"), ENGINES)
+def test_alone_as_together(name: str, engine: EngineName, tmp_path: Path):
+    translator = translator_of(tmp_path, name, engine=engine)
+    assert translator.engine.name == engine
     together = translator.translate_batch(TEXTS, alignments=True, flags=True)
     assert [each.source for each in together] == TEXTS
     for text, found in zip(TEXTS, together, strict=True):
@@ -75,16 +80,18 @@ def test_alone_as_together(name: str, tmp_path: Path):
         assert alone.log_prob == pytest.approx(found.log_prob, abs=1e-4)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_streamed_as_whole(name: str, tmp_path: Path):
-    translator = translator_of(tmp_path, name)
+@pytest.mark.parametrize(("name", "engine"), ENGINES)
+def test_streamed_as_whole(name: str, engine: EngineName, tmp_path: Path):
+    translator = translator_of(tmp_path, name, engine=engine)
+    assert translator.engine.name == engine
     for text in ("\n".join(TEXTS), "the house is small. " * 5):
         assert "".join(translator.translate_stream(text)) == translator.translate(text).text
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_links_and_scores_of_forced_decoding_are_the_search_s_own(name: str, tmp_path: Path):
-    translator = translator_of(tmp_path, name)
+@pytest.mark.parametrize(("name", "engine"), ENGINES)
+def test_links_and_scores_of_forced_decoding_are_the_search_s_own(name: str, engine: EngineName, tmp_path: Path):
+    translator = translator_of(tmp_path, name, engine=engine)
+    assert translator.engine.name == engine
     source, target = "the house is small", "das Haus"
     scored = translator.score([source], [target], weights=True)[0]
     settings = SearchSettings(beam=1, max_length=len(scored.pieces))
@@ -112,8 +119,12 @@ def test_a_model_without_attention(tmp_path: Path):
     assert found.source_words == ("the", "house", "is", "small")
 
 
-def test_threads(tmp_path: Path):
-    translator = translator_of(tmp_path, "luong2015-desk")
+@pytest.mark.parametrize(
+    ("name", "engine"),
+    [(name, engine) for name, engine in ENGINES if name in ("bahdanau2015-desk", "vaswani2017-desk")],
+)
+def test_threads(name: str, engine: EngineName, tmp_path: Path):
+    translator = translator_of(tmp_path, name, engine=engine, threads=2 if engine == "ctranslate2" else 1)
     texts = [f"{text} {number}" for number, text in enumerate(TEXTS * 6)][:50]
     alone = [each.text for each in translator.translate_batch(texts)]
     with ThreadPoolExecutor(8) as pool:
@@ -156,6 +167,17 @@ def test_an_ensemble_has_one_tokenizer(tmp_path: Path):
         Translator.open(*bundles, engine="torch")
 
 
+def test_who_streams_can_ask_for_an_engine_whose_steps_are_open(tmp_path: Path):
+    bundle = tiny_bundle(tmp_path / "bundle", "vaswani2017-desk")
+    settings = SearchSettings(beam=3, max_length=14)
+    whole, stepwise = (
+        Translator.open(bundle, threads=1, settings=settings, stepwise=stepwise) for stepwise in (False, True)
+    )
+    assert (whole.engine.name, stepwise.engine.name) == ("ctranslate2", "torch")
+    text = "the house is small"
+    assert "".join(stepwise.translate_stream(text)) == "".join(whole.translate_stream(text))
+
+
 def test_paths_are_opened_and_what_is_wrong_is_said(tmp_path: Path):
     tiny_bundle(tmp_path / "bundle", "luong2015-desk")
     translator = Translator.open(str(tmp_path / "bundle"), engine="torch", threads=1)
@@ -176,3 +198,11 @@ def test_every_term_of_a_glossary_is_in_the_translation(name: str, tmp_path: Pat
         for term, wanted in (("house", "Haus"), ("small", "klein")):
             if term in text:
                 assert re.search(rf"(?<![a-zA-Z]){wanted}(?![a-zA-Z])", found.text), found.text
+
+
+@pytest.mark.parametrize(("name", "engine"), [("bahdanau2015-desk", "onnx"), ("vaswani2017-desk", "torch")])
+def test_terms_of_one_sentence_do_not_change_others(name: str, engine: EngineName, tmp_path: Path):
+    glossary = Glossary.of({"house": "Haus ist klein", "small": "klein", "the": "das"})
+    translator = translator_of(tmp_path, name, engine=engine, glossary=glossary)
+    together = [each.text for each in translator.translate_batch(TEXTS)]
+    assert together == [translator.translate(text, split=False).text for text in TEXTS]

@@ -1,17 +1,19 @@
 """Decoding beside other toolkits: goals from given rounds, the page, the drivers' protocol. Nothing is installed."""
 
 import argparse
+import importlib
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from benchmarks.decoding.contenders import OPENNMT, SETTINGS, Contender, bare, contenders, ours
-from benchmarks.decoding.drivers.serving import Ask, cut, in_batches, limit
+from benchmarks.decoding.drivers.serving import Ask, Task, cut, in_batches, limit
 from benchmarks.decoding.drivers.weights import plain, positions
-from benchmarks.decoding.goals import Side, goals
+from benchmarks.decoding.goals import Side, goals, samenesses
 from benchmarks.decoding.report import Findings, Quality, page
 from benchmarks.decoding.running import ContenderError, Round, Server, Setting
 from benchmarks.decoding.startup import Start
@@ -47,6 +49,17 @@ def test_models_are_compared_across_without_a_goal():
     assert "rnn / transformer" in goal.what
 
 
+def test_our_engines_must_agree_in_float32():
+    shares = {
+        ("transformer", ours("ctranslate2", "float32"), GREEDY): 0.99,
+        ("rnn", ours("onnx", "float32"), GREEDY): 0.9899,
+        ("rnn", ours("onnx", "float32"), Setting(1, 5)): None,
+        ("rnn", ours("onnx", "int8"), GREEDY): 0.5,
+        ("transformer", OPENNMT, GREEDY): 0.5,
+    }
+    assert [(goal.share, goal.verdict) for goal in samenesses(shares)] == [(0.99, "met"), (0.9899, "**missed**")]
+
+
 def test_a_side_has_medians():
     side = _side("x", [10, 30, 20])
     assert side.rate(GREEDY) == pytest.approx(20)
@@ -60,15 +73,40 @@ def test_the_page_tells_speeds_goals_and_failures():
     fast = _side(ours("ctranslate2", "int8"), [250.0])
     found = Findings([_side(bare("int8"), [260.0]), fast, failed], {"a": "dragoman 1", "b": "pymarian 2"})
     found.qualities["transformer", bare("int8"), GREEDY] = Quality(0.995, 38.5, 13.04)
+    found.qualities["transformer", ours("ctranslate2", "float32"), GREEDY] = Quality(0.989, 38.5, 13.04)
     found.starts = [Start("`dragoman translate`, ctranslate2, transformer", [1.7, 1.6, 1.9])]
     options = argparse.Namespace(threads=2, sentences=1000, warmup=20, rounds=1, models=["transformer", "rnn"])
     text = page(options, found)
     assert "| CTranslate2 int8 | 260 (173) | – | – | – |" in text
     assert "| CTranslate2 int8 | 99.5% / 38.50 / 13.0 |" in text
     assert "≥ 0.9 | 0.96 | 0.96–0.96 | 0.96 | met |" in text
+    assert "Dragoman, ctranslate2 float32 = torch float32, transformer | greedy, batch 64 | ≥ 99% | 98.9%" in text
     assert "≤ 1.5 | 1.70 | 1.60–1.90 | – | **missed** |" in text
     assert "JoeyNMT did not run: `ended with 1`" in text
     assert "RNN" not in text.split("## ", 1)[1]
+
+
+def test_the_bare_engine_has_a_thread_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    made, calls = {}, []
+
+    class Engine:
+        def __init__(self, folder: str, **options: object) -> None:
+            made.update(options)
+
+        def translate_batch(self, sources: list[list[str]], **options: object) -> list[object]:
+            calls.append((len(sources), options["max_batch_size"]))
+            return [SimpleNamespace(hypotheses=[source[::-1]]) for source in sources]
+
+    monkeypatch.setitem(sys.modules, "ctranslate2", SimpleNamespace(Translator=Engine))
+    monkeypatch.delitem(sys.modules, "benchmarks.decoding.drivers.bare", raising=False)
+    bare_driver = importlib.import_module("benchmarks.decoding.drivers.bare")
+    monkeypatch.delitem(sys.modules, "benchmarks.decoding.drivers.bare")
+    (tmp_path / "words.json").write_text(json.dumps(["a", "b", "c"]), encoding="utf-8")
+    translate = bare_driver.load(Task(tmp_path), argparse.Namespace(precision="int8", threads=2))
+    assert (made["inter_threads"], made["intra_threads"]) == (2, 1)
+    for batch in (64, 1):
+        assert translate(Ask([[0, 1], [2], [1]], [], 1, batch)) == [[1, 0], [2], [1]]
+    assert calls == [(3, 64), (1, 1), (1, 1), (1, 1)]
 
 
 def test_everybody_can_be_described(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -23,6 +24,29 @@ def test_links_between_words_that_are_there(preset: str):
     assert {int(link[0]) for link in lines[0].split()} <= {0, 1}
     assert {int(link[2]) for link in lines[0].split()} <= {0, 1, 2}
     assert lines[1:] == ["", "", ""]
+
+
+def test_json():
+    plain = typed("align", tiny_bundle(), "-", *QUICK, stdin=PAIRS).stdout.splitlines()
+    rows = [
+        json.loads(line)
+        for line in typed("align", tiny_bundle(), "-", *QUICK, "--json", stdin=PAIRS).stdout.splitlines()
+    ]
+    assert [" ".join(f"{source}-{target}" for source, target in row["alignment"]) for row in rows] == plain
+    assert (rows[0]["source_words"], rows[0]["target_words"]) == (["abc", "def"], ["eins", "zwei", "drei"])
+
+
+def test_an_ensemble():
+    words = "abc def ghi jkl mno pqr"
+    pairs = f"{words}\teins zwei drei vier fünf sechs\n" * 2
+    one, other = tiny_bundle("luong2015-desk"), tiny_bundle("bahdanau2015-desk", 2)
+    together = typed("align", one, "-", "--with", other, *QUICK, "--json", stdin=pairs)
+    assert together.exit_code == 0, together.stderr
+    assert together.stderr.startswith("engine  ensemble of 2: torch")
+    alone = typed("align", one, "-", *QUICK, "--json", stdin=pairs)
+    assert (
+        json.loads(together.stdout.splitlines()[0])["log_prob"] != json.loads(alone.stdout.splitlines()[0])["log_prob"]
+    )
 
 
 def test_unequal_files(tmp_path: Path):

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.api import line_pairs, text_lines
+from dragoman.api.request import PairError
+from dragoman.api.translator import Translator
 from tests.unit.cli.tiny_translators import tiny_bundle, typed
 
 QUICK = ("--engine", "torch", "--threads", "1")
@@ -50,6 +53,24 @@ def test_an_ensemble(sides: list[Path]):
     result = typed("score", tiny_bundle(), *sides, "--with", tiny_bundle("luong2015-desk"), *QUICK)
     assert result.exit_code == 0, result.stderr
     assert len(result.stdout.splitlines()) == 3
+    assert result.stdout != typed("score", tiny_bundle(), *sides, *QUICK).stdout
+
+
+@pytest.mark.parametrize("command", ["score", "align"])
+def test_a_pair_that_is_too_long_is_named_by_its_line(monkeypatch: pytest.MonkeyPatch, command: str):
+    monkeypatch.setattr(line_pairs, "_ROWS", 2)
+    monkeypatch.setattr(text_lines, "_ROWS", 2)
+    score = Translator.score
+
+    def refusing(self, sources, targets, **options):
+        if "x" in sources:
+            raise PairError(sources.index("x"), "its source is too long; shorten it")
+        return score(self, sources, targets, **options)
+
+    monkeypatch.setattr(Translator, "score", refusing)
+    result = typed(command, tiny_bundle(), "-", *QUICK, stdin="abc def\teins\n" * 3 + "x\ty\n")
+    assert (result.exit_code, result.stdout.count("\n")) == (1, 2)
+    assert result.stderr.splitlines()[-1] == "error: standard input:4: its source is too long; shorten it"
 
 
 def test_a_file_that_is_none(tmp_path: Path):

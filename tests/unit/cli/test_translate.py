@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.api import file_translation, text_lines
+from dragoman.api import text_lines
 from dragoman.api.file_translation import translate_lines
 from dragoman.api.text_lines import LineSource
 from dragoman.api.translated_lines import LineForm, LineTranslator
@@ -57,6 +57,7 @@ def test_stdin_to_stdout():
     assert "\x1b" not in result.stderr
     assert typed("translate", tiny_bundle(), "-", *QUICK, stdin=TEXT).stdout == result.stdout
     assert typed("translate", tiny_bundle(), *QUICK, stdin=TEXT[:-1]).stdout == result.stdout
+    assert typed("translate", tiny_bundle(), "-", "-o", "-", *QUICK, stdin=TEXT).stdout == result.stdout
     assert typed("translate", tiny_bundle(), *QUICK).stdout == ""
 
 
@@ -95,6 +96,22 @@ def test_alignments_and_flags():
     assert all(re.fullmatch(r"(\d+-\d+( \d+-\d+)*)?", row[1]) for row in fields)
     assert fields[0][1]
     assert "truncated" in fields[0][2].split()
+
+
+def test_flags_are_counted_at_the_end(tmp_path: Path):
+    source = tmp_path / "in"
+    source.write_text(TEXT + "Abc def. Ghi jkl. Mno pqr.\n", encoding="utf-8")
+    result = typed("translate", tiny_bundle(), source, *QUICK, "--flags", "--split")
+    names = [line.split(" ||| ")[1].split() for line in result.stdout.split("\n")[:-1]]
+    assert "truncated" in names[4]
+    assert all(len(set(row)) == len(row) for row in names)
+    said = result.stderr.splitlines()[-1]
+    assert re.fullmatch(r"flags   \w[\w-]* \d+(, [\w-]+ \d+)*; of 5 lines", said)
+    assert f"truncated {sum('truncated' in row for row in names)}" in said
+    result = typed("translate", tiny_bundle(), source, *QUICK, "--flags", "--split", "--json", "-o", tmp_path / "out")
+    assert result.stderr.splitlines()[-1] == said
+    assert typed("translate", tiny_bundle(), *QUICK, "--flags", stdin="123\n").stderr.endswith("none; of 1 lines\n")
+    assert "flags" not in typed("translate", tiny_bundle(), *QUICK, stdin=TEXT).stderr
 
 
 def test_json():
@@ -145,11 +162,13 @@ def test_hostile_lines_in_a_process():
 
 
 def test_several_bundles_decide_together():
-    one, other = tiny_bundle(), tiny_bundle("luong2015-desk", 2)
+    one, other = tiny_bundle(), tiny_bundle(seed=2)
     result = typed("translate", one, "--with", other, *QUICK, stdin=TEXT)
     assert result.exit_code == 0, result.stderr
     assert len(result.stdout.split("\n")) == 5
     assert result.stderr.startswith("engine  ensemble of 2: torch")
+    for alone in (one, other):
+        assert typed("translate", alone, *QUICK, stdin=TEXT).stdout != result.stdout
     mistaken = typed("translate", one, other, *QUICK)
     assert mistaken.exit_code == 2
     assert f"got the bundle {other}; translators that decide together are --with" in mistaken.stderr
@@ -184,13 +203,21 @@ def test_sampling_is_a_matter_of_the_seed_and_the_line():
     ("options", "code", "says"),
     [
         (["--beam", "0"], 2, "--beam must be greater than or equal to 1, got 0;"),
-        (["--nbest", "9"], 2, "nbest must be at most the beam, 5, got 9; widen the beam to see more"),
+        (["--nbest", "9"], 2, "--nbest must be at most the beam, 5, got 9; widen the beam to see more"),
         (["--length-penalty", "big"], 2, "--length-penalty must be average, gnmt or none, got big;"),
-        (["--top-p", "1.5"], 2, "--top-p must be less than or equal to 1, got 1.5;"),
+        (["--groups", "3"], 2, "--groups must divide the beam, 5, got 3;"),
+        (["--sample", "--top-p", "1.5"], 2, "--top-p must be less than or equal to 1, got 1.5;"),
         (["--threads", "0"], 2, "--threads must be at least 1, got 0;"),
         (["--batch-tokens", "-1"], 2, "--batch-tokens must be at least 1, got -1;"),
-        (["--engine", "marian"], 2, "engine must be one of auto, torch, ctranslate2, onnx, got 'marian'"),
-        (["--precision", "int4"], 2, "precision must be one of"),
+        (["--engine", "marian"], 2, "--engine must be one of auto, torch, ctranslate2, onnx, got 'marian'"),
+        (["--precision", "int4"], 2, "--precision must be one of"),
+        (["--temperature", "0.5"], 2, "--temperature must come with --sample, got it without; add that one, or leave"),
+        (["--top-k", "5"], 2, "--top-k must come with --sample"),
+        (["--top-p", "0.9"], 2, "--top-p must come with --sample"),
+        (["--seed", "3"], 2, "--seed must come with --sample"),
+        (["--sample", "--seed", "-1"], 2, "--seed must be at least 0, got -1;"),
+        (["--diversity", "0.2"], 2, "--diversity must come with --groups"),
+        (["-o", "-", "--resume"], 2, "--resume must come with an output, got none"),
         (["--resume"], 2, "--resume must come with an output, got none; name it with -o"),
         (["--force"], 2, "--force must come with an output"),
         (["-o", "none/out"], 2, "the output must be in a folder that is there, got none/out; make none first"),
@@ -231,9 +258,20 @@ def test_what_is_there_already(tmp_path: Path):
     )
     done = typed("translate", tiny_bundle(), source, "-o", output, *QUICK, "--resume")
     assert done.exit_code == 0
-    assert f"{output} is there and whole; nothing was left to do" in done.stderr
+    assert done.stderr == f"{output} is there already; nothing was compared with it; --force to translate again\n"
+    assert output.read_text(encoding="utf-8") == "precious"
     assert typed("translate", tiny_bundle(), source, "-o", output, *QUICK, "--force").exit_code == 0
     assert output.read_text(encoding="utf-8").count("\n") == 4
+
+
+def test_the_input_is_not_written_to(tmp_path: Path):
+    source = tmp_path / "out.part"
+    source.write_text(TEXT, encoding="utf-8")
+    result = typed("translate", tiny_bundle(), source, "-o", tmp_path / "out", "--force", *QUICK)
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()  # before a model is loaded
+    assert line.startswith(f"error: the input must not be what is written to, got {source}, which is {source};")
+    assert source.read_text(encoding="utf-8") == TEXT
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 75), (signal.SIGINT, 130)])
@@ -259,7 +297,7 @@ def test_stopped_and_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     other = typed(*asked, "--resume", "--beam", "2")
     assert other.exit_code == 2
     assert other.stderr.splitlines()[-1] == (
-        "error: a translation must go on as it began, got another search; type the same as at first, or use --force to "
+        "error: a translation must go on as it began, got another beam; type the same as at first, or use --force to "
         "begin anew"
     )
     assert typed(*asked, "--resume").exit_code == 0
@@ -338,7 +376,3 @@ print([name for name in ("torch", "polars", "pyarrow", "sacrebleu", "onnxruntime
         assert done.stdout.splitlines()[-1] == b"[]"
         assert done.stdout.count(b"\n") == 2
         assert b"engine  ctranslate2 float32, 1 thread" in done.stderr
-
-
-def test_the_journal_is_not_written_more_than_once_a_second():
-    assert file_translation._EVERY >= 1.0

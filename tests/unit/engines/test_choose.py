@@ -102,3 +102,11 @@ def test_a_model_that_cannot_be_exported_runs_on_torch(tmp_path: Path, monkeypat
     bundle = tiny_transformer(tmp_path / "bundle")
     monkeypatch.setattr("dragoman.engines.ctranslate2_engine.CTranslate2Engine.open", refuse)
     assert "not ctranslate2: model must be something else" in open_engine([bundle], threads=1).why
+
+
+def test_stepwise_takes_an_engine_whose_steps_are_open(recurrent: Bundle, transformer: Bundle) -> None:
+    chosen = open_engine([transformer], threads=1, stepwise=True)
+    assert chosen.why == "torch float32, 1 thread (not ctranslate2: its steps are not open)"
+    assert open_engine([recurrent], threads=1, stepwise=True).engine.name == "onnx"
+    with pytest.raises(CombinationError, match="steps are not open"):
+        open_engine([transformer], engine="ctranslate2", threads=1, stepwise=True)

@@ -271,4 +271,5 @@ def test_many_threads(one: CTranslate2Engine):
 
 def test_the_note_says_where_its_files_are(one_bundle: Bundle, one: CTranslate2Engine):
     assert str(one_bundle.path) in one.note
+    assert not CTranslate2Engine.open(one_bundle, threads=1).has_new_export
     assert (one.name, one.precision) == ("ctranslate2", "float32")

@@ -1,6 +1,8 @@
 """Exports lie beside their bundle, are made once, and are never used when they are not that bundle's."""
 
+import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,8 @@ import pytest
 from dragoman import __version__
 from dragoman.bundle import Bundle, sealed, write_bundle
 from dragoman.config import load_config
+from dragoman.engines import exports
+from dragoman.engines.export_key import KEY_FILE
 from dragoman.engines.exports import export_of, place_of, write_export
 from dragoman.errors import BundleError
 from dragoman.text import train_words
@@ -33,7 +37,13 @@ class Maker:
 
     def __call__(self, folder: Path) -> None:
         self.calls += 1
-        (folder / "model.bin").write_bytes(b"model")
+        (folder / "writer.onnx").write_bytes(b"model")
+
+
+@pytest.fixture(autouse=True)
+def _no_temporary_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These bundles are all alike, so one test would find another's."""
+    monkeypatch.setattr(exports, "_temporary", {})
 
 
 @pytest.fixture
@@ -51,15 +61,20 @@ def test_an_export_lies_beside_the_bundle_and_is_made_once(bundle: Bundle, make:
     assert first.folder == bundle.path.with_name("b.exports") / "onnx-int8"
     assert (first.is_new, make.calls) == (True, 1)
     assert "there was none" in first.note
-    assert json.loads((first.folder / "export.json").read_text()) == {
+    written = json.loads((first.folder / "export.json").read_text())
+    assert len(written.pop("signature")) == 64
+    assert written == {
         "kind": "onnx",
         "precision": "int8",
         "format": 1,
         "bundle": bundle.digest,
         "versions": {"dragoman": __version__, "numpy": np.__version__},
+        "files": {"writer.onnx": hashlib.sha256(b"model").hexdigest()},
     }
+    assert dict(first.files) == {"writer.onnx": b"model"}
     again = export_of(bundle, "onnx", "int8", make)
     assert (again.folder, again.is_new, make.calls) == (first.folder, False, 1)
+    assert again.files == first.files
     assert str(first.folder) in again.note
     assert export_of(bundle, "onnx", "float32", make).folder != first.folder
 
@@ -83,8 +98,8 @@ def test_the_working_directory_can_be_the_bundle(bundle: Bundle, make: Maker, mo
 @pytest.mark.parametrize(
     "change",
     [
-        lambda folder: (folder / "model.bin").write_bytes(b"m0del"),
-        lambda folder: (folder / "model.bin").unlink(),
+        lambda folder: (folder / "writer.onnx").write_bytes(b"m0del"),
+        lambda folder: (folder / "writer.onnx").unlink(),
         lambda folder: (folder / "more").write_bytes(b""),
         lambda folder: (folder / "manifest.json").write_bytes(b"{}"),
     ],
@@ -94,7 +109,7 @@ def test_a_damaged_one_is_made_again(bundle: Bundle, make: Maker, change):
     again = export_of(bundle, "onnx", "int8", make)
     assert (again.is_new, make.calls) == (True, 2)
     assert "damaged" in again.note
-    assert {path.name for path in again.folder.iterdir()} == {"model.bin", "export.json", "manifest.json"}
+    assert {path.name for path in again.folder.iterdir()} == {"writer.onnx", "export.json", "manifest.json"}
     assert not export_of(bundle, "onnx", "int8", make).is_new
 
 
@@ -112,7 +127,10 @@ def test_that_of_another_format_is_made_again(bundle: Bundle, make: Maker):
     assert "another format" in export_of(bundle, "onnx", "int8", make, format_number=2).note
 
 
-@pytest.mark.parametrize(("facts", "says"), [("[]", "does not say"), ("{", "damaged")])
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [("[]", "does not say"), ("{", "damaged"), ("{}", "not signed with your key"), ("[" * 9999, "damaged")],
+)
 def test_one_that_says_nothing_of_use_is_made_again(bundle: Bundle, make: Maker, facts: str, says: str):
     place = place_of(bundle, "onnx", "int8")
     with sealed(place) as draft:
@@ -142,11 +160,11 @@ def test_where_nothing_can_be_written_it_is_temporary(bundle: Bundle, make: Make
     bundle.path.with_name("b.exports").write_text("a file in the way")
     export = export_of(bundle, "onnx", "int8", make)
     assert "cannot be written to" in export.note
-    assert (export.folder / "model.bin").read_bytes() == b"model"
+    assert (export.folder / "writer.onnx").read_bytes() == b"model"
     assert not export.folder.is_relative_to(bundle.path.parent)
     again = export_of(bundle, "onnx", "int8", make)
     assert (again.folder, again.is_new, make.calls) == (export.folder, False, 1)
-    (export.folder / "model.bin").write_bytes(b"")
+    (export.folder / "writer.onnx").write_bytes(b"")
     assert export_of(bundle, "onnx", "int8", make).is_new
 
 
@@ -154,17 +172,17 @@ SCRIPT = """
 import sys, time
 from pathlib import Path
 from dragoman.bundle import Bundle
+from dragoman.engines.export_key import KEY_FILE
 from dragoman.engines.exports import export_of
 
 def make(folder):
     with open(sys.argv[2], "a") as log:
         log.write("made\\n")
     time.sleep(0.5)
-    (folder / "model.bin").write_bytes(b"model")
+    (folder / "writer.onnx").write_bytes(b"model")
 
 export = export_of(Bundle.open(sys.argv[1], trusted=True), "onnx", "int8", make)
-export.confirm()
-print(export.folder, (export.folder / "model.bin").read_bytes() == b"model")
+print(export.folder, (export.folder / "writer.onnx").read_bytes() == b"model" == export.files["writer.onnx"])
 """
 
 
@@ -189,19 +207,72 @@ def test_two_processes_make_it_once(bundle: Bundle, tmp_path: Path):
     assert log.read_text() == "made\n"
 
 
-def test_what_was_loaded_must_be_what_was_verified(bundle: Bundle, make: Maker):
+@pytest.mark.parametrize("key", ["short", "unreadable"])
+def test_without_a_key_it_is_temporary(
+    bundle: Bundle, make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+):
+    mine = export_of(bundle, "onnx", "int8", make)
+    (tmp_path / "short").write_bytes(b"short")
+    monkeypatch.setenv(KEY_FILE, str(tmp_path / "short" / "below" if key == "unreadable" else tmp_path / key))
     export = export_of(bundle, "onnx", "int8", make)
-    export.confirm()
-    export_of(bundle, "onnx", "int8", make, format_number=2)
-    with pytest.raises(BundleError, match="must stay as it was opened"):
-        export.confirm()
+    assert (export.is_new, make.calls) == (True, 2)
+    assert not export.folder.is_relative_to(tmp_path)
+    assert "without a key no other is trusted" in export.note
+    assert not export_of(bundle, "onnx", "int8", make).is_new
+    monkeypatch.undo()
+    assert export_of(bundle, "onnx", "int8", make).folder == mine.folder
 
 
 def test_a_chosen_folder(bundle: Bundle, make: Maker, tmp_path: Path):
     chosen = tmp_path / "chosen"
     assert write_export(bundle, chosen, "onnx", "int8", make).folder == chosen
     assert write_export(bundle, chosen, "onnx", "int8", make).is_new
-    assert make.calls == 2
-    (tmp_path / "other").mkdir()
-    with pytest.raises(BundleError, match="must be a new folder or an earlier export"):
-        write_export(bundle, tmp_path / "other", "onnx", "int8", make)
+    (tmp_path / "empty").mkdir()
+    assert write_export(bundle, tmp_path / "empty", "onnx", "int8", make).is_new
+    assert make.calls == 3
+    assert {path.name for path in (tmp_path / "empty").iterdir()} == {"writer.onnx", "export.json", "manifest.json"}
+
+
+def test_a_chosen_folder_where_there_is_no_key(
+    bundle: Bundle, make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv(KEY_FILE, str(tmp_path))
+    assert write_export(bundle, tmp_path / "chosen", "onnx", "int8", make).is_new
+
+
+def _with_facts(place: Path) -> None:
+    place.mkdir()
+    (place / "export.json").write_text("{}")
+
+
+def _with_thesis(place: Path) -> None:
+    with sealed(place) as draft:
+        (draft / "export.json").write_text("{}")
+        (draft / "thesis.txt").write_text("years of work")
+
+
+@pytest.mark.parametrize("name", ["chosen", "chosen.tmp", "chosen.old"])
+@pytest.mark.parametrize(
+    "fill",
+    [
+        _with_facts,
+        _with_thesis,
+        lambda place: place.write_text("a file"),
+        lambda place: place.symlink_to("nowhere"),
+    ],
+)
+def test_nothing_but_an_export_is_replaced(bundle: Bundle, make: Maker, tmp_path: Path, fill, name: str):
+    fill(tmp_path / name)
+    before = sorted(os.walk(tmp_path))
+    with pytest.raises(BundleError, match="must be an empty folder or a whole export"):
+        write_export(bundle, tmp_path / "chosen", "onnx", "int8", make)
+    assert sorted(os.walk(tmp_path)) == before
+    assert make.calls == 0
+
+
+def test_a_changed_export_in_a_chosen_folder_stays(bundle: Bundle, make: Maker, tmp_path: Path):
+    chosen = write_export(bundle, tmp_path / "chosen", "onnx", "int8", make).folder
+    (chosen / "notes.txt").write_text("mine")
+    with pytest.raises(BundleError, match="which would be lost"):
+        write_export(bundle, chosen, "onnx", "int8", make)
+    assert (chosen / "notes.txt").read_text() == "mine"

@@ -111,10 +111,14 @@ def test_a_writing_is_a_value(engine: OnnxEngine):
 
 def test_the_export_beside_the_bundle_is_made_once(tmp_path: Path):
     bundle = tiny_recurrent(tmp_path / "bundle")
-    OnnxEngine.open(bundle)
+    first = OnnxEngine.open(bundle)
+    assert first.has_new_export
+    assert "export made in" in first.note
     files = sorted(place_of(bundle, "onnx", "float32").iterdir())
     made = [path.stat().st_mtime_ns for path in files]
-    OnnxEngine.open(bundle)
+    second = OnnxEngine.open(bundle)
+    assert not second.has_new_export
+    assert str(files[0].parent) in second.note
     assert made == [path.stat().st_mtime_ns for path in files]
     assert {"reader.onnx", "writer.onnx"} <= {path.name for path in files}
 

@@ -35,7 +35,7 @@ def engines_of(config: RnnConfig, folder: Path, precision: str = "float32") -> t
     for parameter in model.requires_grad_(False).parameters():
         parameter.mul_(0.5)
     write_graphs(config, weights_of(model), folder, precision)
-    return OnnxEngine(folder, threads=2), TorchEngine(model)
+    return OnnxEngine({path.name: path.read_bytes() for path in folder.iterdir()}, threads=2), TorchEngine(model)
 
 
 def weights_of(model: Model[Any, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import random
 import time
+import unicodedata
 from itertools import pairwise
 from pathlib import Path
 
@@ -90,6 +91,9 @@ def test_a_file(tmp_path: Path):
         (b"# x\n\xff\tb\n", ":2: text must be UTF-8"),
         (b"a\tb\na\tc\n", ":2: a term must have one translation, got 'c' for 'a' and 'b' in line 1"),
         (b"a\tb\na\n", ":2: a term must have one translation, got no translation"),
+        ("a\tb\nb\t\u200b\xad\n".encode(), ":2: a line must be a term"),
+        ("a\tb\n\u2060\tb\n".encode(), ":2: a line must be a term"),
+        ("ab\tb\na\xadb\tc\n".encode(), ":2: a term must have one translation"),
     ],
 )
 def test_a_faulty_file_says_where(tmp_path: Path, content: bytes, fault: str):
@@ -99,12 +103,30 @@ def test_a_faulty_file_says_where(tmp_path: Path, content: bytes, fault: str):
     assert str(caught.value).startswith(f"{path}{fault}")
 
 
+def test_normalised_terms_know_where_they_stand(tmp_path: Path):
+    path = written(tmp_path, "# x\ncafe\u0301\tKaffeehaus\n".encode())
+    glossary = Glossary.read(path).normalized(lambda text: unicodedata.normalize("NFC", text))
+    assert glossary.terms == {"café": "Kaffeehaus"}
+    assert glossary.place("café") == f"{path}:2: "
+    assert glossary.place("other") == ""
+
+
+def test_the_digest_tells_glossaries_apart():
+    terms: list[dict[str, str | None]] = [{}, {"a": "b"}, {"a": None}, {"a": "None"}, {"A": "x", "a": "y"}]
+    terms.append({"a": "y", "A": "x"})
+    assert len({Glossary.of(each).digest for each in terms}) == 6
+    assert Glossary.of({"a": "b"}).digest == Glossary.of({"a ": "b"}).digest
+
+
 def test_no_file(tmp_path: Path):
     with pytest.raises(DataError, match="No such file"):
         Glossary.read(tmp_path / "none.tsv")
 
 
-@pytest.mark.parametrize("terms", [{"": "a"}, {" ": None}, {"a": "\t"}, {"a\ud800": "b"}])
+@pytest.mark.parametrize(
+    "terms",
+    [{"": "a"}, {" ": None}, {"a": "\t"}, {"a\ud800": "b"}, {"a": "\u200b"}, {"\xad": None}, {"a": "b", " a": "c"}],
+)
 def test_terms_of_nothing_are_refused(terms: dict[str, str | None]):
     with pytest.raises(DataError, match="must"):
         Glossary.of(terms)
