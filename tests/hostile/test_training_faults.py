@@ -244,7 +244,10 @@ def test_25_random_kills(references: list[Reference], start: Nursery, tmp_path: 
 def test_the_kills_find_a_planted_fault(fault: str, references: list[Reference], tmp_path: Path):
     """On a busy machine all kills of a round may come before the first checkpoint, where there is nothing to forget."""
     with nursery(fault) as faulty:
-        rounds = (kill_trials(references[:1], faulty, tmp_path / str(seed), 4, seed, silent) for seed in range(2, 8))
+        folders = {seed: tmp_path / str(seed) for seed in range(2, 8)}
+        for folder in folders.values():
+            folder.mkdir()
+        rounds = (kill_trials(references[:1], faulty, folder, 4, seed, silent) for seed, folder in folders.items())
         assert any("differs in" in failure for row in rounds for failure in row.failures)
 
 
