@@ -156,7 +156,7 @@ def word(piece: int) -> str:
 
 
 def number(token: str) -> int:
-    return UNK if token == "<unk>" else int(token)
+    return int(token) if token.isdigit() else UNK  # a model that was never trained writes any special word
 
 
 if __name__ == "__main__":

@@ -32,6 +32,10 @@ class Found:
         """How many words were written, the end among them."""
         return len(self.pieces) + self.is_finished
 
+    def cut(self, limit: int) -> Found:
+        """The first words of it; their log p is still to be found."""
+        return Found(self.pieces[:limit], 0.0, self.attention and self.attention[:limit], is_finished=False)
+
 
 def read_result(result: Any, numbers: Mapping[str, int], exponent: float) -> list[Found]:
     """The translations of one sentence; CTranslate2's score is log p / length^exponent."""

@@ -63,7 +63,10 @@ class Job:
         return results
 
     def _translate(self, numbers: list[int]) -> dict[int, list[Found]]:
-        """One call for all; then one for those of each length that would have been stopped before."""
+        """One call for all; then one for those of each length that would have been stopped before.
+
+        Greedy search would have written the same words: there the rest is cut off.
+        """
         if not numbers:
             return {}
         enough = math.ceil((self.settings.patience or 1.0) * self.settings.beam)
@@ -72,6 +75,10 @@ class Job:
         for number in numbers:
             if any(self._is_too_long(each, self._limit(number)) for each in found[number]):
                 again[self._limit(number)].append(number)
+        if self.settings.beam == 1:
+            cut = {number: [each.cut(limit) for each in found[number]] for limit in again for number in again[limit]}
+            self._score_again(cut)
+            return found | cut
         for limit, stopped in again.items():
             # So many translations there can be at most when the longest are cut; to see all changes nothing else.
             found |= self._call(stopped, limit, enough - 1 + self.settings.beam)
