@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dragoman.api.stopping import Stopped, StopSignal
 from dragoman.api.text_lines import LineSource, Window
 from dragoman.api.translation_draft import ANEW, Draft, journal_of, part_of
 from dragoman.errors import ConfigError, DataError
+from dragoman.stopping import Stopped, StopSignal
 
 __all__ = ["Done", "Outcome", "Tell", "Work", "check_output", "translate_file", "translate_lines"]
 

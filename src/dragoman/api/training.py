@@ -27,12 +27,12 @@ from dragoman.files import locked, whole
 from dragoman.models.build import build_model
 from dragoman.models.load import load_model
 from dragoman.models.protocol import Model
+from dragoman.stopping import Stopped, StopSignal
 from dragoman.text import Tokenizer
 from dragoman.training.checkpoint import Checkpoints
 from dragoman.training.loop import Training, check_divides
 from dragoman.training.progress import Ended, Observer, Observers
 from dragoman.training.record import Record
-from dragoman.training.signals import Stopped, StopSignal
 from dragoman.training.start import check_same_model, freeze, start_weights
 from dragoman.training.tensors import load_weights
 from dragoman.training.validation import Validation

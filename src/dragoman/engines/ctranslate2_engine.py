@@ -64,8 +64,8 @@ class CTranslate2Engine:
     def open(cls, bundle: Bundle, *, precision: Precision = "float32", threads: int | None = None) -> Self:
         """The model of a bundle, from its export; that is made if there is no good one (`note` says so).
 
-        Each thread works on a batch of its own: for models of this size that is twice as fast as all threads at one,
-        and a sentence by itself is translated three times as fast by one thread as by two.
+        Each thread works on a batch of its own: all threads at one would wait for each other at every small product,
+        and translate even a sentence by itself more slowly than one does.
         """
         threads = threads or usable_cores()
         longest = longest_sentence(bundle.config)

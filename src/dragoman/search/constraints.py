@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dragoman.search.choosers import Choice
 from dragoman.search.hypothesis import Sentence
@@ -96,21 +95,11 @@ class ConstrainedChooser:
     beam: int
 
     @classmethod
-    def of(
-        cls,
-        sentences: Sequence[Sentence],
-        beam: int,
-        limits: Sequence[int],
-        may_follow: NDArray[np.bool_] | None = None,
-    ) -> Self:
-        """`limits` are the most pieces of the translations, their ends among them.
-
-        `may_follow` [vocab] marks the pieces that may stand right behind a phrase: those that begin a word, and
-        punctuation. Without, all may.
-        """
+    def of(cls, sentences: Sequence[Sentence], beam: int, limits: Sequence[int]) -> Self:
+        """`limits` are the most pieces of the translations, their ends among them."""
         rows: list[_Rows] = []
         for sentence, limit in zip(sentences, limits, strict=True):
-            phrases = Phrases(sentence.phrases, may_follow)
+            phrases = Phrases(sentence.phrases, sentence.may_follow)
             places: dict[tuple[int, ...], list[int]] = {phrase: [] for phrase in phrases.phrases}
             for phrase, source in zip(sentence.phrases, sentence.phrase_sources, strict=False):
                 places[tuple(phrase)] += source

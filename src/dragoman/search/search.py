@@ -47,5 +47,4 @@ def _constrained(sentences: Sequence[Sentence], settings: SearchSettings, longes
         way = "sampling" if settings.sample else "diverse beam search"
         raise ConfigError(f"phrases must be searched for by plain beam search, got {way}; leave it or the glossary out")
     limits = [settings.limit(len(sentence.pieces), longest, sentence.least) for sentence in sentences]
-    may_follow = next((sentence.may_follow for sentence in sentences if sentence.may_follow is not None), None)
-    return ConstrainedChooser.of(sentences, settings.beam, limits, may_follow)
+    return ConstrainedChooser.of(sentences, settings.beam, limits)

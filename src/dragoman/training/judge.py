@@ -11,9 +11,9 @@ from typing import Any
 
 from dragoman.config.training import TrainingConfig
 from dragoman.models.protocol import Model
+from dragoman.stopping import Stopped
 from dragoman.training.average import MovingAverage
 from dragoman.training.progress import Observer, Scored, Validated
-from dragoman.training.signals import Stopped
 from dragoman.training.tensors import load_weights, weights_of, whole_tensors
 from dragoman.training.validation import Best, Validation, better
 from dragoman.training.world import World

@@ -18,6 +18,7 @@ from dragoman.data.batch import Batch
 from dragoman.data.loader import Loader
 from dragoman.errors import BundleError, ConfigError, DragomanError, TrainingError
 from dragoman.models.protocol import Model
+from dragoman.stopping import STOPS, StopSignal
 from dragoman.training.average import MovingAverage
 from dragoman.training.checkpoint import Checkpoint, Checkpoints
 from dragoman.training.gradient import GradientMaker
@@ -27,7 +28,6 @@ from dragoman.training.losses import Baseline
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.progress import Began, Ended, Moment, Observer
 from dragoman.training.sharing import build_sharing
-from dragoman.training.signals import STOPS, StopSignal
 from dragoman.training.standing import Standing
 from dragoman.training.step import Task, clip, set_rate
 from dragoman.training.tensors import whole

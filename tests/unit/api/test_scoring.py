@@ -12,8 +12,8 @@ from dragoman.engines.torch_engine import TorchEngine
 from dragoman.models import Model
 from dragoman.models.build import build_model
 from dragoman.search import Hypothesis, SearchSettings, Sentence
+from dragoman.stopping import Stopped
 from dragoman.text import Tokenizer
-from dragoman.training.signals import Stopped
 from tests.equivalence.tiny_project import tiny_project, tiny_training
 
 NAME = "luong2015-desk"

@@ -15,24 +15,11 @@ from dragoman.api.translation import Translation, joined
 from dragoman.api.translator import Translator
 from dragoman.errors import ConfigError, DataError
 from dragoman.search.settings import SearchSettings
-from dragoman.text import Tokenizer, train_words
+from dragoman.text import Tokenizer
 from dragoman.text.glossary import Glossary
-from tests.unit.api.table_engine import TableEngine, languages, subwords, table_translator
+from tests.unit.api.table_engine import TableEngine, languages, table_translator
 
 HOUSE = {"the house is small": "das Haus ist klein", "a house": "ein Haus"}
-
-
-@pytest.fixture(scope="module")
-def tokenizers() -> dict[str, Tokenizer]:
-    return subwords()
-
-
-@pytest.fixture(scope="module")
-def words() -> dict[str, Tokenizer]:
-    return {
-        "source": train_words(["in Bonn ( a )"], size=None),
-        "target": train_words(["in Bonn ( ein ) ."], size=None),
-    }
 
 
 def test_a_sentence(tokenizers: dict[str, Tokenizer]):

@@ -9,24 +9,11 @@ from dragoman.api.parts import MOST_PHRASE_PIECES, Part, rows_of
 from dragoman.errors import DataError
 from dragoman.search.constraints import ConstrainedChooser
 from dragoman.search.settings import SearchSettings
-from dragoman.text import Tokenizer, train_words
+from dragoman.text import Tokenizer
 from dragoman.text.glossary import Glossary
-from tests.unit.api.table_engine import languages, subwords, table_translator
+from tests.unit.api.table_engine import languages, table_translator
 
 HOUSE = {"the house is small": "das Haus ist klein", "a house": "ein Haus"}
-
-
-@pytest.fixture(scope="module")
-def tokenizers() -> dict[str, Tokenizer]:
-    return subwords()
-
-
-@pytest.fixture(scope="module")
-def words() -> dict[str, Tokenizer]:
-    return {
-        "source": train_words(["in Bonn ( a )"], size=None),
-        "target": train_words(["in Bonn ( ein ) ."], size=None),
-    }
 
 
 def test_a_glossary(tokenizers: dict[str, Tokenizer]):

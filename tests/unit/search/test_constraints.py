@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Self
 
@@ -70,7 +70,8 @@ def find(
     sentences: Sequence[Sentence], seed: int, beam: int, limit: int, marks: Marks | None = None, **how: Any
 ) -> list[list[Hypothesis]]:
     chosen = SearchSettings(beam=beam, max_length=limit, **how)
-    chooser = ConstrainedChooser.of(sentences, beam, [limit] * len(sentences), marks)
+    sentences = [replace(sentence, may_follow=marks) for sentence in sentences]
+    chooser = ConstrainedChooser.of(sentences, beam, [limit] * len(sentences))
     return beam_search(lambda sources, show: Table.random(seed, len(sources)), sentences, chosen, chooser)
 
 

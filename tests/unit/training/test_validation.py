@@ -5,9 +5,9 @@ import math
 import pytest
 
 from dragoman.config import TrainingConfig
+from dragoman.stopping import Stopped
 from dragoman.training.losses import Baseline
 from dragoman.training.progress import Scored
-from dragoman.training.signals import Stopped
 from dragoman.training.step import objective
 from dragoman.training.validation import Best, Validation, better
 from tests.presets import EVERY_LENGTH, alone, fresh_model, sentences, tiny_config

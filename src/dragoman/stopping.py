@@ -1,4 +1,4 @@
-"""Being asked to stop while files are written: SIGTERM from a scheduler, Ctrl-C from a person."""
+"""Being asked to stop: SIGTERM from a scheduler, Ctrl-C from a person."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-__all__ = ["StopSignal", "Stopped"]
+__all__ = ["STOPS", "StopSignal", "Stopped"]
 
-_WHY = {signal.SIGTERM: "terminated", signal.SIGINT: "interrupted"}
+STOPS = {signal.SIGTERM: "terminated", signal.SIGINT: "interrupted"}
 
 
 class Stopped(Exception):  # noqa: N818 -- not an error: work that can be done again is left undone
-    """Raised inside work that may be left, when the process was asked to stop."""
+    """Raised inside work that is not worth finishing when the process was asked to stop."""
 
 
 class StopSignal:
@@ -28,7 +28,7 @@ class StopSignal:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():  # Python lets no other thread handle signals
-            self._before = {number: signal.signal(number, self._ask) for number in _WHY}
+            self._before = {number: signal.signal(number, self._ask) for number in STOPS}
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
@@ -36,13 +36,17 @@ class StopSignal:
             signal.signal(number, handler)
         self._before = {}
 
+    def check(self) -> None:
+        """Leave the work at hand if a stop was asked for."""
+        if self.asked:
+            raise Stopped
+
     @contextmanager
     def leaving(self) -> Iterator[None]:
         """While this block runs a stop raises `Stopped` inside it, as soon as Python runs again."""
         self._may_leave = True
         try:
-            if self.asked:
-                raise Stopped
+            self.check()
             yield
         finally:
             self._may_leave = False
@@ -50,7 +54,7 @@ class StopSignal:
     def _ask(self, number: int, _: FrameType | None) -> None:
         if self.asked and number == signal.SIGINT:
             raise KeyboardInterrupt
-        self.asked = _WHY[signal.Signals(number)]
+        self.asked = STOPS[signal.Signals(number)]
         if self._may_leave:
             self._may_leave = False
             raise Stopped

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from dragoman.training.signals import STOPS, Stopped, StopSignal
+from dragoman.stopping import STOPS, Stopped, StopSignal
 
 
 @pytest.mark.parametrize("number", list(STOPS))
@@ -42,3 +42,30 @@ def test_in_another_thread_signals_are_left_alone():
     thread.start()
     thread.join()
     assert seen == [before]
+
+
+@pytest.mark.parametrize("number", list(STOPS))
+def test_work_is_left_only_where_it_may_be(number: signal.Signals):
+    with StopSignal() as stop:
+        signal.raise_signal(number)
+        with pytest.raises(Stopped), stop.leaving():
+            raise AssertionError("it must not begin")
+    with StopSignal() as stop:
+        with pytest.raises(Stopped), stop.leaving():
+            signal.raise_signal(number)
+        assert stop.asked == STOPS[number]
+        if number == signal.SIGTERM:
+            signal.raise_signal(number)  # outside it is only remembered
+
+
+def test_in_another_thread_work_is_done():
+    asked: list[str] = []
+
+    def work() -> None:
+        with StopSignal() as stop, stop.leaving():
+            asked.append(stop.asked)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert asked == [""]
