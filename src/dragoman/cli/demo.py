@@ -124,6 +124,7 @@ def _print_next(console: Console, made: Demo) -> None:
         markup=False,
     )
     commands = {
+        f'echo "the third of May, 1998" | dragoman translate {folder}/bundle': "translate dates of yours",
         f"dragoman check {folder}": "look at the corpus as Dragoman does",
         f"dragoman train {folder} --output {folder}/smaller --set model.decoder.hidden=32": "try another network",
         "dragoman new mine --source en --target de --corpus train.en train.de": "begin with files of yours",
