@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.api.parts import Part, batches
 from dragoman.api.request import PairError
-from dragoman.engines.protocol import Engine
+from dragoman.engines.protocol import Attentive, Engine
+from dragoman.errors import ConfigError
 from dragoman.search.hypothesis import Hypothesis
 
 __all__ = ["ForcedDecoder", "LONGEST_SCORED"]
@@ -16,6 +20,7 @@ LONGEST_SCORED = 2048
 """The most pieces of either side of a pair that is scored: attention takes memory by their square."""
 
 _SCORED_TOKENS = 2048  # a score for each word of the vocabulary is kept for every one of them
+_SHOWN_TOKENS = 1024  # every layer and head has a map
 _BATCH_SENTENCES = 64
 
 _Pair = tuple[Sequence[int], Sequence[int]]
@@ -48,6 +53,21 @@ class ForcedDecoder:
         for rows in batches(lengths, pieces=_SCORED_TOKENS, sentences=_BATCH_SENTENCES):
             sources, targets = zip(*(pairs[row] for row in rows), strict=True)
             found.update(zip(rows, self._engine.score(sources, targets, show=show), strict=True))
+        return [found[row] for row in range(len(pairs))]
+
+    def attention(self, pairs: Sequence[_Pair]) -> list[NDArray[np.float32] | None]:
+        """Every map of every layer and head, pair by pair; only the torch engine can tell. Shapes: as it says."""
+        engine = self._engine
+        if not isinstance(engine, Attentive):
+            raise ConfigError(
+                f"engine must show every layer and head of its attention, got {engine.name}, which does not; open the "
+                "translator with engine='torch'"
+            )
+        found: dict[int, NDArray[np.float32] | None] = {}
+        lengths = [max(len(source), len(target)) for source, target in pairs]
+        for rows in batches(lengths, pieces=_SHOWN_TOKENS, sentences=_BATCH_SENTENCES):
+            sources, targets = zip(*(pairs[row] for row in rows), strict=True)
+            found.update(zip(rows, engine.attention(sources, targets), strict=True))
         return [found[row] for row in range(len(pairs))]
 
     def look_up_unknown(self, parts: Sequence[Part], unknown: int) -> None:

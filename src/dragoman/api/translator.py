@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Self, Unpack
 from weakref import WeakKeyDictionary
 
+from dragoman.api.attention import Attention
 from dragoman.api.ensemble import in_common, readable
 from dragoman.api.forced_decoding import ForcedDecoder
 from dragoman.api.parts import Part, Source, checked, part_batches, phrases
 from dragoman.api.request import Cancelled, Options, Request, refuse_ignored
 from dragoman.api.streaming import Onlooker, stream
-from dragoman.api.target import Target
+from dragoman.api.target import Target, Written
 from dragoman.api.translation import Translation, joined
-from dragoman.api.word_alignment import Links
+from dragoman.api.word_alignment import Links, attended
 from dragoman.bundle import Bundle
 from dragoman.config import Config
 from dragoman.engines.choose import EngineName, PrecisionName, open_engine
@@ -172,28 +173,41 @@ class Translator:
         is a `PairError`, which knows the place of the pair.
         """
         refuse_ignored(options)
-        if len(sources) != len(targets):
-            raise DataError(
-                f"there must be a translation for each source, got {len(sources)} sources and {len(targets)} "
-                "translations; count the lines of both"
-            )
         request = Request(**options)
-        parts = [self._source.whole(source) for source in sources]
-        written = [self._target.read(target) for target in targets]
-        pairs = [(part.ids or [], each.ids) for part, each in zip(parts, written, strict=True)]
-        self._forced.check(pairs)
+        parts, written, pairs = self._pairs(sources, targets)
         found = self._forced.score(pairs, show=request.wants_words)
         return [
             self._target.translation(part, hypothesis, request, written=each)
             for part, each, hypothesis in zip(parts, written, found, strict=True)
         ]
 
+    def attention(self, sources: Sequence[str], targets: Sequence[str]) -> list[Attention]:
+        """Where the model looks while it writes these translations: every layer and head. Needs the torch engine."""
+        parts, written, pairs = self._pairs(sources, targets)
+        maps = self._forced.attention(pairs)
+        return [
+            Attention(tuple(self._source.tokenizer.pieces(part.normal)), tuple(each.pieces), attended(weights))
+            for part, each, weights in zip(parts, written, maps, strict=True)
+        ]
+
     def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:
         """For every target word, the source word that the model looks at most while it writes it."""
-        links = [each.alignment for each in self.score(sources, targets, alignments=True)]
-        if any(each is None for each in links):
-            raise ConfigError("a model must have attention to align words, got one without; use one that has")
-        return [each for each in links if each is not None]
+        return [attended(each.alignment) for each in self.score(sources, targets, alignments=True)]
+
+    def _pairs(
+        self, sources: Sequence[str], targets: Sequence[str]
+    ) -> tuple[list[Part], list[Written], list[tuple[list[int], list[int]]]]:
+        """Read sources and the translations that are given for them."""
+        if len(sources) != len(targets):
+            raise DataError(
+                f"there must be a translation for each source, got {len(sources)} sources and {len(targets)} "
+                "translations; count the lines of both"
+            )
+        parts = [self._source.whole(source) for source in sources]
+        written = [self._target.read(target) for target in targets]
+        pairs = [(part.ids or [], each.ids) for part, each in zip(parts, written, strict=True)]
+        self._forced.check(pairs)
+        return parts, written, pairs
 
     def _resolved(self, request: Request, *, split: bool) -> Request:
         request = request.resolved(self.settings, self.glossary, split=split)

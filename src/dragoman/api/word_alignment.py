@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.errors import ConfigError
 from dragoman.text import EOS_ID, SPECIALS, merge_alignment, piece_words
 from dragoman.text.characters import is_spaceless
 from dragoman.text.notation import SPACE_MARK, join_pieces
 from dragoman.text.vocabulary import UNKNOWN
 
-__all__ = ["Links", "WordAlignment", "replace_unknown", "word_alignment"]
+__all__ = ["Links", "WordAlignment", "attended", "replace_unknown", "word_alignment"]
+
+Kept = TypeVar("Kept")
 
 Links = tuple[tuple[int, int], ...]
 """Pairs of a source word and a target word, counted from 0, as in the Pharaoh format."""
@@ -64,15 +68,23 @@ class WordAlignment:
         )
 
 
-def word_alignment(source: Sequence[str], target: Sequence[str], weights: NDArray[np.floating] | None) -> WordAlignment:
+def word_alignment(
+    source: Sequence[str],
+    target: Sequence[str],
+    weights: NDArray[np.floating] | None,
+    *,
+    by_spaces: bool = False,
+) -> WordAlignment:
     """Merge the weights between pieces, given without specials, into weights between words.
 
+    With `by_spaces` words are what stands between white space, in every script.
     Shapes: weights [tgt (+ 1), src + 1], as those of a `Hypothesis`.
     """
     if weights is None:
-        return WordAlignment(piece_words(source).words, piece_words(target).words, None)
+        words = [piece_words(pieces, by_spaces=by_spaces).words for pieces in (source, target)]
+        return WordAlignment(words[0], words[1], None)
     sides = [
-        piece_words([*pieces, _END] if size > len(pieces) else pieces)
+        piece_words([*pieces, _END] if size > len(pieces) else pieces, by_spaces=by_spaces)
         for pieces, size in ((target, weights.shape[0]), (source, weights.shape[1]))
     ]
     merged = merge_alignment(weights, sides[1], sides[0])
@@ -81,6 +93,13 @@ def word_alignment(source: Sequence[str], target: Sequence[str], weights: NDArra
         for side, pieces, size in zip(sides, (target, source), weights.shape, strict=True)
     )
     return WordAlignment(source_words, target_words, merged)
+
+
+def attended(found: Kept | None) -> Kept:
+    """What a model without attention cannot give is a `ConfigError`."""
+    if found is None:
+        raise ConfigError("a model must have attention to align words, got one without; use one that has")
+    return found
 
 
 def replace_unknown(

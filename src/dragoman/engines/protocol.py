@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.search.hypothesis import Hypothesis, Sentence
 from dragoman.search.protocol import Watch
 from dragoman.search.settings import SearchSettings
 from dragoman.search.trace import Trace
 
-__all__ = ["Engine"]
+__all__ = ["Attentive", "Engine"]
 
 
 class Engine(Protocol):
@@ -53,3 +56,13 @@ class Engine(Protocol):
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, show: bool = False
     ) -> list[Hypothesis]:
         """Forced decoding: how likely these translations are, their end among them, and where they look."""
+
+
+@runtime_checkable
+class Attentive(Protocol):
+    """An engine that also shows every layer and head."""
+
+    def attention(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[NDArray[np.float32] | None]:
+        """Where translations look while they are written. Shapes: each [layers, heads, tgt + 1, src + 1]."""

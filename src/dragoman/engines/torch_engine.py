@@ -78,6 +78,25 @@ class TorchEngine(SteppingEngine):
             for row, target in enumerate(targets)
         ]
 
+    @torch.inference_mode()
+    def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[Floats | None]:
+        """Every map of every layer and head while these translations are written; None where there is no attention.
+
+        Shapes: each [layers, heads, tgt + 1, src + 1], the ends last; a recurrent model has one layer and one head.
+        """
+        if not sources:
+            return []
+        batch = Batch.of(list(zip(sources, targets, strict=True))).to(self.device)
+        decoded = self.model(batch.source, batch.source_lengths, batch.inputs, batch.target_lengths, show=True)
+        if decoded.alignment is None:
+            return [None] * len(sources)
+        maps = decoded.alignment.dense(batch.source.size(1)).float().cpu().numpy()  # [batch, *, tgt, src]
+        maps = maps if maps.ndim > 3 else maps[:, None, None]  # [batch, layers, heads, tgt, src]
+        return [
+            row[:, :, : len(target) + 1, : len(source) + 1].copy()
+            for row, source, target in zip(maps, sources, targets, strict=True)
+        ]
+
 
 def _scored(gained: np.ndarray, weights: Floats | None, src: int, target: list[int]) -> Hypothesis:
     length = len(target) + 1

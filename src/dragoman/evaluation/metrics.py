@@ -10,7 +10,15 @@ from sacrebleu.metrics.chrf import CHRF
 
 from dragoman.errors import DataError
 
-__all__ = ["Score", "bleu", "chrf", "exact_match"]
+__all__ = ["Interval", "Score", "bleu", "chrf", "exact_match"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where the figure would lie 95 times of 100, had other sentences of the same kind been chosen: mean ± half."""
+
+    mean: float
+    half_width: float
 
 
 @dataclass(frozen=True)
@@ -20,6 +28,7 @@ class Score:
     name: str
     value: float
     signature: str
+    interval: Interval | None = None
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Score:

@@ -6,15 +6,14 @@ lights up the words that it looks at, or that look at it. Without its script the
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import unicodedata
 from collections.abc import Sequence
 from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from dragoman.data.check.markup import plain, shown
+from dragoman.data.check.markup import shown
+from dragoman.inspection.frame import html_page
 from dragoman.inspection.heat_map import heat_map
 from dragoman.inspection.page_script import SCRIPT
 from dragoman.inspection.page_style import STYLE
@@ -22,10 +21,9 @@ from dragoman.inspection.weights import checked_weights
 
 __all__ = ["Aligned", "alignment_page"]
 
-_HASH = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-# Should some text slip through after all, a browser still runs nothing but our script and loads nothing.
-_POLICY = (
-    f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'"
+_FOOTER = (
+    "The stronger the colour of a cell, the more the target word on its left looks at the source word above it. Point "
+    "at a word, or go to it with Tab and the arrow keys."
 )
 
 
@@ -63,16 +61,7 @@ class Aligned(Protocol):
 def alignment_page(samples: Sequence[Aligned], *, title: str, introduction: str = "") -> str:
     """The whole page, to be written as UTF-8. All texts are plain: whatever they hold is shown, never run."""
     drawn = "\n".join(_sample(number, len(samples), sample) for number, sample in enumerate(samples, start=1))
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{plain(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{shown(title)}</h1>\n{_introduction(introduction)}\n{drawn}\n</main>\n"
-        "<footer>The stronger the colour of a cell, the more the target word on its left looks at the source word "
-        "above it. Point at a word, or go to it with Tab and the arrow keys.</footer>\n"
-        f"<script>{SCRIPT}</script>\n</body>\n</html>\n"
-    )
+    return html_page(title, f"{_introduction(introduction)}\n{drawn}", style=STYLE, footer=_FOOTER, script=SCRIPT)
 
 
 def _introduction(text: str) -> str:

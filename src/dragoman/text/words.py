@@ -51,8 +51,10 @@ class _Draft:
             self.touched[piece].append(len(self.words) - 1)
 
 
-def piece_words(pieces: Sequence[str]) -> WordMap:
+def piece_words(pieces: Sequence[str], *, by_spaces: bool = False) -> WordMap:
     """Find the words in a list of pieces of any tokenizer.
+
+    With `by_spaces` only white space divides words, in every script: for texts that somebody has cut into words.
 
     Pieces of bytes are joined into the characters they spell. A piece that is only a space belongs to the word after
     it, or at the end to the last. A special piece (``</s>``, ``<unk>``, …) is a word of its own. Pieces that are
@@ -67,15 +69,16 @@ def piece_words(pieces: Sequence[str]) -> WordMap:
         elif before is not None and not unit.is_special and attaches(unit.text[0]):
             draft.add(unit, starts_word=False, is_spaced=False)
         else:
-            draft.add(unit, starts_word=_starts_word(before, unit), is_spaced=is_spaced and bool(draft.words))
+            starts = _starts_word(before, unit, by_spaces=by_spaces)
+            draft.add(unit, starts_word=starts, is_spaced=is_spaced and bool(draft.words))
             before, is_spaced = unit, False
     return _finish(draft)
 
 
-def _starts_word(before: Unit | None, unit: Unit) -> bool:
+def _starts_word(before: Unit | None, unit: Unit, *, by_spaces: bool) -> bool:
     if before is None or before.is_special or unit.is_special:
         return True
-    return is_spaceless(before.text[0]) or is_spaceless(unit.text[0])
+    return not by_spaces and (is_spaceless(before.text[0]) or is_spaceless(unit.text[0]))
 
 
 def _finish(draft: _Draft) -> WordMap:
