@@ -11,6 +11,7 @@ setup:
     python3 -m venv .venv
     .venv/bin/python -m pip install --constraint .ci/constraints.txt --editable ".[train,export,dev]"
     .venv/bin/pre-commit install --install-hooks
+    npm ci --no-audit --no-fund --prefix tests/browser || echo "no npm: tests of the pages will skip"
 
 # every check, as they are run for each change
 check:

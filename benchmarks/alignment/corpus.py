@@ -1,4 +1,4 @@
-"""The text that models and the statistical aligner learn from: the same words, cut as the hand-made links count them."""
+"""The text that models and the statistical aligner learn from: cut into words as the hand-made links count them."""
 
 from __future__ import annotations
 

@@ -13,10 +13,13 @@ from dragoman.cli import (
     align,
     average,
     check,
+    compare,
     config,
     demo,
     doctor,
+    evaluate,
     export,
+    inspect,
     model,
     new,
     prepare,
@@ -45,7 +48,10 @@ app.command()(train.train)
 app.command()(average.average)
 app.command()(translate.translate)
 app.command()(score.score)
+app.command()(evaluate.evaluate)
 app.command()(align.align)
+app.command()(compare.compare)
+app.command()(inspect.inspect)
 app.command()(export.export)
 app.command()(model.model)
 app.command()(doctor.doctor)

@@ -34,18 +34,27 @@ class PairedResult:
 
 @dataclass(frozen=True)
 class Probe:
-    """The scores of texts that were spoilt in one way, and what they lost against the same texts as they were."""
+    """The scores of texts that were spoilt in one way, and what they lost against the same texts as they were.
+
+    Of `sentences` that were looked at only the texts that `changed` are translated and scored. A drop is positive where
+    the translations are worse, TER among them. Where there can be no reference, `shares` say what is measured in place
+    of scores.
+    """
 
     name: str
     sentences: int
     changed: int
     scores: tuple[Score, ...]
     drops: Mapping[str, float]
+    shares: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Speed:
-    """What translating took: by the clock, of the processor, and of memory at its peak; scoring is not in it."""
+    """What translating took: by the clock, of the processor, and of memory at its peak; scoring is not in it.
+
+    `peak_bytes` is the most memory that the process had meanwhile, all it had before among it.
+    """
 
     sentences: int
     source_words: int
@@ -70,7 +79,9 @@ class Member:
     probes: tuple[Probe, ...] = ()
     speed: Speed | None = None
     against_baseline: tuple[PairedResult, ...] = ()
-    """Against the baseline's member in the same place, or its only one."""
+    """Against the baseline's member in the same place, or its first where it has none there."""
+    path: str = ""
+    """Where it was found, as it was named."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +120,10 @@ class Evaluation:
     versions: Mapping[str, str]
     machine: str
     command: str
+    languages: tuple[str, str] = ("", "")
+    resamples: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """By the clock: "all", of which "translating" (models are opened in it too) and "scoring" (waiting for scores)."""
 
     def to_json(self, *, hypotheses: bool = False) -> dict[str, Any]:
         """Return plain values; translations are left out unless they are asked for."""

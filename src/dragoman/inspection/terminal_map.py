@@ -9,13 +9,20 @@ Where the source fits the width, it stands above the map, and a column is as wid
     -         ▒▒▒▒▒
     03        █████
 
-A longer one has numbers there, which a line below explains, and is folded where even those do not fit.
+A longer one has numbers there, which lines below explain; a still longer one has columns of one cell, under numbers
+that are read downwards, and is folded where even those do not fit. So has one that is written from right to left, which
+many terminals would turn around::
+
+                      1         2
+             123456789012345678901234
+    Eine     ░█
+    junge    ▒▒█
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +30,9 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from dragoman.data.check.visible import visible
+from dragoman.inspection.terminal_direction import is_turned, settled
 from dragoman.inspection.weights import checked_weights
+from dragoman.inspection.wrapped import entries
 
 __all__ = ["terminal_map"]
 
@@ -34,7 +43,7 @@ _RAMP = ((68, 1, 84), (65, 68, 135), (42, 120, 142), (34, 168, 132), (122, 209, 
 _LONGEST_WORD = 20
 _LABEL = 16
 _NARROWEST = 24
-_MOST_ROWS = 60
+_MOST_ROWS = 120
 _SCALE = 34  # cells of the line that explains the colours
 
 
@@ -43,7 +52,8 @@ class _Column:
     """A source word: what stands above it, and how many cells it and the gap after it take."""
 
     word: int
-    heading: str
+    heading: tuple[str, ...]
+    """One string a line."""
     cells: int
     gap: int
 
@@ -66,8 +76,8 @@ def terminal_map(
     targets = [_word(word, _LABEL) for word in target_words]
     label = max(map(cell_len, targets))
     room = max(_NARROWEST, width) - label - 2
-    straight = _straight(sources, room)
-    blocks = [straight] if straight else list(_folded(_numbered(len(sources)), room))
+    straight = None if any(map(is_turned, sources)) else _straight(sources, room)
+    blocks = [straight] if straight else list(_folded(_numbered(len(sources), room), room))
     lines = [line for block in blocks for line in _block(block, targets, values, label, colour=colour)]
     if not straight:
         lines += _legend(sources, max(_NARROWEST, width), colour=colour)
@@ -84,22 +94,34 @@ def _word(word: str, longest: int) -> str:
 
 
 def _straight(words: Sequence[str], room: int) -> list[_Column] | None:
-    """The sentence itself as the heading, if it fits; of single characters each column is two cells wide, if it can."""
+    """The sentence itself as the heading, if it fits; of single characters each column is two cells wide, if it can.
+
+    Where a gap behind each word is too much, wide characters stand without one between them, as they are written.
+    """
     widths = [max(1, cell_len(word)) for word in words]
     if max(widths) <= 2:
         widest = max(widths) if len(words) * 2 > room else 2
-        columns = [_Column(number, word, widest, 0) for number, word in enumerate(words)]
-    else:
-        columns = [
-            _Column(number, word, cells, 1) for number, (word, cells) in enumerate(zip(words, widths, strict=True))
-        ]
+        return _fitting([_Column(number, (word,), widest, 0) for number, word in enumerate(words)], room)
+    spaced = [
+        _Column(number, (word,), cells, 1) for number, (word, cells) in enumerate(zip(words, widths, strict=True))
+    ]
+    wide = [len(word) == 1 and cells == 2 for word, cells in zip(words, widths, strict=True)]
+    is_close = [here and after for here, after in zip(wide, [*wide[1:], False], strict=True)]
+    close = [replace(column, gap=0 if tight else 1) for column, tight in zip(spaced, is_close, strict=True)]
+    return _fitting(spaced, room) or _fitting(close, room)
+
+
+def _fitting(columns: list[_Column], room: int) -> list[_Column] | None:
     return columns if sum(column.width for column in columns) <= room else None
 
 
-def _numbered(words: int) -> list[_Column]:
-    """Numbers as headings."""
+def _numbered(words: int, room: int) -> list[_Column]:
+    """Numbers as headings; where they do not fit, digits below each other, and the tens only where they change."""
     cells = max(2, len(str(words)))
-    return [_Column(number, str(number + 1).rjust(cells), cells, 1) for number in range(words)]
+    if words * (cells + 1) <= room:
+        return [_Column(number, (str(number + 1).rjust(cells),), cells, 1) for number in range(words)]
+    tens = (str((number + 1) // 10) if (number + 1) % 10 == 0 else "" for number in range(words))
+    return [_Column(number, (*ten[-2:].rjust(2), str((number + 1) % 10)), 1, 0) for number, ten in enumerate(tens)]
 
 
 def _folded(columns: Sequence[_Column], room: int) -> Iterator[list[_Column]]:
@@ -112,10 +134,12 @@ def _folded(columns: Sequence[_Column], room: int) -> Iterator[list[_Column]]:
 def _block(
     columns: Sequence[_Column], targets: Sequence[str], values: NDArray[np.float64], label: int, *, colour: bool
 ) -> Iterator[Text]:
-    heading = "".join(_filled(column.heading, column.width) for column in columns)
-    yield Text(f"{'':<{label + 2}}{heading}".rstrip(), style="bold" if colour else "")
+    for parts in zip(*(column.heading for column in columns), strict=True):
+        heading = "".join(_filled(part, column.width) for part, column in zip(parts, columns, strict=True))
+        if heading.strip():
+            yield Text(f"{'':<{label + 2}}{heading}".rstrip(), style="bold" if colour else "")
     for target, row in zip(targets[:_MOST_ROWS], values, strict=False):
-        name = Text(f"{_filled(target, label)}  ", style="bold" if colour else "")
+        name = Text(f"{_filled(settled(target), label)}  ", style="bold" if colour else "")
         line = Text.assemble(name, *(_cell(float(row[column.word]), column, colour=colour) for column in columns))
         if not colour:
             line.rstrip()
@@ -149,14 +173,8 @@ def _filled(text: str, cells: int) -> str:
 
 def _legend(words: Sequence[str], width: int, *, colour: bool) -> Iterator[Text]:
     """Which word each number stands for, wrapped."""
-    line = ""
-    for number, word in enumerate(words, start=1):
-        entry = f"{number} {word}"
-        if line and cell_len(line) + 2 + cell_len(entry) > width:
-            yield _note(line, colour=colour)
-            line = ""
-        line += f"  {entry}" if line else entry
-    yield _note(line, colour=colour)
+    numbered = (f"{number} {settled(word)}" for number, word in enumerate(words, start=1))
+    return (_note(line, colour=colour) for line in entries(numbered, width))
 
 
 def _note(text: str, *, colour: bool) -> Text:
@@ -166,7 +184,7 @@ def _note(text: str, *, colour: bool) -> Text:
 def _scale(indent: int, *, colour: bool) -> Text:
     """What colours and shades mean."""
     steps = [step / 4 for step in range(1, 5)]
-    swatches = [_cell(step - 0.01, _Column(0, "", 3, 0), colour=colour) for step in steps]
+    swatches = [_cell(step - 0.01, _Column(0, (), 3, 0), colour=colour) for step in steps]
     return Text.assemble(
         " " * indent, _note("looks at: little ", colour=colour), *swatches, _note(" most", colour=colour)
     )

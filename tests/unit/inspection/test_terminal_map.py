@@ -47,23 +47,57 @@ def test_wide_characters_take_two_cells() -> None:
     assert [cell_len(line) for line in lines[:3]] == [18, 8, 18]
 
 
-def test_a_long_source_gets_numbers_a_legend_and_folds() -> None:
+def test_characters_among_words_stand_close_where_gaps_do_not_fit() -> None:
+    source = [*"我用", "Python", *"写代码"]
+    assert plain(source, ["a"], np.ones((1, 6)), width=40)[0] == "   我 用 Python 写 代 码"
+    lines = plain(source, ["a"], np.ones((1, 6)), width=24)
+    assert lines[0] == "   我用 Python 写代码"
+    assert lines[1] == "a  ████ ██████ ██████"
+
+
+def test_a_longer_source_gets_numbers_and_a_legend() -> None:
+    words = [f"longer{number}" for number in range(1, 21)]
+    lines = plain(words, ["a"], np.eye(1, 20, 19))
+    assert lines[0].startswith("    1  2  3")
+    assert lines[1] == "a" + " " * 59 + "██"
+    assert any("20 longer20" in line for line in lines)
+
+
+def test_a_long_source_gets_columns_of_one_cell_under_a_ruler() -> None:
     words = [f"word{number}" for number in range(1, 41)]
     weights = np.zeros((2, 40))
     weights[0, 0] = weights[1, 39] = 1
     lines = plain(words, ["a", "b"], weights)
-    assert lines[0].startswith("    1  2  3")
-    assert lines[1] == "a  ██"
-    assert lines[3].strip().startswith("26 27")
-    assert lines[5].endswith("██")
+    assert lines[0] == "            1         2         3         4"
+    assert lines[1] == "   " + "1234567890" * 4
+    assert lines[2:4] == ["a  █", "b  " + " " * 39 + "█"]
     assert any("40 word40" in line for line in lines)
     assert all(cell_len(line) <= 80 for line in lines)
 
 
+def test_what_is_wider_still_is_folded() -> None:
+    weights = np.zeros((1, 120))
+    weights[0, 0] = weights[0, 119] = 1
+    lines = plain([f"word{number}" for number in range(1, 121)], ["a"], weights)
+    second = next(number for number, line in enumerate(lines) if number > 2 and line.endswith("█"))
+    assert lines[2] == "a  █"
+    assert lines[second] == "a  " + " " * (119 - 77) + "█"
+    assert lines[second - 3][25:26] == "1", "hundreds have a line of their own"
+    assert all(cell_len(line) <= 80 for line in lines)
+
+
+def test_words_from_right_to_left_stand_in_the_legend_and_move_nothing() -> None:
+    lines = plain(["שלום", "עולם!"], ["سلام", "b"], np.eye(2))
+    assert lines[0] == "       1  2"
+    assert lines[1] == "\u200e\u200fسلام\u200f\u200e  ██"
+    assert lines[3] == "1 \u200e\u200fשלום\u200f\u200e  2 \u200e\u200fעולם!\u200f\u200e"
+    assert [cell_len(line) for line in lines[:4]] == [11, 8, 11, 15]
+
+
 def test_a_long_target_is_cut_with_a_note() -> None:
-    lines = plain(["x"], ["y"] * 70, np.ones((70, 1)))
+    lines = plain(["x"], ["y"] * 130, np.ones((130, 1)))
     assert "… and 10 more target words" in lines
-    assert len(lines) == 1 + 60 + 2
+    assert len(lines) == 1 + 120 + 2
 
 
 def test_long_words_are_cut() -> None:

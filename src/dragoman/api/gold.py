@@ -1,0 +1,39 @@
+"""Hand-made links, read from the file that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dragoman.api.text_lines import LineSource
+from dragoman.evaluation.alignment_error import Gold
+from dragoman.evaluation.links import LinkFormat, gold_links
+
+__all__ = ["read_gold"]
+
+
+def read_gold(
+    path: Path | str,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    *,
+    form: LinkFormat | None = None,
+    first: int | None = None,
+    by_spaces: bool = True,
+) -> list[Gold]:
+    """The links of each pair of texts. Words are what stands between white space, and a link to none is a `DataError`.
+
+    Without `by_spaces` they may be others, and only negative numbers are refused. See `gold_links` for the rest.
+    """
+    lines: list[str] = []
+    with LineSource(path) as source:
+        for window in source.windows():
+            texts, fault = window.texts()
+            if fault is not None:
+                raise fault
+            lines += texts
+        name = source.name
+    lengths = None
+    if by_spaces:
+        lengths = [(len(one.split()), len(other.split())) for one, other in zip(sources, targets, strict=True)]
+    return gold_links(lines, name=name, form=form, first=first, lengths=lengths, pairs=len(sources))

@@ -1,0 +1,108 @@
+"""Chromium for tests of pages: opens a file, without any network, does what a test says, and hands back what it saw."""
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Chromium", "Seen", "missing"]
+
+HERE = Path(__file__).resolve().parent
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What came of a visit: the result of its steps, what the page asked of the network, and what it complained about.
+
+    `milliseconds` is the time until the page was loaded, its script included.
+    """
+
+    result: Any
+    requests: list[str]
+    complaints: list[str]
+    milliseconds: float
+
+
+def missing() -> str:
+    """What is not installed here that the tests need; empty where all is there."""
+    if not executable():
+        return "no Chromium here: install it, or set DRAGOMAN_CHROMIUM to its path"
+    if not shutil.which("node"):
+        return "no node here: Chromium is driven by it"
+    if not all((HERE / "node_modules" / name).is_dir() for name in ("playwright-core", "axe-core")):
+        return "no playwright-core and axe-core here: npm ci --prefix tests/browser"
+    return ""
+
+
+def executable() -> str | None:
+    """The browser's path, if there is one."""
+    return os.environ.get("DRAGOMAN_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+class Chromium:
+    """A browser with a profile of its own, that stays open from one visit to the next."""
+
+    def __init__(self) -> None:
+        path = executable()
+        assert path is not None, missing()
+        self._driver = subprocess.Popen(
+            ["node", str(HERE / "drive.mjs"), path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+        )
+        self.version = self._read()["version"]
+
+    def visit(
+        self,
+        page: str | Path,
+        steps: str = "",
+        *,
+        width: int = 1200,
+        height: int = 900,
+        dark: bool = False,
+        scripting: bool = True,
+        touch: bool = False,
+    ) -> Seen:
+        """Open a page (a file) and run `steps`: the body of an async JavaScript function of Playwright's `page`.
+
+        Beside it there is ``accessibility(page)``, which gives what axe has against the page, a line each.
+        Each visit is a new context: nothing is kept from the one before.
+        """
+        job = {
+            "url": Path(page).resolve().as_uri(),
+            "steps": steps,
+            "width": width,
+            "height": height,
+            "dark": dark,
+            "scripting": scripting,
+            "touch": touch,
+        }
+        assert self._driver.stdin is not None
+        self._driver.stdin.write(json.dumps(job) + "\n")
+        self._driver.stdin.flush()
+        answer = self._read()
+        if "failure" in answer:
+            raise AssertionError(f"{answer['failure']}\ncomplaints of the page: {answer['complaints']}")
+        return Seen(answer["result"], answer["requests"], answer["complaints"], answer["milliseconds"])
+
+    def close(self) -> None:
+        """End the browser and its driver."""
+        assert self._driver.stdin is not None
+        assert self._driver.stdout is not None
+        self._driver.stdin.close()
+        try:
+            self._driver.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self._driver.kill()
+            self._driver.wait()
+        self._driver.stdout.close()
+
+    def _read(self) -> dict[str, Any]:
+        assert self._driver.stdout is not None
+        line = self._driver.stdout.readline()
+        if not line:
+            raise AssertionError(f"the driver of Chromium ended with {self._driver.wait()}; its stderr says why")
+        answer: dict[str, Any] = json.loads(line)
+        return answer

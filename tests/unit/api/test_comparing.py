@@ -1,0 +1,102 @@
+"""Comparisons of tiny systems, from folders and files to what a report shows."""
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.api.compared_sentences import readable_places
+from dragoman.api.comparing import Scored, compare
+from dragoman.api.evaluating import evaluate
+from dragoman.api.systems import System
+from dragoman.errors import ConfigError
+from dragoman.search.settings import SearchSettings
+from tests.unit.api.recorded_runs import recorded_run
+from tests.unit.cli.tiny_translators import tiny_bundle
+
+SOURCES = ["A man rides a red bicycle.", "Two dogs run.", "A woman is reading a book in the park today.", "Hello."]
+REFERENCES = ["Ein Mann fährt Rad.", "Zwei Hunde rennen.", "Eine Frau liest heute im Park ein Buch.", "Hallo."]
+
+
+def written(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def scored(systems: list[System]) -> Scored:
+    evaluation = evaluate(
+        systems,
+        SOURCES,
+        REFERENCES,
+        engine="torch",
+        threads=1,
+        settings=SearchSettings(beam=1, max_length=6),
+        resamples=10,
+        metrics=("bleu", "chrf"),
+        flags=False,
+        name="tiny",
+        trials=20,
+    )
+    return Scored(evaluation, SOURCES, REFERENCES)
+
+
+def test_runs_tell_about_themselves_without_a_test(tmp_path: Path) -> None:
+    systems = [
+        System("one", (recorded_run(tmp_path / "a", seed=1), recorded_run(tmp_path / "b", seed=2))),
+        System("other", (recorded_run(tmp_path / "c", tiny_bundle(), seed=1),)),
+    ]
+    found = compare(systems, command="typed")
+    assert found.test is None
+    assert found.metrics == ()
+    assert [member.name for member in found.systems[0].members] == ["one 1", "one 2"]
+    assert [member.seed for member in found.systems[0].members] == [1, 2]
+    assert found.systems[0].members[0].curves
+    assert found.systems[1].members[0].digest
+    assert found.versions["dragoman"]
+    assert found.command == "typed"
+
+
+def test_models_and_files_are_compared_on_a_test(tmp_path: Path) -> None:
+    good = written(tmp_path / "good.txt", REFERENCES)
+    systems = [System("model", (tiny_bundle("bahdanau2015-desk"),)), System("file", (good,))]
+    found = compare(systems, scored(systems), sentences=2, maps=1, threads=1)
+    assert found.baseline == "model"
+    assert found.metrics == ("bleu", "chrf++")
+    model, file = (system.members[0] for system in found.systems)
+    assert (model.kind, file.kind) == ("bundle", "translations")
+    assert model.parameters
+    assert model.settings["model.family"] == '"rnn"'
+    assert file.settings == {}
+    assert len(found.differing) == 2
+    assert [each.system for each in found.differing[0].translations] == ["model", "file"]
+    (aligned,) = found.aligned
+    assert [each.system for each in aligned.maps] == ["model"]
+    (drawn,) = aligned.maps
+    assert drawn.weights is None or drawn.weights.shape == (len(drawn.target_words), len(drawn.source_words))
+    assert found.systems[1].scores[0].versus is not None
+
+
+def test_sentences_that_differ_most_come_first(tmp_path: Path) -> None:
+    near = [*REFERENCES[:3], "Hallo!"]
+    far = ["Ein Mann fährt Rad.", "Zwei Hunde.", "nichts", "Hallo."]
+    systems = [
+        System("near", (written(tmp_path / "near.txt", near),)),
+        System("far", (written(tmp_path / "far.txt", far),)),
+    ]
+    found = compare(systems, scored(systems), sentences=10, maps=0)
+    assert found.differing[0].number == 3
+    assert sorted(sentence.number for sentence in found.differing) == [2, 3, 4]  # the first is translated alike
+    assert found.aligned == ()
+
+
+def test_maps_are_of_sentences_that_can_be_read() -> None:
+    assert readable_places((), ["short", "five words are enough here", " ".join("w" * 40)], 2) == [1, 0]
+    assert readable_places((), ["a b c d"], 5) == [0]
+
+
+def test_systems_must_be_those_of_the_test(tmp_path: Path) -> None:
+    systems = [System("a", (written(tmp_path / "a.txt", REFERENCES),))]
+    test = scored(systems)
+    with pytest.raises(ConfigError, match="same systems"):
+        compare([System("b", systems[0].members)], test)
+    with pytest.raises(ConfigError, match="at least one"):
+        compare([])

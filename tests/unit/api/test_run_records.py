@@ -1,0 +1,72 @@
+"""What the folder of a run tells."""
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.api.run_records import read_run, settings_of
+from dragoman.config import load_config
+from dragoman.errors import DataError
+from tests.unit.api.recorded_runs import ENTRIES, recorded_run
+
+
+def test_curves_are_over_updates_tokens_and_time(tmp_path: Path) -> None:
+    record = read_run(recorded_run(tmp_path / "run"))
+    curves = {curve.quantity: curve for curve in record.curves}
+    assert list(curves) == ["training loss", "validation loss", "bleu"]
+    loss = curves["training loss"]
+    assert loss.updates == (50, 100, 150)
+    assert loss.tokens == (1000, 4000, 5000)
+    assert loss.seconds == (10, 40, 55)  # the validation's among them
+    assert loss.values == (8.0, 4.0, 2.0)
+    assert curves["bleu"].seconds == (45,)
+    assert curves["bleu"].values == (12.5,)
+
+
+def test_facts_of_the_training(tmp_path: Path) -> None:
+    record = read_run(recorded_run(tmp_path / "run", seed=7))
+    facts = record.facts
+    assert facts is not None
+    assert (facts.updates, facts.tokens, facts.seconds, facts.ended) == (150, 5000, 60.0, "finished")
+    assert facts.tokens_per_second == pytest.approx(5000 / 60)
+    assert facts.best == "bleu 12.50, loss 3.50; after 100 updates"
+    assert facts.pairs == {"train": 900, "validation": 100}
+    assert record.parameters == 1234
+    assert record.config is not None
+    assert record.config.training.seed == 7
+
+
+def test_a_log_that_is_torn_or_strange_gives_what_can_be_read(tmp_path: Path) -> None:
+    strange = [
+        {"kind": "update", "update": "x", "loss": 1.0},
+        {"kind": "update", "update": 200, "loss": None, "tokens": None, "tokens_per_second": 0},
+        {"kind": "validation", "update": 200, "loss": "low", "scores": ["bleu"]},
+        {"kind": "validation", "update": 200, "loss": True, "scores": {"bleu": "high"}},
+    ]
+    folder = recorded_run(tmp_path / "run", entries=[*ENTRIES, *strange])
+    with (folder / "log.jsonl").open("ab") as file:
+        file.write(b'[1]\n\xff\xfe\n{"kind": "update", "upd')
+    assert read_run(folder).curves == read_run(recorded_run(tmp_path / "whole")).curves
+
+
+def test_a_run_that_goes_on_has_no_end_yet(tmp_path: Path) -> None:
+    folder = recorded_run(tmp_path / "run", entries=[])
+    (folder / "run.json").write_text('{"ended": null}', encoding="utf-8")
+    record = read_run(folder)
+    assert record.curves == ()
+    assert record.facts is not None
+    assert record.facts.ended == "not yet"
+    assert record.facts.best == ""
+
+
+def test_a_record_that_is_none_is_refused(tmp_path: Path) -> None:
+    folder = recorded_run(tmp_path / "run")
+    (folder / "run.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(DataError, match="record of a run"):
+        read_run(folder)
+
+
+def test_settings_have_dotted_names_and_toml_values() -> None:
+    settings = settings_of(load_config("vaswani2017-desk"))
+    assert settings["model.family"] == '"transformer"'
+    assert settings["training.seed"] == "1"

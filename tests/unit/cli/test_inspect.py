@@ -1,0 +1,137 @@
+"""``dragoman inspect`` as a person or a script types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from tests.unit.cli.tiny_translators import ran, tiny_bundle, typed
+
+QUICK = ("--threads", "1", "--max-length", "6", "--beam", "3")
+TEXT = "abc def ghi"
+
+
+@pytest.mark.parametrize("preset", ["vaswani2017-desk", "luong2015-desk"])
+def test_a_map_in_80_columns(preset: str):
+    result = typed("inspect", tiny_bundle(preset), TEXT, *QUICK)
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0] == f"source       {TEXT}"
+    assert lines[1].startswith("translation  ")
+    assert any(line.startswith("score        -") for line in lines)
+    assert any(line.startswith("Where it looks, ") for line in lines)
+    assert "looks at: little ░░░▒▒▒▓▓▓███ most" in result.stdout
+    assert any(line.startswith("How widely") for line in lines)
+    assert any(line.startswith("abc ") for line in lines), "coverage of the source"
+    assert all(cell_len(line) <= 80 for line in lines)
+    assert "\x1b" not in result.stdout
+    assert result.stderr.startswith("engine  torch")
+
+
+def test_everything_at_once(tmp_path: Path):
+    page = tmp_path / "page.html"
+    result = typed("inspect", tiny_bundle(), "abc def. ghi jkl.", *QUICK, "--tree", "--candidates", "--page", page)
+    assert result.exit_code == 0, result.stderr
+    assert "1 of 2\nsource       abc def.\n" in result.stdout
+    assert "2 of 2\nsource       ghi jkl.\n" in result.stdout
+    assert result.stdout.count("● the translation  ✓ ended  ✗ dropped") == 2
+    assert result.stdout.count("The likeliest pieces at each step") == 2
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert f"page    {page}\n" in result.stderr
+
+
+def test_from_stdin_as_from_an_argument():
+    piped = typed("inspect", tiny_bundle(), *QUICK, stdin=f"{TEXT}\n")
+    dash = typed("inspect", tiny_bundle(), "-", *QUICK, stdin=TEXT)
+    words = typed("inspect", tiny_bundle(), *TEXT.split(), *QUICK)
+    assert piped.stdout == dash.stdout == words.stdout != ""
+
+
+def test_json():
+    result = typed("inspect", tiny_bundle(), TEXT, *QUICK, "--json")
+    assert result.exit_code == 0, result.stderr
+    (one,) = json.loads(result.stdout)
+    assert one["source"] == TEXT
+    assert one["source_words"] == TEXT.split()
+    assert one["tree"]
+    assert one["what_ifs"]
+    assert len(one["candidates"]) == len(one["pieces"]) + 1
+
+
+def test_one_map_of_many():
+    usual = typed("inspect", tiny_bundle(), TEXT, *QUICK).stdout
+    head = typed("inspect", tiny_bundle(), TEXT, *QUICK, "--layer", "1", "--head", "2").stdout
+    given = typed("inspect", tiny_bundle(), TEXT, *QUICK, "--reading", "input").stdout
+    assert "mean of 2 heads, as each word is written" in usual
+    assert "head 2 of 2, as each word is written" in head
+    assert "as each word is read back" in given
+    assert "⟨end⟩ " not in given.split("for each target word:")[-1].split("looks at")[0].split("\n", 2)[2]
+
+
+def test_what_if_and_force():
+    (one,) = json.loads(typed("inspect", tiny_bundle(), TEXT, *QUICK, "--json").stdout)
+    word = one["target_words"][0]
+    result = typed("inspect", tiny_bundle(), TEXT, *QUICK, "--what-if", word)
+    assert result.exit_code == 0, result.stderr
+    assert "What if another word stood there:\n" in result.stdout
+    other = next(other for other in one["what_ifs"] if other["word"] == 0)
+    assert " → " in result.stdout
+    forced = typed("inspect", tiny_bundle(), TEXT, *QUICK, "--force", other["forced"])
+    assert forced.stdout.splitlines()[2] == f"unforced     {one['translation']}"[:80].rstrip()
+
+
+def test_a_translation_that_is_given(tmp_path: Path):
+    picture = tmp_path / "map.svg"
+    result = typed("inspect", tiny_bundle(), TEXT, *QUICK, "--target", "eins zwei", "--picture", picture)
+    assert result.exit_code == 0, result.stderr
+    assert "translation  eins zwei\n" in result.stdout
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+    assert f"picture {picture}\n" in result.stderr
+
+
+def test_pictures_of_several_sentences_have_numbers(tmp_path: Path):
+    result = typed("inspect", tiny_bundle(), "abc. def.", *QUICK, "--picture", tmp_path / "map.png")
+    assert result.exit_code == 0, result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["map-1.png", "map-2.png"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (("--layer", "9"), 2, "layer must be from 1 to 1 in this model, got 9"),
+        (("--reading", "both"), 2, "--reading must be predicted or input, got both"),
+        (("--width", "10"), 2, "--width must be at least 24, got 10"),
+        (("--what-if", "nonesuch"), 2, "--what-if must be a word of the translation, got nonesuch; it has "),
+        (("--target", "x", "--tree"), 2, "--tree must be left out with --target, got both"),
+        (("--target", "x", "--force", "y"), 2, "--force must be left out with --target, got both"),
+        (("--picture", "map.gif"), 2, "a picture must end in .png or .svg, got map.gif"),
+        (("--beam", "0"), 2, "--beam must be "),
+        (("--threads", "0"), 2, "--threads must be at least 1, got 0"),
+    ],
+)
+def test_mistakes_are_one_line_and_a_mend(options: tuple[str, ...], code: int, message: str):
+    result = typed("inspect", tiny_bundle(), TEXT, *QUICK, *options)
+    assert result.exit_code == code
+    error = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert len(error) == 1
+    assert message in error[0]
+    assert "; " in error[0]
+
+
+def test_texts_that_are_none():
+    assert "a text must be given to be translated" in typed("inspect", tiny_bundle(), *QUICK).stderr
+    assert "standard input must be UTF-8" in typed("inspect", tiny_bundle(), *QUICK, stdin=b"\xff\xfe").stderr
+    assert "a text must hold letters" in typed("inspect", tiny_bundle(), "123", *QUICK).stderr
+
+
+@pytest.mark.slow
+def test_piped_there_is_no_colour_and_results_are_all_there_is_on_stdout():
+    done = ran("inspect", tiny_bundle(), TEXT, *QUICK, "--tree")
+    assert done.returncode == 0, done.stderr
+    text = done.stdout.decode()
+    assert "\x1b" not in text
+    assert text.startswith("source ")
+    assert all(cell_len(line) <= 80 for line in text.splitlines())

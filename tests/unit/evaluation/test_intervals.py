@@ -1,0 +1,47 @@
+"""Resampling draws what sacreBLEU draws, in blocks or at once, and however large the counts are."""
+
+import numpy as np
+import pytest
+from sacrebleu.significance import _bootstrap_resample
+
+from dragoman.evaluation import intervals
+from dragoman.evaluation.intervals import blocks, resampled_scores, total_score
+from dragoman.evaluation.sentence_statistics import METRICS, Statistics, corpus_statistics, signed_metric
+from tests.unit.evaluation.sacrebleu_command import spoilt
+
+REFERENCES = [f"The {number}th cat of {number * 7} sat on the mat, and slept." for number in range(37)]
+
+
+def _scores(statistics: Statistics, resamples: int) -> list[float]:
+    return [score.score for score in resampled_scores(statistics, resamples, 12345)]
+
+
+def _wanted(statistics: Statistics, resamples: int) -> list[float]:
+    metric = signed_metric(statistics.metric, statistics.language)
+    return [score.score for score in _bootstrap_resample(statistics.counts.tolist(), metric, resamples)[1]]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("cells", [1, 1 << 22])
+def test_resampled_scores_are_those_of_sacrebleu(metric: str, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intervals, "_CELLS", cells)
+    (statistics,) = corpus_statistics(spoilt(REFERENCES), REFERENCES, metrics=[metric])
+    found = _scores(statistics, 75)
+    assert found == _wanted(statistics, 75)
+    assert len(set(found)) > 10
+
+
+def test_counts_too_large_for_single_precision_are_added_up_as_sacrebleu_does() -> None:
+    (statistics,) = corpus_statistics(spoilt(REFERENCES), REFERENCES, metrics=["chrf"])
+    large = Statistics("chrf", "", statistics.counts * 1_234_567)
+    assert _scores(large, 20) == _wanted(large, 20)
+
+
+def test_the_score_of_all() -> None:
+    statistics = Statistics("ter", "", np.array([[1, 4], [2, 6]]))
+    assert total_score(statistics) == 30
+
+
+def test_blocks() -> None:
+    assert list(blocks(70, 1 << 22)) == [32, 32, 6]
+    assert list(blocks(70, 3)) == [70]

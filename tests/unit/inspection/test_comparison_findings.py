@@ -1,0 +1,77 @@
+"""The verdict, and settings that differ."""
+
+from dataclasses import replace
+
+from dragoman.inspection.comparison import Comparison, Estimate, Measured, Versus
+from dragoman.inspection.comparison_findings import metric_name, p_value, sets_better, setting_rows, verdict
+from tests.unit.inspection.comparisons import comparison
+
+
+def of(**results: tuple[float, float | None]) -> Comparison:
+    """Systems by name: BLEU, and the p-value of its difference from the first."""
+    whole = comparison(*results)
+    base = next(iter(results.values()))[0]
+    systems = tuple(
+        replace(
+            system,
+            scores=(
+                Measured("bleu", Estimate(value, 1.0), "", None if p is None else Versus(value - base, p, "test")),
+            ),
+        )
+        for system, (value, p) in zip(whole.systems, results.values(), strict=True)
+    )
+    return replace(whole, systems=systems)
+
+
+def test_a_significant_winner_is_better() -> None:
+    found = verdict(of(rnn=(37.0, None), transformer=(39.5, 0.001)))
+    assert found.level == "go"
+    assert found.text == (
+        "“transformer” is better than the baseline “rnn”: BLEU 39.50 ± 1.00 against 37.00 ± 1.00, p = 0.001 (test)."
+    )
+
+
+def test_a_winner_that_is_not_significant_is_not_shown_to_be_better() -> None:
+    found = verdict(of(rnn=(37.0, None), transformer=(37.2, 0.3)))
+    assert found.level == "look"
+    assert "not shown to be better" in found.text
+
+
+def test_the_baseline_may_win() -> None:
+    assert "the baseline, has the best BLEU" in verdict(of(rnn=(37.0, None), other=(35.0, 0.001))).text
+    doubtful = verdict(of(rnn=(37.0, None), other=(36.9, 0.4)))
+    assert doubtful.level == "look"
+    assert "is not shown" in doubtful.text
+
+
+def test_the_rest_stand_to_the_baseline() -> None:
+    found = verdict(of(base=(37.0, None), best=(40.0, 0.001), low=(30.0, 0.002), same=(37.1, 0.5), high=(38.0, 0.01)))
+    assert "Of 3 other systems" in found.detail
+    assert "better: “high”" in found.detail
+    assert "worse: “low”" in found.detail
+    assert "as far as the test can tell: “same”" in found.detail
+
+
+def test_other_scores_agree_or_not() -> None:
+    assert "TER says the same (p < 0.001)" in verdict(comparison("rnn", "transformer")).detail
+
+
+def test_one_system_alone_and_none_scored() -> None:
+    assert verdict(of(rnn=(37.0, None))).text == "“rnn” reaches BLEU 37.00 ± 1.00."
+    unscored = comparison("a")
+    assert "no test set" in verdict(replace(unscored, systems=(replace(unscored.systems[0], scores=()),))).text
+
+
+def test_less_ter_is_better() -> None:
+    assert sets_better("ter", -1.0)
+    assert sets_better("bleu", 1.0)
+    assert not sets_better("bleu", 0.0)
+    assert metric_name("chrf++") == "chrF++"
+    assert p_value(0.0002) == "p < 0.001"
+
+
+def test_settings_are_compared_over_all_members() -> None:
+    rows = {row.name: row for row in setting_rows(comparison("rnn", "transformer", members=2))}
+    assert rows["training.seed"].values == ("1, 2", "2, 3")
+    assert rows["training.seed"].differs
+    assert not rows["data.source"].differs
