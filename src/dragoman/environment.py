@@ -60,9 +60,9 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.group().split(".")) if release else ()
 
 
-def machine() -> Machine:
-    """This machine. Imports torch where it is installed."""
-    version, accelerators = _torch()
+def machine(*, accelerators: bool = True) -> Machine:
+    """This machine. Imports torch where it is installed, which takes seconds, to ask for `accelerators`."""
+    version, found = _torch() if accelerators else (_version("torch"), ())
     return Machine(
         system=platform.system(),
         processor=_processor(),
@@ -71,7 +71,7 @@ def machine() -> Machine:
         features=_features(),
         python=platform.python_version(),
         torch=version,
-        accelerators=accelerators,
+        accelerators=found,
     )
 
 

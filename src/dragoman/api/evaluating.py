@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import platform
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TypeVar, Unpack
+from typing import Unpack
 
 from dragoman import __version__
 from dragoman.api.counting import Counting
@@ -19,7 +17,7 @@ from dragoman.api.evaluation_plan import EvaluateOptions, EvaluatePlan, check_pl
 from dragoman.api.systems import System
 from dragoman.api.translator import Translator
 from dragoman.data.progress import Silent
-from dragoman.environment import machine, usable_cores
+from dragoman.environment import machine
 from dragoman.errors import ConfigError
 from dragoman.evaluation.by_length import by_length_of
 from dragoman.evaluation.metrics import Score, score_of
@@ -31,8 +29,6 @@ from dragoman.evaluation.spread import spread, welch
 from dragoman.search.settings import SearchSettings
 
 __all__ = ["evaluate"]
-
-_Scored = TypeVar("_Scored")
 
 _PACKAGES = ("sacrebleu", "numpy", "ctranslate2", "onnxruntime", "torch")
 _OF_PARTS = ("bleu", "chrf")  # what lengths and probes are scored by: TER takes longest and says least of a few
@@ -82,7 +78,7 @@ def evaluate(
         baseline=baseline,
         search=(plan.settings or SearchSettings()).model_dump(),
         versions=_versions(),
-        machine=_machine(),
+        machine=machine(accelerators=False).signature,
         command=plan.command,
         languages=languages,
         resamples=plan.resamples,
@@ -113,11 +109,11 @@ class _Bench:
         progress.begin(f"scoring {subject.name}")
         began = time.perf_counter()
         statistics = self.statistics[subject.name] = counting.statistics()
-        scores = tuple(_with_intervals(partial(_score, each), self.plan.resamples) for each in statistics)
+        scores = tuple(score_of(each, resamples=self.plan.resamples) for each in statistics)
         lengths: tuple[LengthScores, ...] = ()
         if self.plan.by_length:
             parts = [each for each in statistics if each.metric in _OF_PARTS]
-            lengths = _with_intervals(partial(_by_length, self.sources, parts), self.plan.resamples)
+            lengths = by_length_of(self.sources, parts, resamples=self.plan.resamples)
         probes = self._probes(result)
         self.clock.add("scoring", began)
         return Member(
@@ -207,25 +203,6 @@ class _Bench:
         return tuple(metric for metric in self.plan.metrics if metric in _OF_PARTS)
 
 
-def _score(statistics: Statistics, resamples: int) -> Score:
-    return score_of(statistics, resamples=resamples)
-
-
-def _by_length(sources: Sequence[str], statistics: Sequence[Statistics], resamples: int) -> tuple[LengthScores, ...]:
-    return by_length_of(sources, statistics, resamples=resamples)
-
-
-def _with_intervals(score: Callable[[int], _Scored], resamples: int) -> _Scored:
-    """Scores with their intervals, or without where sacreBLEU fails to make any.
-
-    Where some resamples score exactly 0 and others do not, its scores are of two types, and it refuses their mean.
-    """
-    try:
-        return score(resamples)
-    except TypeError:
-        return score(0)
-
-
 def _opened(system: System, sentences: int) -> list[Subject]:
     several = len(system.members) > 1
     return [
@@ -272,14 +249,6 @@ def _said(translator: Translator) -> Iterator[str]:
 
 def _digest(lines: Sequence[str]) -> str:
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _machine() -> str:
-    """Where it ran. Describing the machine in full loads torch, which takes seconds: only if it is loaded already."""
-    if "torch" in sys.modules:
-        return machine().signature
-    processor = platform.processor() or platform.machine()
-    return f"{processor}, {usable_cores()} cores; {platform.system()}, Python {platform.python_version()}"
 
 
 def _versions() -> dict[str, str]:

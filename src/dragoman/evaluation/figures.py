@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from dragoman.evaluation.report import Evaluation, LengthScores, SystemScores
 
 __all__ = [
+    "Figure",
     "LOWER_IS_BETTER",
     "MARK",
     "SIGNIFICANT",
-    "Figure",
     "digits",
     "figures",
     "legend",

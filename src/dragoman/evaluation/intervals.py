@@ -60,6 +60,9 @@ def resampled_scores(statistics: Statistics, resamples: int, seed: int | None) -
     for rows in blocks(resamples, len(statistics)):
         drawn = draws.choice(len(statistics), size=(rows, len(statistics)), replace=True)
         scores += [score_of_totals(metric, totals) for totals in _totals(statistics.counts, drawn)]
+    if len({type(each.score) for each in scores}) > 1:  # a score of nothing is a plain 0: sacreBLEU refuses the mixture
+        for each in scores:
+            each.score = float(each.score)
     return scores
 
 

@@ -15,7 +15,7 @@ from dragoman.evaluation.metrics import Score, corpus_scores
 from dragoman.evaluation.report import Probe
 from dragoman.text.characters import SPACELESS, is_spaceless
 
-__all__ = ["JOINED", "PROBES", "SHARES_MEAN", "SINGLE_WORDS", "Answer", "Spoilt", "is_runaway", "judged", "sampled"]
+__all__ = ["Answer", "JOINED", "PROBES", "SHARES_MEAN", "SINGLE_WORDS", "Spoilt", "is_runaway", "judged", "sampled"]
 
 JOINED = 5
 """So many sentences make one very long input."""

@@ -6,6 +6,7 @@ from sacrebleu.significance import _bootstrap_resample
 
 from dragoman.evaluation import intervals
 from dragoman.evaluation.intervals import blocks, resampled_scores, total_score
+from dragoman.evaluation.metrics import corpus_scores
 from dragoman.evaluation.sentence_statistics import METRICS, Statistics, corpus_statistics, signed_metric
 from tests.unit.evaluation.sacrebleu_command import spoilt
 
@@ -35,6 +36,18 @@ def test_counts_too_large_for_single_precision_are_added_up_as_sacrebleu_does() 
     (statistics,) = corpus_statistics(spoilt(REFERENCES), REFERENCES, metrics=["chrf"])
     large = Statistics("chrf", "", statistics.counts * 1_234_567)
     assert _scores(large, 20) == _wanted(large, 20)
+
+
+def test_resamples_of_which_some_are_worth_nothing_have_an_interval_all_the_same() -> None:
+    hypotheses = [REFERENCES[0], *("nothing alike",) * 5]
+    (score,) = corpus_scores(hypotheses, REFERENCES[:6], metrics=["bleu"], resamples=60)
+    (statistics,) = corpus_statistics(hypotheses, REFERENCES[:6], metrics=["bleu"])
+    found = _scores(statistics, 60)
+    assert 0 in found
+    assert max(found) > 0
+    assert {type(each) for each in found} == {float}
+    assert score.interval is not None
+    assert score.interval.half_width > 0
 
 
 def test_the_score_of_all() -> None:
