@@ -1,50 +1,36 @@
 """BLEU by the length of the source: no attention, Luong's, and a Transformer, from the same text in the same updates.
 
-`train` goes on from models of `python -m benchmarks.alignment train`, which know sentences of up to 25 words, with
-sentences of up to 60 words; `report` translates the test set of Europarl (de-en, small letters, words and punctuation
-apart) greedily and writes the page and the plot.
+They are the models of `python -m benchmarks.alignment train`, which translate the test set of Europarl (de-en, small
+letters, words and punctuation apart) greedily. They learnt from pairs of up to 25 words: longer sentences are beyond
+what was learnt, and show how far a model goes on from it.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.alignment.training import HERE, bundle_of, corpus_of, data_section, run
+from benchmarks.alignment.training import LONGEST, bundle_of, corpus_of
 from benchmarks.reporting import RESULTS, heading, parser, table, write
 from dragoman.api.evaluating import evaluate
 from dragoman.api.systems import System
+from dragoman.evaluation.figures import range_of
 from dragoman.evaluation.report import LengthScores, Member
 from dragoman.inspection.plotting import import_matplotlib
 from dragoman.search.settings import SearchSettings
 
 DIRECTION = "de-en"
 NAMES = {"plain": "no attention", "luong": "Luong, global", "transformer": "Transformer"}
-LONGEST = 60
-UPDATES = 500
 
 
-def run_of(output: Path, name: str) -> Path:
-    return output / "runs" / f"{DIRECTION}-{LONGEST}" / name / "run"
-
-
-def train(name: str, output: Path, data: Path) -> None:
-    corpus = corpus_of(output, DIRECTION, data)
-    folder = run_of(output, name).parent
-    folder.mkdir(parents=True, exist_ok=True)
-    start = bundle_of(output, DIRECTION, name).resolve()
-    text = (
-        (HERE / f"{name}.toml").read_text(encoding="utf-8").replace("max_updates = 2_000", f"max_updates = {UPDATES}")
-    )
-    text = text.replace("warmup_updates = 200", "warmup_updates = 50")
-    config = folder / "dragoman.toml"
-    text += data_section(corpus, DIRECTION, LONGEST) + f'\n[start]\nbundle = "{start}"\n'
-    config.write_text(text, encoding="utf-8")
-    run(config)
-
-
-def span(bin_: LengthScores) -> str:
-    return f"{bin_.low}+" if bin_.high is None else f"{bin_.low}–{bin_.high}"
+def place_of(words: int, bins: Sequence[LengthScores]) -> float:
+    """Where sentences of so many words end on an axis with a step for each bin."""
+    for place, each in enumerate(bins):
+        if each.high is None or words <= each.high:
+            size = 1 if each.high is None else each.high + 1 - each.low
+            return place - 0.5 + min(max(0, words + 1 - each.low) / size, 1)
+    return len(bins) - 0.5
 
 
 def cell(bin_: LengthScores) -> str:
@@ -62,7 +48,8 @@ def draw(members: dict[str, Member]) -> None:
         halves = [each.scores[0].interval.half_width if each.scores[0].interval else 0 for each in member.by_length]
         axis.errorbar(places, values, yerr=halves, color=colour, marker="o", capsize=3, label=NAMES[name])
     bins = next(iter(members.values())).by_length
-    axis.set_xticks(range(len(bins)), [f"{span(each)}\n({each.sentences})" for each in bins])
+    axis.set_xticks(range(len(bins)), [f"{range_of(each)}\n({each.sentences})" for each in bins])
+    axis.axvline(place_of(LONGEST, bins), color="black", linestyle=":", label=f"learnt from up to {LONGEST} words")
     axis.set_xlabel("words of the source (sentences)")
     axis.set_ylabel("BLEU, with 95 % intervals")
     axis.set_ylim(bottom=0)
@@ -75,7 +62,7 @@ def draw(members: dict[str, Member]) -> None:
 def report(options: argparse.Namespace) -> None:
     corpus = corpus_of(options.output, DIRECTION, options.data)
     source, target = ((corpus / f"test.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en"))
-    systems = [System(name, (run_of(options.output, name),)) for name in NAMES]
+    systems = [System(name, (bundle_of(options.output, DIRECTION, name),)) for name in NAMES]
     found = evaluate(
         systems,
         source[: options.sentences],
@@ -85,14 +72,14 @@ def report(options: argparse.Namespace) -> None:
         threads=options.threads,
         flags=True,
         name=f"Europarl test, the first {options.sentences:,} pairs",
-        command="python -m benchmarks.lengths report",
+        command="python -m benchmarks.lengths",
     )
     members = {system.name: system.members[0] for system in found.systems}
     draw(members)
     text = heading("BLEU by length", found.command, options.threads) + f"\n{__doc__ or ''}\n"
     bins = next(iter(members.values())).by_length
     rows = [
-        [span(each), f"{each.sentences:,}", *(cell(member.by_length[place]) for member in members.values())]
+        [range_of(each), f"{each.sentences:,}", *(cell(member.by_length[place]) for member in members.values())]
         for place, each in enumerate(bins)
     ]
     rows.append(["all", f"{found.sentences:,}", *(f"{member.scores[0].value:.1f}" for member in members.values())])
@@ -103,18 +90,11 @@ def report(options: argparse.Namespace) -> None:
 
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("what", choices=["train", "report"])
-    options.add_argument("--names", nargs="+", choices=list(NAMES), default=list(NAMES))
     options.add_argument("--sentences", type=int, default=3000, help="of the test set")
     options.add_argument("--data", type=Path, default=Path("../shared/data"))
-    options.add_argument("--output", type=Path, default=Path("alignment-runs"), help="where text and runs are kept")
+    options.add_argument("--output", type=Path, default=Path("alignment-runs"), help="that of benchmarks.alignment")
     options.add_argument("--note", default="", help="what else the page should say of how they were trained")
-    chosen = options.parse_args()
-    if chosen.what == "report":
-        report(chosen)
-        return
-    for name in chosen.names:
-        train(name, chosen.output, chosen.data)
+    report(options.parse_args())
 
 
 if __name__ == "__main__":

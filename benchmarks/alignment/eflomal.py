@@ -7,6 +7,7 @@ hand-aligned sentences, and prints the error rates of both directions and of wha
 from __future__ import annotations
 
 import argparse
+import hashlib
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -14,11 +15,11 @@ from pathlib import Path
 
 from benchmarks.alignment.corpus import PAIRS
 from benchmarks.peers.environments import Environment, default_folder, install
-from dragoman.evaluation.alignment_error import AlignmentError, Gold, alignment_error
-from dragoman.evaluation.links import Links, gold_links, pharaoh_line, plain_links
+from dragoman.evaluation.alignment_error import AlignmentError, Gold, Links, alignment_error
+from dragoman.evaluation.links import gold_links, pharaoh_line, plain_links
 from dragoman.evaluation.symmetrization import SYMMETRIZATIONS
 
-__all__ = ["EFLOMAL", "eflomal_errors", "eflomal_links", "gold_of"]
+__all__ = ["EFLOMAL", "eflomal_errors", "eflomal_links", "gold_of", "kept_files"]
 
 # It is built from source with what is already installed, because it does not say that it needs these two to be built.
 EFLOMAL = Environment(
@@ -29,6 +30,7 @@ EFLOMAL = Environment(
     torch=False,
 )
 _DIRECTIONS = ("forward", "reverse")
+_DIGITS = 12
 
 
 def gold_of(folder: Path, pair: str) -> list[Gold]:
@@ -42,9 +44,9 @@ def gold_of(folder: Path, pair: str) -> list[Gold]:
 def eflomal_links(folder: Path, pair: str, *, keep: Path | None = None) -> dict[str, list[Links]]:
     """Links of the hand-aligned sentences, the last of the training text: `forward`, `reverse`, and both together.
 
-    Links once found are read from the folder `keep`, or written there as ``PAIR.DIRECTION.links``.
+    Links once found are read from the folder `keep`, or written there; see `kept_files`.
     """
-    files = {} if keep is None else {name: keep / f"{pair}.{name}.links" for name in _DIRECTIONS}
+    files = {} if keep is None else kept_files(keep, folder, pair)
     if files and all(path.is_file() for path in files.values()):
         found = {
             name: plain_links(path.read_text(encoding="utf-8").splitlines(), name=str(path), form="pharaoh")
@@ -59,6 +61,17 @@ def eflomal_links(folder: Path, pair: str, *, keep: Path | None = None) -> dict[
     return found | {name: [function(*pair) for pair in both] for name, function in SYMMETRIZATIONS.items()}
 
 
+def kept_files(keep: Path, folder: Path, pair: str) -> dict[str, Path]:
+    """Where links of a pair are kept: ``PAIR.TEXT.DIRECTION.links``, so that those of another text are not taken.
+
+    TEXT is the beginning of the SHA-256 of the training text, source and then target.
+    """
+    digest = hashlib.sha256()
+    for path in _texts(folder, pair):
+        digest.update(path.read_bytes())
+    return {name: keep / f"{pair}.{digest.hexdigest()[:_DIGITS]}.{name}.links" for name in _DIRECTIONS}
+
+
 def eflomal_errors(found: Mapping[str, list[Links]], gold: list[Gold]) -> dict[str, AlignmentError]:
     """The error of each direction, and of each way to put them together."""
     return {name: alignment_error(links, gold) for name, links in found.items()}
@@ -67,15 +80,19 @@ def eflomal_errors(found: Mapping[str, list[Links]], gold: list[Gold]) -> dict[s
 def _align(folder: Path, pair: str) -> dict[str, list[Links]]:
     python = install(EFLOMAL, default_folder())
     count = len(gold_of(folder, pair))
-    texts = [str((folder / pair / f"train.{side}").resolve()) for side in PAIRS[pair].sides]
+    source, target = _texts(folder, pair)
     with tempfile.TemporaryDirectory() as work:
         files = {name: Path(work) / name for name in _DIRECTIONS}
-        command: list[str | Path] = [python.parent / "eflomal-align", "-s", texts[0], "-t", texts[1]]
+        command: list[str | Path] = [python.parent / "eflomal-align", "-s", source, "-t", target]
         subprocess.run([*command, "-f", files["forward"], "-r", files["reverse"]], check=True)
         return {
             name: plain_links(path.read_text(encoding="utf-8").splitlines()[-count:], name=name, form="pharaoh")
             for name, path in files.items()
         }
+
+
+def _texts(folder: Path, pair: str) -> list[Path]:
+    return [(folder / pair / f"train.{side}").resolve() for side in PAIRS[pair].sides]
 
 
 def main() -> None:

@@ -9,15 +9,17 @@ from pathlib import Path
 
 from benchmarks.alignment.corpus import PAIRS, write_corpus
 
-__all__ = ["DIRECTIONS", "HERE", "LONGEST", "NAMES", "bundle_of", "corpus_of", "data_section", "run", "train"]
+__all__ = ["DIRECTIONS", "LONGEST", "NAMES", "bundle_of", "corpus_of", "train"]
 
-HERE = Path(__file__).parent
 NAMES = ("bahdanau", "luong", "local-p", "transformer", "plain")
 DIRECTIONS = {"de-en": "de-en", "en-de": "de-en", "en-fr": "en-fr", "fr-en": "en-fr"}
 """Which corpus a direction is learnt from."""
 
 LONGEST = 25
 """The most words of a sentence that is learnt from: the hand-aligned ones are short, and time is too."""
+
+_HERE = Path(__file__).parent
+_SPLITS = ("train", "dev")
 
 
 def corpus_of(output: Path, direction: str, data: Path) -> Path:
@@ -40,27 +42,19 @@ def train(name: str, direction: str, output: Path, data: Path) -> None:
     folder = bundle_of(output, direction, name).parent.parent
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "dragoman.toml"
-    text = (HERE / f"{name}.toml").read_text(encoding="utf-8") + data_section(corpus, direction, LONGEST)
+    text = (_HERE / f"{name}.toml").read_text(encoding="utf-8") + _data_section(corpus, direction)
     config.write_text(text, encoding="utf-8")
-    run(config)
+    for command in (["prepare"], ["train", "--resume"]):
+        subprocess.run([sys.executable, "-m", "dragoman", command[0], str(config), *command[1:]], check=True)
 
 
-def data_section(corpus: Path, direction: str, longest: int) -> str:
+def _data_section(corpus: Path, direction: str) -> str:
     """The part of a configuration that says what is learnt from; models of one direction share what is prepared."""
     source, target = direction.split("-")
     files = {split: [str((corpus / f"{split}.{side}").resolve()) for side in (source, target)] for split in _SPLITS}
     return (
         f'\n[data]\nsource = "{source}"\ntarget = "{target}"\nfolder = "../prepared"\n'
-        f"\n[data.cleaning]\nmax_words = {longest}\n"
+        f"\n[data.cleaning]\nmax_words = {LONGEST}\n"
         f"\n[[data.train]]\nfiles = {json.dumps(files['train'])}\n"
         f"\n[data.validation]\nfiles = {json.dumps(files['dev'])}\n"
     )
-
-
-def run(config: Path) -> None:
-    """Prepare, and train or go on."""
-    for command in (["prepare"], ["train", "--resume"]):
-        subprocess.run([sys.executable, "-m", "dragoman", command[0], str(config), *command[1:]], check=True)
-
-
-_SPLITS = ("train", "dev")

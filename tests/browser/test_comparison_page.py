@@ -1,5 +1,6 @@
 """The report of a comparison in Chromium: quick, small, without a network, at any width, by keyboard."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,11 +51,80 @@ def test_the_keyboard_chooses_the_axis_and_opens_what_is_folded(chromium: Chromi
         await page.keyboard.press('Enter');
         return [before, after, await page.$eval('#settings ~ .card details', one => one.open)];
     """
-    for scripting in (True, False):
-        seen = chromium.visit(path, steps if scripting else "", scripting=scripting)
-        if scripting:
-            assert seen.result == [[True, False, False], [False, True, False], True]
-        assert seen.complaints == []
+    seen = chromium.visit(path, steps)
+    assert seen.result == [[True, False, False], [False, True, False], True]
+    assert seen.complaints == []
+
+
+def test_without_scripting_the_axis_is_chosen_too(chromium: Chromium, tmp_path: Path) -> None:
+    path = written(tmp_path, comparison_page(comparison("rnn", "transformer")))
+    steps = """
+        const panels = page.locator('.axis-panel');
+        const visible = async () => Promise.all((await panels.all()).map(one => one.isVisible()));
+        const before = await visible();
+        await page.locator('label[for=over-time]').click();
+        return [before, await visible()];
+    """
+    seen = chromium.visit(path, steps, scripting=False)
+    assert seen.result == [[True, False, False], [False, False, True]]
+    assert seen.complaints == []
+
+
+def test_a_browser_that_cannot_choose_shows_one_axis(chromium: Chromium, tmp_path: Path) -> None:
+    page = comparison_page(comparison("rnn", "transformer"))
+    assert "@supports not selector(:has(*))" in page
+    # A selector that no browser knows stands for one that an old browser does not.
+    path = written(tmp_path, page.replace(":has(", ":not-known("))
+    steps = """
+        const isShown = all => all.map(one => getComputedStyle(one).display !== 'none');
+        return [await page.$$eval('.axis-panel', isShown), await page.$$eval('.switch', isShown)];
+    """
+    assert chromium.visit(path, steps).result == [[True, False, False], [False]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_axe_finds_nothing_that_shuts_people_out(chromium: Chromium, tmp_path: Path, dark: bool, width: int) -> None:
+    path = written(tmp_path, comparison_page(comparison("rnn", "transformer", "wide", members=2)))
+    steps = """
+        await page.addStyleTag({ content: 'section { content-visibility: visible !important; }' });
+        await page.$$eval('details', all => all.forEach(one => { one.open = true; }));
+        return await accessibility(page);
+    """
+    assert chromium.visit(path, steps, dark=dark, width=width).result == []
+
+
+def test_scores_fit_a_phone_and_names_stand_beside_their_lines(chromium: Chromium, tmp_path: Path) -> None:
+    page = comparison("rnn", "transformer")
+    third = tuple(
+        replace(system, scores=(*system.scores, replace(system.scores[0], metric="chrf++"))) for system in page.systems
+    )
+    path = written(tmp_path, comparison_page(replace(page, systems=third)))
+    steps = """
+        const room = await page.$eval('#scores ~ .card .scroll', one => [one.scrollWidth, one.clientWidth]);
+        const rows = await page.$$eval('.named', all => all.map(one => {
+          const [line, name] = ['.swatch', 'bdi'].map(each => one.querySelector(each).getBoundingClientRect());
+          return line.right <= name.left && line.top < name.bottom && line.bottom > name.top;
+        }));
+        return [room, rows];
+    """
+    (wide, room), rows = chromium.visit(path, steps, width=390).result
+    assert wide <= room
+    assert rows == [True, True]
+
+
+def test_translations_line_up_from_card_to_card(chromium: Chromium, tmp_path: Path) -> None:
+    whole = comparison("rnn", "transformer")
+    first, *rest = whole.differing
+    longer = replace(
+        first,
+        translations=tuple(replace(each, system=f"{each.system} by another name") for each in rest[0].translations),
+    )
+    path = written(tmp_path, comparison_page(replace(whole, differing=(longer, *rest))))
+    steps = """return await page.$$eval('.said', all => all.map(one =>
+        one.querySelector('.text.source').getBoundingClientRect().left));"""
+    assert len(set(chromium.visit(path, steps).result)) == 1
 
 
 def test_hostile_names_and_texts_run_nothing(chromium: Chromium, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dragoman.inspection.inspected import Candidate, Inspected, TreeNode, WhatIf, coverage, entropy
+from dragoman.inspection.inspected_json import inspected_json
 from dragoman.inspection.inspection_page import inspection_page
 from tests.browser.chromium import Chromium
 from tests.browser.samples import ARABIC, CHINESE, ENGLISH, HEBREW, HOSTILE, PLAIN, drawn
@@ -83,7 +84,20 @@ def test_a_touched_word_stays_lit(chromium: Chromium, written: Write):
     """
     said = chromium.visit(written(ENGLISH), steps, width=390, touch=True).result
     assert said.startswith("old is looked at by alte")
-    assert figure(said, "coverage") == pytest.approx(coverage(mean_map(ENGLISH))[1], abs=0.02)
+    assert figure(said, "coverage") == pytest.approx(coverage(mean_map(ENGLISH)[:-1])[1], abs=0.02)
+
+
+def test_coverage_is_that_of_the_json(chromium: Chromium, written: Write):
+    steps = """
+    await page.getByLabel('layer 3, head 2', { exact: true }).click();
+    const bars = await page.$$eval('.maps .coverage title', found => found.map(each => each.textContent));
+    return [bars, await page.$$eval('.sample .source .word', found => found.map(each => each.title))];
+    """
+    bars, words = chromium.visit(written(ENGLISH), steps).result
+    expected = inspected_json(ENGLISH)["coverage"][2][1]
+    for found in (bars, words):
+        figures = [float(each.removeprefix("coverage ")) for each in found[: len(expected)]]
+        assert figures == pytest.approx(expected, abs=0.01)
 
 
 def test_layer_head_and_reading_are_chosen(chromium: Chromium, written: Write):
@@ -155,6 +169,43 @@ def test_decoding_step_by_step(chromium: Chromium, written: Write):
     assert second == ["2 of 6", ["▁Der", "▁alte"], 5, ["▁alte"], ["alte"]]
     assert (last[0], last[1][-1], last[3], last[4]) == ("6 of 6", "⟨end⟩", ["⟨end⟩"], ["⟨end⟩"])
     assert (back[0], back[4]) == ("5 of 6", ["."])
+
+
+def test_a_step_shows_where_its_piece_looked(chromium: Chromium, written: Write):
+    pieces = np.eye(3)[[0, 1, 2, 2]] * 0.8  # the two pieces of the second word look at different words
+    words = np.stack([pieces[0], pieces[1:3].mean(0), pieces[3]])
+    one = replace(PLAIN, predicted=words[None, None], given=words[None, None, 1:], steps=pieces[None, None])
+    steps = """
+    const shades = async () => (await page.locator('.look').evaluateAll(
+      found => found.map(each => each.style.getPropertyValue('--weight')))).map(Number);
+    const seen = [];
+    for (const step of ['1', '2']) {
+      await page.getByRole('button', { name: 'One step on' }).click();
+      seen.push(await shades());
+    }
+    return seen;
+    """
+    assert chromium.visit(written(one), steps).result == [[0, 0.8, 0], [0, 0, 0.8]]
+
+
+@pytest.mark.parametrize(("width", "touch"), [(1200, False), (390, True)])
+def test_a_long_map_keeps_its_names_in_sight(chromium: Chromium, written: Write, width: int, touch: bool):
+    words = [f"word{number}" for number in range(46)]
+    steps = """
+    const left = selector => page.locator(selector).first().evaluate(each => each.getBoundingClientRect().left);
+    const box = page.locator('.maps .scroll').first();
+    const before = await left('.names');
+    const hidden = await box.evaluate(each => each.scrollWidth - each.clientWidth);
+    await box.evaluate(each => each.scrollTo(400, 0));
+    return [hidden, before, await left('.names'), await left('.maps .ground')];
+    """
+    result = chromium.visit(written(drawn(words, words, range(46))), steps, width=width, touch=touch).result
+    hidden, before, after, ground = result
+    assert before == after
+    if touch:
+        assert ground < 0
+    else:
+        assert hidden == 0, "all of it is seen at once"
 
 
 def test_what_if(chromium: Chromium, written: Write):
@@ -313,8 +364,16 @@ def test_nothing_to_show_is_said(chromium: Chromium, written: Write):
 
 
 def test_a_sentence_of_no_words(chromium: Chromium, written: Write):
-    seen = chromium.visit(written(drawn([], [], [])), "return await page.locator('#open .card').count()")
-    assert (seen.result, seen.complaints) == (4, [])
+    steps = """
+    const words = await page.locator('.sample .sentence .word').allInnerTexts();
+    const cells = await page.locator('.maps .cell').count();
+    await page.locator('select[name=reading]').selectOption('given');
+    return [await page.locator('#open .card').count(), words.map(word => word.trim()), cells,
+      await page.locator('.maps .cell').count(), (await page.locator('#open').innerText()).includes('1 of 1')];
+    """
+    seen = chromium.visit(written(drawn([], [], [])), steps)
+    assert seen.result == [4, ["⟨end⟩", "⟨end⟩"], 1, 0, True]
+    assert seen.complaints == []
 
 
 @pytest.mark.slow

@@ -25,7 +25,8 @@ class AlignSettings:
     """How to align. The defaults are those of `Translator.align`.
 
     `backward_choice` is the map of the backward translator, if it is not to be the same. A `threshold` is for the
-    extraction of that name. A target word that looks at the end of the source most has no link, unless `ignore_end`.
+    extraction of that name. A target word that looks at the end of the source most has no link, unless `ignore_end`;
+    thresholds and products of maps never count the end.
     With `by_spaces` words are what stands between white space, in every script.
     """
 
@@ -41,8 +42,8 @@ class AlignSettings:
         """Refuse what cannot be."""
         _check_name("extraction", self.extraction, get_args(Extraction))
         _check_name("symmetrization", self.symmetrization, get_args(Symmetrization))
-        for choice in (self.choice, self.backward_choice or self.choice):
-            _check_name("reading", choice.reading, get_args(Reading))
+        for name, choice in (("reading", self.choice), ("backward reading", self.backward_choice or self.choice)):
+            _check_name(name, choice.reading, get_args(Reading))
         if self.extraction == "threshold" and self.threshold is None:
             raise ConfigError("threshold must be given for the extraction threshold, got none; 0.2 is a usual one")
         if self.extraction != "threshold" and self.threshold is not None:
@@ -53,6 +54,10 @@ class AlignSettings:
         if self.threshold is not None and not 0 < self.threshold <= 1:
             raise ConfigError(
                 f"threshold must be more than 0 and at most 1, got {self.threshold}; a word's weights sum to 1"
+            )
+        if self.extraction == "threshold" and self.ignore_end:
+            raise ConfigError(
+                "ignore_end must be left out with the extraction threshold, got both; a threshold never counts the end"
             )
         if self.symmetrization == "product" and self.extraction != "argmax":
             raise ConfigError(

@@ -9,8 +9,9 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.api.align_choice import check_choice, check_usual
 from dragoman.api.align_settings import AlignSettings, Extraction, Symmetrization
-from dragoman.api.attention import Attention, AttentionChoice, Reading
+from dragoman.api.attention import Attention, AttentionChoice, Reading, posterior
 from dragoman.api.request import PairError
 from dragoman.api.translator import Translator
 from dragoman.api.word_alignment import Links, WordAlignment, attended
@@ -21,6 +22,7 @@ from dragoman.evaluation.symmetrization import (
     SYMMETRIZATIONS,
     argmax_links,
     intersection,
+    mutual_links,
     product_links,
     swapped,
     threshold_links,
@@ -64,9 +66,7 @@ class WordMap:
             assert settings.threshold is not None
             return threshold_links(self.weights, settings.threshold)
         found = argmax_links(self.weights) if settings.ignore_end else self.looked
-        if settings.extraction == "argmax":
-            return found
-        return intersection(found, swapped(argmax_links(self.weights.T)))
+        return found if settings.extraction == "argmax" else intersection(found, mutual_links(self.weights))
 
     def links_with(self, backward: WordMap | None, settings: AlignSettings) -> Links:
         """Links of both directions together; `backward` has the sides the other way round."""
@@ -118,11 +118,14 @@ def maps_of_both(
     tell: Tell | None = None,
 ) -> list[tuple[WordMap, WordMap | None]]:
     """The maps of each pair in both directions, for those who take links out of them in several ways; see `align`."""
+    back_choice = settings.backward_choice or settings.choice
+    check_choice(forward, sources, targets, settings.choice, by_spaces=settings.by_spaces)
+    if backward is not None:
+        check_choice(backward, targets, sources, back_choice, by_spaces=settings.by_spaces, of="backward ")
     ahead = word_maps(forward, sources, targets, settings.choice, by_spaces=settings.by_spaces, tell=tell)
     if backward is None:
         return [(each, None) for each in ahead]
-    choice = settings.backward_choice or settings.choice
-    back = word_maps(backward, targets, sources, choice, by_spaces=settings.by_spaces, tell=tell)
+    back = word_maps(backward, targets, sources, back_choice, by_spaces=settings.by_spaces, tell=tell)
     _check_words(ahead, back)
     return list(zip(ahead, back, strict=True))
 
@@ -142,10 +145,10 @@ def word_maps(
     """
     choice = choice or AttentionChoice()
     if not isinstance(translator.engine, Attentive):
-        _check_usual(translator, choice, by_spaces=by_spaces)
+        check_usual(translator.engine, choice, by_spaces=by_spaces)
         return _usual_maps(translator, sources, targets, tell)
     maps = []
-    for attention in _attentions(translator, sources, targets, tell):
+    for attention in _attentions(translator, sources, targets, tell, likelihoods=choice.reading == "posterior"):
         maps.append(_word_map(attention.words(choice, by_spaces=by_spaces)))
         if by_spaces:
             _check_spaces(len(maps) - 1, maps[-1], sources, targets)
@@ -161,7 +164,7 @@ def best_choice(
     *,
     tell: Tell | None = None,
 ) -> tuple[RankedChoice, ...]:
-    """Every layer, every head, the mean of heads, and both readings, the least error first; needs the torch engine.
+    """Every layer, every head, the mean of heads, and every reading, the least error first; needs the torch engine.
 
     The choice that `settings` hold does not matter, and nor does what is made of two directions; for a translator from
     target to source turn everything round, `Gold.swapped` among it.
@@ -170,7 +173,7 @@ def best_choice(
     if len(gold) != len(sources):
         raise ConfigError(f"gold must have links for each pair, got {len(gold)} for {len(sources)}; count the lines")
     found: dict[AttentionChoice, list[Links]] = {}
-    for number, attention in enumerate(_attentions(translator, sources, targets, tell)):
+    for number, attention in enumerate(_attentions(translator, sources, targets, tell, likelihoods=True)):
         for choice, each in _every_map(attention, by_spaces=settings.by_spaces):
             if settings.by_spaces:
                 _check_spaces(number, each, sources, targets)
@@ -192,12 +195,12 @@ def _check_words(forward: Sequence[WordMap], backward: Sequence[WordMap]) -> Non
 
 
 def _attentions(
-    translator: Translator, sources: Sequence[str], targets: Sequence[str], tell: Tell | None
+    translator: Translator, sources: Sequence[str], targets: Sequence[str], tell: Tell | None, *, likelihoods: bool
 ) -> Iterator[Attention]:
     """All maps of every pair, some pairs at a time."""
     for first, some, others in _portions(sources, targets):
         try:
-            found = translator.attention(some, others)
+            found = translator.attention(some, others, likelihoods=likelihoods)
         except PairError as error:
             raise PairError(first + error.pair, error.fault) from None
         yield from found
@@ -240,8 +243,12 @@ def _every_map(attention: Attention, *, by_spaces: bool) -> Iterator[tuple[Atten
     source = piece_words([*attention.source_pieces, _END], by_spaces=by_spaces)
     end = piece_words([*attention.target_pieces, _END], by_spaces=by_spaces)
     target = piece_words(attention.target_pieces, by_spaces=by_spaces)
-    predicted = merge_alignment(maps, source, end)  # [layers, 1 + heads, tgt words + 1, src words + 1]
-    read = {"predicted": predicted, "input": merge_alignment(maps[:, :, 1:], source, target)}
+    known = posterior(maps, attention.likelihoods)
+    read = {  # [layers, 1 + heads, tgt words (+ 1), src words + 1]
+        "predicted": merge_alignment(maps, source, end),
+        "input": merge_alignment(maps[:, :, 1:], source, target),
+        "posterior": merge_alignment(known, source, end),
+    }
     for layer in range(attention.layers):
         for place, head in enumerate(heads):
             for reading in get_args(Reading):
@@ -253,15 +260,6 @@ def _word_map(aligned: WordAlignment) -> WordMap:
     return WordMap(
         aligned.source_words, aligned.target_words, attended(aligned.between_words()), attended(aligned.links())
     )
-
-
-def _check_usual(translator: Translator, choice: AttentionChoice, *, by_spaces: bool) -> None:
-    if choice != AttentionChoice() or by_spaces:
-        what = "words by spaces" if by_spaces else "a layer, a head or a reading"
-        raise ConfigError(
-            f"engine must be torch, with one model, to choose {what}, got {translator.engine.name}; open the "
-            "translator with engine='torch', or leave the choice out"
-        )
 
 
 def _check_spaces(number: int, found: WordMap, sources: Sequence[str], targets: Sequence[str]) -> None:

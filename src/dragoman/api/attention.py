@@ -1,4 +1,4 @@
-"""Everything that a model looked at while it wrote a translation: every layer, every head, both readings of a step."""
+"""Everything that a model looked at while it wrote a translation: every layer, every head, every reading of a step."""
 
 from __future__ import annotations
 
@@ -11,12 +11,21 @@ from numpy.typing import NDArray
 from dragoman.api.word_alignment import WordAlignment, word_alignment
 from dragoman.errors import ConfigError
 
-__all__ = ["Attention", "AttentionChoice", "Reading"]
+__all__ = ["Attention", "AttentionChoice", "Reading", "posterior"]
 
-Reading = Literal["predicted", "input"]
-"""Whose look a step is: that of the word it writes, or that of the word it was given, which it wrote one step before.
+Reading = Literal["predicted", "input", "posterior"]
+"""How the look of a word is read.
 
-Transformers align words better by the second ([chen2020], section 3).
+``predicted``: that of the step which writes it. ``input``: that of the step which is given it, one later, by which
+Transformers align words better ([chen2020], section 3). ``posterior``: that of the step which writes it, once it is
+known which word that is ([shankar2019], section 2): how likely each place alone makes the word counts too.
+"""
+
+_PRIOR = 0.5
+"""The power of the look before the word is known.
+
+By Bayes' rule it would be 1; but a look that cannot know its word is surer than it should be.
+`benchmarks/results/alignment.md` has the errors of other powers.
 """
 
 
@@ -36,12 +45,16 @@ class AttentionChoice:
 class Attention:
     """The pieces of a source and of its translation, as they stand in the texts, and all maps between them.
 
-    Shapes: weights [layers, heads, tgt + 1, src + 1], the ends last.
+    `likelihoods` are needed for the reading `posterior` only: log p of each target piece, had its step seen one place
+    of the source alone.
+
+    Shapes: weights [layers, heads, tgt + 1, src + 1], likelihoods [tgt + 1, src + 1], the ends last.
     """
 
     source_pieces: tuple[str, ...]
     target_pieces: tuple[str, ...]
     weights: NDArray[np.float32]
+    likelihoods: NDArray[np.float32] | None = None
 
     @property
     def layers(self) -> int:
@@ -59,21 +72,42 @@ class Attention:
         The last target piece is an input too: of the step that writes the end.
         """
         choice = choice or AttentionChoice()
-        layer = max(self.layers - 1, 1) if choice.layer is None else _checked("layer", choice.layer, self.layers)
+        self.check(choice)
+        layer = max(self.layers - 1, 1) if choice.layer is None else choice.layer
         heads = self.weights[layer - 1]  # [heads, tgt + 1, src + 1]
         if choice.head is not None:
-            heads = heads[[_checked("head", choice.head, self.heads) - 1]]
+            heads = heads[[choice.head - 1]]
         one: NDArray[np.float32] = heads.mean(0)
+        if choice.reading == "posterior":
+            return posterior(one, self.likelihoods)
         return one if choice.reading == "predicted" else one[1:]
+
+    def check(self, choice: AttentionChoice, *, of: str = "") -> None:
+        """Refuse a layer or a head that the model does not have; errors begin with `of`."""
+        for name, number, most in (("layer", choice.layer, self.layers), ("head", choice.head, self.heads)):
+            if number is not None and not 1 <= number <= most:
+                rule = f"from 1 to {most}" if most > 1 else "1"
+                raise ConfigError(f"{of}{name} must be {rule} in this model, got {number}; choose one that it has")
 
     def words(self, choice: AttentionChoice | None = None, *, by_spaces: bool = False) -> WordAlignment:
         """One map between words; with `by_spaces` they are what stands between white space, in every script."""
         return word_alignment(self.source_pieces, self.target_pieces, self.pieces(choice), by_spaces=by_spaces)
 
 
-def _checked(name: str, number: int, most: int) -> int:
-    if not 1 <= number <= most:
+def posterior(
+    looks: NDArray[np.float32], likelihoods: NDArray[np.float32] | None, power: float = _PRIOR
+) -> NDArray[np.float32]:
+    """Where words look once they are known. Shapes: looks [*, tgt, src], likelihoods [tgt, src] -> [*, tgt, src].
+
+    `power` is that of the looks. A place that was not looked at at all stays so; where that leaves nothing, the look is
+    what it was.
+    """
+    if likelihoods is None:
         raise ConfigError(
-            f"{name} must be from 1 to {most} in this model, got {number}; leave it out for the usual one"
+            "the reading posterior must have likelihoods, got attention without; ask the translator for it with "
+            "likelihoods=True"
         )
-    return number
+    known = looks**power * np.exp(likelihoods - likelihoods.max(-1, keepdims=True))
+    total = known.sum(-1, keepdims=True)
+    found: NDArray[np.float32] = np.where(total > 0, known / np.where(total > 0, total, 1), looks).astype(np.float32)
+    return found

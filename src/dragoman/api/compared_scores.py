@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dragoman.evaluation.metrics import Score
 from dragoman.evaluation.report import Member, PairedResult, Speed, SystemScores
+from dragoman.evaluation.weakest import weakest_result
 from dragoman.inspection.comparison import Estimate, LengthPoint, Measured, SpeedFacts, Versus
 
 __all__ = ["by_length", "of_member", "of_system"]
@@ -35,7 +37,8 @@ def of_system(system: SystemScores, baseline: SystemScores | None) -> tuple[Meas
     """The scores of a system: its only member's, or their mean with the interval over seeds."""
     if len(system.members) == 1:
         scores: tuple[Measured, ...] = of_member(system.members[0])["scores"]
-        return scores
+        seeds = 1 if baseline is None else len(baseline.members)
+        return tuple(_against_seeds(score, seeds) for score in scores) if seeds > 1 else scores
     signatures = {score.name: score.signature for score in system.members[0].scores}
     return tuple(
         Measured(
@@ -48,10 +51,23 @@ def of_system(system: SystemScores, baseline: SystemScores | None) -> tuple[Meas
     )
 
 
+def _against_seeds(score: Measured, seeds: int) -> Measured:
+    """The test of a single member was made with each seed of the baseline, and is the weakest of them."""
+    if score.versus is None:
+        return score
+    test = f"{score.versus.test}, the weakest against {seeds} members of the baseline"
+    return replace(score, versus=replace(score.versus, test=test))
+
+
 def _system_versus(system: SystemScores, baseline: SystemScores | None, metric: str) -> Versus | None:
-    """Welch's test over seeds where both sides have several; else what the paired tests of all members allow."""
-    means = {name: spread.mean for name, spread in _spreads(baseline).items()}
-    if metric in system.seeds_differ and metric in means:
+    """Welch's test over seeds where both sides have several; else what the paired tests of all members allow.
+
+    A metric by which no seed differs from another of its side leaves Welch's test, and so the page, without an answer.
+    """
+    if baseline is not None and len(baseline.members) > 1:
+        means = {name: spread.mean for name, spread in _spreads(baseline).items()}
+        if metric not in system.seeds_differ or metric not in means:
+            return None
         difference = _spreads(system)[metric].mean - means[metric]
         return Versus(difference, system.seeds_differ[metric], "Welch's t-test over seeds")
     results = [result for member in system.members for result in member.against_baseline if result.metric == metric]
@@ -64,15 +80,10 @@ def _spreads(system: SystemScores | None) -> Mapping[str, Any]:
 
 def _versus(results: Sequence[PairedResult]) -> Versus:
     """One result, or the weakest of several; members that lie on both sides of the baseline show nothing."""
-    differences = [result.difference for result in results]
-    weakest = max(results, key=lambda result: result.p_value)
-    test = _TESTS.get(weakest.test, weakest.test)
-    if len(results) == 1:
-        return Versus(weakest.difference, weakest.p_value, test, weakest.signature)
-    mean = sum(differences) / len(differences)
-    one_side = min(differences) > 0 or max(differences) < 0
-    test = f"{test}, the weakest of {len(results)} members"
-    return Versus(mean, weakest.p_value if one_side else 1.0, test, weakest.signature)
+    weakest = weakest_result(results)
+    several = f", the weakest of {len(results)} members" if len(results) > 1 else ""
+    test = f"{_TESTS.get(weakest.test, weakest.test)}{several}"
+    return Versus(weakest.difference, weakest.p_value, test, weakest.signature)
 
 
 def by_length(members: Sequence[Member]) -> tuple[LengthPoint, ...]:

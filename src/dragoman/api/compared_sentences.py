@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from dragoman.api.attention import Attention
 from dragoman.api.systems import System, bundle_of
-from dragoman.api.translation import Translation
 from dragoman.api.translator import Translator
-from dragoman.errors import DataError
+from dragoman.errors import ConfigError, DataError
+from dragoman.evaluation.by_length import source_length
 from dragoman.evaluation.report import Evaluation
 from dragoman.evaluation.sentence_scores import sentence_scores
 from dragoman.inspection.comparison import AlignedMap, AlignedSentence, DifferingSentence, Translated
@@ -77,7 +78,7 @@ def aligned_sentences(
 def readable_places(differing: Sequence[DifferingSentence], sources: Sequence[str], most: int) -> list[int]:
     """Sentences whose maps can be read: of those that differ most, then of all, in their order."""
     candidates = [*(sentence.number - 1 for sentence in differing), *range(len(sources))]
-    fit = [place for place in dict.fromkeys(candidates) if _SHORTEST <= len(sources[place].split()) <= _LONGEST]
+    fit = [place for place in dict.fromkeys(candidates) if _SHORTEST <= source_length(sources[place]) <= _LONGEST]
     return list(dict.fromkeys([*fit, *candidates]))[: max(0, most)]
 
 
@@ -88,17 +89,22 @@ def _maps(
     translator = Translator.open(bundle, engine="torch", threads=threads)
     for source, target in zip(sources, targets, strict=True):
         try:
-            (scored,) = translator.score([source], [target], weights=True)
+            (looked,) = translator.attention([source], [target])
         except DataError as error:
             yield AlignedMap(name, target, note=f"no map: {error}")
-            continue
-        yield _map(name, target, scored)
+        except ConfigError:
+            yield AlignedMap(name, target, note="no map: this model has no attention")
+        else:
+            yield _map(name, target, looked)
 
 
-def _map(name: str, target: str, scored: Translation) -> AlignedMap:
-    if scored.weights is None:
-        return AlignedMap(name, target, note="no map: this model has no attention")
-    if not scored.source_words or not scored.target_words:
+def _map(name: str, target: str, looked: Attention) -> AlignedMap:
+    """The usual map: of the last layer but one, or the only one, the mean over its heads."""
+    aligned = looked.words()
+    weights = aligned.between_words()
+    if weights is None or not weights.size:
         return AlignedMap(name, target, note="no map: there are no words")
-    weights = np.asarray(scored.weights, dtype=np.float64)
-    return AlignedMap(name, target, scored.source_words, scored.target_words, weights)
+    layer = f"layer {max(looked.layers - 1, 1)} of {looked.layers}, " if looked.layers > 1 else ""
+    heads = f"mean of {looked.heads} heads, " if looked.heads > 1 else ""
+    which = f"{layer}{heads}as each word is written"
+    return AlignedMap(name, target, aligned.source_words, aligned.target_words, weights, which=which)

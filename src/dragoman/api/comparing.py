@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
-from dragoman import __version__
 from dragoman.api.compared_scores import by_length, of_member, of_system
 from dragoman.api.compared_sentences import aligned_sentences, differing_sentences, readable_places
 from dragoman.api.run_records import RunRecord, read_run, settings_of
 from dragoman.api.systems import System, bundle_of, run_of
+from dragoman.api.versions import package_versions
 from dragoman.bundle import Bundle
 from dragoman.config import to_toml
 from dragoman.environment import machine
@@ -20,10 +20,11 @@ from dragoman.evaluation.report import Evaluation, Member, SystemScores
 from dragoman.evaluation.sentence_scores import SENTENCE_METRIC
 from dragoman.files import sha256_of_file
 from dragoman.inspection.comparison import Compared, ComparedSystem, Comparison, TextFacts
+from dragoman.search.settings import SearchSettings
 
 __all__ = ["Scored", "compare"]
 
-_PACKAGES = ("sacrebleu", "torch", "ctranslate2", "onnxruntime", "numpy", "sentencepiece")
+_SEARCH = ("beam", "length_penalty", "alpha")  # told even where nobody has set them
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def compare(
     baseline = None if test is None else _named(test.evaluation, test.evaluation.baseline)
     compared = tuple(_system(system, scores, baseline) for system, scores in zip(systems, scored, strict=True))
     if test is None:
-        return Comparison(compared, None, None, _versions(), machine().signature, command)
+        return Comparison(compared, None, None, package_versions(), machine().signature, command)
     evaluation, sources, references = test.evaluation, test.sources, test.references
     tell("looking for sentences that differ")
     differing = differing_sentences(evaluation, sources, references, max(sentences, maps))
@@ -73,7 +74,7 @@ def compare(
             evaluation.sentences,
             evaluation.source_digest,
             evaluation.reference_digest,
-            evaluation.search,
+            _search(evaluation.search),
         ),
         versions=evaluation.versions,
         machine=evaluation.machine,
@@ -89,14 +90,10 @@ def _named(evaluation: Evaluation, name: str | None) -> SystemScores | None:
     return next((system for system in evaluation.systems if system.name == name), None)
 
 
-def _versions() -> dict[str, str]:
-    found = {"dragoman": __version__}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+def _search(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those settings of the search that are not as they always are, and those that are always told."""
+    usual = SearchSettings().model_dump()
+    return {name: value for name, value in settings.items() if name in _SEARCH or value != usual.get(name)}
 
 
 def _notes(systems: Sequence[ComparedSystem]) -> tuple[str, ...]:

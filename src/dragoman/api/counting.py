@@ -14,6 +14,8 @@ from dragoman.evaluation.sentence_statistics import Statistics, corpus_statistic
 
 __all__ = ["Counting"]
 
+_WINDOW = 512  # lines that are counted without a break: who stops the program waits for no more
+
 _Counted = tuple[tuple[Statistics, ...], float]
 
 
@@ -31,15 +33,15 @@ class Counting:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.shutdown(wait=kind is None, cancel_futures=True)
 
     def add(self, hypotheses: Sequence[str]) -> None:
         """Count these too: the translations that follow those given before."""
-        if not hypotheses:
-            return
-        references = self._references[self._given : self._given + len(hypotheses)]
-        self._given += len(hypotheses)
-        self._futures.append(self._pool.submit(self._count, list(hypotheses), references))
+        for first in range(0, len(hypotheses), _WINDOW):
+            some = hypotheses[first : first + _WINDOW]
+            references = self._references[self._given : self._given + len(some)]
+            self._given += len(some)
+            self._futures.append(self._pool.submit(self._count, some, references))
 
     def cpu_seconds(self) -> float:
         """What counting has taken of the processor so far; what is under way is not in it."""

@@ -17,6 +17,7 @@ from dragoman.api.translation import Translation
 from dragoman.api.translator import Translator
 from dragoman.bundle import Bundle
 from dragoman.bundle.bundle import WEIGHTS
+from dragoman.data.check.figures import counted
 from dragoman.data.progress import Progress
 from dragoman.environment import peak_memory
 from dragoman.errors import DataError
@@ -29,6 +30,7 @@ __all__ = ["Probed", "Subject", "Translated", "open_subject", "translated"]
 
 _WINDOW = 512  # sentences between two looks at the clock: many batches, sorted by length
 _MOST_PROBED = 500
+_WARM_UP = 4  # sentences that are translated before the clocks start
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,8 @@ def open_subject(path: Path, name: str, sentences: int) -> Subject:
     lines = read_lines(path)
     if len(lines) != sentences:
         raise DataError(
-            f"{path} must hold a translation for each of the {sentences:,} test sentences, got {len(lines):,} lines; "
-            "see which of them lacks some"
+            f"{path} must hold as many translations as the test set has sentences, {sentences:,}, got "
+            f"{counted(len(lines), 'line')}; see which of them lacks some"
         )
     return Subject(name, path, sha256_of_file(path), lines=tuple(lines))
 
@@ -105,6 +107,7 @@ def translated(
 ) -> Translated:
     """Translate a test set, counted for scores meanwhile; with `probes` a part of it again as each has spoilt it."""
     result = Translated(flags=Counter() if flags else None)
+    translator.translate_batch(sources[:_WARM_UP], flags=flags)
     _forget_peak()
     began, computed = time.perf_counter(), time.process_time()
 
@@ -116,11 +119,12 @@ def translated(
             result.flags.update(name for each in found for name in {flag.name for flag in each.flags or ()})
 
     _in_windows(translator, sources, take, flags=flags, progress=progress)
+    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - computed - counting.cpu_seconds()
     result.speed = Speed(
         sentences=len(sources),
         source_words=sum(map(source_length, sources)),
-        seconds=time.perf_counter() - began,
-        cpu_seconds=time.process_time() - computed - counting.cpu_seconds(),
+        seconds=seconds,
+        cpu_seconds=cpu_seconds,
         peak_bytes=peak_memory(),
         engine=translator.why,
     )

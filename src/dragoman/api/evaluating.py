@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
-import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Unpack
 
-from dragoman import __version__
 from dragoman.api.counting import Counting
 from dragoman.api.evaluated_member import Subject, Translated, open_subject, translated
-from dragoman.api.evaluation_plan import EvaluateOptions, EvaluatePlan, check_plan
+from dragoman.api.evaluation_plan import EvaluateOptions, EvaluatePlan, check_language, check_plan
 from dragoman.api.systems import System
 from dragoman.api.translator import Translator
-from dragoman.data.progress import Silent
+from dragoman.api.versions import package_versions
+from dragoman.data.progress import Progress, Silent
 from dragoman.environment import machine
 from dragoman.errors import ConfigError
 from dragoman.evaluation.by_length import by_length_of
@@ -26,12 +24,15 @@ from dragoman.evaluation.report import Evaluation, LengthScores, Member, PairedR
 from dragoman.evaluation.sentence_statistics import Statistics
 from dragoman.evaluation.significance import paired_result
 from dragoman.evaluation.spread import spread, welch
+from dragoman.evaluation.weakest import weakest_result
 from dragoman.search.settings import SearchSettings
 
 __all__ = ["evaluate"]
 
-_PACKAGES = ("sacrebleu", "numpy", "ctranslate2", "onnxruntime", "torch")
 _OF_PARTS = ("bleu", "chrf")  # what lengths and probes are scored by: TER takes longest and says least of a few
+
+_Place = tuple[str, int]
+"""A member: the name of its system, and its place there. Names of members may be alike, "x 1" may be a system."""
 
 
 @dataclass
@@ -53,16 +54,21 @@ def evaluate(
 ) -> Evaluation:
     """Score systems against references; with several, say how each differs from the baseline.
 
-    Bundles translate the sources; files of translations are taken as they are. Everything is checked before anything is
-    translated. Every figure but those of speed is a function of the files and the options.
+    Bundles translate the sources; files of translations are taken as they are. Options, files and bundles are checked
+    before anything is translated; only whether the engine can run a model shows when its turn comes. Every figure but
+    those of speed is a function of the files and the options.
     """
     plan = EvaluatePlan(**options)
     clock = _Clock()
     check_plan(systems, sources, references, plan)
     subjects = {system.name: _opened(system, len(sources)) for system in systems}
     languages = plan.languages or _languages(subjects)
+    check_language(languages[1], plan)
     bench = _Bench(plan, sources, references, languages, clock)
-    members = {name: [bench.member(subject) for subject in some] for name, some in subjects.items()}
+    members = {
+        name: [bench.member(subject, (name, place)) for place, subject in enumerate(some)]
+        for name, some in subjects.items()
+    }
     baseline = (plan.baseline or systems[0].name) if len(systems) > 1 else None
     began = time.perf_counter()
     if baseline is not None:
@@ -77,7 +83,7 @@ def evaluate(
         systems=found,
         baseline=baseline,
         search=(plan.settings or SearchSettings()).model_dump(),
-        versions=_versions(),
+        versions=package_versions(),
         machine=machine(accelerators=False).signature,
         command=plan.command,
         languages=languages,
@@ -95,20 +101,21 @@ class _Bench:
     references: Sequence[str]
     languages: tuple[str, str]
     clock: _Clock
-    statistics: dict[str, tuple[Statistics, ...]] = field(default_factory=dict)
-    """By the names of members: counted once, for scores, bins and tests."""
+    statistics: dict[_Place, tuple[Statistics, ...]] = field(default_factory=dict)
+    """Of every member, counted once, for scores, bins and tests."""
 
-    def member(self, subject: Subject) -> Member:
+    def member(self, subject: Subject, place: _Place) -> Member:
         """Translate where that is needed, and score."""
         with Counting(self.references, metrics=self.plan.metrics, language=self.languages[1]) as counting:
             result = self._translations(subject, counting)
-            return self._scored(subject, result, counting)
+            self.progress.begin(f"scoring {subject.name}")
+            began = time.perf_counter()
+            self.statistics[place] = counting.statistics()
+            self.clock.add("scoring", began)
+        return self._scored(subject, result, self.statistics[place])
 
-    def _scored(self, subject: Subject, result: Translated, counting: Counting) -> Member:
-        progress = self.plan.progress or Silent()
-        progress.begin(f"scoring {subject.name}")
+    def _scored(self, subject: Subject, result: Translated, statistics: Sequence[Statistics]) -> Member:
         began = time.perf_counter()
-        statistics = self.statistics[subject.name] = counting.statistics()
         scores = tuple(score_of(each, resamples=self.plan.resamples) for each in statistics)
         lengths: tuple[LengthScores, ...] = ()
         if self.plan.by_length:
@@ -131,33 +138,42 @@ class _Bench:
         )
 
     def compared(self, members: Mapping[str, list[Member]], baseline: str) -> dict[str, list[Member]]:
-        """The members with their differences from the baseline's."""
-        (self.plan.progress or Silent()).begin(f"comparing with {baseline}")
-        base = members[baseline]
+        """The members with their differences from the baseline's.
+
+        Where both have several, each is held against the baseline's in its place: over seeds it is Welch's test that
+        counts. One alone is held against all of the baseline's, as it is shown beside their mean.
+        """
+        self.progress.begin(f"comparing with {baseline}")
+        base = [(baseline, place) for place in range(len(members[baseline]))]
         compared: dict[str, list[Member]] = {}
         for name, some in members.items():
             if name == baseline:
                 compared[name] = some
                 continue
-            results = [
-                self._tests(base[place if place < len(base) else 0], member) for place, member in enumerate(some)
-            ]
+            matched = [[base[place if place < len(base) else 0]] for place in range(len(some))]
             compared[name] = [
-                replace(member, against_baseline=result) for member, result in zip(some, results, strict=True)
+                replace(member, against_baseline=self._tests(against, (name, place)))
+                for place, (member, against) in enumerate(zip(some, [base] if len(some) == 1 else matched, strict=True))
             ]
         return compared
 
-    def _tests(self, base: Member, member: Member) -> tuple[PairedResult, ...]:
-        pairs = zip(self.statistics[base.name], self.statistics[member.name], strict=True)
-        return tuple(paired_result(*pair, test=self.plan.test, trials=self.plan.trials) for pair in pairs)
+    def _tests(self, base: Sequence[_Place], member: _Place) -> tuple[PairedResult, ...]:
+        """A result a metric, the weakest where the member is held against several."""
+        results = [
+            [
+                paired_result(*pair, test=self.plan.test, trials=self.plan.trials)
+                for pair in zip(self.statistics[each], self.statistics[member], strict=True)
+            ]
+            for each in base
+        ]
+        return tuple(weakest_result(found) for found in zip(*results, strict=True))
 
     def _translations(self, subject: Subject, counting: Counting) -> Translated:
         if subject.lines is not None:
             counting.add(subject.lines)
             return Translated(list(subject.lines))
         assert subject.bundle is not None
-        plan, began = self.plan, time.perf_counter()
-        progress = plan.progress or Silent()
+        plan, progress, began = self.plan, self.progress, time.perf_counter()
         progress.begin(f"opening {subject.name}")
         translator = Translator.open(
             subject.bundle,
@@ -198,6 +214,10 @@ class _Bench:
         score = self.plan.comet.score(self.sources, result.hypotheses, self.references)
         self.clock.add("scoring", began)
         return (score,)
+
+    @property
+    def progress(self) -> Progress:
+        return self.plan.progress or Silent()
 
     def _of_parts(self) -> tuple[str, ...]:
         return tuple(metric for metric in self.plan.metrics if metric in _OF_PARTS)
@@ -249,13 +269,3 @@ def _said(translator: Translator) -> Iterator[str]:
 
 def _digest(lines: Sequence[str]) -> str:
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _versions() -> dict[str, str]:
-    versions = {"dragoman": __version__, "python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            versions[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return versions

@@ -11,12 +11,13 @@ from dragoman.data.progress import Progress
 from dragoman.engines.choose import EngineName, PrecisionName
 from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.comet import Comet
-from dragoman.evaluation.intervals import DEFAULT_RESAMPLES
+from dragoman.evaluation.intervals import DEFAULT_RESAMPLES, seed_setting
 from dragoman.evaluation.metrics import METRICS
-from dragoman.evaluation.significance import TestName
+from dragoman.evaluation.sentence_statistics import signed_metric
+from dragoman.evaluation.significance import TestName, check_test
 from dragoman.search.settings import SearchSettings
 
-__all__ = ["EvaluateOptions", "EvaluatePlan", "check_plan"]
+__all__ = ["EvaluateOptions", "EvaluatePlan", "check_language", "check_plan"]
 
 
 class EvaluateOptions(TypedDict, total=False):
@@ -88,11 +89,32 @@ def check_plan(
             "lines; see which of them lacks some"
         )
     names = [system.name for system in systems]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ConfigError(f"names of systems must differ, got {twice[0]} twice; members of one system belong together")
     if plan.baseline is not None and plan.baseline not in names:
         raise ConfigError(f"the baseline must be one of {', '.join(names)}, got {plan.baseline}; or leave it out")
-    if unknown := [metric for metric in plan.metrics if metric not in METRICS]:
-        raise ConfigError(f"metrics must be among {', '.join(METRICS)}, got {unknown[0]}")
-    if plan.resamples < 0 or plan.resamples == 1:
-        raise ConfigError(f"resamples must be at least 2, or 0 for no intervals, got {plan.resamples}; 1000 is usual")
+    _check_figures(plan, has_tests=len(systems) > 1)
     if plan.comet is not None:
         plan.comet.check()
+
+
+def check_language(language: str, plan: EvaluatePlan) -> None:
+    """Refuse metrics that cannot be computed of translations into this language, for want of a tokenizer."""
+    for metric in plan.metrics:
+        signed_metric(metric, language)
+
+
+def _check_figures(plan: EvaluatePlan, *, has_tests: bool) -> None:
+    wanted = f"metrics must be one or several of {', '.join(METRICS)}"
+    if not plan.metrics:
+        raise ConfigError(f"{wanted}, got none; leave it out for all of them")
+    for number, metric in enumerate(plan.metrics):
+        if metric not in METRICS:
+            raise ConfigError(f"{wanted}, got {metric}; name only these")
+        if metric in plan.metrics[:number]:
+            raise ConfigError(f"{wanted}, got {metric} twice; name each once")
+    if plan.resamples < 0 or plan.resamples == 1:
+        raise ConfigError(f"resamples must be at least 2, or 0 for no intervals, got {plan.resamples}; 1000 is usual")
+    check_test(plan.test, plan.trials)
+    if has_tests or plan.resamples:
+        seed_setting()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dragoman.api.parts import Part, batches
 from dragoman.api.request import PairError
 from dragoman.engines.protocol import Attentive, Engine
+from dragoman.engines.stepping import EnsembleEngine
 from dragoman.errors import ConfigError
 from dragoman.search.hypothesis import Hypothesis
 
@@ -24,6 +25,8 @@ _SHOWN_TOKENS = 1024  # every layer and head has a map
 _BATCH_SENTENCES = 64
 
 _Pair = tuple[Sequence[int], Sequence[int]]
+_Map = NDArray[np.float32] | None
+_Show = Callable[[Sequence[Sequence[int]], Sequence[Sequence[int]]], list[_Map]]
 
 
 class ForcedDecoder:
@@ -55,19 +58,35 @@ class ForcedDecoder:
             found.update(zip(rows, self._engine.score(sources, targets, show=show), strict=True))
         return [found[row] for row in range(len(pairs))]
 
-    def attention(self, pairs: Sequence[_Pair]) -> list[NDArray[np.float32] | None]:
+    def attention(self, pairs: Sequence[_Pair]) -> list[_Map]:
         """Every map of every layer and head, pair by pair; only the torch engine can tell. Shapes: as it says."""
+        return self._shown(pairs, self._attentive().attention)
+
+    def likelihoods(self, pairs: Sequence[_Pair]) -> list[_Map]:
+        """How likely each place of the source alone makes each piece; likewise."""
+        return self._shown(pairs, self._attentive().likelihoods)
+
+    def _attentive(self) -> Attentive:
         engine = self._engine
+        if isinstance(engine, EnsembleEngine):
+            raise ConfigError(
+                "a translator must be one model to show every layer and head of its attention, got an ensemble of "
+                f"{len(engine.members)}; open one of its bundles alone"
+            )
         if not isinstance(engine, Attentive):
             raise ConfigError(
                 f"engine must show every layer and head of its attention, got {engine.name}, which does not; open the "
                 "translator with engine='torch'"
             )
-        found: dict[int, NDArray[np.float32] | None] = {}
+        return engine
+
+    @staticmethod
+    def _shown(pairs: Sequence[_Pair], show: _Show) -> list[_Map]:
+        found: dict[int, _Map] = {}
         lengths = [max(len(source), len(target)) for source, target in pairs]
         for rows in batches(lengths, pieces=_SHOWN_TOKENS, sentences=_BATCH_SENTENCES):
             sources, targets = zip(*(pairs[row] for row in rows), strict=True)
-            found.update(zip(rows, engine.attention(sources, targets), strict=True))
+            found.update(zip(rows, show(sources, targets), strict=True))
         return [found[row] for row in range(len(pairs))]
 
     def look_up_unknown(self, parts: Sequence[Part], unknown: int) -> None:

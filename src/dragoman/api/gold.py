@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.api.text_lines import LineSource
+from dragoman.api.systems import read_lines
+from dragoman.api.text_lines import STDIN
 from dragoman.evaluation.alignment_error import Gold
 from dragoman.evaluation.links import LinkFormat, gold_links
 
@@ -25,14 +26,7 @@ def read_gold(
 
     Without `by_spaces` they may be others, and only negative numbers are refused. See `gold_links` for the rest.
     """
-    lines: list[str] = []
-    with LineSource(path) as source:
-        for window in source.windows():
-            texts, fault = window.texts()
-            if fault is not None:
-                raise fault
-            lines += texts
-        name = source.name
+    lines, name = read_lines(path), "standard input" if str(path) == STDIN else str(path)
     lengths = None
     if by_spaces:
         lengths = [(len(one.split()), len(other.split())) for one, other in zip(sources, targets, strict=True)]

@@ -11,7 +11,7 @@ Pieces are spelt as tokenizers spell them: ``▁`` is the space before a word, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ from dragoman.api.parts import Part
 from dragoman.api.target import Target
 from dragoman.api.translation import Translation
 from dragoman.api.translator import Translator
-from dragoman.api.what_ifs import searched, turns
+from dragoman.api.what_ifs import Progress, searched, turns
 from dragoman.api.word_alignment import replace_unknown
 from dragoman.config import Config
 from dragoman.engines.protocol import Attentive
@@ -34,8 +34,9 @@ from dragoman.search.protocol import Floats
 from dragoman.search.trace import Node
 from dragoman.text import EOS_ID, SPECIALS, Normalizer, Tokenizer, merge_alignment, piece_words
 from dragoman.text.sentences import split_text
+from dragoman.text.words import WordMap
 
-__all__ = ["inspect", "inspect_text"]
+__all__ = ["inspect", "inspect_text", "map_counts"]
 
 _CANDIDATES = 8  # shown of each step
 _END = SPECIALS[EOS_ID]
@@ -50,14 +51,15 @@ def inspect(
     what_ifs: int = 3,
     at: str | None = None,
     tree: bool = True,
+    progress: Progress | None = None,
 ) -> Inspected:
     """Open the translation of one sentence, or with `target` one that is given; `prefix` is what it must begin with.
 
     Needs an engine whose every step is open; of torch every layer and head is shown, of others, and of an ensemble, one
     map. At each word `what_ifs` others are tried, with `at` only where that word stands. A translation that is given or
-    drawn at random has no search tree.
+    drawn at random has no search tree. `progress` is told how many of how many other words have been tried.
     """
-    looked = _Inspector(translator, what_ifs, at)
+    looked = _Inspector(translator, what_ifs, at, progress)
     if target is not None:
         if prefix:
             raise ConfigError("prefix must be left out where a translation is given, got both; drop one of them")
@@ -79,18 +81,32 @@ def inspect_text(
     what_ifs: int = 3,
     at: str | None = None,
     tree: bool = True,
+    progress: Progress | None = None,
+    left_out: Callable[[str], None] | None = None,
 ) -> list[Inspected]:
     """Open the translations of all sentences of a text; `prefix` is what the first must begin with.
 
-    Other options are those of `inspect`.
+    Sentences without letters are left out; `left_out` is told each. Other options are those of `inspect`.
     """
-    looked = _Inspector(translator, what_ifs, at)
-    sentences = [each for each, _ in split_text(text, translator.languages[0] or "en") if _has_letters(each)]
+    looked = _Inspector(translator, what_ifs, at, progress)
+    sentences = [each for each, _ in split_text(text, translator.languages[0] or "en") if each.strip()]
+    opened = [each for each in sentences if _has_letters(each)]
+    if opened and left_out is not None:
+        for each in sentences:
+            if not _has_letters(each):
+                left_out(each)
     found: list[Inspected] = []
-    for each in sentences or [text]:
+    for each in opened or [text]:
         found += looked.translated(each, prefix, tree=tree)
         prefix = ""
     return found
+
+
+def map_counts(translator: Translator) -> tuple[int, int]:
+    """How many layers there are to show, and how many heads each has; 0 and 0 without attention."""
+    looked = _Inspector(translator, 0, None)
+    layers, heads = _maps(looked.engine, _Sides(looked.part("a"), [], [], [])).shape[:2]
+    return layers, heads
 
 
 @dataclass(frozen=True)
@@ -110,7 +126,7 @@ class _Sides:
 class _Inspector:
     """A translator with its sides: what is read, and what is written."""
 
-    def __init__(self, translator: Translator, what_ifs: int, at: str | None) -> None:
+    def __init__(self, translator: Translator, what_ifs: int, at: str | None, progress: Progress | None = None) -> None:
         if what_ifs < 0:
             raise ConfigError(f"what_ifs must be at least 0, got {what_ifs}; 0 tries no other word")
         if not translator.bundles:
@@ -122,14 +138,14 @@ class _Inspector:
         self.normalize = Normalizer(form=config.tokenizer.normal_form)
         self.source: Tokenizer = tokenizers["source"]
         self.target = Target(tokenizers["target"], self.normalize, tokenizers["source"])
-        self.what_ifs, self.at = what_ifs, at
+        self.what_ifs, self.at, self.progress = what_ifs, at, progress
         self.model = _model(translator, config)
 
     def given(self, text: str, target: str) -> Inspected:
         """A translation that somebody else wrote."""
         (scored,) = self.translator.score([text], [target], flags=True)
         written = self.target.read(target)
-        part = self._part(text)
+        part = self.part(text)
         sides = _Sides(part, written.ids, self.source.pieces(part.normal), written.pieces)
         return self._inspected(scored, sides)
 
@@ -141,12 +157,13 @@ class _Inspector:
         found = self.translator.translate(text, split=False, prefix=prefix, flags=True, tree=has_tree, nbest=1)
         return [self._inspected(each, self._sides(each)) for each in found.sentences or (found,)]
 
-    def _part(self, text: str) -> Part:
+    def part(self, text: str) -> Part:
+        """A text as the model reads it."""
         normal = self.normalize(text)
         return Part(text, "", normal, self.source.encode(normal))
 
     def _sides(self, found: Translation) -> _Sides:
-        part = self._part(found.source)
+        part = self.part(found.source)
         tokenizer = self.target.tokenizer
         ids = [tokenizer.piece_to_id(piece) for piece in found.pieces]
         shown, surfaces = list(found.pieces), self.source.pieces(part.normal)
@@ -172,6 +189,7 @@ class _Inspector:
             candidates=step_candidates(log_probs, sides.target, self.target.tokenizer, _CANDIDATES),
             predicted=merge_alignment(maps, source_words, target_words),
             given=merge_alignment(maps[..., 1:, :], source_words, words),
+            steps=merge_alignment(maps, source_words, _each_alone(len(sides.target) + 1)),
             default_layer=max(maps.shape[0] - 2, 0),
             score=found.log_prob / max(1, len(sides.target) + (not found.is_truncated)),
             tree=self._tree(found.tree or (), sides.target),
@@ -185,7 +203,10 @@ class _Inspector:
             return ()
         tokenizer = self.target.tokenizer
         found = list(turns(sides.target, sides.target_shown, log_probs, tokenizer, self.what_ifs, self.at))
-        return searched(self.engine, self.translator.settings, sides.part, sides.target, log_probs, found, self.target)
+        tell = self.progress or (lambda done, count: None)
+        return searched(
+            self.engine, self.translator.settings, sides.part, sides.target, log_probs, found, self.target, tell
+        )
 
     def _tree(self, nodes: Sequence[Node], target: Sequence[int]) -> tuple[TreeNode, ...]:
         best = _best_path(nodes, target)
@@ -213,6 +234,13 @@ def _maps(engine: SteppingEngine, sides: _Sides) -> NDArray[np.float32]:
     if maps is None:
         return np.zeros((0, 0, len(sides.target) + 1, len(sides.source) + 1), np.float32)
     return maps
+
+
+def _each_alone(pieces: int) -> WordMap:
+    """Every piece as a word of its own."""
+    places = tuple(range(pieces))
+    spans = tuple((place, place + 1) for place in places)
+    return WordMap(("",) * pieces, places, spans, spans, (False,) * pieces)
 
 
 def _best_path(nodes: Sequence[Node], target: Sequence[int]) -> set[int]:

@@ -12,14 +12,14 @@ from typing import Any
 from dragoman.bundle.shared_config import shared_config
 from dragoman.config import Config, load_config
 from dragoman.data.check.figures import counted
+from dragoman.data.check.scores import digits, title
 from dragoman.errors import DataError
 from dragoman.files import read_json
-from dragoman.inspection.comparison import Curve, TrainingFacts
+from dragoman.inspection.comparison import TRAINING_LOSS, VALIDATION_LOSS, Curve, TrainingFacts
 
 __all__ = ["RunRecord", "read_run", "settings_of"]
 
 _LOG, _RUN, _CONFIG = "log.jsonl", "run.json", "dragoman.toml"
-TRAINING_LOSS, VALIDATION_LOSS = "training loss", "validation loss"
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class RunRecord:
 class _Course:
     """How far training was at each entry of the log, and the values that were written there."""
 
+    update: float = 0.0
     tokens: float = 0.0
     seconds: float = 0.0
     points: dict[str, list[tuple[float, float, float, float]]] = field(default_factory=dict)
@@ -44,6 +45,7 @@ class _Course:
         kind, update = entry.get("kind"), _number(entry.get("update"))
         if update is None or kind not in ("update", "validation"):
             return
+        self.update = max(self.update, update)
         if kind == "update":
             tokens, speed = _number(entry.get("tokens")), _number(entry.get("tokens_per_second"))
             self.tokens += tokens or 0.0
@@ -119,9 +121,11 @@ def _training(facts: Mapping[str, Any], course: _Course) -> TrainingFacts:
     data = facts.get("data")
     pairs = data.get("pairs") if isinstance(data, dict) else None
     pairs = pairs if isinstance(pairs, dict) else {}
-    seconds = _number(facts.get("seconds")) or 0.0
+    update, seconds = _number(facts.get("update")) or 0.0, _number(facts.get("seconds")) or 0.0
+    if not facts.get("ended"):  # what the record says was true at the last validation; the log has gone on
+        update, seconds = max(update, course.update), course.seconds
     return TrainingFacts(
-        updates=int(_number(facts.get("update")) or 0),
+        updates=int(update),
         tokens=int(course.tokens),
         seconds=seconds,
         tokens_per_second=course.tokens / seconds if seconds and course.tokens else None,
@@ -130,6 +134,8 @@ def _training(facts: Mapping[str, Any], course: _Course) -> TrainingFacts:
         best=_best(facts.get("best")),
         machine=str(facts.get("machine") or ""),
         versions={name: str(facts[name]) for name in ("dragoman", "torch") if facts.get(name)},
+        data_fingerprint=_text(data.get("fingerprint")) if isinstance(data, dict) else "",
+        config_digest=_text(facts.get("config_sha256")),
     )
 
 
@@ -139,7 +145,11 @@ def _best(best: object) -> str:
         return ""
     scores = best.get("scores")
     numbers = {**(scores if isinstance(scores, dict) else {}), "loss": best.get("loss")}
-    told = [f"{name} {number:.2f}" for name, value in numbers.items() if (number := _number(value)) is not None]
+    told = [
+        f"{title(name)} {number:.{digits(name)}f}"
+        for name, value in numbers.items()
+        if (number := _number(value)) is not None
+    ]
     return f"{', '.join(told)}; after {counted(int(_number(best.get('update')) or 0), 'update')}"
 
 
@@ -147,4 +157,11 @@ def _number(value: object) -> float | None:
     """A number that JSON holds; whatever else stands there is none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if isfinite(value) else None
+    try:
+        return float(value) if isfinite(value) else None
+    except OverflowError:  # a whole number of hundreds of digits
+        return None
+
+
+def _text(value: object) -> str:
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""

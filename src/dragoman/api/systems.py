@@ -79,7 +79,9 @@ def bundle_of(member: Path) -> Path | None:
         return member / _BUNDLE
     if (member / _RUN_FILE).is_file() or (member / "log.jsonl").is_file():
         raise DataError(f"{member} must hold a bundle, got a run without one; train it to the end")
-    raise DataError(f"{member} must be a run folder, a bundle or a file of translations, got another folder")
+    raise DataError(
+        f"{member} must be a run folder, a bundle or a file of translations, got another folder; see what is in it"
+    )
 
 
 def run_of(member: Path) -> Path | None:
@@ -105,7 +107,10 @@ def read_lines(path: Path | str) -> list[str]:
 def _there(text: str) -> Path:
     path = Path(text)
     if not path.exists():
-        raise DataError(f"{text} must be a run folder, a bundle or a file of translations, but there is nothing there")
+        raise DataError(
+            f"{text} must be a run folder, a bundle or a file of translations, but there is nothing there; see how it "
+            "is spelt"
+        )
     return path
 
 

@@ -181,13 +181,19 @@ class Translator:
             for part, each, hypothesis in zip(parts, written, found, strict=True)
         ]
 
-    def attention(self, sources: Sequence[str], targets: Sequence[str]) -> list[Attention]:
-        """Where the model looks while it writes these translations: every layer and head. Needs the torch engine."""
+    def attention(
+        self, sources: Sequence[str], targets: Sequence[str], *, likelihoods: bool = False
+    ) -> list[Attention]:
+        """Where the model looks while it writes these translations: every layer and head. Needs the torch engine.
+
+        `likelihoods` come too if they are asked for; they take a step for each place of the source.
+        """
         parts, written, pairs = self._pairs(sources, targets)
         maps = self._forced.attention(pairs)
+        known = self._forced.likelihoods(pairs) if likelihoods else [None] * len(pairs)
         return [
-            Attention(tuple(self._source.tokenizer.pieces(part.normal)), tuple(each.pieces), attended(weights))
-            for part, each, weights in zip(parts, written, maps, strict=True)
+            Attention(tuple(self._source.tokenizer.pieces(part.normal)), tuple(each.pieces), attended(weights), likely)
+            for part, each, weights, likely in zip(parts, written, maps, known, strict=True)
         ]
 
     def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:

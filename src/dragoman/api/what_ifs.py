@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,14 +21,17 @@ from dragoman.text import EOS_ID, Tokenizer, piece_words
 from dragoman.text.notation import SPACE_MARK, join_pieces
 from dragoman.text.words import WordMap
 
-__all__ = ["Turn", "is_named", "searched", "turns"]
+__all__ = ["Progress", "Turn", "is_named", "searched", "turns"]
 
 _AROUND = re.compile(r"^[\W_]+|[\W_]+$")
 _LOOKED_AT = 64  # of the likeliest pieces at a place; most of the others do not begin a word there
 _LEAST_LIKELY = 0.001  # of all but the first at a place: what is less likely tells nothing, and takes time
 _NEVER = 1e-12
 _BATCH_TOKENS = 4096
-_BATCH_SENTENCES = 64
+_BATCH_SENTENCES = 16  # so that progress is seen; larger ones take as long
+
+Progress = Callable[[int, int], None]
+"""Is told how many of how many other words have been tried."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +91,19 @@ def searched(
     log_probs: Floats,
     found: Sequence[Turn],
     spelt: Target,
+    progress: Progress,
 ) -> tuple[WhatIf, ...]:
     """Go on from every turn, in as few searches as fit; those that come back to the same translation are left out."""
     parts = [replace(part, sentence=_forced(part, target, turn), found=[]) for turn in found]
     going_on = [each for each, turn in zip(parts, found, strict=True) if turn.piece != EOS_ID]
     best = SearchSettings(**(settings.model_dump() | {"nbest": 1}))
+    done = len(found) - len(going_on)
     for batch in part_batches(going_on, best, pieces=_BATCH_TOKENS, sentences=_BATCH_SENTENCES):
         sentences = [each.sentence for each in batch if each.sentence is not None]
         for each, hypotheses in zip(batch, engine.search(sentences, best), strict=True):
             each.found = hypotheses
+        done += len(batch)
+        progress(done, len(found))
     for each, turn in zip(parts, found, strict=True):
         if turn.piece == EOS_ID:
             each.found = [_ended(target[: turn.step], log_probs)]

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import ConfigError
+from dragoman.evaluation.alignment_error import Links
+from dragoman.evaluation.symmetrization import argmax_links
 from dragoman.text import EOS_ID, SPECIALS, merge_alignment, piece_words
 from dragoman.text.characters import is_spaceless
 from dragoman.text.notation import SPACE_MARK, join_pieces
@@ -18,9 +20,6 @@ from dragoman.text.vocabulary import UNKNOWN
 __all__ = ["Links", "WordAlignment", "attended", "replace_unknown", "word_alignment"]
 
 Kept = TypeVar("Kept")
-
-Links = tuple[tuple[int, int], ...]
-"""Pairs of a source word and a target word, counted from 0, as in the Pharaoh format."""
 
 _END = SPECIALS[EOS_ID]
 
@@ -55,17 +54,7 @@ class WordAlignment:
         """
         if self.weights is None:
             return None
-        looked = self.weights[: len(self.target_words)]
-        if not looked.size:
-            return ()
-        best, most = looked.argmax(1).tolist(), looked.max(1).tolist()
-        return tuple(
-            sorted(
-                (source, target)
-                for target, (source, weight) in enumerate(zip(best, most, strict=True))
-                if source < len(self.source_words) and weight > 0
-            )
-        )
+        return argmax_links(self.weights[: len(self.target_words)], len(self.source_words))
 
 
 def word_alignment(

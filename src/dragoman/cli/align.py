@@ -37,6 +37,7 @@ def align(  # noqa: PLR0913 -- an option each
     reading: of.Read = None,
     backward_layer: of.BackwardLayer = None,
     backward_head: of.BackwardHead = None,
+    backward_reading: of.BackwardRead = None,
     extract: of.Extract = None,
     threshold: of.Threshold = None,
     ignore_end: of.IgnoreEnd = False,
@@ -57,14 +58,14 @@ def align(  # noqa: PLR0913 -- an option each
     With --gold print their alignment error rate, precision, recall and F1 against links drawn by hand instead.
     """
     given: dict[str, Any] = {"layer": layer, "head": head, "reading": reading, "ignore_end": ignore_end, "words": words}
-    given |= {"backward_layer": backward_layer, "backward_head": backward_head, "backward": backward}
+    given |= {"backward_layer": backward_layer, "backward_head": backward_head, "backward_reading": backward_reading}
+    given |= {"backward": backward, "with": others or None, "engine": engine}
     given |= {"extract": extract, "threshold": threshold, "symmetrize": symmetrize, "format": format_}
     given |= {"gold": gold, "gold_format": gold_format, "gold_from": gold_from, "find_best": find_best}
     with friendly("there is nothing to go on from"):
-        is_plain = all(value is None or value is False for value in given.values())
-        settings = None if is_plain else of.align_settings(given)
-        if settings is not None and (find_best or not settings.is_usual):
-            engine = engine or "torch"  # the only one that shows every map
+        settings = of.align_settings(given) if of.is_any_given(given) else None
+        if settings is not None and of.needs_torch(given, settings):
+            engine = "torch"
 
         def opened(paths: Sequence[Path]) -> Translator:
             return options.open_translator(paths, engine=engine, precision=precision, threads=threads)
@@ -138,11 +139,12 @@ class _Work:
 
     @contextmanager
     def _named(self, before: int) -> Iterator[None]:
-        """A pair that cannot be aligned is named by its line."""
+        """A pair that cannot be aligned is named by its line, and what was chosen wrongly as it was typed."""
         from dragoman.api.request import PairError
 
         try:
-            yield
+            with of.named_as_typed():
+                yield
         except PairError as error:
             name = "standard input" if self.source == "-" else self.source
             raise DataError(f"{name}:{before + error.pair + 1}: {error.fault}") from None

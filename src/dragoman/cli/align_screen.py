@@ -114,26 +114,19 @@ def _together(against: Against, forward: AttentionChoice, backward: AttentionCho
 def _print_rank(ranked: Sequence[RankedChoice], title: str) -> None:
     if title:
         typer.echo(title)
-    rows = [
-        (
-            [
-                str(each.choice.layer),
-                "mean" if each.choice.head is None else str(each.choice.head),
-                each.choice.reading,
-            ],
-            each.error,
-        )
-        for each in ranked[:_SHOWN]
-    ]
+    rows = [([str(each.choice.layer), _head(each.choice), each.choice.reading], each.error) for each in ranked[:_SHOWN]]
     _print_figures(["layer", "head", "reading"], rows)
     if title:
         typer.echo()
     best = ranked[0].choice
-    head = "" if best.head is None else f" --head {best.head}"
+    option = "--backward-" if title == "backward" else "--"
+    chosen = {"layer": best.layer, "head": _head(best), "reading": best.reading}
     more = f"; {len(ranked) - _SHOWN} more maps with --json" if len(ranked) > _SHOWN else ""
-    typer.echo(
-        f"best  {title + ': ' if title else ''}--layer {best.layer}{head} --reading {best.reading}{more}", err=True
-    )
+    typer.echo("best  " + " ".join(f"{option}{name} {value}" for name, value in chosen.items()) + more, err=True)
+
+
+def _head(choice: AttentionChoice) -> str:
+    return "mean" if choice.head is None else str(choice.head)
 
 
 def _print_figures(names: Sequence[str], rows: Sequence[tuple[Sequence[str], AlignmentError]]) -> None:

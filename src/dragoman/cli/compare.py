@@ -17,7 +17,6 @@ from dragoman.cli.console import friendly, print_json, print_table
 from dragoman.data.check.figures import brief, duration
 from dragoman.data.check.visible import visible
 from dragoman.errors import ConfigError
-from dragoman.files import whole
 
 if TYPE_CHECKING:
     from dragoman.api.comparing import Scored
@@ -29,6 +28,7 @@ __all__ = ["compare"]
 
 _REPORT = Path("comparison.html")
 _WIDTH = 80
+_SENTENCES, _MAPS = 10, 2
 
 Systems = Annotated[
     list[str],
@@ -47,8 +47,14 @@ Baseline = Annotated[
 Languages = Annotated[
     str | None, typer.Option(metavar="SRC-REF", help="Such as en-de.", show_default="what the bundles say")
 ]
-Sentences = Annotated[int, typer.Option("--sentences", min=0, help="How many sentences that differ most.")]
-Maps = Annotated[int, typer.Option("--maps", min=0, help="Of how many sentences the attention of each model.")]
+Sentences = Annotated[
+    int | None,
+    typer.Option("--sentences", min=0, help="How many sentences that differ most.", show_default=str(_SENTENCES)),
+]
+Maps = Annotated[
+    int | None,
+    typer.Option("--maps", min=0, help="Of how many sentences the attention of each model.", show_default=str(_MAPS)),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 
 
@@ -59,8 +65,8 @@ def compare(  # noqa: PLR0913 -- an option each
     output: Output = _REPORT,
     baseline: Baseline = None,
     languages: Languages = None,
-    sentences: Sentences = 10,
-    maps: Maps = 2,
+    sentences: Sentences = None,
+    maps: Maps = None,
     json: Json = False,
     engine: options.Engine = None,
     precision: options.Precision = None,
@@ -92,9 +98,11 @@ def compare(  # noqa: PLR0913 -- an option each
     }
     engines = {"engine": engine, "precision": precision, "threads": threads, "batch_tokens": batch_tokens}
     with friendly("there is nothing to go on from"):
-        _check(output, test, {"baseline": baseline, "languages": languages, **search, **engines})
+        shown = {"sentences": sentences, "maps": maps}
+        _check(output, test, {"baseline": baseline, "languages": languages, **shown, **search, **engines})
         from dragoman.api.comparing import compare as compared
         from dragoman.api.systems import parse_systems
+        from dragoman.files import whole
         from dragoman.inspection.comparison_page import comparison_page
 
         parsed = parse_systems(systems)
@@ -104,7 +112,13 @@ def compare(  # noqa: PLR0913 -- an option each
             else _tested(parsed, test, search, engines, {"baseline": baseline, "languages": languages})
         )
         comparison = compared(
-            parsed, tested, sentences=sentences, maps=maps, threads=threads, command=_command(), tell=_tell
+            parsed,
+            tested,
+            sentences=_SENTENCES if sentences is None else sentences,
+            maps=_MAPS if maps is None else maps,
+            threads=threads,
+            command=_command(),
+            tell=_tell,
         )
         output.parent.mkdir(parents=True, exist_ok=True)
         with whole(output) as draft:

@@ -188,7 +188,7 @@ def _check(
         if value is not None and value < 1:
             raise ConfigError(f"{name} must be at least 1, got {value}; leave it out to have it chosen")
     if test_kind not in _TESTS:
-        raise ConfigError(f"--test-kind must be one of {', '.join(_TESTS)}, got {test_kind}")
+        raise ConfigError(f"--test-kind must be one of {', '.join(_TESTS)}, got {test_kind}; bootstrap is usual")
 
 
 def _check_lines(test: tuple[Path, Path], sources: int, references: int) -> None:
@@ -210,7 +210,7 @@ def _pair(text: str | None) -> tuple[str, str] | None:
         return None
     source, _, target = text.partition("-")
     if not source or not target:
-        raise ConfigError(f"--languages must be two languages, as en-de, got {text}")
+        raise ConfigError(f"--languages must be two languages, as en-de, got {text}; join them by -")
     return source, target
 
 
@@ -232,6 +232,16 @@ def _print(found: Evaluation, *, json: bool, markdown: bool) -> None:
         print_evaluation(found)
 
 
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or with the first number that no other has; some file systems do not tell A from a."""
+    found, number = name, 1
+    while found.casefold() in taken:
+        number += 1
+        found = f"{name}-{number}"
+    taken.add(found.casefold())
+    return found
+
+
 def _save(found: Evaluation, folder: Path) -> None:
     from dragoman.evaluation.markdown import markdown as as_markdown
     from dragoman.files import whole, write_json
@@ -239,10 +249,8 @@ def _save(found: Evaluation, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     taken: set[str] = set()
     for system in found.systems:
-        for number, member in enumerate(system.members, 1):
-            name = re.sub(r"[^\w.+-]+", "-", member.name).strip("-.") or "system"
-            name = f"{name}-{number}" if name in taken else name
-            taken.add(name)
+        for member in system.members:
+            name = _free(re.sub(r"[^\w.+-]+", "-", member.name).strip("-.") or "system", taken)
             with whole(folder / f"{name}.txt") as draft:
                 draft.write_text("".join(f"{line}\n" for line in member.hypotheses), encoding="utf-8", newline="\n")
     write_json(folder / "evaluation.json", found.to_json())

@@ -11,11 +11,12 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from dragoman.data.check.figures import brief, duration, size
+from dragoman.data.check.figures import brief, counted, duration, size
 from dragoman.data.check.visible import visible
 from dragoman.evaluation.figures import (
     LOWER_IS_BETTER,
     Figure,
+    baseline_of,
     digits,
     figures,
     legend,
@@ -78,12 +79,12 @@ def _scores(evaluation: Evaluation) -> Iterator[Text]:
     source, target = evaluation.languages
     arrow = f", {source} → {target}" if source and target else ""
     test = f"{visible(evaluation.test, 40)}: " if evaluation.test else ""
-    yield Text(f"{test}{evaluation.sentences:,} sentences{arrow}", style="bold")
+    yield Text(f"{test}{counted(evaluation.sentences, 'sentence')}{arrow}", style="bold")
     yield Text()
-    names = [figure.metric for figure in figures(evaluation.systems[0])]
+    names, baseline = [figure.metric for figure in figures(evaluation.systems[0])], baseline_of(evaluation)
     rows: list[Row] = [["", *map(_headed, names)]]
     for system in evaluation.systems:
-        found = {figure.metric: figure for figure in figures(system)}
+        found = {figure.metric: figure for figure in figures(system, baseline)}
         cells = [_score(found[name]) if name in found else Text("–") for name in names]
         rows.append([_name(system.name, bold=system.name == evaluation.baseline), *cells])
     yield from _table(rows, left=(0, *range(1, len(names) + 1)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -24,6 +25,7 @@ __all__ = ["inspect"]
 
 _MAP, _MORE, _FILES = "Map", "More to see", "Files"
 _WHAT_IFS = 3  # other words at each place
+_TITLE = "What the translator sees"
 
 Words = Annotated[
     list[str] | None, typer.Argument(metavar="TEXT", help="What to translate; without, or -, it is read from stdin.")
@@ -62,6 +64,9 @@ Page = Annotated[
 Picture = Annotated[
     Path | None, typer.Option(metavar="FILE.png|svg", help="Write the map as a picture.", rich_help_panel=_FILES)
 ]
+Threads = Annotated[  # the steps of one sentence are so small that torch's threads mostly wait for each other
+    int, typer.Option(help="How many threads; more are slower.", rich_help_panel="Engine")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print all of it as JSON.", rich_help_panel=_FILES)]
 
 
@@ -83,7 +88,7 @@ def inspect(  # noqa: PLR0913 -- an option each
     picture: Picture = None,
     json: Json = False,
     precision: options.Precision = None,
-    threads: options.Threads = None,
+    threads: Threads = 1,
     beam: options.Beam = None,
     length_penalty: options.LengthPenalty = None,
     alpha: options.Alpha = None,
@@ -104,7 +109,8 @@ def inspect(  # noqa: PLR0913 -- an option each
     search |= {"no_repeat_ngram": no_repeat_ngram, "groups": groups, "diversity": diversity}
     with friendly("there is nothing to go on from"):
         settings = options.search_settings(search)
-        _check(target=target, force=force, tree=tree, picture=picture, reading=reading)
+        _check(target=target, force=force, tree=tree, reading=reading)
+        _check_files(page, picture)
         from dragoman.cli.inspect_screen import InspectScreen, Shown
 
         shown = Shown(layer, head, cast("Reading", reading), tree, candidates, what_if)
@@ -113,6 +119,7 @@ def inspect(  # noqa: PLR0913 -- an option each
         translator = options.open_translator(
             [bundle, *(others or ())], engine="torch", precision=precision, threads=threads, settings=settings
         )
+        _check_map(translator, shown, picture)
         wants_all = page is not None or json
         inspected = _inspected(translator, source, target, force, shown, wants_all=wants_all)
         _check_word(inspected, what_if)
@@ -126,7 +133,7 @@ def inspect(  # noqa: PLR0913 -- an option each
         _write(inspected, page, picture, shown)
 
 
-def _check(*, target: str | None, force: str | None, tree: bool, picture: Path | None, reading: str) -> None:
+def _check(*, target: str | None, force: str | None, tree: bool, reading: str) -> None:
     """What can be said before a model is loaded."""
     for name, is_given in (("--force", force is not None), ("--tree", tree)):
         if target is not None and is_given:
@@ -135,12 +142,40 @@ def _check(*, target: str | None, force: str | None, tree: bool, picture: Path |
             )
     if reading not in ("predicted", "input"):
         raise ConfigError(f"--reading must be predicted or input, got {reading}; predicted is the usual one")
+
+
+def _check_files(page: Path | None, picture: Path | None) -> None:
+    """Where files go must be a place for them, before anything is computed."""
     if picture is not None:
         from dragoman.environment import require
         from dragoman.inspection.picture import check_ending
 
         check_ending(picture)
         require("matplotlib", "train", "--picture")
+    for name, path in (("--page", page), ("--picture", picture)):
+        if path is None:
+            continue
+        if path.is_dir():
+            raise ConfigError(f"{name} must be a file, got the folder {path}; name a file in it")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not os.access(path.parent, os.W_OK):
+            raise ConfigError(f"{name} must be where files may be written, got {path}; name another folder")
+
+
+def _check_map(translator: Translator, shown: Shown, picture: Path | None) -> None:
+    """The map must be one of the model's, before anything is computed and printed."""
+    if shown.layer is None and shown.head is None and picture is None:
+        return
+    from dragoman.api.inspecting import map_counts
+
+    layers, heads = map_counts(translator)
+    for name, number, most in (("--layer", shown.layer, layers), ("--head", shown.head, heads)):
+        if number is not None and layers and not 1 <= number <= most:
+            raise ConfigError(
+                f"{name} must be from 1 to {most} in this model, got {number}; leave it out for the usual one"
+            )
+    if not layers:
+        raise ConfigError("a model must have attention to draw a map of it, got one without; use one that has")
 
 
 def _text(words: list[str] | None) -> str:
@@ -163,10 +198,31 @@ def _inspected(
     what_ifs = _WHAT_IFS if wants_all or shown.what_if is not None else 0
     at = None if wants_all else shown.what_if
     if target is not None:
-        return [inspecting.inspect(translator, source, target=target, what_ifs=what_ifs, at=at)]
+        return [inspecting.inspect(translator, source, target=target, what_ifs=what_ifs, at=at, progress=_tell)]
     return inspecting.inspect_text(
-        translator, source, prefix=force or "", what_ifs=what_ifs, at=at, tree=wants_all or shown.tree
+        translator,
+        source,
+        prefix=force or "",
+        what_ifs=what_ifs,
+        at=at,
+        tree=wants_all or shown.tree,
+        progress=_tell,
+        left_out=_tell_left_out,
     )
+
+
+def _tell(done: int, count: int) -> None:
+    """How far it is: one line on a terminal, a line each elsewhere."""
+    is_terminal = sys.stderr.isatty()
+    is_last = done == count
+    lead, is_over = ("\r", is_last) if is_terminal else ("", True)
+    typer.echo(f"{lead}what if {done} of {count} other words tried", err=True, nl=is_over)
+
+
+def _tell_left_out(sentence: str) -> None:
+    from dragoman.data.check.visible import visible
+
+    typer.echo(f"note    left out, it has no letters: {visible(sentence, 60)}", err=True)
 
 
 def _check_word(inspected: Sequence[Inspected], what_if: str | None) -> None:
@@ -182,10 +238,11 @@ def _check_word(inspected: Sequence[Inspected], what_if: str | None) -> None:
 def _write(inspected: Sequence[Inspected], page: Path | None, picture: Path | None, shown: Shown) -> None:
     """The files that were asked for; what was written is said on stderr."""
     if page is not None:
+        from dragoman.files import whole
         from dragoman.inspection.inspection_page import inspection_page
 
-        title = f"A translation, opened: {inspected[0].translation}"
-        page.write_text(inspection_page(inspected, title=title), encoding="utf-8")
+        with whole(page) as draft:
+            draft.write_text(inspection_page(inspected, title=_TITLE), encoding="utf-8")
         typer.echo(f"page    {page}", err=True)
     if picture is None:
         return

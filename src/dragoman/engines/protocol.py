@@ -66,3 +66,8 @@ class Attentive(Protocol):
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[NDArray[np.float32] | None]:
         """Where translations look while they are written. Shapes: each [layers, heads, tgt + 1, src + 1]."""
+
+    def likelihoods(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[NDArray[np.float32] | None]:
+        """log p of pieces, had each step seen one place of the source alone. Shapes: each [tgt + 1, src + 1]."""

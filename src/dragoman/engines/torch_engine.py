@@ -15,6 +15,7 @@ from dragoman.data.batch import Batch
 from dragoman.engines.stepping import SteppingEngine
 from dragoman.models.load import load_model
 from dragoman.models.protocol import Model
+from dragoman.nn.attention.memory import apart
 from dragoman.nn.rows import Rows
 from dragoman.search import Hypothesis, Prediction
 from dragoman.search.penalties import Penalties
@@ -94,6 +95,34 @@ class TorchEngine(SteppingEngine):
         maps = maps if maps.ndim > 3 else maps[:, None, None]  # [batch, layers, heads, tgt, src]
         return [
             row[:, :, : len(target) + 1, : len(source) + 1].copy()
+            for row, source, target in zip(maps, sources, targets, strict=True)
+        ]
+
+    @torch.inference_mode()
+    def likelihoods(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[Floats | None]:
+        """log p of each piece, had the model seen one place of the source alone at that step; None without attention.
+
+        Paper: [shankar2019] (section 2). Shapes: each [tgt + 1, src + 1], the ends last.
+        """
+        if not sources:
+            return []
+        batch = Batch.of(list(zip(sources, targets, strict=True))).to(self.device)
+        decoder, src = self.model.decoder, batch.source.size(1)
+        memory = self.model.encode(batch.source, batch.source_lengths)
+        alone, state = apart(memory, src), decoder.start(memory)
+        rows = torch.arange(len(sources), device=self.device).repeat_interleave(src)  # [batch × src]
+        found = []
+        for number in range(batch.inputs.size(1)):
+            tokens, labels = batch.inputs[:, number], batch.labels[:, number]
+            log_probs = decoder.step(tokens[rows], state.select(rows), alone, show=False).log_probs
+            found.append(log_probs.gather(-1, labels[rows].unsqueeze(-1)).view(-1, src))  # [batch, src]
+            step = decoder.step(tokens, state, memory, show=number == 0)
+            state = step.state
+            if number == 0 and step.alignment is None:
+                return [None] * len(sources)
+        maps = torch.stack(found, 1).float().cpu().numpy()  # [batch, tgt, src]
+        return [
+            row[: len(target) + 1, : len(source) + 1].copy()
             for row, source, target in zip(maps, sources, targets, strict=True)
         ]
 

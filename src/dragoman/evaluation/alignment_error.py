@@ -7,9 +7,13 @@ from dataclasses import asdict, dataclass
 
 from dragoman.errors import DataError
 
-__all__ = ["AlignmentError", "Gold", "alignment_error"]
+__all__ = ["AlignmentError", "Gold", "Link", "Links", "alignment_error"]
 
-Pair = tuple[int, int]
+Link = tuple[int, int]
+"""A source word and a target word, counted from 0."""
+
+Links = tuple[Link, ...]
+"""The links of a sentence pair, in the order of the source."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +23,8 @@ class Gold:
     Sure links are possible too; `possible` always holds them.
     """
 
-    sure: frozenset[Pair] = frozenset()
-    possible: frozenset[Pair] = frozenset()
+    sure: frozenset[Link] = frozenset()
+    possible: frozenset[Link] = frozenset()
 
     def __post_init__(self) -> None:
         """Take any collection of pairs, and count sure links among the possible ones."""
@@ -55,7 +59,7 @@ class AlignmentError:
         return asdict(self)
 
 
-def alignment_error(found: Sequence[Iterable[Pair]], gold: Sequence[Gold]) -> AlignmentError:
+def alignment_error(found: Sequence[Iterable[Link]], gold: Sequence[Gold]) -> AlignmentError:
     """Compare links with gold ones, sums taken over all sentence pairs.
 
     Paper: [och2003], section 6. With links found A, sure S and possible P, which S is a part of: precision

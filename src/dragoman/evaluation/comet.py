@@ -68,7 +68,10 @@ class Comet:
         if not Path(python).is_file():
             raise ConfigError(f"the Python of COMET must be a program, got {python}; name one that has unbabel-comet")
         if (self.model.endswith(".ckpt") or Path(self.model).is_absolute()) and not Path(self.model).is_file():
-            raise ConfigError(f"the model of COMET must be a checkpoint, got {self.model}, which is not there")
+            raise ConfigError(
+                f"the model of COMET must be a checkpoint, got {self.model}, which is not there; name "
+                "another file, or a model that was downloaded before"
+            )
         done = _run([python, "-c", _HAS_PACKAGE], "")
         if done.returncode:
             raise MissingExtraError(f"{python} must have the package unbabel-comet, got none; {_MEND}")

@@ -33,11 +33,15 @@ def seed_setting() -> tuple[str, int | None]:
     """Return what draws start from, as sacreBLEU writes it and as a number; None means a new start each time."""
     setting = os.environ.get("SACREBLEU_SEED", "12345").lower()
     try:
-        return setting, None if setting == "none" else int(setting)
+        seed = None if setting == "none" else int(setting)
     except ValueError:
+        seed = -1
+    if seed is not None and seed < 0:
         raise ConfigError(
-            f"SACREBLEU_SEED must be a whole number or none, got {setting!r}; unset it for sacreBLEU's own, 12345"
-        ) from None
+            f"SACREBLEU_SEED must be a whole number, 0 or more, or none, got {setting!r}; unset it for sacreBLEU's "
+            "own, 12345"
+        )
+    return setting, seed
 
 
 def score_of_totals(metric: Metric, totals: Any) -> SacreScore:

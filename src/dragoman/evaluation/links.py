@@ -7,12 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.alignment_error import Gold
+from dragoman.evaluation.alignment_error import Gold, Link, Links
 
-__all__ = ["LinkFormat", "Links", "gold_links", "link_format", "naacl_lines", "pharaoh_line", "plain_links"]
-
-Links = tuple[tuple[int, int], ...]
-"""Pairs of a source word and a target word, counted from 0."""
+__all__ = ["LinkFormat", "gold_links", "link_format", "naacl_lines", "pharaoh_line", "plain_links"]
 
 LinkFormat = Literal["pharaoh", "naacl"]
 """How links are written.
@@ -64,7 +61,7 @@ def gold_links(
             f"{name} must have a line of links for each of {count:,} sentence pairs, got {len(lines):,} lines; see "
             "whether it belongs to these texts"
         )
-    found: dict[int, tuple[set[tuple[int, int]], set[tuple[int, int]]]] = {}
+    found: dict[int, tuple[set[Link], set[Link]]] = {}
     for number, pair, source, target, is_sure in rows:
         if pair < 0 or (count is not None and pair >= count):
             rule = "at least 1" if count is None else f"from 1 to {count:,}"
@@ -76,7 +73,7 @@ def gold_links(
         _check_place(f"{name}:{number}", link, first, None if lengths is None else lengths[pair])
         found.setdefault(pair, (set(), set()))[0 if is_sure else 1].add(link)
     last = count if count is not None else max(found, default=-1) + 1
-    empty: tuple[set[tuple[int, int]], set[tuple[int, int]]] = (set(), set())
+    empty: tuple[set[Link], set[Link]] = (set(), set())
     return [Gold(*map(frozenset, found.get(pair, empty))) for pair in range(last)]
 
 
@@ -94,7 +91,7 @@ def plain_links(
     return [tuple(sorted(each.possible)) for each in read]
 
 
-def pharaoh_line(links: Iterable[tuple[int, int]] | Gold, *, first: int = 0) -> str:
+def pharaoh_line(links: Iterable[Link] | Gold, *, first: int = 0) -> str:
     """Links of a sentence pair as a line of the Pharaoh format, in the order of the source: ``0-0 1p2``."""
     gold = links if isinstance(links, Gold) else Gold(frozenset(links))
     return " ".join(
@@ -103,7 +100,7 @@ def pharaoh_line(links: Iterable[tuple[int, int]] | Gold, *, first: int = 0) -> 
     )
 
 
-def naacl_lines(links: Iterable[tuple[int, int]] | Gold, pair: int, *, first: int = 1) -> list[str]:
+def naacl_lines(links: Iterable[Link] | Gold, pair: int, *, first: int = 1) -> list[str]:
     """Links of a sentence pair, whose number counts from 0, as lines of the NAACL format: ``1 1 2 S``."""
     gold = links if isinstance(links, Gold) else Gold(frozenset(links))
     return [
@@ -157,8 +154,13 @@ def _checked_first(form: LinkFormat, first: int | None) -> int:
     return first if first is not None else int(form == "naacl")
 
 
-def _check_place(where: str, link: tuple[int, int], first: int, lengths: tuple[int, int] | None) -> None:
+def _check_place(where: str, link: Link, first: int, lengths: tuple[int, int] | None) -> None:
     for side, place, words in zip(("source", "target"), link, lengths or (None, None), strict=True):
+        if words == 0:
+            raise DataError(
+                f"{where}: a link must be between words, got one of {side} word {place + first}, but the {side} of "
+                "this pair has no words; see whether the file belongs to these texts"
+            )
         if place < 0 or (words is not None and place >= words):
             rule = f"at least {first}" if words is None else f"from {first} to {words - 1 + first}"
             raise DataError(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dragoman.evaluation.figures import LOWER_IS_BETTER, figures, legend, lengths, signatures, title
+from dragoman.data.check.figures import counted
+from dragoman.evaluation.figures import LOWER_IS_BETTER, baseline_of, figures, legend, lengths, signatures, title
 from dragoman.evaluation.probes import SHARES_MEAN
 from dragoman.evaluation.report import Evaluation, SystemScores
 
@@ -18,11 +19,11 @@ def markdown(evaluation: Evaluation) -> str:
 
 
 def _scores(evaluation: Evaluation) -> str:
-    names = [figure.metric for figure in figures(evaluation.systems[0])]
+    names, baseline = [figure.metric for figure in figures(evaluation.systems[0])], baseline_of(evaluation)
     head = ["system", *(f"{title(name)} ↓" if name in LOWER_IS_BETTER else title(name) for name in names)]
     rows = []
     for system in evaluation.systems:
-        found = {figure.metric: str(figure) for figure in figures(system)}
+        found = {figure.metric: str(figure) for figure in figures(system, baseline)}
         rows.append([_name(system, evaluation), *(found.get(name, "–") for name in names)])
     text = _table(head, rows)
     said = " ".join(legend(evaluation, _plain))
@@ -97,7 +98,9 @@ def _speed(evaluation: Evaluation) -> str:
 def _notes(evaluation: Evaluation) -> str:
     lines = [f"- {title(name)}: `{signature}`" for name, signature in signatures(evaluation).items()]
     test = f"{_plain(evaluation.test)}, " if evaluation.test else ""
-    lines.append(f"- Test set: {test}{evaluation.sentences:,} sentences, {_arrow(evaluation)}{_digests(evaluation)}")
+    lines.append(
+        f"- Test set: {test}{counted(evaluation.sentences, 'sentence')}, {_arrow(evaluation)}{_digests(evaluation)}"
+    )
     if any(member.speed for system in evaluation.systems for member in system.members):
         search = ", ".join(_search(evaluation))
         lines.append(f"- Search: {search}")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from dragoman.evaluation.figures import LOWER_IS_BETTER
 from dragoman.evaluation.metrics import Score, corpus_scores
 from dragoman.evaluation.report import Probe
 from dragoman.text.characters import SPACELESS, is_spaceless
@@ -33,7 +34,6 @@ _MOST_WORDS_OF_ONE, _MOST_CHARACTERS_OF_ONE = 5, 10  # of the translation of a s
 _TYPED = re.compile(r"[^\W\d_]{3,}")  # words that a typo is made in
 _WORD = re.compile(rf"[{SPACELESS}]|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _STOPS = ".。．।።۔"
-_HIGHER_IS_WORSE = ("ter",)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,10 @@ def _upper(sources: Sequence[str]) -> Spoilt:
 
 
 def _without_stop(sources: Sequence[str]) -> Spoilt:
-    return _each(sources, lambda text: text.rstrip().rstrip(_STOPS).rstrip())
+    return _each(
+        [source.rstrip() for source in sources],  # else space at the end would count as a stop that was lost
+        lambda text: text.rstrip(_STOPS).rstrip(),
+    )
 
 
 def _single_words(sources: Sequence[str]) -> Spoilt:
@@ -149,7 +152,7 @@ def _shares(answers: Sequence[Answer]) -> dict[str, float]:
 
 def _drop(now: Score, then: Score) -> float:
     drop = then.value - now.value
-    return -drop if now.name in _HIGHER_IS_WORSE else drop
+    return -drop if now.name in LOWER_IS_BETTER else drop
 
 
 def _each(sources: Sequence[str], spoil: Callable[[str], str]) -> Spoilt:

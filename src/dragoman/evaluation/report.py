@@ -51,9 +51,12 @@ class Probe:
 
 @dataclass(frozen=True)
 class Speed:
-    """What translating took: by the clock, of the processor, and of memory at its peak; scoring is not in it.
+    """What translating took: by the clock, of the processor, and of memory at its peak.
 
-    `peak_bytes` is the most memory that the process had meanwhile, all it had before among it.
+    A few sentences are translated before the clocks start, so that no system pays for what is set up once. Translations
+    are counted for their scores meanwhile, in another thread: its processor time is taken off, but where every core is
+    busy the two slow each other down a little. `peak_bytes` is the most memory that the process had meanwhile, all it
+    had before among it.
     """
 
     sentences: int
@@ -79,7 +82,8 @@ class Member:
     probes: tuple[Probe, ...] = ()
     speed: Speed | None = None
     against_baseline: tuple[PairedResult, ...] = ()
-    """Against the baseline's member in the same place, or its first where it has none there."""
+    """Against the baseline's member in the same place, or its first where it has none there. The only member of a
+    system is held against all of the baseline's: the mean difference, and the largest p-value."""
     path: str = ""
     """Where it was found, as it was named."""
 
@@ -103,7 +107,10 @@ class SystemScores:
     members: tuple[Member, ...]
     spreads: tuple[Spread, ...]
     seeds_differ: Mapping[str, float] = field(default_factory=dict)
-    """For each metric the p-value of Welch's test over seeds against the baseline; empty unless both have several."""
+    """For each metric the p-value of Welch's test over seeds against the baseline; empty unless both have several.
+
+    A metric by which no member differs from another of its system has none.
+    """
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ package needs of its inner parts is used here and in `intervals`, and compared w
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -30,7 +29,6 @@ METRICS = ("bleu", "chrf", "ter")
 NAMES = {"bleu": "bleu", "chrf": "chrf++", "ter": "ter"}
 """What their scores are called: `chrf` alone is chrF2, without words."""
 
-_MOST_REMEMBERED = 20_000  # sentences of a set whose counts are kept: some megabytes
 _BLEU_ORDERS = 4
 _CHARACTER_ORDERS, _WORD_ORDERS = 6, 2
 
@@ -59,21 +57,18 @@ def corpus_statistics(
 ) -> tuple[Statistics, ...]:
     """Count once what every metric needs; the language is that of the translations, and chooses BLEU's tokenizer.
 
-    All that goes in and comes out can be sent to another process. What was counted last is remembered: the same
-    translations are scored, divided by length and compared with others.
+    All that goes in and comes out can be sent to another process. Keep what comes out: the same translations are
+    scored, divided by length and compared with others, and counting takes longest.
     """
     check_counts(hypotheses, references)
     unknown = [name for name in metrics if name not in METRICS]
     if unknown:
         raise ConfigError(f"metrics must be of {', '.join(METRICS)}, got {unknown[0]!r}; leave it out")
-    counted = _counted if len(references) <= _MOST_REMEMBERED else _counted.__wrapped__
-    return tuple(counted(name, language, tuple(hypotheses), tuple(references)) for name in metrics)
+    return tuple(_counted(name, language, hypotheses, references) for name in metrics)
 
 
-@functools.lru_cache(maxsize=32)
-def _counted(name: str, language: str, hypotheses: tuple[str, ...], references: tuple[str, ...]) -> Statistics:
+def _counted(name: str, language: str, hypotheses: Sequence[str], references: Sequence[str]) -> Statistics:
     counts = _COUNTERS[name](signed_metric(name, language), hypotheses, references)
-    counts.setflags(write=False)
     return Statistics(name, language, counts)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from sacrebleu.significance import _compute_p_value
 
@@ -22,7 +23,7 @@ from dragoman.evaluation.intervals import blocks, resampled_scores, score_of_tot
 from dragoman.evaluation.report import PairedResult
 from dragoman.evaluation.sentence_statistics import METRICS, NAMES, Statistics, corpus_statistics, signed_metric
 
-__all__ = ["DEFAULT_TRIALS", "TestName", "paired_result", "paired_tests"]
+__all__ = ["DEFAULT_TRIALS", "TestName", "check_test", "paired_result", "paired_tests"]
 
 TestName = Literal["bootstrap", "randomization"]
 """The tests that there are."""
@@ -57,11 +58,7 @@ def paired_result(
     baseline: Statistics, system: Statistics, *, test: TestName = "bootstrap", trials: int | None = None
 ) -> PairedResult:
     """Compare two systems by sentences that were counted already; a difference above 0 means a larger figure."""
-    if test not in DEFAULT_TRIALS:
-        raise ConfigError(f"test must be one of {', '.join(DEFAULT_TRIALS)}, got {test!r}; bootstrap is usual")
-    trials = DEFAULT_TRIALS[test] if trials is None else trials
-    if trials < 1:
-        raise ConfigError(f"trials must be at least 1, got {trials}; {DEFAULT_TRIALS[test]} are usual")
+    trials = check_test(test, trials)
     if len(baseline) != len(system):
         raise DataError(
             f"systems must have translated the same sentences, got {len(baseline)} and {len(system)}; "
@@ -74,19 +71,37 @@ def paired_result(
     signature.update(_SIGNED[test], trials)
     p_value = 1.0
     if difference:
-        changes = (_bootstrap if test == "bootstrap" else _randomization)(baseline, system, trials, seed or None)
+        start = seed or None  # in paired tests sacreBLEU takes 0 for no seed
+        changes = (_bootstrap if test == "bootstrap" else _randomization)(baseline, system, trials, start)
         p_value = float(_compute_p_value(changes, abs(difference)))
     return PairedResult(NAMES[baseline.metric], test, difference, p_value, str(signature))
 
 
+def check_test(test: str, trials: int | None = None) -> int:
+    """Return how many trials to make, as many as sacreBLEU if None; refuse a test or a number that cannot be."""
+    if test not in DEFAULT_TRIALS:
+        raise ConfigError(f"test must be one of {', '.join(DEFAULT_TRIALS)}, got {test!r}; bootstrap is usual")
+    if trials is not None and trials < 1:
+        raise ConfigError(f"trials must be at least 1, got {trials}; {DEFAULT_TRIALS[test]} are usual")
+    return DEFAULT_TRIALS[test] if trials is None else trials
+
+
 def _bootstrap(first: Statistics, second: Statistics, trials: int, seed: int | None) -> NDArray[np.floating]:
     """How far the difference strays from its mean in every draw of sentences, the same for both systems."""
+    start = _fresh() if seed is None else seed
     before, after = (
-        np.array([score.score for score in resampled_scores(each, trials, seed)]) for each in (first, second)
+        np.array([score.score for score in resampled_scores(each, trials, start)]) for each in (first, second)
     )
     differences = np.abs(after - before)
     strayed: NDArray[np.floating] = differences - differences.mean()
     return strayed
+
+
+def _fresh() -> int:
+    """A start that nobody knows, to draw the same twice."""
+    entropy = SeedSequence().entropy
+    assert isinstance(entropy, int)
+    return entropy
 
 
 def _randomization(first: Statistics, second: Statistics, trials: int, seed: int | None) -> NDArray[np.floating]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.evaluation.alignment_error import Link, Links
+
 __all__ = [
     "SYMMETRIZATIONS",
     "argmax_links",
@@ -21,9 +23,6 @@ __all__ = [
     "threshold_links",
     "union",
 ]
-
-Pair = tuple[int, int]
-Links = tuple[Pair, ...]
 
 _NEIGHBOURS: Links = (
     (-1, 0),
@@ -51,21 +50,18 @@ def argmax_links(weights: NDArray[np.floating], words: int | None = None) -> Lin
     return tuple(sorted((int(best[target]), int(target)) for target in np.flatnonzero(linked)))
 
 
-def threshold_links(weights: NDArray[np.floating], least: float, words: int | None = None) -> Links:
-    """Every pair whose weight is at least `least`, and more than nothing. Shapes: as those of `argmax_links`."""
-    between = weights if words is None else weights[:, :words]
-    rows, columns = np.nonzero((between >= least) & (between > 0))
+def threshold_links(weights: NDArray[np.floating], least: float) -> Links:
+    """Every pair whose weight is at least `least`, and more than nothing. Shapes: weights [tgt, src]."""
+    rows, columns = np.nonzero((weights >= least) & (weights > 0))
     return tuple(sorted(zip(columns.tolist(), rows.tolist(), strict=True)))
 
 
-def mutual_links(weights: NDArray[np.floating], words: int | None = None) -> Links:
-    """The pairs of one map that are the best of their row and of their column. Shapes: as those of `argmax_links`.
+def mutual_links(weights: NDArray[np.floating]) -> Links:
+    """The pairs of one map that are the best of their row and of their column. Shapes: weights [tgt, src].
 
     A source word's best target word is that which looked at it most.
     """
-    by_row = argmax_links(weights, words)
-    by_column = argmax_links(weights.T if words is None else weights[:, :words].T)
-    return intersection(by_row, swapped(by_column))
+    return intersection(argmax_links(weights), swapped(argmax_links(weights.T)))
 
 
 def product_links(forward: NDArray[np.floating], backward: NDArray[np.floating]) -> Links:
@@ -76,22 +72,22 @@ def product_links(forward: NDArray[np.floating], backward: NDArray[np.floating])
     return mutual_links(forward * backward.T)
 
 
-def swapped(links: Iterable[Pair]) -> Links:
+def swapped(links: Iterable[Link]) -> Links:
     """The same links, seen from the other language."""
     return tuple(sorted((target, source) for source, target in links))
 
 
-def intersection(forward: Iterable[Pair], backward: Iterable[Pair]) -> Links:
+def intersection(forward: Iterable[Link], backward: Iterable[Link]) -> Links:
     """The links that both directions have. Links of both are given as source, target, here and below."""
     return tuple(sorted(set(forward) & set(backward)))
 
 
-def union(forward: Iterable[Pair], backward: Iterable[Pair]) -> Links:
+def union(forward: Iterable[Link], backward: Iterable[Link]) -> Links:
     """The links that either direction has."""
     return tuple(sorted(set(forward) | set(backward)))
 
 
-def grow_diag(forward: Iterable[Pair], backward: Iterable[Pair]) -> Links:
+def grow_diag(forward: Iterable[Link], backward: Iterable[Link]) -> Links:
     """The intersection, grown by neighbours out of the union that link a word which had no link. Paper: [koehn2003].
 
     Neighbours stand beside, above, below and at the corners. As in Moses, links are gone through by target word, then
@@ -102,7 +98,7 @@ def grow_diag(forward: Iterable[Pair], backward: Iterable[Pair]) -> Links:
     return grown.links()
 
 
-def grow_diag_final(forward: Iterable[Pair], backward: Iterable[Pair]) -> Links:
+def grow_diag_final(forward: Iterable[Link], backward: Iterable[Link]) -> Links:
     """`grow_diag`, and then the links of either direction where one of the two words still has none.
 
     Those of `forward`, where each target word has its source word, come first, as in Moses.
@@ -113,7 +109,7 @@ def grow_diag_final(forward: Iterable[Pair], backward: Iterable[Pair]) -> Links:
     return grown.links()
 
 
-def grow_diag_final_and(forward: Iterable[Pair], backward: Iterable[Pair]) -> Links:
+def grow_diag_final_and(forward: Iterable[Link], backward: Iterable[Link]) -> Links:
     """`grow_diag`, and then the links of either direction where neither of the two words has one."""
     grown = _Grown(forward, backward)
     grown.grow()
@@ -124,9 +120,9 @@ def grow_diag_final_and(forward: Iterable[Pair], backward: Iterable[Pair]) -> Li
 class _Grown:
     """Links in the making. Points are (target, source), the order that they are gone through in."""
 
-    def __init__(self, forward: Iterable[Pair], backward: Iterable[Pair]) -> None:
+    def __init__(self, forward: Iterable[Link], backward: Iterable[Link]) -> None:
         self._directions = set(swapped(forward)), set(swapped(backward))
-        self._points: list[Pair] = []
+        self._points: list[Link] = []
         self._targets: set[int] = set()
         self._sources: set[int] = set()
         for point in self._directions[0] & self._directions[1]:
@@ -155,7 +151,7 @@ class _Grown:
     def links(self) -> Links:
         return swapped(self._points)
 
-    def _add(self, point: Pair) -> int:
+    def _add(self, point: Link) -> int:
         """Put a point in its place, and return that."""
         place = bisect_left(self._points, point)
         self._points.insert(place, point)
@@ -164,7 +160,7 @@ class _Grown:
         return place
 
 
-SYMMETRIZATIONS: dict[str, Callable[[Iterable[Pair], Iterable[Pair]], Links]] = {
+SYMMETRIZATIONS: dict[str, Callable[[Iterable[Link], Iterable[Link]], Links]] = {
     "intersection": intersection,
     "union": union,
     "grow-diag": grow_diag,

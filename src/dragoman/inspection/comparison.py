@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.data.check.scores import SIGNIFICANT
+
 __all__ = [
     "AlignedMap",
     "AlignedSentence",
@@ -20,16 +22,17 @@ __all__ = [
     "Estimate",
     "LengthPoint",
     "Measured",
-    "SIGNIFICANT",
     "SpeedFacts",
+    "TRAINING_LOSS",
     "TextFacts",
     "TrainingFacts",
     "Translated",
+    "VALIDATION_LOSS",
     "Versus",
 ]
 
-SIGNIFICANT = 0.05
-"""A difference counts as one if it would come about less often than this where there is none."""
+TRAINING_LOSS, VALIDATION_LOSS = "training loss", "validation loss"
+"""The quantities of curves that are losses; all others are scores."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class TrainingFacts:
-    """What a training took, from the record of the run."""
+    """What a training took, from the record of the run.
+
+    `data_fingerprint` tells the pairs that it learnt from, `config_digest` the configuration, from any other.
+    """
 
     updates: int
     tokens: int
@@ -104,6 +110,8 @@ class TrainingFacts:
     best: str
     machine: str
     versions: Mapping[str, str]
+    data_fingerprint: str = ""
+    config_digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,7 +128,7 @@ class SpeedFacts:
 
 @dataclass(frozen=True)
 class Compared:
-    """One run, bundle or file of translations.
+    """One run, bundle or file of translations; it has the name of its system, numbered where that has several.
 
     `settings` are those of its configuration by their dotted names, each as TOML; `config` is the whole of it.
     """
@@ -173,6 +181,8 @@ class DifferingSentence:
 class AlignedMap:
     """Where a model looks while it writes its translation; without weights, `note` says why there are none.
 
+    `which` of its maps it is: the layer, the heads, and whose look a step is.
+
     Shapes: weights [target words, source words].
     """
 
@@ -182,6 +192,7 @@ class AlignedMap:
     target_words: tuple[str, ...] = ()
     weights: NDArray[np.float64] | None = None
     note: str = ""
+    which: str = ""
 
 
 @dataclass(frozen=True)
@@ -196,7 +207,7 @@ class AlignedSentence:
 
 @dataclass(frozen=True)
 class TextFacts:
-    """The test set: its name, and what tells it from any other."""
+    """The test set: its name, what tells it from any other, and the settings of the search that say something."""
 
     name: str
     sentences: int

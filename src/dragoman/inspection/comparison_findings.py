@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.data.check.figures import counted
+from dragoman.data.check.scores import LOWER_IS_BETTER, SIGNIFICANT, digits
+from dragoman.data.check.scores import title as metric_name
 from dragoman.inspection.comparison import ComparedSystem, Comparison, Measured, Versus
 
 __all__ = [
     "SettingRow",
     "Verdict",
+    "best_systems",
     "in_digits",
     "metric_name",
     "p_value",
@@ -21,9 +24,8 @@ __all__ = [
     "verdict",
 ]
 
-_NAMES = {"bleu": "BLEU", "chrf": "chrF", "chrf++": "chrF++", "ter": "TER", "comet": "COMET"}
-_LOWER_IS_BETTER = ("ter",)
 _ABSENT = "–"
+_UNDECIDED = "no different, as far as the test can tell"
 
 
 @dataclass(frozen=True)
@@ -48,14 +50,9 @@ class SettingRow:
         return len(set(self.values)) > 1
 
 
-def metric_name(metric: str) -> str:
-    """The name as its authors write it."""
-    return _NAMES.get(metric.lower(), metric)
-
-
 def in_digits(metric: str, value: float) -> str:
-    """A score with two decimals; those of COMET lie between 0 and 1, and have four."""
-    return f"{value:.{4 if metric.lower() == 'comet' else 2}f}"
+    """A score with as many decimals as its metric is shown with."""
+    return f"{value:.{digits(metric)}f}"
 
 
 def quoted(name: str) -> str:
@@ -64,8 +61,13 @@ def quoted(name: str) -> str:
 
 
 def p_value(value: float) -> str:
-    """The probability as it is reported."""
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+    """The probability as it is reported: with three decimals, and more where they decide whether it is significant."""
+    if value < 0.001:
+        return "p < 0.001"
+    places = 3 if value == SIGNIFICANT or abs(value - SIGNIFICANT) >= 0.0005 else 4
+    while value < SIGNIFICANT <= float(f"{value:.{places}f}"):
+        places += 1
+    return f"p = {value:.{places}f}"
 
 
 def score_of(system: ComparedSystem, metric: str) -> Measured | None:
@@ -75,7 +77,14 @@ def score_of(system: ComparedSystem, metric: str) -> Measured | None:
 
 def sets_better(metric: str, difference: float) -> bool:
     """Whether such a difference from the baseline is for the better."""
-    return (difference < 0) == (metric.lower() in _LOWER_IS_BETTER) and difference != 0
+    return (difference < 0) == (metric.lower() in LOWER_IS_BETTER) and difference != 0
+
+
+def best_systems(systems: Sequence[ComparedSystem], metric: str) -> set[str]:
+    """The names of all whose figure, as it is shown, is the best."""
+    known = {system.name: score.estimate.value for system in systems if (score := score_of(system, metric))}
+    best = (min if sets_better(metric, -1.0) else max)(known.values())
+    return {name for name, value in known.items() if in_digits(metric, value) == in_digits(metric, best)}
 
 
 def setting_rows(comparison: Comparison) -> list[SettingRow]:
@@ -111,6 +120,9 @@ def verdict(comparison: Comparison) -> Verdict:
     if len(ranked) == 1:
         return Verdict("look", f"{quoted(ranked[0].name)} reaches {_reached(ranked[0], metrics[0])}.", "")
     best, metric = ranked[0], metrics[0]
+    leaders = [system.name for system in _tied(ranked, metric)]
+    if comparison.baseline in leaders and len(leaders) > 1:
+        return _no_difference(comparison, ranked, metric)
     if best.name == comparison.baseline:
         return _baseline_best(comparison, ranked, metric)
     return _other_best(comparison, ranked, metric)
@@ -119,7 +131,7 @@ def verdict(comparison: Comparison) -> Verdict:
 def _ranked(comparison: Comparison, metric: str) -> list[ComparedSystem]:
     """Systems that have this score, the best first."""
     known = [(system, score) for system in comparison.systems if (score := score_of(system, metric))]
-    sign = 1 if metric.lower() in _LOWER_IS_BETTER else -1
+    sign = 1 if metric.lower() in LOWER_IS_BETTER else -1
     return [system for system, score in sorted(known, key=lambda each: sign * each[1].estimate.value)]
 
 
@@ -142,27 +154,70 @@ def _versus(system: ComparedSystem, metric: str) -> Versus | None:
 
 def _baseline_best(comparison: Comparison, ranked: Sequence[ComparedSystem], metric: str) -> Verdict:
     best, second = ranked[0], ranked[1]
-    versus = _versus(second, metric)
-    shown = versus is not None and versus.is_significant
-    head = f"{quoted(best.name)}, the baseline, has the best {metric_name(metric)}"
-    told = _tested(versus)
-    figures = f"{_reached(best, metric)} against {_figure(second, metric)} of {quoted(second.name)}{told}"
-    doubt = "" if shown else "; that it is better than this one is not shown"
-    text = f"{head}: {figures}{doubt}."
-    return Verdict("go" if shown else "look", text, _others(comparison, ranked[1:], metric))
+    versus, name = _versus(second, metric), metric_name(metric)
+    is_shown = _is_shown(metric, versus, better=False)
+    figures = f"{_reached(best, metric)} against {_figure(second, metric)} of {quoted(second.name)}{_tested(versus)}"
+    detail = _others(comparison, ranked[1:], metric)
+    against = _contradicting(second, comparison.metrics[1:], better=True) if is_shown else []
+    head = f"{quoted(best.name)}, the baseline, has the best {name}"
+    if against:
+        head += f", but by {_joined(against)} {quoted(second.name)} is better"
+        return Verdict("look", f"{head}: {figures}.", detail)
+    doubt = "" if is_shown else "; that it is better than this one is not shown"
+    return Verdict("go" if is_shown else "look", f"{head}: {figures}{doubt}.", detail)
 
 
 def _other_best(comparison: Comparison, ranked: Sequence[ComparedSystem], metric: str) -> Verdict:
-    best = ranked[0]
+    best, name = ranked[0], metric_name(metric)
     versus = _versus(best, metric)
     baseline = next((system for system in ranked if system.name == comparison.baseline), ranked[-1])
-    figures = f"{_reached(best, metric)} against {_figure(baseline, metric)}"
-    if versus is not None and versus.is_significant:
-        head = f"{quoted(best.name)} is better than the baseline {quoted(baseline.name)}"
-        return Verdict("go", f"{head}: {figures}{_tested(versus)}.", _others(comparison, ranked, metric))
-    head = f"{quoted(best.name)} has the best {metric_name(metric)}, but is not shown to be better than the baseline"
-    text = f"{head} {quoted(baseline.name)}: {figures}{_tested(versus)}."
-    return Verdict("look", text, _others(comparison, ranked, metric))
+    figures = f"{_reached(best, metric)} against {_figure(baseline, metric)}{_tested(versus)}"
+    detail = _others(comparison, ranked, metric)
+    if not _is_shown(metric, versus, better=True):
+        leaders = [quoted(system.name) for system in _tied(ranked, metric)]
+        have, are = ("has", "is") if len(leaders) == 1 else ("have", "are")
+        head = f"{_joined(leaders)} {have} the best {name}, but {are} not shown to be better than the baseline"
+        return Verdict("look", f"{head} {quoted(baseline.name)}: {figures}.", detail)
+    head = f"{quoted(best.name)} is better than the baseline {quoted(baseline.name)}"
+    against = _contradicting(best, comparison.metrics[1:], better=False)
+    if against:
+        return Verdict("look", f"{head} by {name}, but worse by {_joined(against)}: {figures}.", detail)
+    return Verdict("go", f"{head}: {figures}.", detail)
+
+
+def _no_difference(comparison: Comparison, ranked: Sequence[ComparedSystem], metric: str) -> Verdict:
+    """The baseline and others have the same figure, and none has a better one."""
+    tied = _tied(ranked, metric)
+    others = [system for system in tied if system.name != comparison.baseline]
+    names = _joined([quoted(str(comparison.baseline)), *(quoted(system.name) for system in others)])
+    score = score_of(tied[0], metric)
+    assert score is not None
+    figure = in_digits(metric, score.estimate.value)
+    text = f"There is no difference in {metric_name(metric)} between the baseline {names}: {figure}."
+    rest = [system for system in ranked if system not in tied]
+    return Verdict("look", text, _others(comparison, [*others, *rest], metric))
+
+
+def _tied(ranked: Sequence[ComparedSystem], metric: str) -> list[ComparedSystem]:
+    """The best, and all whose figure reads the same."""
+    names = best_systems(ranked, metric)
+    return [system for system in ranked if system.name in names]
+
+
+def _joined(words: Sequence[str]) -> str:
+    """Words in a sentence: a, b and c."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _is_shown(metric: str, versus: Versus | None, *, better: bool) -> bool:
+    """Whether a test shows that a system is better, or worse, than the baseline."""
+    sign = 1 if better else -1
+    return versus is not None and versus.is_significant and sets_better(metric, sign * versus.difference)
+
+
+def _contradicting(system: ComparedSystem, metrics: Sequence[str], *, better: bool) -> list[str]:
+    """The names of those metrics by which a test shows that the system is better, or worse."""
+    return [metric_name(metric) for metric in metrics if _is_shown(metric, _versus(system, metric), better=better)]
 
 
 def _tested(versus: Versus | None) -> str:
@@ -177,10 +232,7 @@ def _others(comparison: Comparison, ranked: Sequence[ComparedSystem], metric: st
         versus = _versus(system, metric)
         if system.name == comparison.baseline or versus is None:
             continue
-        kind = "no different, as far as the test can tell"
-        if versus.is_significant:
-            kind = "better" if sets_better(metric, versus.difference) else "worse"
-        groups.setdefault(kind, []).append(quoted(system.name))
+        groups.setdefault(_shows(metric, versus) or _UNDECIDED, []).append(quoted(system.name))
     stand = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in groups.items())
     count = counted(sum(map(len, groups.values())), "other system")
     parts.append(f"Of {count}, against the baseline by {metric_name(metric)}: {stand}." if stand else "")
@@ -188,16 +240,29 @@ def _others(comparison: Comparison, ranked: Sequence[ComparedSystem], metric: st
 
 
 def _agreement(system: ComparedSystem, metric: str, others: Sequence[str]) -> str:
-    """Whether the other metrics say the same of a system as the first does."""
+    """What the other metrics show of a system; where the first shows something too, whether it is the same."""
     first = _versus(system, metric)
     if first is None:
         return ""
-    better = sets_better(metric, first.difference)
     told = []
     for other in others:
         versus = _versus(system, other)
-        if versus is None:
-            continue
-        says = "says the same" if sets_better(other, versus.difference) == better else "says the opposite"
-        told.append(f"{metric_name(other)} {says} ({p_value(versus.p_value)})")
+        if versus is not None:
+            told.append(
+                f"{metric_name(other)} {_says(_shows(metric, first), _shows(other, versus))}"
+                f" ({p_value(versus.p_value)})"
+            )
     return f"Of {quoted(system.name)}, {', '.join(told)}." if told else ""
+
+
+def _shows(metric: str, versus: Versus) -> str:
+    """What a test shows: that a system is better, that it is worse, or nothing."""
+    return next((word for word in ("better", "worse") if _is_shown(metric, versus, better=word == "better")), "")
+
+
+def _says(first: str, other: str) -> str:
+    if not other:
+        return "shows no difference"
+    if not first:
+        return f"says that it is {other}"
+    return "says the same" if other == first else "says the opposite"

@@ -6,8 +6,17 @@ from collections.abc import Iterator
 
 from dragoman.data.check.figures import counted
 from dragoman.data.check.markup import plain, shown, table
-from dragoman.inspection.comparison import SIGNIFICANT, Compared, ComparedSystem, Comparison, Measured
-from dragoman.inspection.comparison_findings import in_digits, metric_name, p_value, score_of, sets_better, verdict
+from dragoman.data.check.scores import SIGNIFICANT
+from dragoman.inspection.comparison import Compared, ComparedSystem, Comparison, Measured
+from dragoman.inspection.comparison_findings import (
+    best_systems,
+    in_digits,
+    metric_name,
+    p_value,
+    score_of,
+    sets_better,
+    verdict,
+)
 from dragoman.inspection.comparison_page_charts import curve_charts, length_charts
 from dragoman.inspection.comparison_page_facts import costs, repeat, settings
 from dragoman.inspection.comparison_page_sentences import differing_sentences, side_by_side_maps
@@ -76,11 +85,11 @@ def _scores(comparison: Comparison) -> str:
     metrics = comparison.metrics
     if not metrics:
         return ""
-    best = {metric: _best(comparison, metric) for metric in metrics}
+    best = {metric: best_systems(comparison.systems, metric) for metric in metrics}
     rows = [
         [
-            f"{swatch(number)}<bdi>{shown(system.name)}</bdi>{_tags(system, comparison)}",
-            *(_score(score_of(system, metric), is_best=best[metric] == system.name) for metric in metrics),
+            _named(number, system, comparison),
+            *(_score(score_of(system, metric), is_best=system.name in best[metric]) for metric in metrics),
         ]
         for number, system in enumerate(comparison.systems)
     ]
@@ -104,12 +113,10 @@ def _caption(comparison: Comparison) -> str:
     )
 
 
-def _best(comparison: Comparison, metric: str) -> str:
-    known = [
-        (score.estimate.value, system.name) for system in comparison.systems if (score := score_of(system, metric))
-    ]
-    pick = min if sets_better(metric, -1.0) else max
-    return pick(known)[1]
+def _named(number: int, system: ComparedSystem, comparison: Comparison) -> str:
+    """The name beside the line that is the system's in charts."""
+    name = f"<bdi>{shown(system.name)}</bdi>{_tags(system, comparison)}"
+    return f'<span class="named">{swatch(number)}<span>{name}</span></span>'
 
 
 def _tags(system: ComparedSystem, comparison: Comparison) -> str:
@@ -138,7 +145,7 @@ def _stand(score: Measured) -> str:
         mark, kind = ("▲", "better") if sets_better(score.metric, versus.difference) else ("▼", "worse")
     difference = _signed(score.metric, versus.difference)
     words = f'<span class="{kind}" title="{plain(versus.test, 120)}">{mark} {difference}</span>'
-    return f"<small>{words}, {p_value(versus.p_value).replace('<', '&lt;')}</small>"
+    return f"<small>{words}, <span>{p_value(versus.p_value).replace('<', '&lt;')}</span></small>"
 
 
 def _signed(metric: str, difference: float) -> str:

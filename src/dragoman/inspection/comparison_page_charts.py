@@ -6,13 +6,20 @@ from collections.abc import Sequence
 
 from dragoman.data.check.figures import brief, counted, duration
 from dragoman.data.check.markup import shown, table
-from dragoman.inspection.comparison import Compared, ComparedSystem, Comparison, Curve, LengthPoint
+from dragoman.inspection.comparison import (
+    TRAINING_LOSS,
+    VALIDATION_LOSS,
+    Compared,
+    Comparison,
+    Curve,
+    LengthPoint,
+)
 from dragoman.inspection.comparison_findings import metric_name
 from dragoman.inspection.line_chart import Line, Scale, legend, line_chart
 
 __all__ = ["curve_charts", "length_charts"]
 
-_LOSSES = ("training loss", "validation loss")
+_LOSSES = (TRAINING_LOSS, VALIDATION_LOSS)
 
 
 def _short(number: float) -> str:
@@ -31,12 +38,12 @@ _AXES = {
 def curve_charts(comparison: Comparison) -> str:
     """Every quantity over updates, tokens and time; which of them is shown needs no script."""
     runs = [
-        (number, system, member)
+        (number, member)
         for number, system in enumerate(comparison.systems)
         for member in system.members
         if member.curves
     ]
-    quantities = dict.fromkeys(curve.quantity for _, _, member in runs for curve in member.curves)
+    quantities = dict.fromkeys(curve.quantity for _, member in runs for curve in member.curves)
     if not quantities:
         return ""
     ordered = [*(loss for loss in _LOSSES if loss in quantities), *(each for each in quantities if each not in _LOSSES)]
@@ -65,16 +72,16 @@ def _switch() -> str:
     return f'<fieldset class="switch"><legend>over</legend>{entries}</fieldset>'
 
 
-def _curves(axis: str, quantity: str, runs: Sequence[tuple[int, ComparedSystem, Compared]]) -> str:
+def _curves(axis: str, quantity: str, runs: Sequence[tuple[int, Compared]]) -> str:
     lines = [
-        Line(_run_name(system, member), number, _points(curve, axis))
-        for number, system, member in runs
+        Line(member.name, number, _points(curve, axis))
+        for number, member in runs
         for curve in member.curves
         if curve.quantity == quantity
     ]
     is_loss = quantity in _LOSSES
     title = quantity.capitalize() if is_loss else f"{metric_name(quantity)} in validation"
-    up = Scale(title, (lambda value: f"{value:.2f}".rstrip("0").rstrip(".")) if is_loss else _score, is_log=is_loss)
+    up = Scale(title, _loss if is_loss else _score, is_log=is_loss)
     drawn = line_chart(title, lines, across=_AXES[axis], up=up, name=f"{axis}-{_slug(quantity)}")
     return f'<figure class="card"><figcaption>{shown(title)}</figcaption>{drawn}</figure>' if drawn else ""
 
@@ -84,13 +91,14 @@ def _points(curve: Curve, axis: str) -> list[tuple[float, float]]:
     return list(zip(places, curve.values, strict=True))
 
 
-def _run_name(system: ComparedSystem, member: Compared) -> str:
-    return system.name if len(system.members) == 1 else member.name
-
-
 def _slug(text: str) -> str:
     """A name for an element: letters and digits of ASCII only."""
     return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in text)
+
+
+def _loss(value: float) -> str:
+    """Two decimals; a small one has three digits, wherever they begin."""
+    return f"{value:.3g}" if abs(value) < 1 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def _score(value: float) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dragoman.data.check.figures import brief, counted, duration, size
 from dragoman.data.check.markup import plain, shown, table
-from dragoman.inspection.comparison import Compared, ComparedSystem, Comparison
+from dragoman.inspection.comparison import Compared, Comparison
 from dragoman.inspection.comparison_findings import SettingRow, metric_name, setting_rows
 
 __all__ = ["costs", "repeat", "settings"]
@@ -84,8 +84,8 @@ def costs(comparison: Comparison) -> str:
     }
     drawn = _facts_table(
         comparison,
-        "Size, and what translating the test set took, without scoring; memory is the most that the process had until "
-        "then. Flags are faults that can be seen without a reference.",
+        "Size, and what translating the test set took; memory is the most that the whole process had meanwhile, what "
+        f"it held before among it. Flags are faults that can be seen without a reference.{_engines(comparison)}",
         translating,
     )
     drawn += _facts_table(comparison, "Training. Compare times of one machine only.", training)
@@ -94,21 +94,29 @@ def costs(comparison: Comparison) -> str:
 
 def _facts_table(comparison: Comparison, caption: str, columns: Mapping[str, Column]) -> str:
     """Those columns of which anything is known."""
-    members = [(system, member) for system in comparison.systems for member in system.members]
-    drawn = {name: [column(member) for _, member in members] for name, column in columns.items()}
+    members = _members(comparison)
+    drawn = {name: [column(member) for member in members] for name, column in columns.items()}
     known = {name: cells for name, cells in drawn.items() if any(cell != _NONE for cell in cells)}
     if not known:
         return ""
     rows = [
-        [f"<bdi>{shown(_member_name(system, member))}</bdi>", *(cells[place] for cells in known.values())]
-        for place, (system, member) in enumerate(members)
+        [f"<bdi>{shown(member.name)}</bdi>", *(cells[place] for cells in known.values())]
+        for place, member in enumerate(members)
     ]
     classes = ["", *("words" if name in _WORDS else "number" for name in known)]
-    return table(caption, ["", *known], rows, classes=classes)
+    return table(caption, ["member", *known], rows, classes=classes)
 
 
-def _member_name(system: ComparedSystem, member: Compared) -> str:
-    return system.name if len(system.members) == 1 else member.name
+def _members(comparison: Comparison) -> list[Compared]:
+    return [member for system in comparison.systems for member in system.members]
+
+
+def _engines(comparison: Comparison) -> str:
+    """A remark where speeds were measured with different engines; why each was taken stands in brackets behind it."""
+    engines = {member.speed.engine.partition(" (")[0] for member in _members(comparison) if member.speed}
+    if len(engines) < 2:
+        return ""
+    return " The engines differ: compare speed and memory only where the engine is the same (--engine chooses one)."
 
 
 def _parameters(member: Compared) -> str:
@@ -137,8 +145,8 @@ def repeat(comparison: Comparison) -> str:
     """The command, what it ran on, what tells the files apart, and the whole configurations."""
     command = f'<h3>Command</h3><pre class="command"><code>{shown(comparison.command, 4000)}</code></pre>'
     parts = [command] if comparison.command else []
-    parts += [_facts(comparison), _digests(comparison), _signatures(comparison)]
-    configs = "".join(_config(system, member) for system in comparison.systems for member in system.members)
+    parts += [_facts(comparison), _digests(comparison), _origins(comparison), _signatures(comparison)]
+    configs = "".join(map(_config, _members(comparison)))
     return f'<div class="card">{"".join(part for part in parts if part)}</div>\n' + (
         f'<div class="card">{configs}</div>' if configs else ""
     )
@@ -150,12 +158,21 @@ def _facts(comparison: Comparison) -> str:
         rows.append(["test set", f"<bdi>{shown(test.name)}</bdi>, {counted(test.sentences, 'sentence')}"])
         rows.append(["SHA-256 of the source", _code(test.source_digest)])
         rows.append(["SHA-256 of the reference", _code(test.reference_digest)])
-        rows.append(["search", _listed(test.search)])
+        rows.append(
+            ["search", _listed({name.replace("_", " "): _worded(value) for name, value in test.search.items()})]
+        )
     return table("The report was made with:", ["what", "value"], rows)
 
 
 def _listed(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{shown(name, 60)} {shown(str(value), 120)}" for name, value in values.items()) or _NONE
+
+
+def _worded(value: object) -> object:
+    """A setting as people say it."""
+    if value is None:
+        return "none"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
 
 def _code(text: str) -> str:
@@ -165,16 +182,27 @@ def _code(text: str) -> str:
 def _digests(comparison: Comparison) -> str:
     rows = [
         [
-            f"<bdi>{shown(_member_name(system, member))}</bdi>",
+            f"<bdi>{shown(member.name)}</bdi>",
             member.kind,
             "–" if member.seed is None else str(member.seed),
             _code(member.digest),
             _trained_with(member),
         ]
-        for system in comparison.systems
-        for member in system.members
+        for member in _members(comparison)
     ]
-    return table("Members, and what tells them from any other.", ["", "kind", "seed", "SHA-256", "trained with"], rows)
+    head = ["member", "kind", "seed", "SHA-256", "trained with"]
+    return table("Members, and what tells them from any other.", head, rows)
+
+
+def _origins(comparison: Comparison) -> str:
+    """What runs learnt from, and by which configuration, with the paths of its machine; only where a run says so."""
+    rows = [
+        [f"<bdi>{shown(member.name)}</bdi>", _code(known.data_fingerprint), _code(known.config_digest)]
+        for member in _members(comparison)
+        if (known := member.training) and (known.data_fingerprint or known.config_digest)
+    ]
+    head = ["member", "fingerprint of the training data", "SHA-256 of its dragoman.toml"]
+    return table("Runs, and what they were trained on.", head, rows) if rows else ""
 
 
 def _trained_with(member: Compared) -> str:
@@ -199,10 +227,10 @@ def _signatures(comparison: Comparison) -> str:
     return table("How figures were computed.", ["figure", "signature"], rows) if rows else ""
 
 
-def _config(system: ComparedSystem, member: Compared) -> str:
+def _config(member: Compared) -> str:
     if not member.config:
         return ""
-    name = _member_name(system, member)
+    name = member.name
     # Line by line: what a line cannot show is spelt out, and the line stays one.
     lines = "\n".join(shown(line, _LONGEST) for line in member.config[:_CONFIG].splitlines())
     label = plain(f"configuration of {name}")

@@ -6,7 +6,7 @@ from dragoman.data.check.figures import counted
 from dragoman.data.check.markup import plain, shown
 from dragoman.inspection.comparison import AlignedMap, AlignedSentence, Comparison, DifferingSentence, Translated
 from dragoman.inspection.comparison_findings import metric_name
-from dragoman.inspection.direction import direction
+from dragoman.inspection.direction import as_read, direction
 from dragoman.inspection.heat_map import heat_map
 from dragoman.inspection.weights import checked_weights
 from dragoman.inspection.word_differences import marked_words
@@ -14,22 +14,27 @@ from dragoman.inspection.word_differences import marked_words
 __all__ = ["differing_sentences", "side_by_side_maps"]
 
 _LONGEST = 1500  # characters of a sentence
+_MARKED = (
+    "<mark class='right'>underlined</mark> where the reference has them, <mark class='wrong'>waved</mark> where it has "
+    "not"
+)
+_TWO = f"Marked are words that the other translation has not: {_MARKED}."
+_SEVERAL = (
+    "Marked are words that differ from the baseline's, and in the baseline's those that not all others have: "
+    f"{_MARKED}."
+)
+_NOTHING = '<span class="soft">nothing</span>'
 
 
 def differing_sentences(comparison: Comparison) -> str:
     """The sentences whose scores lie farthest apart, words that differ marked."""
     if not comparison.differing:
         return ""
-    against = "from the baseline's" if len(comparison.systems) > 2 else "in the other translation"
     metric = shown(metric_name(comparison.sentence_metric), 40)
-    others = "" if len(comparison.systems) == 2 else ", and in the baseline's those that not all others have"
     words = (
         f"{counted(len(comparison.differing), 'sentence')} of the test set, those first whose {metric} lies farthest "
-        f"apart. Marked are words that differ {against}{others}: <mark class='right'>underlined</mark> where the "
-        "reference has them, <mark class='wrong'>waved</mark> where it has not."
+        f"apart. {_TWO if len(comparison.systems) == 2 else _SEVERAL}"
     )
-    if len(comparison.systems) == 2:
-        words = words.replace("differ in the other translation", "the other translation has not")
     samples = "\n".join(_differing(sentence, comparison.baseline) for sentence in comparison.differing)
     return f'<p class="soft">{words}</p>\n{samples}'
 
@@ -61,7 +66,7 @@ def _said(each: Translated, sentence: DifferingSentence, baseline: str | None) -
     )
     return (
         f'<dt><bdi>{shown(each.system)}</bdi></dt><dd class="number">{each.score:.0f}</dd>'
-        f'<dd class="text" dir="{direction(each.text)}">{drawn or "<span class=&quot;soft&quot;>nothing</span>"}</dd>'
+        f'<dd class="text" dir="{direction(each.text)}">{drawn or _NOTHING}</dd>'
     )
 
 
@@ -93,10 +98,12 @@ def _map(each: AlignedMap, source: str) -> str:
     if each.weights is None:
         return f'<figure><figcaption>{name}</figcaption>{said}<p class="soft">{shown(each.note)}</p></figure>'
     weights = checked_weights(each.weights, each.source_words, each.target_words)
+    columns, weights = as_read(source, each.source_words, weights)
     title = f"{each.system}: attention map of {text}, from {source}"
-    picture = heat_map(each.source_words, each.target_words, weights, title=title)
+    picture = heat_map(columns, each.target_words, weights, title=title)
     label = plain(f"map of {each.system}")
+    which = f" <span>{shown(each.which)}</span>" if each.which else ""
     return (
-        f"<figure><figcaption>{name}</figcaption>{said}"
+        f"<figure><figcaption>{name}{which}</figcaption>{said}"
         f'<div class="scroll" tabindex="0" role="group" aria-label="{label}">{picture}</div></figure>'
     )

@@ -8,13 +8,13 @@ STYLE = (
     MAPS
     + """
 :root {
-  --better: #2f7d5b; --worse: #a8481a; --spelt: #8a3fa0; --look: #8a6414;
+  --better: #2f7d5b; --worse: #a8481a; --spelt: #8a3fa0; --look: #8a6414; --edge: #00000026;
   --c0: #2f6ead; --c1: #c0611a; --c2: #2f8560; --c3: #a8428c;
   --c4: #7a6a12; --c5: #6a55c2; --c6: #b23b3b; --c7: #47707c;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --better: #6fc19b; --worse: #f0996a; --spelt: #d19be3; --look: #e0b35a;
+    --better: #6fc19b; --worse: #f0996a; --spelt: #d19be3; --look: #e0b35a; --edge: #00000080;
     --c0: #7db4ec; --c1: #f0a062; --c2: #6fc79f; --c3: #e58dcb;
     --c4: #d3c15c; --c5: #b0a2f5; --c6: #f08d8d; --c7: #93c0cc;
   }
@@ -37,6 +37,13 @@ a:focus-visible, summary:focus-visible, input:focus-visible + label, .scroll:foc
 }
 .card + .card { margin-top: 0.75rem; }
 .card > .scroll { margin-top: 0; }
+.scroll {  /* a shade at an edge beyond which there is more; it goes where there is none */
+  background:
+    linear-gradient(to right, var(--card) 40%, transparent) left / 2.5rem 100% no-repeat local,
+    linear-gradient(to left, var(--card) 40%, transparent) right / 2.5rem 100% no-repeat local,
+    linear-gradient(to right, var(--edge), transparent) left / 0.8rem 100% no-repeat scroll,
+    linear-gradient(to left, var(--edge), transparent) right / 0.8rem 100% no-repeat scroll;
+}
 table { border-collapse: collapse; width: 100%; font-size: 0.92rem; }
 caption { text-align: start; color: var(--soft); font-size: 0.85rem; padding-bottom: 0.5rem; }
 caption > span { display: block; position: sticky; inset-inline-start: 0; max-width: min(60rem, calc(100vw - 4rem)); }
@@ -61,7 +68,7 @@ table.narrow { width: auto; min-width: min(40rem, 100%); }
 figure { margin: 0; min-width: 0; }
 figcaption { font-size: 0.92rem; font-weight: 600; margin-bottom: 0.4rem; overflow-wrap: anywhere; }
 figcaption > span { color: var(--soft); font-weight: 400; font-size: 0.85rem; }
-.plot { display: block; width: 100%; height: auto; }
+.plot { display: block; width: 100%; height: auto; overflow: visible; }
 .plot text { font-size: 12px; fill: var(--soft); font-variant-numeric: tabular-nums; }
 .plot .unit { font-size: 11px; }
 .grid { stroke: var(--line); fill: none; } .axis { stroke: var(--soft); fill: none; }
@@ -77,7 +84,7 @@ figcaption > span { color: var(--soft); font-weight: 400; font-size: 0.85rem; }
 .legend li { display: flex; align-items: center; gap: 0.45rem; max-width: 100%; }
 .legend bdi { min-width: 0; overflow-wrap: anywhere; }
 .swatch { width: 26px; height: 10px; flex: none; } .swatch .line { stroke-width: 2.6; }
-th .swatch { display: inline-block; margin-inline-end: 0.45rem; }
+.named { display: flex; align-items: baseline; gap: 0.45rem; } .named > span { min-width: 0; }
 .switch { border: 0; padding: 0; margin: 0 0 0.75rem; font-size: 0.9rem; }
 .switch legend { float: left; padding: 0; margin-inline-end: 0.8rem; color: var(--soft); }
 .switch input { margin: 0 0.3rem 0 0; accent-color: var(--source); }
@@ -85,13 +92,14 @@ th .swatch { display: inline-block; margin-inline-end: 0.45rem; }
 .axis-panel { display: none; }
 .curves:has(#over-updates:checked) .over-updates, .curves:has(#over-tokens:checked) .over-tokens,
 .curves:has(#over-time:checked) .over-time { display: grid; }
+@supports not selector(:has(*)) { .over-updates { display: grid; } .switch { display: none; } }
 .maps { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 1.25rem; }
 .maps { margin-top: 0.9rem; }
 .maps figure { border-top: 1px solid var(--line); padding-top: 0.75rem; }
 .text { overflow-wrap: anywhere; margin: 0.25rem 0; max-width: none; padding-inline-start: 0.7rem; }
 .text { border-inline-start: 3px solid var(--line); }
 .text.source { border-color: var(--source); } .text.reference { border-color: var(--target); }
-.said { display: grid; grid-template-columns: fit-content(14rem) auto minmax(0, 1fr); gap: 0.15rem 0.8rem; }
+.said { display: grid; grid-template-columns: 9rem 1.8rem minmax(0, 1fr); gap: 0.15rem 0.8rem; }
 .said { margin: 0; align-items: baseline; font-size: 0.97rem; }
 .said dt { color: var(--soft); font-size: 0.85rem; overflow-wrap: anywhere; }
 .said dd { margin: 0; } .said .text { grid-column: 3; margin: 0.1rem 0; }
@@ -114,6 +122,9 @@ footer { margin-top: 3rem; }
   .said { grid-template-columns: minmax(0, 1fr) auto; } .said .text { grid-column: 1 / -1; margin-bottom: 0.5rem; }
   .plot text { font-size: 14px; }
   table { font-size: 0.85rem; } th, td { padding-right: 0.7rem; } tbody th { min-width: 6rem; }
+  .narrow td, .narrow th { padding-right: 0.5rem; } .narrow tbody th { min-width: 5rem; }
+  .narrow .swatch { width: 14px; }
+  .narrow td .soft, .narrow small span + span { display: block; }
 }
 @media print {
   section { content-visibility: visible; }

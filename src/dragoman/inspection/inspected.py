@@ -7,12 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Candidate", "Inspected", "TreeNode", "WhatIf", "coverage", "entropy"]
+__all__ = ["END", "Candidate", "Inspected", "TreeNode", "WhatIf", "coverage", "entropy"]
+
+END = "⟨end⟩"
+"""How an end is shown: that of the source as a column, that of the translation as a row, a step and a node."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A piece that might have been written at a step, as it reads, and its probability."""
+    """A piece that might have been written at a step, and its probability.
+
+    `text` is the piece as its tokenizer spells it, ``▁`` for a space and ``<0x21>`` for a byte; `readable_piece` is for
+    people.
+    """
 
     text: str
     probability: float
@@ -22,8 +29,8 @@ class Candidate:
 class TreeNode:
     """A piece that the beam kept: `parent` is the number of the node before it, -1 for none.
 
-    `log_prob` is that of all up to it; `rank` its place in the beam, 0 the best. `is_best` marks the way to the
-    translation that was chosen.
+    `log_prob` is that of all up to it; `rank` its place in the beam, 0 the best, and -1 for an end, which has left it.
+    `is_best` marks the way to the translation that was chosen.
     """
 
     parent: int
@@ -56,10 +63,11 @@ class Inspected:
 
     `source_words` and `target_words` are words without the ends; maps have the end of the source as their last column,
     and `predicted` that of the translation as its last row. `predicted` reads a step as the look of the word it writes,
-    `given` as that of the word it was given. `default_layer` is the one that links words best, counted from 0.
+    `given` as that of the word it was given; `steps` is the look of each piece, where words are means of theirs.
+    `default_layer`, counted from 0, is the last but one, or the only one.
 
-    Shapes: predicted [layers, heads, tgt + 1, src + 1], given [layers, heads, tgt, src + 1], both empty (no layers)
-    where the model has no attention.
+    Shapes: predicted [layers, heads, tgt + 1, src + 1], given [layers, heads, tgt, src + 1], steps [layers, heads,
+    tgt pieces + 1, src + 1], all empty (no layers) where the model has no attention.
     """
 
     source: str
@@ -73,6 +81,7 @@ class Inspected:
     """For each piece, and for the end, the likeliest that might have been written there, the likeliest first."""
     predicted: NDArray[np.float64]
     given: NDArray[np.float64]
+    steps: NDArray[np.float64]
     default_layer: int
     score: float
     tree: tuple[TreeNode, ...] = ()
@@ -98,6 +107,9 @@ def entropy(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def coverage(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How much each source word was looked at, in all steps together: about 1 a word. Shapes: [tgt, src] -> [src]."""
+    """How much each source word was looked at, by all words together: about 1 a word. Shapes: [tgt, src] -> [src].
+
+    Only words count: leave out the row of the end, which translates nothing.
+    """
     looked: NDArray[np.float64] = weights.sum(-2)
     return looked

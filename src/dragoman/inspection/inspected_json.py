@@ -16,10 +16,11 @@ _DIGITS = 6
 def inspected_json(inspected: Inspected) -> dict[str, Any]:
     """All of it, and entropy and coverage by layer and head; a number that JSON does not know is None.
 
-    ``entropy`` is [layers][heads][target words], ``coverage`` [layers][heads][source words], both of ``predicted``.
+    ``entropy`` is [layers][heads][target words], ``coverage`` [layers][heads][source words], both of ``predicted``
+    without the row of the end.
     """
     words = inspected.predicted[:, :, : len(inspected.target_words)]
-    maps = {"predicted": inspected.predicted, "given": inspected.given}
+    maps = {"predicted": inspected.predicted, "given": inspected.given, "steps": inspected.steps}
     maps |= {"entropy": entropy(words), "coverage": coverage(words)[..., : len(inspected.source_words)]}
     fields = {name: value for name, value in asdict(inspected).items() if name not in maps}
     plain = _plain(fields)

@@ -13,11 +13,11 @@ from functools import cache
 from importlib import resources
 
 from dragoman.data.check.markup import shown
-from dragoman.inspection.direction import direction
+from dragoman.inspection.direction import as_read, direction
 from dragoman.inspection.frame import html_page
 from dragoman.inspection.heat_map import heat_map
-from dragoman.inspection.inspected import Inspected
-from dragoman.inspection.inspection_page_values import END, checked_maps, page_values
+from dragoman.inspection.inspected import END, Inspected
+from dragoman.inspection.inspection_page_values import checked_maps, page_values
 from dragoman.inspection.page_style import STYLE
 
 __all__ = ["inspection_page"]
@@ -27,6 +27,12 @@ _FOOTER = (
     "Attention is where the model looks, not why it decides: a word may matter that was hardly looked at. This file "
     "needs no network and sends nothing."
 )
+_WITHOUT_SCRIPT = (
+    '<noscript><p class="introduction">In a map each row is a word of the translation and each column a word of the '
+    "source; the stronger the colour of a cell, the more the model looked at that word when it wrote the other. With "
+    "scripting allowed this page shows more: every layer and head, how the translation was written step by step, what "
+    "would have come of other words, and the beam.</p></noscript>"
+)
 _LONGEST = 4000
 
 
@@ -34,7 +40,8 @@ def inspection_page(inspected: Sequence[Inspected], *, title: str) -> str:
     """The whole page, to be written as UTF-8. All texts are plain: whatever they hold is shown, never run."""
     static = "\n".join(_static(number, len(inspected), one) for number, one in enumerate(inspected, start=1))
     body = (
-        f'<div id="static">\n{static or "<p>There is no translation to show.</p>"}\n</div>\n<div id="live"></div>\n'
+        f'<div id="static">\n{_WITHOUT_SCRIPT}\n{static or "<p>There is no translation to show.</p>"}\n</div>\n'
+        '<div id="live"></div>\n'
         f'<script type="application/json" id="values">{page_values(inspected)}</script>'
     )
     script = "\n".join(_asset(f"inspection_{name}.js") for name in _SCRIPTS)
@@ -47,7 +54,7 @@ def _asset(name: str) -> str:
 
 
 def _static(number: int, count: int, one: Inspected) -> str:
-    """What is seen without scripting: the texts, and the map of the layer that links words best."""
+    """What is seen without scripting: the texts, and the map of the usual layer."""
     flags = "".join(f'<li class="flag">{shown(flag)}</li>' for flag in one.flags)
     model = f" · {shown(one.model)}" if one.model else ""
     return (
@@ -66,10 +73,8 @@ def _static_map(one: Inspected) -> str:
     """The mean of the heads of the default layer; the columns in the order in which the source is read."""
     if not one.has_attention:
         return ""
-    weights = checked_maps(one)[0][one.default_layer].mean(0)
-    columns = (*one.source_words, END)
-    if direction(one.source) == "rtl":
-        columns, weights = columns[::-1], weights[:, ::-1]
+    weights = checked_maps(one).predicted[one.default_layer].mean(0)
+    columns, weights = as_read(one.source, (*one.source_words, END), weights)
     drawn = heat_map(
         columns, (*one.target_words, END), weights, title=f"Attention map: {one.translation}, from {one.source}"
     )

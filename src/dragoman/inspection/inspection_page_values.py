@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,11 @@ from numpy.typing import NDArray
 from dragoman.data.check.visible import visible
 from dragoman.errors import DataError
 from dragoman.inspection.direction import direction
-from dragoman.inspection.inspected import Candidate, Inspected, TreeNode, WhatIf
+from dragoman.inspection.inspected import END, Candidate, Inspected, TreeNode, WhatIf
+from dragoman.inspection.piece_text import readable_piece
 from dragoman.inspection.word_differences import split_words
 
-__all__ = ["END", "checked_maps", "page_values"]
-
-END = "⟨end⟩"
-"""How an end is shown: that of the source as a column, that of the translation as a row, a step and a node."""
+__all__ = ["Maps", "checked_maps", "page_values"]
 
 _WORD = 60
 _SENTENCE = 4000
@@ -36,29 +34,39 @@ Marked = list[tuple[str, bool]]
 
 def page_values(inspected: Sequence[Inspected]) -> str:
     """All of them as JSON that may stand in a ``script`` element: it has no sign that HTML knows, and only ASCII."""
-    text = json.dumps([_values(one) for one in inspected], separators=(",", ":"), allow_nan=False)
+    values = {"end": END, "translations": [_values(one) for one in inspected]}
+    text = json.dumps(values, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def checked_maps(one: Inspected) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The maps of both readings, from 0 to 1 and of the shapes that `Inspected` promises."""
+class Maps(NamedTuple):
+    """The maps of an `Inspected`."""
+
+    predicted: NDArray[np.float64]
+    given: NDArray[np.float64]
+    steps: NDArray[np.float64]
+
+
+def checked_maps(one: Inspected) -> Maps:
+    """All maps, from 0 to 1 and of the shapes that `Inspected` promises."""
+    maps = Maps(one.predicted, one.given, one.steps)
     if not one.has_attention:
-        return one.predicted, one.given
+        return maps
     layers, heads = one.predicted.shape[:2]
-    source, target = len(one.source_words) + 1, len(one.target_words)
-    wanted = ((layers, heads, target + 1, source), (layers, heads, target, source))
-    found = (one.predicted.shape, one.given.shape)
+    rows = (len(one.target_words) + 1, len(one.target_words), len(one.pieces) + 1)
+    wanted = [(layers, heads, each, len(one.source_words) + 1) for each in rows]
+    found = [each.shape for each in maps]
     if found != wanted or not 0 <= one.default_layer < layers:
         raise DataError(
-            f"maps must have the shapes {wanted[0]} and {wanted[1]} and the default layer must be one of theirs, "
-            f"got {found[0]}, {found[1]} and layer {one.default_layer}; give a row and a column for each word and end"
+            f"maps must have the shapes {', '.join(map(str, wanted))} and the default layer must be one of theirs, "
+            f"got {', '.join(map(str, found))} and layer {one.default_layer}; give a row for each word or piece, a "
+            "column for each word, and one for each end"
         )
-    predicted, given = (np.clip(np.nan_to_num(maps), 0.0, 1.0) for maps in (one.predicted, one.given))
-    return predicted, given
+    return Maps(*(np.clip(np.nan_to_num(each), 0.0, 1.0) for each in maps))
 
 
 def _values(one: Inspected) -> dict[str, Any]:
-    predicted, given = checked_maps(one)
+    maps = checked_maps(one)
     return {
         "source": visible(one.source, _SENTENCE),
         "translation": visible(one.translation, _SENTENCE),
@@ -66,14 +74,13 @@ def _values(one: Inspected) -> dict[str, Any]:
         "targetWords": _words(one.target_words),
         "sourceDirection": direction(one.source),
         "targetDirection": direction(one.translation),
-        "pieces": _words(one.pieces),
+        "pieces": _pieces(one.pieces),
         "pieceWords": list(one.piece_words),
         "candidates": [_candidates(step, one, number) for number, step in enumerate(one.candidates)],
-        "layers": int(predicted.shape[0]),
-        "heads": int(predicted.shape[1]) if one.has_attention else 0,
+        "layers": int(maps.predicted.shape[0]),
+        "heads": int(maps.predicted.shape[1]) if one.has_attention else 0,
         "defaultLayer": one.default_layer,
-        "predicted": _thousandths(predicted),
-        "given": _thousandths(given),
+        **{name: _thousandths(weights) for name, weights in maps._asdict().items()},
         "score": _number(one.score),
         "tree": _tree(one.tree),
         "whatIfs": [_what_if(other, one.translation) for other in one.what_ifs],
@@ -84,6 +91,10 @@ def _values(one: Inspected) -> dict[str, Any]:
 
 def _words(words: Sequence[str]) -> list[str]:
     return [visible(word, _WORD) for word in words]
+
+
+def _pieces(pieces: Sequence[str]) -> list[str]:
+    return _words([readable_piece(piece) for piece in pieces])
 
 
 def _number(value: float) -> float | None:
@@ -104,7 +115,7 @@ def _candidates(step: Sequence[Candidate], one: Inspected, number: int) -> list[
     for candidate in step:
         is_end = candidate.text in ("", "</s>")
         is_written = is_end if is_last else candidate.text == written
-        values.append([visible(candidate.text, _WORD), _number(candidate.probability), is_end, is_written])
+        values.append([*_pieces([candidate.text]), _number(candidate.probability), is_end, is_written])
     return values
 
 
@@ -113,7 +124,7 @@ def _tree(tree: Sequence[TreeNode]) -> list[list[Any]]:
     return [
         [
             node.parent,
-            visible(node.text, _WORD),
+            *_pieces([node.text]),
             node.step,
             node.rank,
             _number(node.log_prob),
@@ -137,7 +148,10 @@ def _what_if(other: WhatIf, translation: str) -> dict[str, Any]:
 
 
 def _marked(before: str, after: str) -> tuple[Marked, Marked]:
-    """Both texts, with what only one of them has marked, word by word."""
+    """Both texts, with what only one of them has marked, word by word.
+
+    Both from one match: each by itself (`marked_words`) might keep another one of two words that changed places.
+    """
     first, second = split_words(before), split_words(after)
     marks = ([True] * len(first), [True] * len(second))
     for match in SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks():

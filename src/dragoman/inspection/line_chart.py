@@ -22,8 +22,8 @@ _MOST_POINTS = 240  # of a line; more cannot be seen
 _MOST_MARKS = 32  # points of a line that tell their value
 _DOTTED = 16  # a line of no more points shows them
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
-_NICE_LOG = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
-_FEWEST_TICKS = 4
+_NICE_LOG = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
+_FEWEST_TICKS, _MOST_TICKS = 4, 9
 _NAME = 60
 
 
@@ -162,9 +162,7 @@ def _ticks(axis: _Axis, scale: Scale, most: int) -> list[tuple[float, str]]:
     if scale.ticks:
         return list(scale.ticks)
     if axis.is_log:
-        decades = range(floor(log10(axis.low)), ceil(log10(axis.high)) + 1)
-        places = [step * 10.0**decade for decade in decades for step in _NICE_LOG]
-        places = [place for place in places if axis.low <= place <= axis.high]
+        places = _log_places(axis)
         if len(places) >= _FEWEST_TICKS:
             return [(place, scale.read(place)) for place in places]
     span = axis.high - axis.low
@@ -173,6 +171,21 @@ def _ticks(axis: _Axis, scale: Scale, most: int) -> list[tuple[float, str]]:
     first = ceil(axis.low / step)
     places = [step * number for number in range(first, floor(axis.high / step) + 1)]
     return [(place, scale.read(place)) for place in places]
+
+
+def _log_places(axis: _Axis) -> list[float]:
+    """As many nice values as have room: fewer to a decade the more decades there are, and at last not every decade."""
+    first, last = floor(log10(axis.low)), ceil(log10(axis.high))
+    apart = 1 + (last - first) // _MOST_TICKS
+    decades = range(first, last + 1, apart)
+
+    def within(steps: Sequence[float]) -> list[float]:
+        places = [step * 10.0**decade for decade in decades for step in steps]
+        return [place for place in places if axis.low <= place <= axis.high]
+
+    if apart > 1:
+        return within((1.0,))
+    return next((found for steps in _NICE_LOG if len(found := within(steps)) <= _MOST_TICKS), [])
 
 
 def _grid(x: _Axis, y: _Axis, across: Scale, up: Scale) -> str:

@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import ConfigError
-from dragoman.inspection.inspected import Inspected
+from dragoman.inspection.inspected import END, Inspected
 
-__all__ = ["ChosenMap", "END", "Reading", "chosen_map"]
-
-END = "⟨end⟩"
-"""How an end is shown, that of the source and that of the translation."""
+__all__ = ["ChosenMap", "Reading", "chosen_map"]
 
 Reading = Literal["predicted", "input"]
 """Whose look a step is: that of the word it writes, or that of the word it was given."""

@@ -6,13 +6,13 @@ lights up the words that it looks at, or that look at it. Without its script the
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from typing import Protocol
 
 from numpy.typing import ArrayLike
 
 from dragoman.data.check.markup import shown
+from dragoman.inspection.direction import direction
 from dragoman.inspection.frame import html_page
 from dragoman.inspection.heat_map import heat_map
 from dragoman.inspection.page_script import SCRIPT
@@ -95,13 +95,7 @@ def _sentence(side: str, words: Sequence[str]) -> str:
         f"<bdi>{shown(word, 60) if word.strip() else '&#160;'}</bdi></button>"
         for number, word in enumerate(words)
     )
-    return f'<p class="sentence {side}{kind}" role="group" aria-label="{side}" dir="{_direction(words)}">{buttons}</p>'
-
-
-def _direction(words: Sequence[str]) -> str:
-    """Where a sentence begins, by its first letter; ``dir="auto"`` would look at nothing inside of ``bdi``."""
-    kinds = (unicodedata.bidirectional(character) for word in words for character in word)
-    return "rtl" if next((kind for kind in kinds if kind in ("L", "R", "AL")), "L") != "L" else "ltr"
+    return f'<p class="sentence {side}{kind}" role="group" aria-label="{side}" dir="{direction(words)}">{buttons}</p>'
 
 
 def _verdict(sample: Aligned) -> str:

@@ -44,7 +44,7 @@ h2 { font-size: 0.85rem; font-weight: 500; margin: 0 0 0.6rem; color: var(--soft
 .map .source { fill: var(--source); } .map .target { fill: var(--target); }
 .map .ground { fill: var(--faint); }
 .map .cell { fill: var(--heat); }
-.map .band { fill: var(--band); display: none; }
+.map .band { fill: none; stroke: var(--target); stroke-width: 1.5; display: none; }
 .map .lit { font-weight: 700; }
 .says { min-height: 1.55em; margin: 0.6rem 0 0; color: var(--soft); font-size: 0.9rem; }
 footer { margin-top: 2rem; color: var(--soft); font-size: 0.85rem; max-width: 46rem; }

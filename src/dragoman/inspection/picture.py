@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from dragoman.data.check.visible import visible
 from dragoman.errors import ConfigError
+from dragoman.files import whole
+from dragoman.inspection.direction import direction
 from dragoman.inspection.plotting import fonts_for, import_matplotlib
-from dragoman.inspection.terminal_direction import reads_leftwards
 from dragoman.inspection.weights import checked_weights
+from dragoman.inspection.wrapped import shortened
 
 __all__ = ["ENDINGS", "check_ending", "save_picture"]
 
@@ -50,7 +52,7 @@ def save_picture(
     """
     check_ending(path)
     values = checked_weights(weights, source_words, target_words)
-    sources, targets = ([_label(word) for word in words] for words in (source_words, target_words))
+    sources, targets = ([shortened(word, _LONGEST) for word in words] for words in (source_words, target_words))
     title = visible(title)
     fonts = fonts_for("".join([*sources, *targets, title]))
     settings = {
@@ -61,15 +63,18 @@ def save_picture(
     }
     with import_matplotlib().rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # the notes say so
-        figure = _drawn(sources, targets, values, title, is_turned=reads_leftwards(" ".join(source_words)))
+        figure = _drawn(sources, targets, values, title, is_turned=direction(source_words) == "rtl")
         metadata = {"Date": None, "Title": title} if path.suffix.lower() == ".svg" else {"Title": title}
-        figure.savefig(path, dpi=_DOTS, bbox_inches="tight", pad_inches=0.15, metadata=metadata)
+        with whole(path) as draft:
+            figure.savefig(
+                draft,
+                format=path.suffix[1:].lower(),
+                dpi=_DOTS,
+                bbox_inches="tight",
+                pad_inches=0.15,
+                metadata=metadata,
+            )
     return fonts.notes
-
-
-def _label(word: str) -> str:
-    shown = visible(word) or "·"
-    return shown if cell_len(shown) <= _LONGEST else set_cell_size(shown, _LONGEST - 1).rstrip() + "…"
 
 
 def _drawn(

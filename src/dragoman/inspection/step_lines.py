@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from rich.cells import cell_len, set_cell_size
 
 from dragoman.data.check.visible import visible
-from dragoman.inspection.inspected import Candidate, Inspected, WhatIf
-from dragoman.inspection.map_choice import END
+from dragoman.inspection.inspected import END, Candidate, Inspected, WhatIf
+from dragoman.inspection.piece_text import readable_piece
 from dragoman.inspection.terminal_direction import settled, settled_line
-from dragoman.inspection.wrapped import entries, wrapped
+from dragoman.inspection.wrapped import entries, shortened, wrapped
 
 __all__ = ["candidate_lines", "figure_lines", "what_if_lines"]
 
@@ -38,8 +38,8 @@ def what_if_lines(inspected: Inspected, others: Sequence[WhatIf], *, width: int)
     """Each of these other words, how likely it was, and the translation that comes of it."""
     for other in others:
         stood = inspected.target_words[other.word] if other.word < len(inspected.target_words) else END
-        forced = settled(_cut(other.forced or END))
-        lead = f"{settled(_cut(stood))} → {forced}"
+        forced = settled(shortened(other.forced or END, _LONGEST))
+        lead = f"{settled(shortened(stood, _LONGEST))} → {forced}"
         yield from entries(
             [lead, f"p {_percent(other.probability)}", f"then {other.score:.2f} a piece"], width, gap=", "
         )
@@ -50,7 +50,11 @@ def what_if_lines(inspected: Inspected, others: Sequence[WhatIf], *, width: int)
 def figure_lines(words: Sequence[str], values: NDArray[np.float64], *, width: int) -> Iterator[str]:
     """Words with a figure behind each, as many a line as fit."""
     return entries(
-        (f"{settled(_cut(word))} {value:.1f}" for word, value in zip(words, values.tolist(), strict=True)), width
+        (
+            f"{settled(shortened(word, _LONGEST))} {value:.1f}"
+            for word, value in zip(words, values.tolist(), strict=True)
+        ),
+        width,
     )
 
 
@@ -65,9 +69,4 @@ def _percent(share: float) -> str:
 
 
 def _piece(text: str) -> str:
-    return END if text in ("", "</s>") else _cut(text)
-
-
-def _cut(text: str) -> str:
-    shown = visible(text) or "·"
-    return shown if cell_len(shown) <= _LONGEST else set_cell_size(shown, _LONGEST - 1).rstrip() + "…"
+    return END if text in ("", "</s>") else shortened(readable_piece(text), _LONGEST)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["is_turned", "reads_leftwards", "settled", "settled_line"]
+from dragoman.inspection.direction import direction
+
+__all__ = ["is_turned", "settled", "settled_line"]
 
 _LEFT, _RIGHT = "\u200e", "\u200f"  # letters without a width
 _ISOLATE, _END = "\u2067", "\u2069"
@@ -20,12 +22,6 @@ def is_turned(text: str) -> bool:
     return any(unicodedata.bidirectional(character) in _TURNED for character in text)
 
 
-def reads_leftwards(text: str) -> bool:
-    """Whether a sentence is one that begins at the right, by its first letter."""
-    kinds = map(unicodedata.bidirectional, text)
-    return next((kind for kind in kinds if kind == "L" or kind in _TURNED), "L") in _TURNED
-
-
 def settled(word: str) -> str:
     """A word between others in a line from left to right: it moves nothing, and its punctuation stays with it."""
     return f"{_LEFT}{_RIGHT}{word}{_RIGHT}{_LEFT}" if is_turned(word) else word
@@ -35,5 +31,5 @@ def settled_line(text: str) -> str:
     """A stretch of a sentence, as one run in its own direction."""
     if not is_turned(text):
         return text
-    isolated = f"{_ISOLATE}{text}{_END}" if reads_leftwards(text) else text
+    isolated = f"{_ISOLATE}{text}{_END}" if direction(text) == "rtl" else text
     return f"{_LEFT}{isolated}{_LEFT}"

@@ -26,13 +26,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.text import Text
 
-from dragoman.data.check.visible import visible
 from dragoman.inspection.terminal_direction import is_turned, settled
 from dragoman.inspection.weights import checked_weights
-from dragoman.inspection.wrapped import entries
+from dragoman.inspection.wrapped import entries, shortened
 
 __all__ = ["terminal_map"]
 
@@ -72,8 +71,8 @@ def terminal_map(
     values = checked_weights(weights, source_words, target_words)
     if not values.size:
         return Text("no words, no map", style="dim" if colour else "")
-    sources = [_word(word, _LONGEST_WORD) for word in source_words]
-    targets = [_word(word, _LABEL) for word in target_words]
+    sources = [shortened(word, _LONGEST_WORD) for word in source_words]
+    targets = [shortened(word, _LABEL) for word in target_words]
     label = max(map(cell_len, targets))
     room = max(_NARROWEST, width) - label - 2
     straight = None if any(map(is_turned, sources)) else _straight(sources, room)
@@ -85,12 +84,6 @@ def terminal_map(
         lines.append(_note(f"… and {len(targets) - _MOST_ROWS} more target words", colour=colour))
     indent = label + 2 if label + 2 + _SCALE <= width else 0
     return Text("\n").join([*lines, _scale(indent, colour=colour)])
-
-
-def _word(word: str, longest: int) -> str:
-    """A word that moves no cursor, in so many cells at most."""
-    shown = visible(word) or "·"
-    return shown if cell_len(shown) <= longest else set_cell_size(shown, longest - 1).rstrip() + "…"
 
 
 def _straight(words: Sequence[str], room: int) -> list[_Column] | None:

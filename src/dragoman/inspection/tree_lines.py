@@ -21,8 +21,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from dragoman.data.check.visible import visible
-from dragoman.inspection.inspected import TreeNode
-from dragoman.inspection.map_choice import END
+from dragoman.inspection.inspected import END, TreeNode
 from dragoman.inspection.terminal_direction import settled_line
 from dragoman.inspection.wrapped import entries, wrapped
 from dragoman.text.notation import join_pieces

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len, chop_cells, set_cell_size
 
-__all__ = ["entries", "wrapped"]
+from dragoman.data.check.visible import visible
+
+__all__ = ["entries", "shortened", "wrapped"]
+
+
+def shortened(word: str, longest: int) -> str:
+    """A word that moves no cursor, in so many cells at most; nothing is shown as a dot."""
+    shown = visible(word) or "·"
+    return shown if cell_len(shown) <= longest else set_cell_size(shown, longest - 1).rstrip() + "…"
 
 
 def wrapped(text: str, width: int) -> list[str]:

@@ -39,6 +39,10 @@ class Maps(TableEngine):
     def attention(self, sources: Sequence[Any], targets: Sequence[Any]) -> list[NDArray[np.float32]]:
         return [self.maps[:, :, : len(t) + 1, : len(s) + 1] for s, t in zip(sources, targets, strict=True)]
 
+    def likelihoods(self, sources: Sequence[Any], targets: Sequence[Any]) -> list[NDArray[np.float32]]:
+        """Every place makes every word as likely."""
+        return [np.zeros(each.shape[2:], np.float32) for each in self.attention(sources, targets)]
+
 
 def straight(words: int) -> NDArray[np.float32]:
     """Layer 2, head 1 looks straight ahead as a word is predicted; layer 1, head 2 a step later; others anywhere."""
@@ -87,7 +91,7 @@ def test_the_ranking_is_what_each_choice_gives(opened: dict[str, Translator], fa
         ranked = best_choice(model, SOURCES, TARGETS, gold, settings)
         (shape,) = {each.weights.shape[:2] for each in model.attention(SOURCES, TARGETS)}
         maps = shape[0] * (shape[1] + 1 if shape[1] > 1 else 1)
-        assert len(ranked) == len({each.choice for each in ranked}) == 2 * maps
+        assert len(ranked) == len({each.choice for each in ranked}) == 3 * maps
         assert [each.error.aer for each in ranked] == sorted(each.error.aer for each in ranked)
         for each in ranked:
             links = align(model, None, SOURCES, TARGETS, replace(settings, choice=each.choice))
@@ -126,6 +130,9 @@ def test_extractions():
     assert found.links(AlignSettings(ignore_end=True)) == ((0, 0), (0, 1), (1, 2))
     assert found.links(AlignSettings(extraction="threshold", threshold=0.4)) == ((0, 0), (0, 1), (1, 1))
     assert found.links(AlignSettings(extraction="mutual")) == ((0, 0),)
+    unlinked = replace(found, looked=((0, 1),))
+    assert unlinked.links(AlignSettings(extraction="mutual")) == (), "the best of its row and column is the end"
+    assert unlinked.links(AlignSettings(extraction="mutual", ignore_end=True)) == ((0, 0),)
 
 
 def test_words_by_spaces_are_those_of_the_text(opened: dict[str, Translator]):
@@ -148,8 +155,38 @@ def test_other_engines_give_the_usual_links():
     assert align(model, None, ["a b"], ["a b"]) == model.align(["a b"], ["a b"])
     assert maps_of_both(model, model, ["a b"], ["c d"], AlignSettings())[0][1] is not None
     for settings in (AlignSettings(choice=FIRST), AlignSettings(by_spaces=True)):
-        with pytest.raises(ConfigError, match=r"engine must be torch, with one model.*got table"):
+        with pytest.raises(ConfigError, match=r"engine must be torch to choose .*got table; open the translator with"):
             align(model, None, ["a"], ["a"], settings)
+
+
+def test_an_ensemble_has_only_its_usual_map(tmp_path: Path):
+    bundles = [tiny_bundle(tmp_path / str(number), "bahdanau2015-desk") for number in range(2)]
+    model = Translator.open(*bundles, engine="torch", threads=1)
+    assert align(model, None, SOURCES, TARGETS) == model.align(SOURCES, TARGETS)
+    for settings in (AlignSettings(choice=FIRST), AlignSettings(by_spaces=True)):
+        with pytest.raises(ConfigError, match=r"must be one model to choose .*got an ensemble of 2; open one of its"):
+            align(model, None, SOURCES, TARGETS, settings)
+    with pytest.raises(ConfigError, match=r"must be one model to show every layer.*got an ensemble of 2; open one"):
+        best_choice(model, ["a"], ["a"], [Gold()])
+
+
+@pytest.mark.parametrize(
+    ("choice", "back", "expected"),
+    [
+        (AttentionChoice(layer=3), None, "layer must be from 1 to 2 in this model, got 3"),
+        (AttentionChoice(head=0), None, "head must be from 1 to 2 in this model, got 0"),
+        (AttentionChoice(), AttentionChoice(layer=9), "backward layer must be from 1 to 2 in this model, got 9"),
+        (AttentionChoice(1), AttentionChoice(1, 3), "backward head must be from 1 to 2 in this model, got 3"),
+    ],
+)
+def test_a_map_that_is_not_there_is_refused_at_once(
+    choice: AttentionChoice, back: AttentionChoice | None, expected: str
+):
+    told: list[int] = []
+    model = translator(straight(2))
+    with pytest.raises(ConfigError, match=f"^{expected}"):
+        align(model, model, ["a b"] * 130, ["a"] * 130, AlignSettings(choice, back), tell=told.append)
+    assert told == []
 
 
 def test_no_attention(tmp_path: Path):
@@ -191,6 +228,8 @@ def test_progress():
         ({"extraction": "threshold"}, "threshold must be given"),
         ({"threshold": 0.5}, "threshold must come with the extraction threshold"),
         ({"extraction": "threshold", "threshold": 0.0}, "threshold must be more than 0 and at most 1, got 0.0"),
+        ({"extraction": "threshold", "threshold": 0.5, "ignore_end": True}, "ignore_end must be left out with"),
+        ({"backward_choice": AttentionChoice(reading="next")}, "backward reading must be one of"),  # type: ignore[arg-type]
         ({"extraction": "mutual", "symmetrization": "product"}, "extraction must be argmax with"),
     ],
 )

@@ -52,6 +52,18 @@ def test_several_seeds_against_one_count_by_the_weakest() -> None:
     assert (score.versus.difference, score.versus.p_value) == (2.0, 0.04)
 
 
+def test_one_against_several_seeds_says_that_it_is_the_weakest() -> None:
+    (score,) = of_system(system(member(31.0, versus=(1.0, 0.04))), system(member(29.0), member(31.0)))
+    assert score.versus is not None
+    assert score.versus.test == "paired bootstrap, the weakest against 2 members of the baseline"
+
+
+def test_seeds_without_an_answer_of_welchs_test_are_not_tested() -> None:
+    both = system(member(33.0, versus=(3.0, 0.001)), member(33.0, versus=(3.0, 0.001)))
+    (score,) = of_system(both, system(member(30.0), member(30.0)))
+    assert score.versus is None
+
+
 def test_seeds_on_both_sides_of_the_baseline_show_nothing() -> None:
     both = system(member(33.0, versus=(3.0, 0.001)), member(27.0, versus=(-3.0, 0.001)))
     (score,) = of_system(both, system(member(30.0)))

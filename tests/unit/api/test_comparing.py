@@ -9,6 +9,7 @@ from dragoman.api.comparing import Scored, compare
 from dragoman.api.evaluating import evaluate
 from dragoman.api.systems import System
 from dragoman.errors import ConfigError
+from dragoman.inspection.comparison_findings import verdict
 from dragoman.search.settings import SearchSettings
 from tests.unit.api.recorded_runs import recorded_run
 from tests.unit.cli.tiny_translators import tiny_bundle
@@ -72,6 +73,7 @@ def test_models_and_files_are_compared_on_a_test(tmp_path: Path) -> None:
     assert [each.system for each in aligned.maps] == ["model"]
     (drawn,) = aligned.maps
     assert drawn.weights is None or drawn.weights.shape == (len(drawn.target_words), len(drawn.source_words))
+    assert drawn.weights is None or drawn.which == "as each word is written"
     assert found.systems[1].scores[0].versus is not None
 
 
@@ -88,9 +90,37 @@ def test_sentences_that_differ_most_come_first(tmp_path: Path) -> None:
     assert found.aligned == ()
 
 
+def test_one_system_is_held_against_every_seed_of_the_baseline(tmp_path: Path) -> None:
+    bad = written(tmp_path / "bad.txt", ["x"] * 4)
+    good = written(tmp_path / "good.txt", REFERENCES)
+    middling = written(tmp_path / "middling.txt", [*REFERENCES[:3], "y"])
+    systems = [System("seeds", (bad, good)), System("one", (middling,))]
+    found = compare(systems, scored(systems), maps=0)
+    seeds, one = (system.scores[0] for system in found.systems)
+    assert one.versus is not None
+    assert one.versus.difference == pytest.approx(one.estimate.value - seeds.estimate.value)
+    assert one.versus.difference > 0
+    assert one.versus.p_value == 1  # better than one of them, worse than the other
+    assert verdict(found).level == "look"
+
+
+def test_copies_do_not_differ(tmp_path: Path) -> None:
+    systems = [System(name, (written(tmp_path / name, [*REFERENCES[:3], "y"]),)) for name in ("a", "b")]
+    found = verdict(compare(systems, scored(systems)))
+    assert (found.level, found.text[:46]) == ("look", "There is no difference in BLEU between the bas")
+
+
+def test_only_what_was_set_of_the_search_is_told(tmp_path: Path) -> None:
+    systems = [System("a", (written(tmp_path / "a.txt", REFERENCES),))]
+    found = compare(systems, scored(systems))
+    assert found.test is not None
+    assert found.test.search == {"beam": 1, "length_penalty": "average", "alpha": 1.0, "max_length": 6}
+
+
 def test_maps_are_of_sentences_that_can_be_read() -> None:
     assert readable_places((), ["short", "five words are enough here", " ".join("w" * 40)], 2) == [1, 0]
     assert readable_places((), ["a b c d"], 5) == [0]
+    assert readable_places((), ["委员会" * 20, "委员会表示同意"], 1) == [1]  # a word is a character
 
 
 def test_systems_must_be_those_of_the_test(tmp_path: Path) -> None:

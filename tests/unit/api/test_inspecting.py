@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from dragoman.api.attention import AttentionChoice
-from dragoman.api.inspecting import inspect, inspect_text
+from dragoman.api.inspecting import inspect, inspect_text, map_counts
 from dragoman.api.translator import Translator
 from dragoman.api.what_ifs import is_named
 from dragoman.api.word_alignment import WordAlignment
@@ -76,6 +76,7 @@ def check_shapes(found: Inspected) -> None:
     source, target = len(found.source_words), len(found.target_words)
     assert found.predicted.shape[2:] == (target + 1, source + 1)
     assert found.given.shape == (*found.predicted.shape[:2], target, source + 1)
+    assert found.steps.shape == (*found.predicted.shape[:2], len(found.pieces) + 1, source + 1)
     assert len(found.pieces) == len(found.piece_words)
     assert list(found.piece_words) == sorted(found.piece_words)
     assert len(found.candidates) == len(found.pieces) + 1
@@ -131,6 +132,11 @@ def test_maps_are_those_of_attention():
             np.testing.assert_allclose(found.given[layer, head], between(attention.words(choice)), atol=1e-6)
     np.testing.assert_allclose(found.predicted[found.default_layer].mean(0), between(attention.words()), atol=1e-6)
     np.testing.assert_allclose(found.predicted.sum(-1), 1, atol=1e-5)
+    np.testing.assert_allclose(found.steps.sum(-1), 1, atol=1e-5)
+    for word in range(len(found.target_words)):
+        mine = [step for step, each in enumerate(found.piece_words) if each == word]
+        np.testing.assert_allclose(found.steps[:, :, mine].mean(2), found.predicted[:, :, word], atol=1e-6)
+    np.testing.assert_allclose(found.steps[:, :, -1], found.predicted[:, :, -1], atol=1e-6)
 
 
 @pytest.mark.parametrize("options", [{}, {"beam": 1}, {"beam": 4, "groups": 2, "diversity": 0.3}])
@@ -237,9 +243,25 @@ def test_what_stands_behind_an_unknown_word_begins_another_only_with_a_space():
 
 def test_a_text_is_opened_sentence_by_sentence():
     translator = opened()
-    found = inspect_text(translator, "The house is small. 123. 你好。\nA small house!", what_ifs=0, tree=False)
+    dropped: list[str] = []
+    text = "The house is small. 123. 你好。\nA small house!"
+    found = inspect_text(translator, text, what_ifs=0, tree=False, left_out=dropped.append)
+    assert dropped == ["123."]
     assert [one.source for one in found] == ["The house is small.", "你好。", "A small house!"]
     assert found[0].translation == inspect(translator, "The house is small.", what_ifs=0).translation
+
+
+def test_progress_of_what_ifs():
+    told: list[tuple[int, int]] = []
+    found = inspect(opened(), SOURCE, progress=lambda done, count: told.append((done, count)))
+    assert told == sorted(told)
+    assert told[-1][0] == told[-1][1] >= len(found.what_ifs)
+
+
+@pytest.mark.parametrize(("name", "counts"), [("vaswani2017-desk", None), ("sutskever2014-desk", (0, 0))])
+def test_how_many_maps_there_are(name: str, counts: tuple[int, int] | None):
+    translator = opened(name)
+    assert map_counts(translator) == (counts or inspect(translator, SOURCE, what_ifs=0).predicted.shape[:2])
 
 
 def test_a_sentence_that_must_be_cut():

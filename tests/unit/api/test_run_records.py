@@ -1,5 +1,6 @@
 """What the folder of a run tells."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,8 @@ def test_facts_of_the_training(tmp_path: Path) -> None:
     assert facts is not None
     assert (facts.updates, facts.tokens, facts.seconds, facts.ended) == (150, 5000, 60.0, "finished")
     assert facts.tokens_per_second == pytest.approx(5000 / 60)
-    assert facts.best == "bleu 12.50, loss 3.50; after 100 updates"
+    assert facts.best == "BLEU 12.50, loss 3.50; after 100 updates"
+    assert (facts.data_fingerprint, facts.config_digest) == ("79587217", "c" * 64)
     assert facts.pairs == {"train": 900, "validation": 100}
     assert record.parameters == 1234
     assert record.config is not None
@@ -42,6 +44,7 @@ def test_a_log_that_is_torn_or_strange_gives_what_can_be_read(tmp_path: Path) ->
         {"kind": "update", "update": 200, "loss": None, "tokens": None, "tokens_per_second": 0},
         {"kind": "validation", "update": 200, "loss": "low", "scores": ["bleu"]},
         {"kind": "validation", "update": 200, "loss": True, "scores": {"bleu": "high"}},
+        {"kind": "update", "update": 10**400, "loss": 1.0},
     ]
     folder = recorded_run(tmp_path / "run", entries=[*ENTRIES, *strange])
     with (folder / "log.jsonl").open("ab") as file:
@@ -57,6 +60,16 @@ def test_a_run_that_goes_on_has_no_end_yet(tmp_path: Path) -> None:
     assert record.facts is not None
     assert record.facts.ended == "not yet"
     assert record.facts.best == ""
+
+
+def test_a_run_that_goes_on_is_as_far_as_its_log(tmp_path: Path) -> None:
+    folder = recorded_run(tmp_path / "run")
+    stale = {"ended": None, "update": 100, "seconds": 41.0}  # since the last validation, and without it
+    (folder / "run.json").write_text(json.dumps(stale), encoding="utf-8")
+    facts = read_run(folder).facts
+    assert facts is not None
+    assert (facts.updates, facts.tokens, facts.seconds) == (150, 5000, 55.0)
+    assert facts.tokens_per_second == pytest.approx(5000 / 55)
 
 
 def test_a_record_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -128,10 +128,12 @@ def test_the_best_map(files: tuple[Path, Path, Path]):
     rows = [line.split() for line in result.stdout.splitlines()]
     assert rows[0] == ["layer", "head", "reading", "AER", "precision", "recall", "F1"]
     assert {(row[1], row[2]) for row in rows[1:]} == {
-        (head, reading) for head in ("mean", "1", "2") for reading in ("predicted", "input")
+        (head, reading) for head in ("mean", "1", "2") for reading in ("predicted", "input", "posterior")
     }
     assert [float(row[3]) for row in rows[1:]] == sorted(float(row[3]) for row in rows[1:])
-    assert re.search(r"^best  --layer 1 .*--reading (predicted|input)$", result.stderr, re.MULTILINE)
+    assert re.search(
+        r"^best  --layer 1 --head (mean|1|2) --reading (predicted|input|posterior)$", result.stderr, re.MULTILINE
+    )
     assert all(len(line) <= 80 for line in result.stdout.splitlines())
     ranked = json.loads(typed(*given, "--json").stdout)["forward"]
     assert [f"{each['aer']:.3f}" for each in ranked] == [row[3] for row in rows[1:]]
@@ -148,7 +150,33 @@ def test_the_best_maps_of_both(files: tuple[Path, Path, Path]):
     assert "backward" in lines
     assert lines[-2].startswith("best of both")
     assert lines[-1].startswith("grow-diag-final")
-    assert list(json.loads(typed(*given, *back, "--json").stdout)) == ["forward", "backward", "both"]
+    found = json.loads(typed(*given, *back, "--json").stdout)
+    assert list(found) == ["forward", "backward", "both"]
+    hints = [line.removeprefix("best  ").split() for line in result.stderr.splitlines() if line.startswith("best  ")]
+    assert [hint[::2] for hint in hints] == [
+        [f"--{side}{name}" for name in ("layer", "head", "reading")] for side in ("", "backward-")
+    ]
+    again = typed(*given[:6], *QUICK, *back, *hints[0], *hints[1], "--symmetrize", "grow-diag-final", "--json")
+    assert again.exit_code == 0, again.stderr
+    assert json.loads(again.stdout)["grow-diag-final"] == found["both"], "what was found can be typed"
+
+
+def test_the_mean_of_heads_for_one_of_two(files: tuple[Path, Path, Path]):
+    source, target, _ = files
+    given = ("align", tiny_bundle(), source, target, "--backward", tiny_bundle("luong2015-desk"), *QUICK)
+    refused = typed(*given, "--head", "2")
+    assert "--backward-head must be 1 in this model, got 2; choose one that it has" in refused.stderr
+    result = typed(*given, "--head", "2", "--backward-head", "mean")
+    assert result.exit_code == 0, result.stderr
+
+
+def test_an_ensemble_against_usual_words(files: tuple[Path, Path, Path]):
+    source, target, links = files
+    given = ("align", tiny_bundle(), source, target, "--with", tiny_bundle(seed=2), "--gold", links, *QUICK)
+    result = typed(*given, "--words", "usual")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[1].startswith("forward")
+    assert "leave out --with, or add --words usual" in typed(*given).stderr
 
 
 @pytest.mark.parametrize(
@@ -164,8 +192,26 @@ def test_the_best_maps_of_both(files: tuple[Path, Path, Path]):
         (("--extract", "best"), "--extract must be one of argmax, threshold, mutual, got 'best'"),
         (("--threshold", "0.5"), "--threshold must come with the extraction threshold"),
         (("--reading", "next"), "--reading must be one of predicted, input"),
-        (("--layer", "7"), "layer must be from 1 to 1 in this model, got 7"),
-        (("--layer", "1", "--with", "SAME"), "engine must be torch, with one model"),
+        (("--gold", "x", "--find-best", "--layer", "0"), "--find-best must come without --layer"),
+        (("--gold", "x", "--find-best", "--backward-reading", "input"), "--backward-reading must come with --backward"),
+        (("--backward-reading", "input"), "--backward-reading must come with --backward"),
+        (("--backward", "SAME", "--backward-reading", "next"), "--backward-reading must be one of predicted, input"),
+        (("--head", "all"), "--head must be a number from 1 on, or mean, got all"),
+        (("--backward", "SAME", "--backward-head", "x"), "--backward-head must be a number from 1 on, or mean, got x"),
+        (("--layer", "7"), "--layer must be 1 in this model, got 7"),
+        (("--layer", "0"), "--layer must be 1 in this model, got 0"),
+        (("--head", "3"), "--head must be from 1 to 2 in this model, got 3"),
+        (("--backward", "SAME", "--backward-layer", "2"), "--backward-layer must be 1 in this model, got 2"),
+        (("--ignore-end", "--extract", "threshold", "--threshold", "0.5"), "--ignore-end must be left out with"),
+        (
+            ("--backward", "SAME", "--ignore-end", "--symmetrize", "product"),
+            "--ignore-end must come without --symmetrize product",
+        ),
+        (("--layer", "1", "--with", "SAME"), "--layer must come without --with, got an ensemble"),
+        (("--words", "spaces", "--with", "SAME"), "--words spaces must come without --with, got an ensemble"),
+        (("--gold", "x", "--with", "SAME"), "--gold must come without --with, or with --words usual, got an ensemble"),
+        (("--gold", "x", "--find-best", "--with", "SAME"), "--find-best must come without --with, got an ensemble"),
+        (("--layer", "1", "--engine", "ctranslate2"), "--engine must be torch with --layer, got ctranslate2; type"),
     ],
 )
 def test_what_was_typed_wrongly(options: tuple[str, ...], expected: str):
@@ -180,7 +226,7 @@ def test_links_that_do_not_fit(files: tuple[Path, Path, Path]):
     links.write_text("0-0\n0-0\n\n", encoding="utf-8")
     result = typed("align", tiny_bundle(), source, target, "--gold", links, *QUICK)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert f"{links}:2: the target word of a link" in result.stderr
+    assert f"{links}:2: a link must be between words, got one of target word 0" in result.stderr
 
 
 def test_a_model_without_attention(files: tuple[Path, Path, Path], tmp_path: Path):

@@ -78,6 +78,8 @@ def test_models_have_maps_beside_each_other(texts: tuple[Path, ...], tmp_path: P
     [
         (("--beam", "3"), "--beam must come with --test"),
         (("--baseline", "x"), "--baseline must come with --test"),
+        (("--sentences", "3"), "--sentences must come with --test"),
+        (("--maps", "0"), "--maps must come with --test"),
         (("--output", "."), "--output must be a file"),
     ],
 )

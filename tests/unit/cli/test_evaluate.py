@@ -184,9 +184,14 @@ def test_what_is_printed(room: Path, form: tuple[str, ...]):
     ("arguments", "message"),
     [
         (["none"], "error: none must be a run folder, a bundle or a file of translations, but there is nothing there"),
-        (["short"], "short must hold a translation for each of the 20 test sentences, got 1 lines; see which"),
+        (["short"], "short must hold as many translations as the test set has sentences, 20, got 1 line; see which"),
         (["close", "far", "--baseline", "x"], "error: --baseline must be one of close, far, got x; or leave it out"),
-        (["close", "--metrics", "bleu,rouge"], "error: --metrics must be among bleu, chrf, ter, got rouge"),
+        (["close", "--metrics", "bleu,rouge"], "error: --metrics must be one or several of bleu, chrf, ter, got rouge"),
+        (
+            ["close", "--metrics", ""],
+            "error: --metrics must be one or several of bleu, chrf, ter, got none; leave it out",
+        ),
+        (["close", "--metrics", " , "], "error: --metrics must be one or several of bleu, chrf, ter, got none;"),
         (["close", "--resamples", "1"], "error: --resamples must be"),
         (["close", "--test-kind", "t"], "error: --test-kind must be one of bootstrap, randomization, got t"),
         (["close", "--json", "--markdown"], "error: --json must come without --markdown, got both"),
@@ -207,6 +212,35 @@ def test_mistakes(room: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[s
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()  # before anything is translated
     assert message in line
+    assert re.search(r", (got|but) .*; ", line)  # what was given, and a way to mend it
+
+
+@pytest.mark.parametrize("seed", ["-5", "x"])
+def test_a_seed_that_cannot_be(room: Path, monkeypatch: pytest.MonkeyPatch, seed: str):
+    monkeypatch.setenv("SACREBLEU_SEED", seed)
+    result = typed("evaluate", tiny_bundle(), "--test", room / "src", room / "ref", *QUICK)
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()  # before anything is translated
+    assert line.startswith(f"error: SACREBLEU_SEED must be a whole number, 0 or more, or none, got '{seed}';")
+
+
+def test_names_that_make_one_name_of_a_file(room: Path):
+    systems = [f"{name}={room / file}" for name, file in {"a/b": "close", "a*b": "far", "A?b": "ref"}.items()]
+    systems.append(f"a-b-2={room / 'seed0'},{room / 'seed1'}")
+    result = typed("evaluate", *systems, "--test", room / "src", room / "ref", "--save", room / "out", "--json")
+    assert result.exit_code == 0, result.stderr
+    saved = {path.name: path.read_text(encoding="utf-8").splitlines() for path in (room / "out").glob("*.txt")}
+    assert len({name.lower() for name in saved}) == 5
+    assert sorted(saved.values()) == sorted([CLOSE, FAR, REFERENCES, SEEDS[0], SEEDS[1]])
+
+
+def test_one_sentence(room: Path):
+    for name in ("src", "ref", "close"):
+        text = (room / name).read_text(encoding="utf-8").splitlines(keepends=True)[1]
+        (room / name).write_text(text, encoding="utf-8")
+    result = typed("evaluate", room / "close", "--test", room / "src", room / "ref")
+    assert result.stdout.startswith("src: 1 sentence\n")
+    assert "±" not in result.stdout
 
 
 def test_unequal_and_empty_sets(room: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
@@ -57,8 +58,16 @@ def test_everything_is_there(capsys: pytest.CaptureFixture[str]):
     assert "version:2.6.0" in text
 
 
+def test_one_sentence(capsys: pytest.CaptureFixture[str]):
+    alone = replace(made_member("alone", 30.0), hypotheses=("a",), by_length=())
+    lines = shown(replace(made_evaluation(made_system("alone", alone)), sentences=1), capsys)
+    assert lines[0] == "test_2016: 1 sentence, en → de"
+    assert not any("±" in line for line in lines)
+
+
 def test_seeds(capsys: pytest.CaptureFixture[str]):
-    text = "\n".join(shown(made_evaluation(*MANY[:4]), capsys))
+    base = made_system("base", *(made_member(f"base {n}", 31.0 + n) for n in range(2)))
+    text = "\n".join(shown(made_evaluation(base, MANY[3]), capsys))
     assert "29.00 ± 0.77 *" in text
     assert "seeds, sd" in text
     assert "seeds, Welch" in text

@@ -101,7 +101,7 @@ def test_pictures_of_several_sentences_have_numbers(tmp_path: Path):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (("--layer", "9"), 2, "layer must be from 1 to 1 in this model, got 9"),
+        (("--layer", "9"), 2, "--layer must be from 1 to 1 in this model, got 9"),
         (("--reading", "both"), 2, "--reading must be predicted or input, got both"),
         (("--width", "10"), 2, "--width must be at least 24, got 10"),
         (("--what-if", "nonesuch"), 2, "--what-if must be a word of the translation, got nonesuch; it has "),
@@ -119,6 +119,41 @@ def test_mistakes_are_one_line_and_a_mend(options: tuple[str, ...], code: int, m
     assert len(error) == 1
     assert message in error[0]
     assert "; " in error[0]
+
+
+@pytest.mark.parametrize("option", [("--layer", "9"), ("--head", "0")])
+def test_a_map_that_is_none_is_said_before_anything_is_printed(
+    option: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("dragoman.api.inspecting.inspect_text", None)  # not even asked
+    result = typed("inspect", tiny_bundle(), TEXT, *QUICK, *option)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"error: {option[0]} must be from 1 to " in result.stderr
+
+
+def test_a_folder_of_files_is_made_first(tmp_path: Path):
+    page, picture = tmp_path / "new" / "page.html", tmp_path / "other" / "map.svg"
+    result = typed("inspect", tiny_bundle(), TEXT, *QUICK, "--page", page, "--picture", picture)
+    assert result.exit_code == 0, result.stderr
+    assert [path.name for path in sorted(tmp_path.rglob("*.*"))] == ["page.html", "map.svg"]
+    assert "<h1>What the translator sees</h1>" in page.read_text(encoding="utf-8")
+
+
+def test_a_file_that_cannot_be_is_said_before_anything_is_computed(tmp_path: Path):
+    (tmp_path / "file").touch()
+    for page in (tmp_path / "file" / "page.html", tmp_path):
+        result = typed("inspect", tmp_path / "no bundle", TEXT, "--page", page)
+        assert result.exit_code in (1, 2)
+        assert "no bundle" not in result.stderr
+        assert str(page.name) in result.stderr or "file" in result.stderr
+
+
+def test_progress_and_what_is_left_out_are_said():
+    result = typed("inspect", tiny_bundle(), "abc def. 123. ghi.", *QUICK, "--json")
+    assert [one["source"] for one in json.loads(result.stdout)] == ["abc def.", "ghi."]
+    assert "note    left out, it has no letters: 123.\n" in result.stderr
+    told = [line for line in result.stderr.splitlines() if line.startswith("what if ")]
+    assert told[-1].split()[2] == told[-1].split()[4], "all of them"
 
 
 def test_texts_that_are_none():

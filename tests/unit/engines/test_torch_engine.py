@@ -1,14 +1,17 @@
 """The reference engine: scores in one pass are those of steps, and bfloat16 is close."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from dragoman.data.batch import Batch
 from dragoman.engines.stepping import SteppingEngine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.search import SearchSettings
+from dragoman.text import BOS_ID
 from tests.presets import MODELS
 from tests.unit.engines.tiny_recurrent import tiny_recurrent
 from tests.unit.engines.tiny_transformers import tiny_transformer
@@ -33,7 +36,54 @@ def test_scores_in_one_pass_are_those_of_steps(name: str) -> None:
 
 
 def test_nothing_to_score() -> None:
-    assert toy_engine("luong2015-desk").score([], []) == []
+    engine = toy_engine("luong2015-desk")
+    assert engine.score([], []) == engine.attention([], []) == engine.likelihoods([], []) == []
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_map_of_a_pair_is_the_same_alone_and_in_company(name: str) -> None:
+    engine = toy_engine(name)
+    scored = engine.score(SOURCES, TARGETS, show=True)
+    for show in (engine.attention, engine.likelihoods):
+        together = show(SOURCES, TARGETS)
+        for source, target, found, score in zip(SOURCES, TARGETS, together, scored, strict=True):
+            (alone,) = show([source], [target])
+            assert (found is None) == (alone is None) == (score.alignment is None)
+            if found is not None and alone is not None:
+                assert found.shape[-2:] == (len(target) + 1, len(source) + 1)
+                np.testing.assert_allclose(found, alone, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_where_there_is_one_place_a_step_sees_no_less(name: str) -> None:
+    """A source of nothing but its end: one place alone is all there is, and its likelihood is that of the word."""
+    engine = toy_engine(name)
+    (found,), (scored,) = engine.likelihoods([[]], [[7, 5]]), engine.score([[]], [[7, 5]])
+    if found is not None:
+        assert found.sum() == pytest.approx(scored.log_prob, abs=1e-5)
+
+
+def test_a_place_alone_is_what_the_equation_says() -> None:
+    """Luong: softmax(W_s tanh(W_c [h_s; h_t])), with one encoder state in the place of the context."""
+    engine = toy_engine("luong2015-desk")
+    decoder: Any = engine.model.decoder
+    assert decoder.feeding
+    source, target = SOURCES[0], [7, 5]
+    (found,) = engine.likelihoods([source], [target])
+    assert found is not None
+    with torch.inference_mode():
+        memory: Any = engine.model.encode(*_encoder_input(source))
+        step = decoder.step(torch.tensor([BOS_ID]), decoder.start(memory), memory)
+        values = memory.attended.values[0]  # [src, value]
+        h = step.state.layers[-1][0].expand(values.size(0), -1)  # [src, hidden]
+        features = torch.tanh(torch.cat([values, h], -1) @ decoder.W_c.T)
+        wanted = decoder.output(features)[:, target[0]]
+    np.testing.assert_allclose(found[0], wanted, atol=1e-5)
+
+
+def _encoder_input(source: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    batch = Batch.of([(source, ())])
+    return batch.source, batch.source_lengths
 
 
 @pytest.mark.parametrize("make", [tiny_recurrent, tiny_transformer])

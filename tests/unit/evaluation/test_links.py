@@ -74,15 +74,19 @@ def test_what_is_no_link(lines: list[str], form: str | None, expected: str):
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        (["0-0", "0-3"], "gold:2: the target word of a link must be from 0 to 2, got 3; .* count from 1"),
-        (["2-0", ""], "gold:1: the source word of a link must be from 0 to 1, got 2"),
-        (["0-0"], "gold must have a line of links for each of 2 sentence pairs, got 1 lines"),
-        (["3 1 1 S"], "gold:1: the number of a sentence pair must be from 1 to 2, got 3"),
+        (["0-0", "0-3", ""], "gold:2: the target word of a link must be from 0 to 2, got 3; .* count from 1"),
+        (["2-0", "", ""], "gold:1: the source word of a link must be from 0 to 1, got 2"),
+        (
+            ["", "", "0-0"],
+            "gold:3: a link must be between words, got one of target word 0, but the target of this pair has",
+        ),
+        (["0-0"], "gold must have a line of links for each of 3 sentence pairs, got 1 lines"),
+        (["4 1 1 S"], "gold:1: the number of a sentence pair must be from 1 to 3, got 4"),
     ],
 )
 def test_what_does_not_fit_the_texts(lines: list[str], expected: str):
     with pytest.raises(DataError, match=expected):
-        gold_links(lines, name="gold", lengths=[(2, 2), (3, 3)])
+        gold_links(lines, name="gold", lengths=[(2, 2), (3, 3), (1, 0)])
 
 
 def test_settings():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dragoman.evaluation.figures import figures, legend, lengths, signatures
 from dragoman.evaluation.markdown import markdown
 from tests.unit.evaluation.made_evaluation import made_evaluation, made_member, made_system
@@ -15,13 +17,40 @@ WELCH = made_system("welch", *(made_member(f"welch {n}", 28.0 + n, p_value=0.9) 
 
 def test_figures():
     assert [str(figure) for figure in figures(ONE)] == ["30.00 ± 1.25", "31.00 ± 1.25", "32.00 ± 1.25"]
-    assert str(figures(OTHER)[0]) == "28.50 ± 1.25 *"
-    assert not any(figure.is_marked for figure in figures(ALIKE))
-    (first, *_) = figures(SEEDS)
+    assert str(figures(OTHER, ONE)[0]) == "28.50 ± 1.25 *"
+    assert not any(figure.is_marked for figure in figures(ALIKE, ONE))
+    (first, *_) = figures(SEEDS, ONE)
     assert (first.value, first.half_width, first.p_value) == (29.0, 0.77, 0.16)  # not all members differ
-    assert [figure.p_value for figure in figures(WELCH)] == [0.02] * 3
+    assert [figure.p_value for figure in figures(WELCH, SEEDS)] == [0.02] * 3
     assert str(lengths(ONE, "bleu")["60+"]) == "28.00 ± 1.25"
     assert str(lengths(SEEDS, "bleu")["10–19"]) == "28.00"
+
+
+def test_members_on_both_sides_of_the_baseline_are_not_marked():
+    first, second = (made_member(f"both {n}", 30.0, p_value=0.001) for n in range(2))
+    assert all(figure.is_marked for figure in figures(made_system("both", first, second), ONE))
+    opposite = replace(first, against_baseline=tuple(replace(r, difference=1.5) for r in first.against_baseline))
+    assert not any(figure.is_marked for figure in figures(made_system("both", opposite, second), ONE))
+
+
+def test_where_welch_knows_nothing_nothing_is_marked():
+    members = [made_member(f"same {n}", 28.0, p_value=0.001) for n in range(2)]
+    some = replace(made_system("same", *members, welch=0.02), seeds_differ={"bleu": 0.02})
+    assert [figure.is_marked for figure in figures(some, SEEDS)] == [True, False, False]
+    none = made_system("same", *members)
+    assert not any(figure.is_marked for figure in figures(none, SEEDS))
+    assert list(legend(made_evaluation(SEEDS, none)))[-1] == "* p < 0.05 against seeds: Welch's t-test over members."
+    assert all(figure.is_marked for figure in figures(none, ONE))
+
+
+def test_one_sentence_has_no_interval():
+    alone = made_system("alone", replace(made_member("alone", 30.0), hypotheses=("a",)))
+    assert [str(figure) for figure in figures(alone)] == ["30.00", "31.00", "32.00"]
+    evaluation = replace(made_evaluation(alone), sentences=1)
+    assert not list(legend(evaluation))
+    text = markdown(evaluation)
+    assert "1 sentence," in text
+    assert "| alone | 30.00 | 31.00 | 32.00 |" in text
 
 
 def test_legend():
@@ -31,6 +60,7 @@ def test_legend():
     said = list(legend(made_evaluation(ONE, SEEDS)))
     assert "of their mean, Student's t" in said[1]
     assert said[2].endswith("for every member.")
+    assert list(legend(made_evaluation(SEEDS, OTHER)))[-1].endswith("for every member.")
     assert list(legend(made_evaluation(SEEDS, WELCH)))[-1] == "* p < 0.05 against seeds: Welch's t-test over members."
 
 

@@ -1,12 +1,15 @@
 """Scores are sacreBLEU's own, with its signatures."""
 
 import importlib
+import time
 
 import pytest
 import sacrebleu
 
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics import Interval, Score, bleu, chrf, corpus_scores, exact_match
+from dragoman.evaluation.metrics import METRICS, Interval, Score, bleu, chrf, corpus_scores, exact_match
+from dragoman.evaluation.sentence_statistics import signed_metric
+from tests.unit.evaluation.sacrebleu_command import spoilt
 
 HYPOTHESES = ["The cat sat on the mat.", "A dog barks loudly at the moon", "Ein Vogel, 3.5 kg"]
 REFERENCES = ["The cat sat on a mat.", "a dog barks loudly at the moon!", "Ein Vogel, 3,5 kg"]
@@ -113,6 +116,24 @@ def test_the_seed_of_sacrebleu_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> Non
     assert other.interval != usual.interval
     monkeypatch.setenv("SACREBLEU_SEED", "None")
     assert "|seed:none|" in interval().signature
-    monkeypatch.setenv("SACREBLEU_SEED", "x")
-    with pytest.raises(ConfigError, match="SACREBLEU_SEED must be a whole number or none, got 'x'"):
-        interval()
+    for wrong in ("x", "-5", "1.5", ""):
+        monkeypatch.setenv("SACREBLEU_SEED", wrong)
+        message = f"SACREBLEU_SEED must be a whole number, 0 or more, or none, got '{wrong}'; unset it"
+        with pytest.raises(ConfigError, match=message):
+            interval()
+
+
+@pytest.mark.slow
+def test_scoring_takes_no_longer_than_sacrebleu_takes() -> None:
+    references = [f"The {n}th cat of {n * 7} sat on the mat of {n % 5} dogs, and slept all day." for n in range(300)]
+    hypotheses = spoilt(references)
+    began = time.process_time()
+    ours = corpus_scores(hypotheses, references, resamples=300)
+    middle = time.process_time()
+    theirs = [
+        metric.corpus_score(hypotheses, [references], n_bootstrap=300).score
+        for metric in (signed_metric(name, "") for name in METRICS)
+    ]
+    ended = time.process_time()
+    assert [score.value for score in ours] == theirs
+    assert middle - began < ended - middle

@@ -58,6 +58,8 @@ def test_case_and_stops():
     stops = PROBES["no full stop"]([*SOURCES, "你好。", "Why?", "..."])
     assert len(stops.texts) == 6  # one has none, one is a question, one is nothing else
     assert (stops.texts[0], stops.texts[-1]) == (SOURCES[0][:-1], "你好")
+    spaced = PROBES["no full stop"](["No stop \t", "A stop. ", " Before"])
+    assert (spaced.texts, spaced.places) == (("A stop",), ((1,),))
 
 
 def test_single_words():

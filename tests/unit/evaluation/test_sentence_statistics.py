@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.evaluation import sentence_statistics
 from dragoman.evaluation.sentence_statistics import corpus_statistics, signed_metric
 
 TEXT = st.text("abC ,.!-'3ß猫。 \u3000\u0301", max_size=20)
@@ -28,12 +27,3 @@ def test_some_sentences_are_selected() -> None:
     ):
         assert len(whole) == 3
         np.testing.assert_array_equal(whole.select(np.array([1, 2])).counts, part.counts)
-
-
-def test_the_same_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = corpus_statistics(["a cat counted once"], ["a cat"])
-    assert all(a is b for a, b in zip(first, corpus_statistics(["a cat counted once"], ["a cat"]), strict=True))
-    monkeypatch.setattr(sentence_statistics, "_MOST_REMEMBERED", 0)
-    assert corpus_statistics(["a cat counted once"], ["a cat"])[0] is not first[0]
-    with pytest.raises(ValueError, match="read-only"):
-        first[0].counts[0] = 0

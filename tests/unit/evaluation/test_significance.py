@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sacrebleu.significance import PairedTest
 
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation import intervals
+from dragoman.evaluation import intervals, significance
 from dragoman.evaluation.metrics import corpus_scores
-from dragoman.evaluation.sentence_statistics import corpus_statistics, signed_metric
+from dragoman.evaluation.sentence_statistics import Statistics, corpus_statistics, signed_metric
 from dragoman.evaluation.significance import TestName, paired_result, paired_tests
 from tests.unit.evaluation.sacrebleu_command import spoilt
 
@@ -32,6 +33,35 @@ def test_as_sacrebleu_in_blocks_and_at_once(
         assert not isinstance(second, str)
         assert (result.p_value, result.difference) == (second.p_value, second.score - first.score)
         assert result.signature == str(signatures[name])
+
+
+@pytest.mark.parametrize("seed", ["none", "None", "0"])
+def test_without_a_seed_both_systems_are_drawn_alike(seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SACREBLEU_SEED", seed)  # in paired tests sacreBLEU takes 0 for none
+    first, second = (
+        Statistics("ter", "", np.array([[number % 10 + more, 10] for number in range(20)])) for more in (0, 1)
+    )
+    result = paired_result(first, second, trials=1000)
+    assert result.difference == pytest.approx(10)
+    assert result.p_value == 1 / 1001  # each sentence is worse by as much, so every draw is too
+    theirs = PairedTest([("1", FIRST), ("2", SECOND)], {"TER": signed_metric("ter", "")}, [REFERENCES], "bs", 9)()[0]
+    (found,) = paired_tests(FIRST, [SECOND], REFERENCES, metrics=["ter"], trials=9)
+    assert found[0].signature == str(theirs["TER"])
+
+
+@pytest.mark.parametrize(("seed", "is_same"), [("none", False), ("0", False), ("3", True)])
+def test_other_draws_every_time_without_a_seed(seed: str, is_same: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SACREBLEU_SEED", seed)
+    draws: list[list[float]] = []
+
+    def kept(changes: NDArray[np.floating], _: float) -> float:
+        draws.append(changes.tolist())
+        return 1.0
+
+    monkeypatch.setattr(significance, "_compute_p_value", kept)
+    for _ in range(2):
+        paired_tests(FIRST, [SECOND], REFERENCES, metrics=["ter"], trials=50)
+    assert (draws[0] == draws[1]) is is_same
 
 
 def test_the_difference_is_that_of_the_scores() -> None:

@@ -58,7 +58,10 @@ def member(name: str, number: int = 0, *, points: int = 40, value: str = "0.3") 
             curve("bleu", 2.0, 37.0 + number, max(2, points // 8)),
         ),
         training=TrainingFacts(
-            6091, 14_000_000, 5071.9, 2760.0, {"train": 28993}, "finished", "loss 1.67", "a desk", {"dragoman": "0.1.0"}
+            *(6091, 14_000_000, 5071.9, 2760.0, {"train": 28993}, "finished", "loss 1.67", "a desk"),
+            {"dragoman": "0.1.0"},
+            data_fingerprint="7958721748340839665",
+            config_digest="c" * 64,
         ),
         speed=SpeedFacts("ctranslate2", 120.5, 1500.0, 8.3, 15.2, 400 << 20),
         flags={"repeats": 2, "empty": 0},

@@ -70,6 +70,7 @@ def opened(source: Sequence[str], target: Sequence[str], *, layers: int = 2, hea
         candidates=tuple((Candidate(piece, 0.75), Candidate("▁else", 0.125)) for piece in (*pieces, "</s>")),
         predicted=maps,
         given=maps[:, :, 1:],
+        steps=maps,
         default_layer=max(layers - 2, 0),
         score=-0.25,
         tree=grown(pieces),

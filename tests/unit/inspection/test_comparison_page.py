@@ -3,12 +3,13 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree, html
 
-from dragoman.inspection.comparison import Compared, ComparedSystem, Comparison
+from dragoman.inspection.comparison import AlignedMap, AlignedSentence, Compared, ComparedSystem, Comparison
 from dragoman.inspection.comparison_page import comparison_page
 from tests.unit.inspection.comparisons import comparison
 
@@ -73,6 +74,14 @@ def test_scores_stand_with_interval_mark_and_p_value() -> None:
     assert "▲ −1.80, p < 0.001" in page  # less TER is better
 
 
+def test_every_equal_best_is_bold() -> None:
+    whole = comparison("a", "b", "c")
+    first, _, third = whole.systems
+    tree = parsed(comparison_page(replace(whole, systems=(first, third, replace(third, name="copy")))))
+    bold = ["".join(figure.itertext()) for figure in tree.iterfind(".//span[@class='best']")]
+    assert bold == ["39.20", "46.20", "39.20", "46.20"]
+
+
 def test_the_baseline_and_seeds_are_tagged() -> None:
     page = words(comparison_page(comparison("rnn", "transformer", members=3)))
     assert "rnn baseline 3 seeds" in page
@@ -106,6 +115,58 @@ def test_a_model_without_attention_says_so_in_place_of_its_map() -> None:
     assert words(page).count("no attention") == 2
 
 
+def test_a_map_says_which_it_is_and_is_read_as_its_source() -> None:
+    whole = comparison("a", "b")
+    words, weights = ("שלום", "עליכם"), np.array([[0.9, 0.1]])
+    drawn = AlignedMap("a", "Peace", words, ("Peace",), weights, which="layer 3 of 4, mean of 2 heads")
+    aligned = AlignedSentence(1, " ".join(words), "Peace", (drawn,))
+    tree = parsed(comparison_page(replace(whole, aligned=(aligned,))))
+    (figure,) = tree.iterfind(".//div[@class='maps']/figure")
+    assert "".join(figure.find("figcaption").itertext()) == "a layer 3 of 4, mean of 2 heads"
+    assert [label.text for label in figure.iterfind(".//text[@class='source']")] == ["עליכם", "שלום"]
+    assert [cell.get("fill-opacity") for cell in figure.iterfind(".//rect[@class='cell']")] == ["0.100", "0.900"]
+
+
+def test_an_empty_translation_is_said_to_be_nothing() -> None:
+    whole = comparison("a", "b", sentences=1)
+    (sentence,) = whole.differing
+    empty = replace(sentence, translations=(replace(sentence.translations[0], text=""), sentence.translations[1]))
+    tree = parsed(comparison_page(replace(whole, differing=(empty,))))
+    assert [each.get("class") for each in tree.iterfind(".//dd[@class='text']/span")] == ["soft"]
+    assert tree.findtext(".//dd[@class='text']/span") == "nothing"
+
+
+def test_the_sentences_say_what_is_marked() -> None:
+    assert "Marked are words that the other translation has not: underlined" in words(
+        comparison_page(comparison("a", "b"))
+    )
+    assert "Marked are words that differ from the baseline's, and in" in words(
+        comparison_page(comparison("a", "b", "c"))
+    )
+
+
+def test_speeds_of_different_engines_have_a_remark() -> None:
+    whole = comparison("a", "b")
+    assert "The engines differ" not in words(comparison_page(whole))
+    (first,), (second,) = (system.members for system in whole.systems)
+    assert first.speed is not None
+    other = replace(second, speed=replace(first.speed, engine="torch float32, 1 thread (no export)"))
+    systems = (whole.systems[0], replace(whole.systems[1], members=(other,)))
+    assert "The engines differ" in words(comparison_page(replace(whole, systems=systems)))
+
+
+def test_no_column_is_without_a_name() -> None:
+    tree = parsed(comparison_page(comparison("rnn", "transformer", members=2)))
+    assert all("".join(head.itertext()).strip() for head in tree.iterfind(".//th"))
+
+
+def test_settings_of_the_search_are_worded() -> None:
+    whole = comparison("a", "b")
+    assert whole.test is not None
+    test = replace(whole.test, search={"beam": 5, "max_length": None, "sample": False})
+    assert "beam 5, max length none, sample no" in words(comparison_page(replace(whole, test=test)))
+
+
 def test_the_axis_is_chosen_without_script() -> None:
     tree = parsed(comparison_page(comparison("rnn", "transformer")))
     assert [radio.get("id") for radio in tree.iterfind(".//input")] == ["over-updates", "over-tokens", "over-time"]
@@ -117,6 +178,8 @@ def test_the_axis_is_chosen_without_script() -> None:
 def test_everything_to_repeat_it_is_there() -> None:
     page = words(comparison_page(comparison("rnn", "transformer")))
     for fact in ("dragoman compare rnn transformer", "a" * 64, "b" * 64, f"{1:064x}", "nrefs:1|case:mixed|tok:13a"):
+        assert fact in page
+    for fact in ("7958721748340839665", "c" * 64):
         assert fact in page
     for fact in ("sacrebleu 2.6.0", "Some processor, 2 cores", "beam 5", "paired bootstrap", "model.dropout = 0.2"):
         assert fact in page

@@ -29,7 +29,7 @@ def parsed(page: str) -> etree._Element:
 
 def values(page: str) -> list[dict[str, Any]]:
     (found,) = parsed(page).iterfind(".//script[@id='values']")
-    read: list[dict[str, Any]] = json.loads(found.text)
+    read: list[dict[str, Any]] = json.loads(found.text)["translations"]
     return read
 
 
@@ -58,6 +58,7 @@ def test_it_is_well_formed_and_holds_every_value() -> None:
         np.array(english["predicted"]).reshape(ENGLISH.predicted.shape) / 1000, ENGLISH.predicted, atol=6e-4
     )
     assert np.allclose(np.array(english["given"]).reshape(ENGLISH.given.shape) / 1000, ENGLISH.given, atol=6e-4)
+    assert np.allclose(np.array(english["steps"]).reshape(ENGLISH.steps.shape) / 1000, ENGLISH.steps, atol=6e-4)
     assert [candidate[3] for candidate in english["candidates"][0]].index(True) == 0
     assert english["candidates"][-1][0][2:] == [True, True]
     assert len(english["tree"]) == len(ENGLISH.tree)
@@ -121,6 +122,36 @@ def test_what_differs_in_a_what_if_is_marked() -> None:
     assert second["after"] == [["Der alte Mann ", False], ["ruht sich aus", True], [" .", False]]
 
 
+def test_words_that_changed_places_are_one_that_went_and_one_that_came() -> None:
+    other = WhatIf(0, "b", 0.1, "b a c", -1.0)
+    (found,) = values(inspection_page([replace(ENGLISH, translation="a b c", what_ifs=(other,))], title="t"))[0][
+        "whatIfs"
+    ]
+    gone, new = (["".join(text.split()) for text, is_other in found[side] if is_other] for side in ("before", "after"))
+    assert gone == new, "the same word, from one place to the other"
+
+
+def test_bytes_are_read_as_what_they_are() -> None:
+    pieces = ("<0x21>", "<0xC3>")
+    one = replace(
+        drawn(["a", "b"], ["!", "d"], [0, 1]),
+        pieces=pieces,
+        candidates=tuple((Candidate(piece, 0.5), Candidate("<0x0A>", 0.1)) for piece in (*pieces, "</s>")),
+        tree=(TreeNode(-1, "<0x21>", 0, 0, -0.5, is_end=False, is_best=True),),
+    )
+    (found,) = values(inspection_page([one], title="t"))
+    assert found["pieces"] == ["! (byte)", "byte C3"]
+    assert [candidate[0] for candidate in found["candidates"][0]] == ["! (byte)", "byte 0A"]
+    assert [candidate[3] for candidate in found["candidates"][0]] == [True, False]
+    assert found["tree"][0][1] == "! (byte)"
+
+
+def test_without_scripting_the_map_is_explained() -> None:
+    (told,) = parsed(inspection_page([ENGLISH], title="t")).iterfind(".//noscript/p")
+    assert "the stronger the colour" in told.text
+    assert "With scripting allowed this page shows more" in told.text
+
+
 def test_a_page_of_nothing() -> None:
     page = inspection_page([], title="t")
     assert values(page) == []
@@ -142,6 +173,8 @@ def test_numbers_that_are_none_are_not_written() -> None:
 def test_maps_of_another_shape_are_refused() -> None:
     with pytest.raises(DataError, match="maps must have the shapes"):
         inspection_page([replace(ENGLISH, given=ENGLISH.predicted)], title="t")
+    with pytest.raises(DataError, match="maps must have the shapes"):
+        inspection_page([replace(ENGLISH, steps=ENGLISH.given)], title="t")
     with pytest.raises(DataError, match="layer 7"):
         inspection_page([replace(ENGLISH, default_layer=7)], title="t")
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -34,6 +35,17 @@ def test_a_logarithmic_scale_makes_halving_equal_steps() -> None:
     up = Scale("loss", lambda value: f"{value:g}", is_log=True)
     ((one, two, three),) = places(drawn(Line("a", 0, [(0, 8.0), (1, 4.0), (2, 2.0)]), up=up))
     assert two[1] - one[1] == pytest.approx(three[1] - two[1], abs=0.2)
+
+
+@pytest.mark.parametrize(("first", "last"), [(8.0, 0.0004), (8.0, 1.8), (1e9, 1e-9), (0.5, 0.02)])
+def test_a_logarithmic_scale_has_few_ticks_that_all_read_otherwise(first: float, last: float) -> None:
+    up = Scale("loss", lambda value: f"{value:g}", is_log=True)
+    picture = drawn(Line("a", 0, [(0, first), (1, last)]), up=up)
+    ticks = [text for text in picture.iterfind("text") if text.get("text-anchor") == "end" and text.get("x") == "39"]
+    assert 4 <= len(ticks) <= 9
+    assert len({text.text for text in ticks}) == len(ticks)
+    places = [float(text.get("y")) for text in ticks]
+    assert min(abs(one - other) for one, other in pairwise(places)) >= 10
 
 
 def test_a_band_goes_as_far_above_as_below() -> None:

@@ -127,3 +127,29 @@ def test_no_samples_is_a_page_too() -> None:
 def test_weights_must_fit_the_words() -> None:
     with pytest.raises(DataError, match="weights must be"):
         alignment_page([Shown(("a", "b"), ("c",), ((1.0,),))], title="t")
+
+
+def test_labels_have_the_direction_of_their_words() -> None:
+    sample = of(["one", "two!"], ["שלום!", "two"])
+    rows = [
+        (text.get("direction"), text.get("text-anchor"))
+        for text in parsed(alignment_page([sample], title="t")).iterfind(".//text[@class='target']")
+    ]
+    assert rows == [("rtl", "start"), (None, "end")]
+    columns = [
+        (text.get("direction"), text.get("text-anchor"))
+        for text in parsed(alignment_page([of(["שלום!", "two"], ["x"])], title="t")).iterfind(
+            ".//text[@class='source']"
+        )
+    ]
+    assert columns == [("rtl", "end"), (None, "start")]
+
+
+def test_cells_of_many_columns_are_smaller() -> None:
+    widths = [
+        parsed(alignment_page([of(["word"] * columns, ["x"])], title="t"))
+        .find(".//rect[@class='band column']")
+        .get("width")
+        for columns in (30, 31)
+    ]
+    assert widths == ["24", "18"]

@@ -31,7 +31,10 @@ def table(
     classes: Sequence[str] = (),
     name: str = "",
 ) -> str:
-    """A table whose first column names its rows; `classes` are those of the columns, `name` that of the table."""
+    """A table whose first column names its rows; `classes` are those of the columns, `name` that of the table.
+
+    The keyboard reaches it, to move what does not fit.
+    """
     classes = [*classes, *[""] * (len(head) - len(classes))]
     heads = "".join(f'<th scope="col"{_class(kind)}>{cell}</th>' for cell, kind in zip(head, classes, strict=True))
     lines = [
@@ -42,7 +45,7 @@ def table(
     ]
     body = "\n".join(lines)
     return (
-        f'<div class="scroll"><table{_class(name)}><caption><span>{caption}</span></caption>'
+        f'<div class="scroll" tabindex="0"><table{_class(name)}><caption><span>{caption}</span></caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
     )
 

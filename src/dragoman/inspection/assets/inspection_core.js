@@ -1,9 +1,10 @@
 'use strict';
-// What the other parts share: making elements, the translation that is open, what of it is chosen, and its weights.
+// What the other parts share: the values, making elements, the translation that is shown, what of it is
+// chosen, and its weights.
 // Texts reach the page as text nodes only, never as markup.
 
 const SVG = 'http://www.w3.org/2000/svg';
-const END = '⟨end⟩';
+const { end: END, translations: TRANSLATIONS } = JSON.parse(document.getElementById('values').textContent);
 
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
@@ -38,14 +39,16 @@ function cut(text, widest) {
   return `${signs.join('')}…`;
 }
 
-// The translation that is view. Layer and head -1 are means; `pinned` and `hovered` are words, {side, word}.
+// The translation that is shown. Layer and head -1 are means; `pinned` and `hovered` are words, {side, word}.
 const view = { one: null, layer: 0, head: -1, reading: 'predicted', step: 0, pinned: null, hovered: null, parts: [] };
 
 // Parts of the page that follow: `draw` after another map was chosen, `light` after another word, `step` after a step.
 const tell = what => { for (const part of view.parts) if (part[what]) part[what](); };
 const lit = () => view.hovered ?? view.pinned;
 
-const rowsOf = (one, reading) => one.targetWords.length + (reading === 'predicted' ? 1 : 0);
+const rowsOf = (one, reading) => ({
+  predicted: one.targetWords.length + 1, given: one.targetWords.length, steps: one.pieces.length + 1,
+}[reading]);
 const columnsOf = one => one.sourceWords.length + 1;
 const labelsOf = (one, side) => [...(side === 'source' ? one.sourceWords : one.targetWords), END];
 
@@ -74,13 +77,15 @@ function shownWeights() {
   return kept.weights;
 }
 
-// How widely a target word looks around, in bits, by the shares of its weights; how much a source word is looked at.
+// How widely a target word looks around, in bits, by the shares of its weights; how much a source word is looked at
+// by all words together; the end of the translation is none.
 function entropyOf(row) {
   const sum = row.reduce((a, b) => a + b, 0);
   if (!sum) return 0;
   return Math.max(0, -row.reduce((bits, weight) => bits + (weight ? (weight / sum) * Math.log2(weight / sum) : 0), 0));
 }
-const coverageOf = (weights, column) => weights.reduce((sum, row) => sum + row[column], 0);
+const coverageOf = (one, weights, column) => (
+  weights.slice(0, one.targetWords.length).reduce((sum, row) => sum + row[column], 0));
 
 const mapName = () => {
   const layer = view.layer < 0 ? 'mean of all layers' : `layer ${view.layer + 1}`;

@@ -1,28 +1,34 @@
 // The heat map: a row for each target word, a column for each source word, in the order in which each is read. At the
-// right of a row is its entropy, below a column its coverage.
+// right of a row is its entropy, below a column its coverage. The names of the rows are a picture of their own, which
+// stays where it is when the map is scrolled; where there are many columns they are narrow.
 
 const CELL = 24;
+const SMALL_CELL = 18;
+const MANY_COLUMNS = 30;
 const GAP = 8;
 const BARS = 44;
 const FAINTEST = 0.005;
 
 function mapSizes(one, rows) {
+  const widest = innerWidth < 600 ? 84 : 130;
   const source = labelsOf(one, 'source').map(word => cut(word, 130));
-  const target = labelsOf(one, 'target').slice(0, rows).map(word => cut(word, 130));
-  const upright = Math.max(...source.slice(0, -1).map(widthOf), 0) <= CELL;
-  const rise = Math.max(...source.map(widthOf)) * 0.71 + 2 * GAP;
-  const left = Math.max(...target.map(widthOf), 20) + 2 * GAP;
+  const target = labelsOf(one, 'target').slice(0, rows).map(word => cut(word, widest));
   const columns = source.length;
+  const cell = columns > MANY_COLUMNS ? SMALL_CELL : CELL;
+  const upright = Math.max(...source.slice(0, -1).map(widthOf), 0) <= cell;
+  const rise = Math.max(...source.map(widthOf)) * 0.71 + 2 * GAP;
+  const names = Math.ceil(Math.max(...target.map(widthOf), 20) + 2 * GAP);
   const top = rise + GAP;
-  const flip = one.sourceDirection === 'rtl';
-  const x = column => left + (flip ? columns - 1 - column : column) * CELL;
-  const y = row => top + row * CELL;
-  const width = left + columns * CELL + Math.max(BARS + GAP, rise);
-  return { source, target, upright, left, top, columns, rows, x, y, width, height: top + rows * CELL + BARS + GAP };
+  const isFlipped = one.sourceDirection === 'rtl';
+  const x = column => (isFlipped ? columns - 1 - column : column) * cell;
+  const y = row => top + row * cell;
+  const width = Math.ceil(columns * cell + Math.max(BARS + GAP, rise));
+  const height = Math.ceil(top + rows * cell + BARS + GAP);
+  return { source, target, cell, upright, names, top, columns, rows, isFlipped, x, y, width, height };
 }
 
 function columnLabel(size, word, column, direction) {
-  const x = size.x(column) + CELL / 2;
+  const x = size.x(column) + size.cell / 2;
   const y = size.top - GAP;
   const isFlat = size.upright && column < size.columns - 1;
   const turn = isFlat ? anchored('middle', direction)
@@ -30,28 +36,31 @@ function columnLabel(size, word, column, direction) {
   return draw('text', { class: 'source', 'data-side': 'source', 'data-word': column, x, y, ...turn }, word);
 }
 
-function mapRow(size, row, weights, direction) {
-  const y = size.y(row);
-  const label = draw('text', {
-    class: 'target', 'data-side': 'target', 'data-word': row, x: size.left - GAP, y: y + 0.7 * CELL,
+function rowName(size, word, row, direction) {
+  return draw('text', {
+    class: 'target', 'data-side': 'target', 'data-word': row, x: size.names - GAP, y: size.y(row) + 0.7 * size.cell,
     ...anchored('end', direction),
-  }, size.target[row]);
+  }, word);
+}
+
+function mapRow(size, row, weights) {
+  const y = size.y(row);
   const cells = [...weights].flatMap((weight, column) => (weight < FAINTEST ? [] : [draw('rect', {
-    class: 'cell', x: size.x(column) + 1, y: y + 1, width: CELL - 2, height: CELL - 2, 'data-row': row,
+    class: 'cell', x: size.x(column) + 1, y: y + 1, width: size.cell - 2, height: size.cell - 2, 'data-row': row,
     'data-column': column, 'fill-opacity': weight.toFixed(3),
   })]));
   const bits = entropyOf(weights);
   const bar = draw('rect', {
-    class: 'entropy', x: size.left + size.columns * CELL + GAP, y: y + 6, height: CELL - 12,
+    class: 'entropy', x: size.columns * size.cell + GAP, y: y + size.cell / 4, height: size.cell / 2,
     width: ((BARS - 4) * bits / (Math.log2(size.columns) || 1)).toFixed(1),
   }, draw('title', {}, `entropy ${decimal(bits)} bits`));
-  return [label, ...cells, bar];
+  return [...cells, bar];
 }
 
-function coverageBar(size, weights, column) {
-  const looked = coverageOf(weights, column);
+function coverageBar(one, size, weights, column) {
+  const looked = coverageOf(one, weights, column);
   return draw('rect', {
-    class: 'coverage', x: size.x(column) + 6, y: size.y(size.rows) + GAP, width: CELL - 12,
+    class: 'coverage', x: size.x(column) + size.cell / 4, y: size.y(size.rows) + GAP, width: size.cell / 2,
     height: ((BARS - 4) * Math.min(1, looked / 2)).toFixed(1),
   }, draw('title', {}, `coverage ${decimal(looked)}`));
 }
@@ -59,26 +68,27 @@ function coverageBar(size, weights, column) {
 function heatMap(one) {
   const weights = shownWeights();
   const size = mapSizes(one, weights.length);
-  const [wide, high] = [size.columns * CELL, size.rows * CELL];
-  const svg = draw('svg', {
-    class: 'map', role: 'img', viewBox: `0 0 ${Math.ceil(size.width)} ${Math.ceil(size.height)}`,
-    width: Math.ceil(size.width), height: Math.ceil(size.height), 'aria-label': `Heat map, ${mapName()}`,
-  }, draw('rect', { class: 'ground', x: size.left, y: size.top, width: wide, height: high }),
-  draw('rect', { class: 'band row', x: size.left, y: size.top, width: wide, height: CELL }),
-  draw('rect', { class: 'band column', x: size.left, y: size.top, width: CELL, height: high }),
-  ...size.source.map((word, column) => columnLabel(size, word, column, one.sourceDirection)),
-  ...weights.flatMap((row, number) => mapRow(size, number, row, one.targetDirection)),
-  ...size.source.map((_, column) => coverageBar(size, weights, column)));
-  return { svg, size };
+  const [wide, high] = [size.columns * size.cell, size.rows * size.cell];
+  const sized = width => ({ width, height: size.height, viewBox: `0 0 ${width} ${size.height}` });
+  const names = draw('svg', { class: 'map names', 'aria-hidden': 'true', ...sized(size.names) },
+    ...size.target.map((word, row) => rowName(size, word, row, one.targetDirection)));
+  const svg = draw('svg', { class: 'map', role: 'img', 'aria-label': `Heat map, ${mapName()}`, ...sized(size.width) },
+    draw('rect', { class: 'ground', x: 0, y: size.top, width: wide, height: high }),
+    ...size.source.map((word, column) => columnLabel(size, word, column, one.sourceDirection)),
+    ...weights.flatMap((row, number) => mapRow(size, number, row)),
+    ...size.source.map((_, column) => coverageBar(one, size, weights, column)),
+    draw('rect', { class: 'band row', x: 1, y: size.top, width: wide - 2, height: size.cell }),
+    draw('rect', { class: 'band column', x: 0, y: size.top, width: size.cell, height: high }));
+  return { names, svg, size };
 }
 
-function moveBands({ svg, size }, row, column) {
+function moveBands({ names, svg, size }, row, column) {
   const [rowBand, columnBand] = svg.querySelectorAll('.band');
   rowBand.style.display = row >= 0 && row < size.rows ? 'inline' : 'none';
   columnBand.style.display = column >= 0 ? 'inline' : 'none';
   if (row >= 0) rowBand.setAttribute('y', size.y(row));
   if (column >= 0) columnBand.setAttribute('x', size.x(column));
-  for (const label of svg.querySelectorAll('text')) {
+  for (const label of [...names.querySelectorAll('text'), ...svg.querySelectorAll('text')]) {
     const number = Number(label.dataset.word);
     label.classList.toggle('lit', number === (label.dataset.side === 'target' ? row : column));
   }
@@ -87,10 +97,10 @@ function moveBands({ svg, size }, row, column) {
 // Row and column under the pointer; cells take no events, since those that are too faint to be seen are not drawn.
 function cellAt({ svg, size }, event) {
   const { left, top } = svg.getBoundingClientRect();
-  const place = Math.floor((event.clientX - left - size.left) / CELL);
-  const row = Math.floor((event.clientY - top - size.top) / CELL);
+  const place = Math.floor((event.clientX - left) / size.cell);
+  const row = Math.floor((event.clientY - top - size.top) / size.cell);
   const inside = (number, count) => Math.max(0, Math.min(count - 1, number));
-  const column = size.x(0) > size.left ? size.columns - 1 - place : place;
+  const column = size.isFlipped ? size.columns - 1 - place : place;
   return [inside(row, size.rows), inside(column, size.columns)];
 }
 
@@ -103,7 +113,7 @@ function heatMapPart(one, cellSays) {
   };
   view.parts.push({ light, draw: () => {
     drawn = heatMap(one);
-    box.replaceChildren(drawn.svg);
+    box.replaceChildren(make('div', { class: 'grid' }, drawn.names, drawn.svg));
   } });
   const point = event => {
     if (!event.target.classList.contains('ground')) return;

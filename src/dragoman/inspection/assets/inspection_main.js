@@ -1,4 +1,4 @@
-// The page: a list of translations, and the parts of the one that is view.
+// The page: a list of translations, and the parts of the one that is shown.
 
 function show(one) {
   Object.assign(view, {
@@ -53,7 +53,7 @@ function follow(live) {
 }
 
 function begin() {
-  const all = JSON.parse(document.getElementById('values').textContent);
+  const all = TRANSLATIONS;
   if (!all.length) return;
   const live = document.getElementById('live');
   if (all.length > 1) live.append(translationList(all));

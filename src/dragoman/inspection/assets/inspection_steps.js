@@ -21,14 +21,14 @@ function piecesSoFar(one, step) {
     .concat(make('bdi', { class: 'piece now' }, step < one.pieces.length ? one.pieces[step] : END));
 }
 
-// What the model looked at when it wrote the word that the piece belongs to.
+// What the model looked at when it wrote this piece.
 function lookOf(one, step) {
   if (!one.layers) return [];
-  const row = step < one.pieces.length ? one.pieceWords[step] : one.targetWords.length;
-  const weights = weightsOf(one, view.layer, view.head, 'predicted')[row] ?? [];
+  const weights = weightsOf(one, view.layer, view.head, 'steps')[step];
   return labelsOf(one, 'source').map((word, number) => {
     const shaded = make('bdi', { class: 'look' }, word);
-    shaded.style.setProperty('--weight', Math.min(0.85, weights[number] ?? 0).toFixed(3));
+    shaded.style.setProperty('--weight', Math.min(0.85, weights[number]).toFixed(3));
+    shaded.title = percent(weights[number]);
     return shaded;
   });
 }
@@ -78,6 +78,7 @@ function stepsCard(one) {
   const written = make('p', { class: 'pieces', dir: one.targetDirection });
   const candidates = make('ol', { class: 'bars candidates' });
   const look = make('p', { class: 'looks', dir: one.sourceDirection });
+  const lookName = make('h3', {});
   view.parts.push({ step: () => {
     slider.value = view.step;
     slider.setAttribute('aria-valuetext', `step ${view.step + 1} of ${count}`);
@@ -89,12 +90,13 @@ function stepsCard(one) {
       text: candidateText(each), share: each[1] ?? 0, kind: each[3] ? 'written' : null, note: each[3] ? 'written' : '',
     }))));
     look.replaceChildren(...lookOf(one, view.step));
+    lookName.textContent = `What this step looks at, ${mapName()}`;
   } });
   const card = make('section', { class: 'card', 'aria-labelledby': 'steps' },
     make('h2', { id: 'steps' }, 'Step by step'),
     make('div', { class: 'player' }, back, player(slider, count), on, slider, place),
     make('h3', {}, 'Written so far'), written, make('h3', {}, 'The likeliest at this step'), candidates);
-  if (one.layers) card.append(make('h3', {}, 'What it looks at'), look);
+  if (one.layers) card.append(lookName, look);
   if (one.pieces.some(piece => piece.includes('▁'))) {
     card.append(make('p', { class: 'remark' }, '▁ is the space before a word.'));
   }

@@ -48,7 +48,7 @@ function saying(one, weights, { side, word }) {
     [place ? ', ' : '', apart(other[link.number]), ` ${percent(link.weight)}`]));
   const what = apart(labelsOf(one, side)[word]);
   const sum = side === 'target'
-    ? `entropy ${decimal(entropyOf(weights[word]))} bits` : `coverage ${decimal(coverageOf(weights, word))}`;
+    ? `entropy ${decimal(entropyOf(weights[word]))} bits` : `coverage ${decimal(coverageOf(one, weights, word))}`;
   if (!most.length) return [what, ` is linked to nothing in particular; ${sum}`];
   return [what, side === 'target' ? ' looks at ' : ' is looked at by ', ...most, `; ${sum}`];
 }
@@ -69,7 +69,7 @@ function wordsCard(one) {
 function barsLine(one) {
   const most = Math.log2(columnsOf(one));
   return make('p', { class: 'remark' },
-    'Bars under the source are its coverage: how much all steps together looked at the word, a full bar at 2 or more; ',
+    'Bars under the source are its coverage: how much all words together looked at it, a full bar at 2 or more; ',
     'about 1 is usual, near 0 may be a word left out, far more one said twice. Bars under the translation are entropy: ',
     `how widely the word looked around, from 0 bits (one place only) to ${decimal(most, 1)} (everywhere alike).`);
 }
@@ -83,7 +83,7 @@ function drawBars(one, rows) {
     button.title = title;
   };
   rows.source.querySelectorAll('.word').forEach((button, column) => {
-    const looked = coverageOf(weights, column);
+    const looked = coverageOf(one, weights, column);
     set(button, looked / 2, `coverage ${decimal(looked)}`);
   });
   rows.target.querySelectorAll('.word').forEach((button, row) => {

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, replace
+from typing import TypeVar, cast
 
+import torch
 from torch import Tensor
 
 from dragoman.nn import loop
 from dragoman.nn.masks import is_real
 from dragoman.nn.rows import Rows
 
-__all__ = ["Memory"]
+__all__ = ["Memory", "apart"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -41,3 +46,33 @@ class Memory(Rows):
         """The same memory, for a loop over target steps: its gradient is put together once, after the loop."""
         keys = loop.defer(self.keys)
         return replace(self, keys=keys, values=keys if self.values is self.keys else loop.defer(self.values))
+
+    def apart(self) -> Memory:
+        """Every place as a memory of its own, with nothing else in it. Shapes: batch -> batch × src, src -> 1."""
+        keys = _apart(self.keys)
+        values = keys if self.values is self.keys else _apart(self.values)
+        return Memory.of(keys, values, torch.ones(keys.size(0), dtype=self.lengths.dtype, device=keys.device))
+
+
+def apart(value: T, src: int) -> T:
+    """What a decoder remembers, with every place of the source in a row of its own; all else is in each of them.
+
+    Shapes: [batch, …] -> [batch × src, …].
+    """
+    if isinstance(value, Memory):
+        return cast("T", value.apart())
+    if isinstance(value, Tensor):
+        return cast("T", value.repeat_interleave(src, 0))
+    if isinstance(value, Rows):
+        fields = dataclasses.fields(value)  # type: ignore[arg-type]
+        chosen = {field.name: apart(getattr(value, field.name), src) for field in fields}
+        return cast("T", replace(value, **chosen))  # type: ignore[type-var]
+    if isinstance(value, tuple):
+        return cast("T", tuple(apart(item, src) for item in value))
+    assert value is None, f"a row-wise value cannot hold {type(value).__name__}"
+    return value
+
+
+def _apart(x: Tensor) -> Tensor:
+    """Shapes: [batch, *, src, dim] -> [batch × src, *, 1, dim]."""
+    return x.movedim(-2, 1).flatten(0, 1).unsqueeze(-2)
