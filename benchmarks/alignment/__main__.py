@@ -8,10 +8,9 @@ sentences, in small letters, words and punctuation apart; models learn from pair
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
@@ -19,18 +18,22 @@ from benchmarks.alignment.corpus import PAIRS
 from benchmarks.alignment.eflomal import eflomal_errors, eflomal_links, gold_of
 from benchmarks.alignment.training import DIRECTIONS, NAMES, bundle_of, corpus_of, train
 from benchmarks.reporting import heading, parser, table, write
-from dragoman.api.aligning import AlignSettings, Symmetrization, WordMap, best_choice, maps_of_both
-from dragoman.api.attention import AttentionChoice
+from dragoman.api.aligning import AlignSettings, Symmetrization, WordMap, every_map
+from dragoman.api.attention import Attention, AttentionChoice, Reading, posterior
 from dragoman.api.translator import Translator
-from dragoman.evaluation.alignment_error import AlignmentError, Gold, Links, alignment_error
+from dragoman.api.word_alignment import attended, word_alignment
+from dragoman.evaluation.alignment_error import Gold, Links, alignment_error
+from dragoman.evaluation.symmetrization import argmax_links
 
 GOALS = {"de-en": (0.30, 0.180), "en-fr": (0.15, 0.061)}
 """The least that one model should reach, and what eflomal reaches on text of much the same kind."""
 
 _TOGETHER: tuple[Symmetrization, ...] = ("intersection", "union", "grow-diag", "grow-diag-final", "product")
+_READINGS: tuple[Reading, ...] = get_args(Reading)
+POWERS = (1.0, 0.5, 0.3, 0.0)
 
-
-Maps = list[tuple[WordMap, WordMap | None]]
+Maps = dict[AttentionChoice, list[WordMap]]
+"""Every map of a model: for each choice those of all sentences."""
 
 
 class Sentences:
@@ -45,74 +48,83 @@ class Sentences:
         self.halves = (slice(0, None, 2), slice(1, None, 2))
 
 
-def chosen_map(
-    translator: Translator, sources: Sequence[str], targets: Sequence[str], gold: Sequence[Gold]
-) -> AttentionChoice:
-    """The map with the least error on some sentences, the end of the source left aside."""
-    settings = AlignSettings(by_spaces=True, ignore_end=True)
-    return best_choice(translator, sources, targets, gold, settings)[0].choice
-
-
-@dataclass(frozen=True)
-class Half:
-    """One half of the sentences: what was chosen on the other one, and the maps that this gives here.
-
-    `way` is how two directions are put together, None where there is one.
-    """
-
-    here: slice
-    choice: AttentionChoice
-    way: Symmetrization | None
-    maps: Maps
-
-
-def chosen_on_halves(forward: Translator, backward: Translator | None, sentences: Sentences) -> Iterator[Half]:
-    """For each half, all that is chosen on the other one: maps, and the way to put them together."""
-    for here, other in (sentences.halves, sentences.halves[::-1]):
-        sources, targets, gold = sentences.sources[other], sentences.targets[other], sentences.gold[other]
-        choice = chosen_map(forward, sources, targets, gold)
-        back = None
-        if backward is not None:
-            back = chosen_map(backward, targets, sources, [each.swapped() for each in gold])
-        settings = AlignSettings(choice, back, by_spaces=True, ignore_end=True)
-        way = None
-        if backward is not None:
-            way = best_way(maps_of_both(forward, backward, sources, targets, settings), gold)
-        maps = maps_of_both(forward, backward, sentences.sources[here], sentences.targets[here], settings)
-        yield Half(here, choice, way, maps)
-
-
-def best_way(maps: Maps, gold: Sequence[Gold]) -> Symmetrization:
-    """The way to put two directions together that has the least error on some sentences; the first of equals."""
-    return min(_TOGETHER, key=lambda way: alignment_error(links_of(maps, way), gold).aer)
-
-
-def links_of(maps: Maps, way: Symmetrization | None) -> list[Links]:
-    """The links of two directions, or without a way those of the first alone."""
-    settings = AlignSettings(by_spaces=True, ignore_end=True, symmetrization=way or "union")
-    return [ahead.links_with(back if way else None, settings) for ahead, back in maps]
-
-
-def measured(halves: Sequence[Half], ways: Sequence[Symmetrization | None], gold: Sequence[Gold]) -> AlignmentError:
-    """The error over both halves, each with its own way."""
-    found = [links for half, way in zip(halves, ways, strict=True) for links in links_of(half.maps, way)]
-    return alignment_error(found, [each for half in halves for each in gold[half.here]])
-
-
-def model_errors(forward: Translator, backward: Translator | None, sentences: Sentences) -> dict[str, Any]:
-    """Errors of the usual map, of the map that is chosen, and of what both directions make."""
-    usual = AlignSettings(by_spaces=True)
-    plain = [
-        ahead.links(usual) for ahead, _ in maps_of_both(forward, None, sentences.sources, sentences.targets, usual)
-    ]
-    found: dict[str, Any] = {"usual map": alignment_error(plain, sentences.gold).to_json()}
-    halves = list(chosen_on_halves(forward, backward, sentences))
-    found["choices"] = [_named(half.choice) + (f"; {half.way}" if half.way else "") for half in halves]
-    found["chosen map"] = measured(halves, [None, None], sentences.gold).to_json()
-    if backward is not None:
-        found["chosen way"] = measured(halves, [half.way for half in halves], sentences.gold).to_json()
-        found |= {way: measured(halves, [way, way], sentences.gold).to_json() for way in _TOGETHER}
+def maps_of(attentions: Sequence[Attention]) -> Maps:
+    found: Maps = {}
+    for attention in attentions:
+        for choice, each in every_map(attention, by_spaces=True):
+            found.setdefault(choice, []).append(each)
     return found
+
+
+def links_of(ahead: Sequence[WordMap], back: Sequence[WordMap] | None, way: Symmetrization | None) -> list[Links]:
+    """The links of two directions, or without a way those of the first alone; the end of the source is left aside."""
+    settings = AlignSettings(by_spaces=True, ignore_end=True, symmetrization=way or "union")
+    others = [None] * len(ahead) if back is None or way is None else back
+    return [one.links_with(other, settings) for one, other in zip(ahead, others, strict=True)]
+
+
+def chosen_map(maps: Maps, gold: Sequence[Gold], rows: slice, readings: Sequence[Reading]) -> AttentionChoice:
+    """The map with the least error on some sentences; the first of equals."""
+    return min(
+        (choice for choice in maps if choice.reading in readings),
+        key=lambda choice: alignment_error(links_of(maps[choice][rows], None, None), gold[rows]).aer,
+    )
+
+
+def best_way(ahead: Sequence[WordMap], back: Sequence[WordMap], gold: Sequence[Gold]) -> Symmetrization:
+    """The way to put two directions together that has the least error on some sentences; the first of equals."""
+    return min(_TOGETHER, key=lambda way: alignment_error(links_of(ahead, back, way), gold).aer)
+
+
+def by_halves(sentences: Sentences, links: Callable[[slice, slice], list[Links]]) -> dict[str, float | int]:
+    """The error over both halves; `links` are those of a half, with what is chosen on the other one."""
+    here, other = sentences.halves
+    found = links(here, other) + links(other, here)
+    return alignment_error(found, [*sentences.gold[here], *sentences.gold[other]]).to_json()
+
+
+def model_errors(forward: Maps, backward: Maps | None, sentences: Sentences) -> dict[str, Any]:
+    """Errors of the best map of each reading, of the best of all, and of what both directions make."""
+    gold, turned = sentences.gold, [each.swapped() for each in sentences.gold]
+
+    def of(readings: Sequence[Reading]) -> Callable[[slice, slice], list[Links]]:
+        return lambda here, other: links_of(forward[chosen_map(forward, gold, other, readings)][here], None, None)
+
+    found: dict[str, Any] = {reading: by_halves(sentences, of([reading])) for reading in _READINGS}
+    found["chosen map"] = by_halves(sentences, of(_READINGS))
+    chosen = [chosen_map(forward, gold, half, _READINGS) for half in sentences.halves]
+    found["choices"] = [_named(each) for each in chosen]
+    if backward is None:
+        return found
+
+    def both(way: Symmetrization | None) -> Callable[[slice, slice], list[Links]]:
+        def links(here: slice, other: slice) -> list[Links]:
+            ahead = forward[chosen_map(forward, gold, other, _READINGS)]
+            back = backward[chosen_map(backward, turned, other, _READINGS)]
+            return links_of(ahead[here], back[here], way or best_way(ahead[other], back[other], gold[other]))
+
+        return links
+
+    found["chosen way"] = by_halves(sentences, both(None))
+    return found | {way: by_halves(sentences, both(way)) for way in _TOGETHER}
+
+
+def power_errors(attentions: Sequence[Attention], gold: Sequence[Gold]) -> dict[str, float]:
+    """Errors of the reading `posterior` with other powers of the look, all sentences, the usual layer."""
+    found = {}
+    for power in POWERS:
+        links = []
+        for each in attentions:
+            known = posterior(each.pieces(), each.likelihoods, power)
+            words = word_alignment(each.source_pieces, each.target_pieces, known, by_spaces=True)
+            links.append(argmax_links(attended(words.between_words())))
+        found[f"{power:g}"] = alignment_error(links, gold).aer
+    return found
+
+
+def usual_error(attentions: Sequence[Attention], gold: Sequence[Gold]) -> dict[str, float | int]:
+    """The error of what `dragoman align` gives without options."""
+    return alignment_error([attended(each.words(by_spaces=True).links()) for each in attentions], gold).to_json()
 
 
 def _named(choice: AttentionChoice) -> str:
@@ -129,11 +141,18 @@ def measure(pair: str, output: Path, data: Path, threads: int) -> dict[str, Any]
         bundles = [bundle_of(output, direction, name) for direction in (pair, other)]
         if name == "plain" or not bundles[0].is_dir():
             continue
-        opened = [
-            Translator.open(bundle, engine="torch", threads=threads) if bundle.is_dir() else None for bundle in bundles
+        sides = ((sentences.sources, sentences.targets), (sentences.targets, sentences.sources))
+        shown = [
+            Translator.open(bundle, engine="torch", threads=threads).attention(*texts, likelihoods=True)
+            for bundle, texts in zip(bundles, sides, strict=True)
+            if bundle.is_dir()
         ]
-        assert opened[0] is not None
-        figures[name] = model_errors(opened[0], opened[1], sentences)
+        backward = maps_of(shown[1]) if len(shown) > 1 else None
+        figures[name] = {
+            "usual map": usual_error(shown[0], sentences.gold),
+            **model_errors(maps_of(shown[0]), backward, sentences),
+            "powers": power_errors(shown[0], sentences.gold),
+        }
     found = eflomal_links(output / "corpus", pair, keep=output / "eflomal")
     figures["eflomal"] = {way: error.to_json() for way, error in eflomal_errors(found, sentences.gold).items()}
     return figures
@@ -142,7 +161,7 @@ def measure(pair: str, output: Path, data: Path, threads: int) -> dict[str, Any]
 def rows(figures: dict[str, Any]) -> Iterator[list[str]]:
     for name, ways in figures.items():
         for way, error in ways.items():
-            if way != "choices":
+            if way not in ("choices", "powers"):
                 yield [
                     name,
                     way,
@@ -173,9 +192,10 @@ def report(options: argparse.Namespace) -> None:
     figures = {pair: measure(pair, options.output, options.data, options.threads) for pair in PAIRS}
     text = heading("Word alignment", "python -m benchmarks.alignment report", options.threads) + f"\n{__doc__ or ''}\n"
     text += (
-        "AER is 0 at best and 1 at worst. *Usual map*: what `dragoman align` takes. *Chosen map*: the layer, head and "
-        "reading that are best on one half of the sentences, measured on the other half, both halves in turn, and the "
-        "end of the source left aside. *Chosen way*: it and that of a model of the other direction, put together in "
+        "AER is 0 at best and 1 at worst. *Usual map*: what `dragoman align` takes. *predicted*, *input*, *posterior*: "
+        "the layer and head that are best in this reading on one half of the sentences, measured on the other half, "
+        "both halves in turn, and the end of the source left aside; *chosen map*: of all readings. *Chosen way*: it "
+        "and that of a model of the other direction, put together in "
         "the way that is best on the half where the maps were chosen; the rows below it are the ways one by one, and "
         f"the least of them would be chosen on what it is measured on. {options.note}\n"
     )
@@ -184,7 +204,9 @@ def report(options: argparse.Namespace) -> None:
         text += f"\n## {pair}\n\n{table(header, list(rows(found)))}\n{headline(found, pair)}\n\n"
         for name, ways in found.items():
             if "choices" in ways:
-                text += f"- {name}, chosen for each half: {' / '.join(ways['choices'])}\n"
+                powers = ", ".join(f"{power} {aer:.3f}" for power, aer in ways["powers"].items())
+                text += f"- {name}: chosen on each half {' / '.join(ways['choices'])}; AER of the reading posterior by "
+                text += f"the power of the look (all sentences, usual layer): {powers}\n"
     write("alignment", text, figures)
 
 

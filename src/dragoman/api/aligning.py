@@ -38,6 +38,7 @@ __all__ = [
     "WordMap",
     "align",
     "best_choice",
+    "every_map",
     "maps_of_both",
     "word_maps",
 ]
@@ -174,7 +175,7 @@ def best_choice(
         raise ConfigError(f"gold must have links for each pair, got {len(gold)} for {len(sources)}; count the lines")
     found: dict[AttentionChoice, list[Links]] = {}
     for number, attention in enumerate(_attentions(translator, sources, targets, tell, likelihoods=True)):
-        for choice, each in _every_map(attention, by_spaces=settings.by_spaces):
+        for choice, each in every_map(attention, by_spaces=settings.by_spaces):
             if settings.by_spaces:
                 _check_spaces(number, each, sources, targets)
             found.setdefault(choice, []).append(each.links(settings))
@@ -233,7 +234,7 @@ def _portions(sources: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[
         yield first, sources[first : first + step], targets[first : first + step]
 
 
-def _every_map(attention: Attention, *, by_spaces: bool) -> Iterator[tuple[AttentionChoice, WordMap]]:
+def every_map(attention: Attention, *, by_spaces: bool) -> Iterator[tuple[AttentionChoice, WordMap]]:
     """What `Attention.words` gives for every choice, but words are looked for only once."""
     maps = attention.weights  # [layers, heads, tgt + 1, src + 1]
     heads: list[int | None] = [None]  # the mean, which of one head is that

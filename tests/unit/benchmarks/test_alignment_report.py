@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks.alignment.__main__ import Half, Maps, best_way, headline, links_of, measured
+from benchmarks.alignment.__main__ import best_way, chosen_map, headline, links_of, model_errors
 from benchmarks.lengths import place_of
 from dragoman.api.aligning import WordMap
 from dragoman.api.attention import AttentionChoice
@@ -17,27 +18,32 @@ from dragoman.evaluation.report import LengthScores
 WORDS = ("a", "b")
 STRAIGHT = WordMap(WORDS, WORDS, np.eye(2), ((0, 0), (1, 1)))
 SLIPPED = WordMap(WORDS, WORDS, np.array([[1.0, 0.0], [1.0, 0.0]]), ((0, 0), (0, 1)))
-MAPS: Maps = [(STRAIGHT, SLIPPED)]
 FEW, MANY = Gold(frozenset({(0, 0)})), Gold(frozenset({(0, 0), (1, 1), (1, 0)}))
+FIRST, SECOND = AttentionChoice(1, None, "predicted"), AttentionChoice(2, None, "posterior")
 
 
 def test_ways():
-    assert links_of(MAPS, None) == [((0, 0), (1, 1))]
-    assert links_of(MAPS, "intersection") == [((0, 0),)]
-    assert links_of(MAPS, "union") == [((0, 0), (1, 0), (1, 1))]
+    assert links_of([STRAIGHT], [SLIPPED], None) == [((0, 0), (1, 1))]
+    assert links_of([STRAIGHT], [SLIPPED], "intersection") == [((0, 0),)]
+    assert links_of([STRAIGHT], [SLIPPED], "union") == [((0, 0), (1, 0), (1, 1))]
 
 
 def test_the_way_is_that_of_the_sentences_given():
-    assert best_way(MAPS, [FEW]) == "intersection"
-    assert best_way(MAPS, [MANY]) == "union"
+    assert best_way([STRAIGHT], [SLIPPED], [FEW]) == "intersection"
+    assert best_way([STRAIGHT], [SLIPPED], [MANY]) == "union"
 
 
-def test_each_half_is_measured_with_its_own_way():
-    halves = [Half(slice(place, None, 2), AttentionChoice(), None, MAPS) for place in (0, 1)]
-    gold = [FEW, MANY]
-    assert measured(halves, ["intersection", "union"], gold).aer == 0
-    assert measured(halves, ["union", "intersection"], gold).aer > 0
-    assert measured(halves, [None, None], gold).found == 4
+def test_maps_are_chosen_on_one_half_and_measured_on_the_other():
+    """In the first half the first map is right, in the second the second one: each half gets the other's, and errs."""
+    maps = {FIRST: [STRAIGHT, SLIPPED], SECOND: [SLIPPED, STRAIGHT]}
+    sentences: Any = SimpleNamespace(gold=[Gold(frozenset({(0, 0), (1, 1)}))] * 2, halves=(slice(0, 1), slice(1, 2)))
+    assert chosen_map(maps, sentences.gold, slice(0, 1), ["predicted", "posterior"]) == FIRST
+    assert chosen_map(maps, sentences.gold, slice(1, 2), ["predicted", "posterior"]) == SECOND
+    assert chosen_map(maps, sentences.gold, slice(1, 2), ["predicted"]) == FIRST
+    found = model_errors(maps | {AttentionChoice(1, None, "input"): [STRAIGHT, STRAIGHT]}, None, sentences)
+    assert found["input"]["aer"] == 0
+    assert found["predicted"]["aer"] == found["posterior"]["aer"] == 0.25
+    assert found["chosen map"]["aer"] == 0.5
 
 
 def test_the_headline_takes_no_row_that_was_chosen_on_the_gold():
