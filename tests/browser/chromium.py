@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Chromium", "Seen", "missing"]
+__all__ = ["Chromium", "Seen", "missing", "plain_page"]
 
 HERE = Path(__file__).resolve().parent
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -87,6 +87,10 @@ class Chromium:
             raise AssertionError(f"{answer['failure']}\ncomplaints of the page: {answer['complaints']}")
         return Seen(answer["result"], answer["requests"], answer["complaints"], answer["milliseconds"])
 
+    def opening(self, page: str | Path, *, visits: int = 2) -> float:
+        """The least milliseconds until a page was there, of some visits."""
+        return min(self.visit(page).milliseconds for _ in range(visits))
+
     def close(self) -> None:
         """End the browser and its driver."""
         assert self._driver.stdin is not None
@@ -106,3 +110,10 @@ class Chromium:
             raise AssertionError(f"the driver of Chromium ended with {self._driver.wait()}; its stderr says why")
         answer: dict[str, Any] = json.loads(line)
         return answer
+
+
+def plain_page(folder: Path, size: int) -> Path:
+    """A page of so many bytes in short paragraphs: what others are timed against, on the same machine."""
+    path, paragraph = folder / "plain.html", "<p>some words to lay out</p>\n"
+    path.write_text("<!DOCTYPE html><title>plain</title>\n" + paragraph * (size // len(paragraph)), encoding="utf-8")
+    return path

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dragoman.inspection.inspected import Candidate, Inspected, TreeNode, WhatIf, coverage, entropy
 from dragoman.inspection.inspected_json import inspected_json
 from dragoman.inspection.inspection_page import inspection_page
-from tests.browser.chromium import Chromium
+from tests.browser.chromium import Chromium, plain_page
 from tests.browser.samples import ARABIC, CHINESE, ENGLISH, HEBREW, HOSTILE, PLAIN, drawn
 
 Write = Callable[..., Path]
@@ -45,7 +45,7 @@ def test_it_opens_at_once_and_asks_for_nothing(chromium: Chromium, written: Writ
     chromium.visit(page)
     seen = chromium.visit(page, "return await page.locator('#open .card').count()")
     assert (seen.result, seen.requests, seen.complaints) == (4, [], [])
-    assert seen.milliseconds < 3000  # 0.3 s where nothing else runs
+    assert chromium.opening(page) < chromium.opening(plain_page(page.parent, 2_000_000))
 
 
 def test_a_word_is_followed_in_both_pictures(chromium: Chromium, written: Write):
@@ -265,15 +265,12 @@ def test_a_large_tree_stays_usable(chromium: Chromium, written: Write):
         written(replace(ENGLISH, tree=tuple(nodes))),
         """
         const few = await page.locator('.node').count();
-        const began = Date.now();
         await page.getByLabel('Hide what was dropped').uncheck();
         const all = await page.locator('.node').count();
-        return [few, all, Date.now() - began];
+        return [few, all];
         """,
     )
-    few, every, milliseconds = seen.result
-    assert (few, every) == (101, 5001)
-    assert milliseconds < 10_000
+    assert seen.result == [101, 5001]
 
 
 @pytest.mark.parametrize("dark", [False, True])
