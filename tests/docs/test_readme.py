@@ -38,6 +38,9 @@ def sessions(root: Path) -> list[list[str]]:
 SHORTER = {
     "train": ["--set", "training.max_updates=3", "--set", "training.validation_sentences=5"],
     "translate": ["--max-length", "4"],
+    "evaluate": ["--max-length", "4", "--resamples", "10"],
+    "compare": ["--max-length", "4"],
+    "inspect": ["--max-length", "4"],
 }
 """What a test adds to commands that take long: fewer updates of the same training, shorter translations."""
 
@@ -47,6 +50,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize("session", sessions(ROOT), ids=lambda session: session[0])
 def test_what_is_typed_runs(session: list[str], tmp_path: Path):
     write_pairs(tmp_path, "train", pairs(1500))
+    write_pairs(tmp_path, "test", pairs(20))
     folder = tmp_path
     for line in session:
         if line.startswith("cd "):
