@@ -1,7 +1,8 @@
 """Multi30k en→de, trained for real by `dragoman train`: one recurrent model and one Transformer.
 
 `train` prepares the corpus and trains a model, or goes on where it was stopped; `report` translates the tests with a
-beam of 5 and writes the page: scores on raw text with sacreBLEU's signatures, curves, settings, cards.
+beam of 5 and writes the page: scores on raw text with sacreBLEU's signatures, curves, settings, cards. With `--seeds`
+`train` trains a model with each of them, and `seeds` holds the two against each other over seeds, on test_2016_flickr.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from typing import Any
 import torch
 
 from benchmarks.reporting import RESULTS, heading, parser, table, write
+from dragoman.api.evaluating import evaluate
+from dragoman.api.systems import System
 from dragoman.api.translator import Translator
 from dragoman.bundle import Bundle
+from dragoman.evaluation.markdown import markdown
 from dragoman.evaluation.metrics import Score, bleu, chrf
 from dragoman.search.settings import SearchSettings
 
@@ -35,9 +39,14 @@ def read(path: Path) -> list[str]:
         return [line.rstrip("\n") for line in lines]
 
 
-def train(name: str, corpus: Path, output: Path) -> None:
+def folder_of(output: Path, name: str, seed: int) -> Path:
+    """Where a model is trained; that of the first seed has no number."""
+    return output / (name if seed == 1 else f"{name}-{seed}")
+
+
+def train(name: str, seed: int, corpus: Path, output: Path) -> None:
     """The commands a user would type."""
-    folder = output / name
+    folder = folder_of(output, name, seed)
     folder.mkdir(parents=True, exist_ok=True)
     pair = {
         split: [str((corpus / f"{split}.{side}.gz").resolve()) for side in ("en", "de")] for split in ("train", "val")
@@ -47,7 +56,7 @@ def train(name: str, corpus: Path, output: Path) -> None:
     config = folder / "dragoman.toml"
     config.write_text((HERE / f"{name}.toml").read_text(encoding="utf-8") + data, encoding="utf-8")
     for command in ("prepare", "train"):
-        options = ["--resume"] if command == "train" else []
+        options = ["--resume", "--set", f"training.seed={seed}"] if command == "train" else []
         subprocess.run([sys.executable, "-m", "dragoman", command, str(config), *options], check=True)
 
 
@@ -139,9 +148,32 @@ def report(options: argparse.Namespace) -> None:
     write("quality", text, figures)
 
 
+def seeds(options: argparse.Namespace) -> None:
+    """Both models over their seeds, as `dragoman evaluate` tells it."""
+    systems = [
+        System(name, tuple(folder_of(options.output, name, seed) / "run" for seed in options.seeds))
+        for name in options.names
+    ]
+    sides = (read(options.corpus / f"test_2016_flickr.{side}.gz") for side in ("en", "de"))
+    found = evaluate(
+        systems,
+        *sides,
+        settings=SearchSettings(beam=BEAM),
+        engine="torch",
+        threads=options.threads,
+        name="test_2016_flickr",
+        command="python -m benchmarks.quality seeds --seeds " + " ".join(map(str, options.seeds)),
+    )
+    text = (
+        heading("Multi30k en→de over seeds", found.command, options.threads) + f"\n{__doc__ or ''}\n{options.note}\n\n"
+    )
+    write("seeds", text + markdown(found), found.to_json())
+
+
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("what", choices=["train", "report"])
+    options.add_argument("what", choices=["train", "report", "seeds"])
+    options.add_argument("--seeds", nargs="+", type=int, default=[1])
     options.add_argument("--names", nargs="+", choices=NAMES, default=list(NAMES))
     options.add_argument("--corpus", type=Path, default=Path("../shared/data/multi30k"))
     options.add_argument("--output", type=Path, default=Path("quality-runs"), help="where runs are kept")
@@ -149,8 +181,11 @@ def main() -> None:
     chosen = options.parse_args()
     torch.set_num_threads(chosen.threads)
     if chosen.what == "train":
-        for name in chosen.names:
-            train(name, chosen.corpus, chosen.output)
+        for seed in chosen.seeds:
+            for name in chosen.names:
+                train(name, seed, chosen.corpus, chosen.output)
+    elif chosen.what == "seeds":
+        seeds(chosen)
     else:
         report(chosen)
 
