@@ -8,6 +8,7 @@ sentences, in small letters, words and punctuation apart; models learn from pair
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -17,7 +18,7 @@ import torch
 from benchmarks.alignment.corpus import PAIRS
 from benchmarks.alignment.eflomal import eflomal_errors, eflomal_links, gold_of
 from benchmarks.alignment.training import DIRECTIONS, NAMES, bundle_of, corpus_of, train
-from benchmarks.reporting import heading, parser, table, write
+from benchmarks.reporting import RESULTS, heading, parser, table, write
 from dragoman.api.aligning import AlignSettings, Symmetrization, WordMap, every_map
 from dragoman.api.attention import Attention, AttentionChoice, Reading, posterior
 from dragoman.api.translator import Translator
@@ -189,7 +190,11 @@ def headline(figures: dict[str, Any], pair: str) -> str:
 
 def report(options: argparse.Namespace) -> None:
     """Measure every model that is trained, and write the page."""
-    figures = {pair: measure(pair, options.output, options.data, options.threads) for pair in PAIRS}
+    kept = {} if set(options.pairs) == set(PAIRS) else json.loads((RESULTS / "alignment.json").read_text("utf-8"))
+    figures = {
+        pair: measure(pair, options.output, options.data, options.threads) if pair in options.pairs else kept[pair]
+        for pair in PAIRS
+    }
     text = heading("Word alignment", "python -m benchmarks.alignment report", options.threads) + f"\n{__doc__ or ''}\n"
     text += (
         "AER is 0 at best and 1 at worst. *Usual map*: what `dragoman align` takes. *predicted*, *input*, *posterior*: "
@@ -217,6 +222,7 @@ def main() -> None:
     options.add_argument("--directions", nargs="+", choices=list(DIRECTIONS), default=list(DIRECTIONS))
     options.add_argument("--data", type=Path, default=Path("../shared/data"))
     options.add_argument("--output", type=Path, default=Path("alignment-runs"), help="where text and runs are kept")
+    options.add_argument("--pairs", nargs="+", choices=list(PAIRS), default=list(PAIRS), help="to measure anew")
     options.add_argument("--note", default="", help="what else the page should say of how they were trained")
     chosen = options.parse_args()
     torch.set_num_threads(chosen.threads)
