@@ -52,6 +52,8 @@ def two_sided_p(t: float, freedom: float) -> float:
     """How likely Student's t is as far from 0 as this, or farther; degrees of freedom need not be whole."""
     if math.isinf(t):
         return 0.0
+    if t * t < freedom:  # what is left to 1 has more digits where t is small
+        return 1 - _incomplete_beta(0.5, freedom / 2, t * t / (freedom + t * t))
     return _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["END", "Candidate", "Inspected", "TreeNode", "WhatIf", "coverage", "entropy"]
+__all__ = ["Candidate", "END", "Inspected", "TreeNode", "WhatIf", "coverage", "entropy"]
 
 END = "⟨end⟩"
 """How an end is shown: that of the source as a column, that of the translation as a row, a step and a node."""

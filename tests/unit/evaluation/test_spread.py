@@ -82,3 +82,9 @@ def test_nothing_is_known_of_chance_without_spread() -> None:
 
 def test_equal_means_do_not_differ() -> None:
     assert welch([1.0, 2.0], [1.5, 1.5]) == 1
+
+
+@pytest.mark.parametrize("freedom", [1, 2.5, 30])
+def test_a_small_t_keeps_its_digits(freedom: float) -> None:
+    density = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi)
+    assert 1 - two_sided_p(1e-6, freedom) == pytest.approx(2e-6 * density, rel=1e-6)
