@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.alignment.training import LONGEST, bundle_of, corpus_of
-from benchmarks.reporting import RESULTS, heading, parser, table, write
+from benchmarks.reporting import RESULTS, evaluated, heading, parser, table, write
 from dragoman.api.evaluating import evaluate
 from dragoman.api.systems import System
 from dragoman.evaluation.figures import range_of
@@ -85,7 +85,7 @@ def report(options: argparse.Namespace) -> None:
     rows.append(["all", f"{found.sentences:,}", *(f"{member.scores[0].value:.1f}" for member in members.values())])
     text += table(["words of the source", "sentences", *NAMES.values()], rows)
     text += f"\n{members['plain'].scores[0].signature}. {options.note}\n\n![BLEU by length](lengths.png)\n"
-    write("lengths", text, found.to_json())
+    write("lengths", text, evaluated(found, options.output))
 
 
 def main() -> None:

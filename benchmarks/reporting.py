@@ -6,9 +6,11 @@ import argparse
 import datetime as dt
 import json
 from pathlib import Path
+from typing import Any
 
 from dragoman import __version__
 from dragoman.environment import machine
+from dragoman.evaluation.report import Evaluation
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -35,6 +37,15 @@ def write(name: str, text: str, figures: object) -> None:
     (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
     (RESULTS / f"{name}.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     print(text)
+
+
+def evaluated(found: Evaluation, folder: Path) -> dict[str, Any]:
+    """The figures of an evaluation; the paths of its members are told from the folder that the runs are in."""
+    value = found.to_json()
+    for system in value["systems"]:
+        for member in system["members"]:
+            member["path"] = Path(member["path"]).relative_to(folder).as_posix()
+    return value
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:

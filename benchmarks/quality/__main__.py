@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.reporting import RESULTS, heading, parser, table, write
+from benchmarks.reporting import RESULTS, evaluated, heading, parser, table, write
 from dragoman.api.evaluating import evaluate
 from dragoman.api.systems import System
 from dragoman.api.translator import Translator
@@ -167,7 +167,7 @@ def seeds(options: argparse.Namespace) -> None:
     text = (
         heading("Multi30k en→de over seeds", found.command, options.threads) + f"\n{__doc__ or ''}\n{options.note}\n\n"
     )
-    write("seeds", text + markdown(found), found.to_json())
+    write("seeds", text + markdown(found), evaluated(found, options.output))
 
 
 def main() -> None:
