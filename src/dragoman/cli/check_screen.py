@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Iterator
 
-import typer
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console
 from rich.text import Text
 
+from dragoman.cli.screen_lines import WIDTH, bar, parted, print_lines, wrapped
 from dragoman.data.check.figures import about, brief, counted, duration, percent, size
 from dragoman.data.check.findings import (
     Step,
@@ -29,37 +26,16 @@ from dragoman.data.check.visible import visible, visible_parts
 
 __all__ = ["print_report"]
 
-_WIDTH = 80
 _MOST_FAULTS = 10
 _MOST_STEPS = 8
 _BAR = 23
-_EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 _COLOURS = {"stop": "bold red", "look": "bold yellow", "go": "bold green"}
 _STEP_COLOURS = {"reading": "red", "leakage": "magenta", "held out": "cyan"}
-_PLAIN = str.maketrans(
-    {"█": "#", **dict.fromkeys("▏▎▍▌▋▊▉", "|"), "✗": "!", "…": "~", "→": ">", "·": "-", "–": "-", "×": "x"}
-)
 
 
 def print_report(report: Report, *, config: str = "") -> None:
     """Print the report to stdout; `config` is what the user typed for the configuration, to say what to type next."""
-    is_terminal = sys.stdout.isatty()
-    drawn = io.StringIO()
-    console = Console(file=drawn, width=_WIDTH, force_terminal=is_terminal, highlight=False)
-    for line in _lines(report, config):
-        line.rstrip()
-        line.truncate(_WIDTH, overflow="ellipsis")
-        console.print(line, no_wrap=True, crop=True, overflow="ignore")
-    typer.echo(_encodable(drawn.getvalue(), sys.stdout.encoding or "utf-8"), nl=False)
-
-
-def _encodable(text: str, encoding: str) -> str:
-    """The text as far as stdout's encoding goes: what it lacks is spelt out, and bars become ASCII."""
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        return text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
-    return text
+    print_lines(_lines(report, config))
 
 
 def _lines(report: Report, config: str) -> Iterator[Text]:
@@ -74,32 +50,19 @@ def _lines(report: Report, config: str) -> Iterator[Text]:
         _advice(report),
         [_next(found, config)],
     ]
-    is_first = True
-    for lines in map(list, sections):
-        if lines and not is_first:
-            yield Text()
-        yield from lines
-        is_first = False
+    return parted(sections)
 
 
 def _verdict(report: Report, found: Verdict) -> Iterator[Text]:
     yield Text(found.text, style=_COLOURS[found.level])
-    yield from _wrapped(visible(found.detail, 1000))
+    yield from wrapped(visible(found.detail, 1000))
     for problem in report.fatal:
-        yield from _wrapped(visible(problem, 1000), bullet="✗ ", style="red")
+        yield from wrapped(visible(problem, 1000), bullet="✗ ", style="red")
 
 
 def _advice(report: Report) -> Iterator[Text]:
     for number, advice in enumerate(report.advice, 1):
-        yield from _wrapped(visible(advice, 1000), bullet=f"{number}. ")
-
-
-def _wrapped(text: str, *, bullet: str = "", style: str = "") -> Iterator[Text]:
-    """A paragraph, wrapped, its lines indented under the bullet."""
-    indent = cell_len(bullet)
-    lines = Text(text, style=style).wrap(Console(width=_WIDTH), _WIDTH - indent)
-    for number, line in enumerate(lines):
-        yield Text(bullet if number == 0 else " " * indent, style="bold") + line
+        yield from wrapped(visible(advice, 1000), bullet=f"{number}. ")
 
 
 def _corpora(report: Report) -> Iterator[Text]:
@@ -126,14 +89,14 @@ def _faults(report: Report) -> Iterator[Text]:
     if not faults.total:
         return
     reasons = ", ".join(f"{count:,} {visible(reason)}" for reason, count in faults.counts.items())
-    yield from _wrapped(f"{counted(faults.total, 'bad line')}: {reasons}", style="bold")
+    yield from wrapped(f"{counted(faults.total, 'bad line')}: {reasons}", style="bold")
     shown = places(faults, _MOST_FAULTS)
     for reason, example in shown:
         detail = f" ({visible(example.detail)})" if example.detail else ""
         line = Text("  ").append(_fit_left(visible(example.place, 200), 40), style="red")
         line.append(f"  {visible(reason)}{detail}")
         text = _text(example.source or example.target)
-        if line.cell_len + 2 + text.cell_len > _WIDTH:  # a line of its own
+        if line.cell_len + 2 + text.cell_len > WIDTH:  # a line of its own
             yield line
             line = Text("   ")
         yield line.append("  ").append(text)
@@ -158,7 +121,7 @@ def _waterfall(report: Report) -> Iterator[Text]:
     yield Text(f"{'training pairs that leave, and why':<36}{'pairs':>12}{'share':>8}", style="dim")
     for step in steps:
         line = Text(f"{_fit(visible(step.reason), 36)}{step.count:>12,}{percent(step.count, read):>8} ")
-        yield line.append(_bar(step.count / largest), style=_STEP_COLOURS.get(step.stage, "yellow"))
+        yield line.append(bar(step.count / largest, _BAR), style=_STEP_COLOURS.get(step.stage, "yellow"))
 
 
 def _gathered(steps: list[Step]) -> list[Step]:
@@ -175,17 +138,11 @@ def _gathered(steps: list[Step]) -> list[Step]:
     return [*bad, *frequent, *rare, *others]
 
 
-def _bar(share: float) -> str:
-    """A bar as long as the share, to an eighth of a column; the smallest can still be seen."""
-    eighths = max(1, round(8 * _BAR * share))
-    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8]
-
-
 def _facts(report: Report) -> Iterator[Text]:
     before = ""
     for name, value, is_bad in [*_data_facts(report), *_training_facts(report)]:
         label = "" if name == before else name
-        yield from _wrapped(value, bullet=f"{label:<12}", style="red" if is_bad else "")
+        yield from wrapped(value, bullet=f"{label:<12}", style="red" if is_bad else "")
         before = name
 
 

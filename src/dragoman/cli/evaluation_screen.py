@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Iterator, Sequence
 
-import typer
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console
 from rich.text import Text
 
+from dragoman.cli.screen_lines import WIDTH, bar, parted, print_lines, wrapped
 from dragoman.data.check.figures import brief, counted, duration, size
 from dragoman.data.check.visible import visible
 from dragoman.evaluation.figures import (
@@ -30,23 +27,16 @@ from dragoman.evaluation.report import Evaluation, Probe, SystemScores
 
 __all__ = ["print_evaluation"]
 
-_WIDTH = 80
 _GAP = "  "
 _NAME = 18
 _COLUMNS = 3  # systems that stand beside each other
 _BAR = 16
-_EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
-_PLAIN = str.maketrans(
-    {"█": "#", **dict.fromkeys("▏▎▍▌▋▊▉", "|"), "±": "+-", "…": "~", "→": ">", "–": "-", "−": "-", "↓": "v", "·": "-"}
-)
 
 Row = Sequence[str | Text]
 
 
 def print_evaluation(evaluation: Evaluation) -> None:
     """Print to stdout all that was asked for."""
-    drawn = io.StringIO()
-    console = Console(file=drawn, width=_WIDTH, force_terminal=sys.stdout.isatty(), highlight=False)
     sections = [
         _scores(evaluation),
         _differences(evaluation),
@@ -57,22 +47,7 @@ def print_evaluation(evaluation: Evaluation) -> None:
         _speed(evaluation),
         _signatures(evaluation),
     ]
-    shown = [lines for lines in map(list, sections) if lines]
-    for number, lines in enumerate(shown):
-        for line in ([Text()] if number else []) + lines:
-            line.rstrip()
-            line.truncate(_WIDTH, overflow="ellipsis")
-            console.print(line, no_wrap=True, crop=True, overflow="ignore")
-    typer.echo(_encodable(drawn.getvalue(), sys.stdout.encoding or "utf-8"), nl=False)
-
-
-def _encodable(text: str, encoding: str) -> str:
-    """The text as far as stdout's encoding goes: what it lacks is spelt out, and bars become ASCII."""
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        return text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
-    return text
+    print_lines(parted(sections))
 
 
 def _scores(evaluation: Evaluation) -> Iterator[Text]:
@@ -89,7 +64,7 @@ def _scores(evaluation: Evaluation) -> Iterator[Text]:
         rows.append([_name(system.name, bold=system.name == evaluation.baseline), *cells])
     yield from _table(rows, left=(0, *range(1, len(names) + 1)))
     for sentence in legend(evaluation, visible):
-        yield from _wrapped(sentence, style="dim")
+        yield from wrapped(sentence, style="dim")
 
 
 def _headed(metric: str) -> str:
@@ -168,16 +143,11 @@ def _length_table(systems: Sequence[SystemScores], metric: str, counts: dict[str
     for name, count in counts.items():
         cells: list[str | Text] = [_score(column[name]) if name in column else Text("–") for column in columns]
         if alone and name in columns[0]:
-            cells.append(Text(_bar(columns[0][name].value / most), style="cyan"))
+            cells.append(Text(bar(columns[0][name].value / most, _BAR), style="cyan"))
         rows.append([name, f"{count:,}", *cells])
     if not alone:
         yield Text(f"{title(metric)} by length", style="dim")
     yield from _table(rows, left=(0, *range(2, len(rows[0]))))
-
-
-def _bar(share: float) -> str:
-    eighths = max(1, round(8 * _BAR * share))
-    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8]
 
 
 def _flags(evaluation: Evaluation) -> Iterator[Text]:
@@ -185,7 +155,7 @@ def _flags(evaluation: Evaluation) -> Iterator[Text]:
         for member in system.members:
             if member.flags is not None:
                 counts = ", ".join(f"{name} {count:,}" for name, count in member.flags.items())
-                yield from _wrapped(counts or "none", bullet=f"flags  {_fit(visible(member.name), _NAME)}{_GAP}")
+                yield from wrapped(counts or "none", bullet=f"flags  {_fit(visible(member.name), _NAME)}{_GAP}")
 
 
 def _probes(evaluation: Evaluation) -> Iterator[Text]:
@@ -203,7 +173,7 @@ def _probes(evaluation: Evaluation) -> Iterator[Text]:
                 shares = ", ".join(f"{100 * share:.1f} % {name}" for name, share in probe.shares.items())
                 yield Text(f"{probe.name}, {probe.changed:,} alone: {shares}")
     if members:
-        yield from _wrapped(SHARES_MEAN, style="dim")
+        yield from wrapped(SHARES_MEAN, style="dim")
 
 
 def _lost(probe: Probe, metrics: Sequence[str]) -> Iterator[Text]:
@@ -241,14 +211,14 @@ def _speed(evaluation: Evaluation) -> Iterator[Text]:
     yield from _table(rows)
     for engine, names in engines.items():
         who = "" if len(engines) == 1 else f"{', '.join(names)}: "
-        yield from _wrapped(f"{who}{engine}", style="dim")
+        yield from wrapped(f"{who}{engine}", style="dim")
 
 
 def _signatures(evaluation: Evaluation) -> Iterator[Text]:
     for name, signature in signatures(evaluation).items():
         line, indent = "", f"{title(name):<8}"
         for part in signature.split("|"):
-            if line and cell_len(indent + line) + 1 + cell_len(part) > _WIDTH - 1:
+            if line and cell_len(indent + line) + 1 + cell_len(part) > WIDTH - 1:
                 yield Text(f"{indent}{line}|", style="dim")
                 line, indent = "", " " * 8
             line = f"{line}|{part}" if line else part
@@ -285,10 +255,3 @@ def _table(rows: Sequence[Row], *, left: Sequence[int] = (0,)) -> Iterator[Text]
             parts = (cell, Text(space)) if column in left else (Text(space), cell)
             line.append(_GAP if column else "").append_text(parts[0]).append_text(parts[1])
         yield line
-
-
-def _wrapped(text: str, *, bullet: str = "", style: str = "") -> Iterator[Text]:
-    indent = cell_len(bullet)
-    lines = Text(text, style=style).wrap(Console(width=_WIDTH), _WIDTH - indent)
-    for number, line in enumerate(lines):
-        yield Text(bullet if number == 0 else " " * indent, style="dim") + line

@@ -38,6 +38,8 @@ __all__ = [
     "Threads",
     "TopK",
     "TopP",
+    "check_counts",
+    "named_as_typed",
     "open_translator",
     "search_settings",
 ]
@@ -109,13 +111,11 @@ def open_translator(
     batch_tokens: int | None = None,
 ) -> Translator:
     """The translator of the command line; which engine it runs on, and what was exported for it, is said on stderr."""
-    for name, value in (("--threads", threads), ("--batch-tokens", batch_tokens)):
-        if value is not None and value < 1:
-            raise ConfigError(f"{name} must be at least 1, got {value}; leave it out to have it chosen")
+    check_counts(threads=threads, batch_tokens=batch_tokens)
     from dragoman.api.translator import Translator
     from dragoman.text.glossary import Glossary
 
-    with _named_as_typed("engine", "precision", "threads"):
+    with named_as_typed("engine", "precision", "threads"):
         translator = Translator.open(
             *bundles,
             engine=cast("EngineName", engine or "auto"),
@@ -133,6 +133,13 @@ def open_translator(
     return translator
 
 
+def check_counts(**given: int | None) -> None:
+    """Refuse options that count something and are less than one."""
+    for name, value in given.items():
+        if value is not None and value < 1:
+            raise ConfigError(f"{_typed(name)} must be at least 1, got {value}; leave it out to have it chosen")
+
+
 def search_settings(given: dict[str, Any]) -> SearchSettings:
     """Settings from options; those that are None were left out. What is wrong is named as it was typed."""
     from pydantic import ValidationError
@@ -141,7 +148,7 @@ def search_settings(given: dict[str, Any]) -> SearchSettings:
 
     _check_company(given)
     try:
-        with _named_as_typed(*given):
+        with named_as_typed(*given):
             return SearchSettings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         fault = error.errors()[0]
@@ -170,12 +177,12 @@ def _typed(name: str) -> str:
 
 
 @contextmanager
-def _named_as_typed(*names: str) -> Iterator[None]:
+def named_as_typed(*names: str) -> Iterator[None]:
     """A message that begins with the name of one of these settings has it as it was typed."""
     try:
         yield
     except ConfigError as error:
-        name, space, rest = str(error).partition(" ")
+        name, space, rest = str(error).removeprefix("the ").partition(" ")
         if name not in names:
             raise
         raise ConfigError(f"{_typed(name)}{space}{rest}") from None

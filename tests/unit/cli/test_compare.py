@@ -106,6 +106,18 @@ def test_mistakes_are_one_line(texts: tuple[Path, ...], tmp_path: Path) -> None:
     assert not (tmp_path / "r.html").exists()
 
 
+def test_the_test_set_and_settings_are_named_as_they_were_typed(texts: tuple[Path, ...], tmp_path: Path) -> None:
+    source, reference, good, _ = texts
+    short = tmp_path / "short"
+    short.write_text("one\n", encoding="utf-8")
+    result = typed("compare", good, "--test", short, reference, "-o", tmp_path / "report.html")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"error: {short} and {reference} must have the same number of lines, got 1 and ")
+    result = typed("compare", tiny_bundle(), "--test", source, reference, "-o", tmp_path / "r", "--engine", "fast")
+    assert result.exit_code == 2
+    assert "error: --engine must be one of" in result.stderr
+
+
 def test_piped_there_is_no_colour(texts: tuple[Path, ...], tmp_path: Path) -> None:
     source, reference, good, bad = texts
     result = ran("compare", good, bad, "--test", source, reference, "-o", tmp_path / "r.html")
