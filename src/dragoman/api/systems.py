@@ -94,6 +94,8 @@ def run_of(member: Path) -> Path | None:
 
 def read_lines(path: Path | str) -> list[str]:
     """All lines of a text, plain or packed."""
+    if not Path(path).exists():
+        raise DataError(f"{path} must be a text, a sentence a line, got nothing there; see whether it is spelt rightly")
     lines: list[str] = []
     with LineSource(path) as source:
         for window in source.windows():
