@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 from dragoman.errors import DataError
 
-__all__ = ["flush", "locked", "read_json", "sha256_of", "sha256_of_file", "whole", "write_json"]
+__all__ = ["clear_drafts", "flush", "locked", "read_json", "sha256_of", "sha256_of_file", "whole", "write_json"]
 
 _BLOCK = 1 << 20
 
@@ -31,6 +32,14 @@ def whole(path: Path) -> Iterator[Path]:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def clear_drafts(path: Path) -> None:
+    """Remove what writers of a file that were killed left beside it; only for the one process that writes it."""
+    draft = re.compile(rf"{re.escape(path.name)}\.\d+\.tmp")  # as `whole` names it
+    for found in path.parent.iterdir():
+        if draft.fullmatch(found.name):
+            found.unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import DataError
-from dragoman.files import read_json, sha256_of_file, whole, write_json
+from dragoman.files import clear_drafts, read_json, sha256_of_file, whole, write_json
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path: Path):
@@ -31,6 +31,14 @@ def test_a_failure_leaves_the_old_one(tmp_path: Path):
         fail()
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path: Path):
+    others = ["a[b].json", "a[b].json.tmp", "a[b].json.x.tmp", "a[b].json.7.tmp.gz", "ab.json.7.tmp", "x.json.7.tmp"]
+    for name in ["a[b].json.7.tmp", "a[b].json.65536.tmp", *others]:
+        (tmp_path / name).touch()
+    clear_drafts(tmp_path / "a[b].json")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(others)
 
 
 def test_json_is_for_people_too(tmp_path: Path):

@@ -23,7 +23,7 @@ from dragoman.data.loader import Loader
 from dragoman.data.preparation.manifest import Prepared
 from dragoman.data.preparation.start import open_start, with_start
 from dragoman.errors import ConfigError, DataError
-from dragoman.files import locked, whole
+from dragoman.files import clear_drafts, locked, whole
 from dragoman.models.build import build_model
 from dragoman.models.load import load_model
 from dragoman.models.protocol import Model
@@ -154,6 +154,8 @@ def _take(run: Path, folder: Path, checkpoints: Checkpoints, config: Config, hel
     run.mkdir(parents=True, exist_ok=True)
     if not held.enter_context(locked(run / ".lock")):
         raise ConfigError(f"{run} must be used by one training at a time, got another at work there; wait for it")
+    for name in _FILES:
+        clear_drafts(run / name)
     if resume:
         _check_same(checkpoints, config)
 

@@ -16,7 +16,7 @@ from typing import IO, Any, Self
 
 from dragoman.api.text_lines import LineSource, Window
 from dragoman.errors import ConfigError, DataError
-from dragoman.files import flush, read_json, write_json
+from dragoman.files import clear_drafts, flush, read_json, write_json
 
 __all__ = ["ANEW", "Draft", "Journal", "journal_of", "part_of"]
 
@@ -84,6 +84,7 @@ class Draft:
             raise DataError(
                 f"{self._path} must be written by one process at a time, got another that is at it; wait for that one"
             )
+        clear_drafts(self._journal_path)
         return self
 
     def _is_ours(self) -> bool:

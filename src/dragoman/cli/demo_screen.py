@@ -120,8 +120,11 @@ class DemoScreen:
             )
         )
 
-    def saved(self, update: int, folder: Path) -> None:
+    def saving(self, update: int) -> None:
         """No news: it happens all the time."""
+
+    def saved(self, update: int, folder: Path) -> None:
+        """No news either."""
 
     def noted(self, text: str) -> None:
         """A line."""

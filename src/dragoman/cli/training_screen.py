@@ -289,8 +289,11 @@ class TrainingScreen:
             course.validate(validated)
             self._show(lambda view: view.validate(course, validated))
 
-    def saved(self, update: int, folder: Path) -> None:
+    def saving(self, update: int) -> None:
         """No news: it happens all the time."""
+
+    def saved(self, update: int, folder: Path) -> None:
+        """No news either."""
 
     def noted(self, text: str) -> None:
         """Show it in a line that stays."""

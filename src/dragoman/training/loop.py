@@ -180,6 +180,8 @@ class Training:
         if self._saved == state:
             return
         update = self.standing.update
+        if self._world.is_first:
+            self._observer.saving(update)
         folder = self._keeper.save(update, state, keep=self.standing.worth_keeping())
         self._saved = state
         if self._world.is_first:
@@ -210,8 +212,10 @@ class Training:
         self._place = self._loader.state()
         if self._world.is_first:
             seconds = time.monotonic() - began
-            epoch = self._loader.position.epoch
-            self._observer.updated(Moment(update, epoch, gradient.loss, tokens, norm, rate, seconds, objection))
+            at = self._loader.position
+            self._observer.updated(
+                Moment(update, at.epoch, gradient.loss, tokens, norm, rate, seconds, at.number, objection)
+            )
         if objection:
             self._skipped(objection)
 
@@ -248,6 +252,8 @@ class Training:
                 device=str(self._world.device),
                 update=self.standing.update,
                 max_updates=self._settings.max_updates,
+                validated=self.standing.validated,
+                drawn=self._loader.position.number,
             )
         )
 

@@ -45,6 +45,10 @@ class Began:
     device: str
     update: int
     max_updates: int
+    validated: int
+    """The update of the last validation before."""
+    drawn: int
+    """How many batches were drawn before."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class Moment:
     gradient_norm: float
     learning_rate: float
     seconds: float
+    drawn: int
+    """How many batches the run has drawn by now: this never goes back, as `update` may."""
     skipped: str = ""
     """Why the weights were left as they were, where they were."""
 
@@ -112,6 +118,9 @@ class Observer(Protocol):
     def validated(self, validated: Validated) -> None:
         """The validation set was looked at."""
 
+    def saving(self, update: int) -> None:
+        """A checkpoint is about to be written: a run that goes on from it will not say again what was said so far."""
+
     def saved(self, update: int, folder: Path) -> None:
         """A checkpoint is safe."""
 
@@ -147,6 +156,11 @@ class Observers:
         """Tell all of them."""
         for observer in self._observers:
             observer.validated(validated)
+
+    def saving(self, update: int) -> None:
+        """Tell all of them."""
+        for observer in self._observers:
+            observer.saving(update)
 
     def saved(self, update: int, folder: Path) -> None:
         """Tell all of them."""

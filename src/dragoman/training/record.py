@@ -41,14 +41,15 @@ class Record:
         self._tell = tell
         self._window = _Window()
         self._update: int | None = None
+        self._drawn = 0
         self._early: list[str] = []
         self._curves: Curves | None = None
 
     def began(self, began: Began) -> None:
         """Take back what the run will say again, and open the record."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        kept = self._log.cut_back(began.update)
-        self._update = began.update
+        kept = self._log.cut_back(began)
+        self._update, self._drawn = began.update, began.drawn
         self._run.begin(began, kept)
         for text in self._early:
             self.noted(text)
@@ -60,7 +61,7 @@ class Record:
         """Remember it; every so many updates, write."""
         if self._update is not None and moment.update <= self._update:
             self._go_back(moment.update - 1)
-        self._update = moment.update
+        self._update, self._drawn = moment.update, moment.drawn
         self._window.add(moment)
         if moment.skipped:
             self._log.append("skipped", _skipped(moment))
@@ -80,21 +81,24 @@ class Record:
             self._curves.draw(validated.update, {f"validation/{name}": value for name, value in numbers.items()})
             self._curves.show(validated.update, validated.scored.samples)
 
-    def saved(self, update: int, folder: Path) -> None:
-        """Bring the log to the disk, up to here, as the checkpoint is."""
+    def saving(self, update: int) -> None:
+        """Bring the log to the disk, up to here: once there is the checkpoint, nobody says this again."""
         if self._update is not None and update < self._update:
             self._go_back(update)
             self._update = update
         self._write_window()
-        self._log.append("checkpoint", {"update": update})
         self._log.sync()
+
+    def saved(self, update: int, folder: Path) -> None:
+        """Write that it is there."""
+        self._log.append("checkpoint", {"update": update})
 
     def noted(self, text: str) -> None:
         """Write it down, once there is a log."""
         if self._update is None:
             self._early.append(text)
         else:
-            self._log.append("note", {"update": self._update, "text": text})
+            self._log.append("note", {"update": self._update, "drawn": self._drawn, "text": text})
 
     def ended(self, ended: Ended) -> None:
         """Write what is left, and close the record."""
@@ -113,7 +117,7 @@ class Record:
     def _go_back(self, update: int) -> None:
         """Training undid its last updates, and will make them anew; only what was noted of them stays."""
         self._window = _Window()
-        self._log.cut_back(update, keep_words=True)
+        self._log.go_back(update)
         if self._curves:
             self._curves.go_back(update)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +14,7 @@ from typing import Any
 
 from dragoman.errors import TrainingError
 from dragoman.files import whole
+from dragoman.training.progress import Began
 
 __all__ = ["Entry", "Kept", "RunLog", "finite", "now", "writable"]
 
@@ -64,14 +65,32 @@ class RunLog:
 
     def sync(self) -> None:
         """Bring all lines to the disk."""
-        with writable(self._path), self._path.open("rb") as file:
+        with writable(self._path), self._path.open("ab") as file:
             os.fsync(file.fileno())
 
-    def cut_back(self, update: int, *, keep_words: bool = False) -> Kept:
-        """Keep what was written up to an update; a last line that was torn goes too.
+    def cut_back(self, began: Began) -> Kept:
+        """Keep what was written before the checkpoint that a run goes on from; a last line that was torn goes too."""
 
-        `keep_words`: notes of later updates stay, as of that update, for the run itself went back and they say why.
-        """
+        def kept(entry: Entry) -> Entry | None:
+            is_later = entry["update"] > began.update or entry.get("drawn", 0) > began.drawn
+            is_said_again = entry.get("kind") == "validation" and entry["update"] > began.validated
+            return None if is_later or is_said_again else entry
+
+        return self._rewrite(kept)
+
+    def go_back(self, update: int) -> None:
+        """Keep what was written up to an update, and later notes as of that update: the run went back, they say why."""
+
+        def kept(entry: Entry) -> Entry | None:
+            if entry["update"] <= update:
+                return entry
+            is_word = entry.get("kind") in _WORDS
+            return {**entry, "update": update, "at_update": entry["update"]} if is_word else None
+
+        self._rewrite(kept)
+
+    def _rewrite(self, change: Callable[[Entry], Entry | None]) -> Kept:
+        """Let each entry be as it is, become another, or go."""
         kept = Kept()
         if not self._path.exists():
             return kept
@@ -85,11 +104,9 @@ class RunLog:
                 entry = _read(line)
                 if entry is None:
                     kept.unreadable += line.endswith(b"\n")  # else it was torn, which is what cutting is for
-                elif entry["update"] <= update:
-                    kept.see(entry)
-                    new.write(line)
-                elif keep_words and entry.get("kind") in _WORDS:
-                    new.write(_line({**entry, "update": update, "at_update": entry["update"]}))
+                elif (changed := change(entry)) is not None:
+                    kept.see(changed)
+                    new.write(line if changed is entry else _line(changed))
         return kept
 
 
@@ -104,7 +121,10 @@ def _read(line: bytes) -> Entry | None:
         entry = json.loads(line) if line.endswith(b"\n") else None
     except ValueError:
         return None
-    return entry if isinstance(entry, dict) and isinstance(entry.get("update"), int) else None
+    is_ours = (
+        isinstance(entry, dict) and isinstance(entry.get("update"), int) and isinstance(entry.get("drawn", 0), int)
+    )
+    return entry if is_ours else None
 
 
 def finite(value: Any) -> Any:

@@ -119,6 +119,25 @@ def test_the_journal_only_speaks_of_what_is_on_the_disk(source: Path, tmp_path: 
     assert set(seen) == {0}
 
 
+@pytest.mark.parametrize("how", [{"resume": True}, {"force": True}])
+def test_killed_before_a_journal_has_its_name(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, bool]
+):
+    output = tmp_path / "out"
+    with pytest.raises(Killed):
+        translate(source, output, killed_at(4))
+    other = tmp_path / "out.part.json.1.tmp"  # of a process that is no more
+    other.write_bytes((tmp_path / "out.part.json").read_bytes()[:20])
+    with (tmp_path / "out.part").open("ab") as alive:
+        fcntl.flock(alive, fcntl.LOCK_EX)
+        with pytest.raises(DataError, match="must be written by one process at a time"):
+            translate(source, output, shout, **how)
+    assert other.exists()
+    monkeypatch.setattr(translation_draft, "_EVERY", 1000.0)
+    assert translate(source, output, shout, **how).why == "finished"
+    assert leftovers(output) == []
+
+
 @pytest.mark.parametrize(("number", "why"), [(signal.SIGTERM, "terminated"), (signal.SIGINT, "interrupted")])
 def test_asked_to_stop(source: Path, tmp_path: Path, number: signal.Signals, why: str):
     before = signal.getsignal(number)

@@ -48,7 +48,7 @@ def written(console: Console) -> str:
 
 
 def begin(update: int = 0, most: int = 8000) -> Began:
-    return Began(Path("run"), 12_345_678, 2, "cpu", update, most)
+    return Began(Path("run"), 12_345_678, 2, "cpu", update, most, update, update)
 
 
 def moment(update: int, **changes: Any) -> Moment:
@@ -59,6 +59,7 @@ def moment(update: int, **changes: Any) -> Moment:
         "gradient_norm": 0.8,
         "learning_rate": 0.0003,
         "seconds": 0.1,
+        "drawn": update,
     }
     return Moment(update=update, **(values | changes))
 

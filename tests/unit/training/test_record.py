@@ -34,12 +34,15 @@ def no_curves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curves, "is_installed", lambda name: False)
 
 
-def begin(folder: Path, update: int = 0) -> Began:
-    return Began(folder, 1234, 2, "cpu", update, 100)
+def begin(folder: Path, update: int = 0, *, validated: int | None = None, drawn: int | None = None) -> Began:
+    """All is validated, and each update has drawn a batch, unless told otherwise."""
+    validated, drawn = (update if number is None else number for number in (validated, drawn))
+    return Began(folder, 1234, 2, "cpu", update, 100, validated, drawn)
 
 
 def moment(update: int, **changes: Any) -> Moment:
     values = {"loss": 100 / update, "tokens": 50, "gradient_norm": 0.5, "learning_rate": 0.001, "seconds": 0.1}
+    values["drawn"] = update
     return Moment(update=update, epoch=1 + update // 40, **(values | changes))
 
 
@@ -124,6 +127,7 @@ def test_the_log_tells_everything_in_order(tmp_path: Path, config: Config):
     updates(observer, range(1, 14))
     observer.validating(13)
     observer.validated(validation(13, 30.0, translation="\udcffein\n\x1b[2J\u2028Haus"))
+    observer.saving(13)
     observer.saved(13, tmp_path / "checkpoints" / "step_13")
     observer.noted("memory is short")
     observer.updated(moment(14))
@@ -178,17 +182,44 @@ def test_a_run_that_goes_back_by_itself_keeps_what_it_said_of_it(tmp_path: Path,
     for kind in ("skipped", "note"):
         last = entries(tmp_path, kind)[-1]
         assert (last["update"], last["at_update"]) == (20, 34)
-    record(tmp_path, config).began(begin(tmp_path, 25))
+    record(tmp_path, config).began(begin(tmp_path, 25, drawn=39))
     assert entries(tmp_path, "skipped")
+    record(tmp_path, config).began(begin(tmp_path, 20))  # killed before there is a checkpoint that knows of it
+    assert not entries(tmp_path, "skipped")
+    assert not any("went back" in entry["text"] for entry in entries(tmp_path, "note"))
+
+
+@pytest.mark.usefixtures("no_curves")
+def test_a_validation_that_no_checkpoint_knows_of_is_taken_back(tmp_path: Path, config: Config):
+    first = record(tmp_path, config)
+    first.began(begin(tmp_path))
+    updates(first, range(1, 21))
+    first.validated(validation(10, 30.0))
+    first.validated(validation(20, 40.0))
+    record(tmp_path, config).began(begin(tmp_path, 20, validated=10))
+    assert [entry["update"] for entry in entries(tmp_path, "validation")] == [10]
+    assert [entry["update"] for entry in entries(tmp_path, "update")] == [10, 20]
+    assert run_json(tmp_path)["best"]["update"] == 10
+
+
+@pytest.mark.usefixtures("no_curves")
+def test_all_updates_are_written_before_their_checkpoint_is(tmp_path: Path, config: Config):
+    observer = record(tmp_path, config)
+    observer.began(begin(tmp_path))
+    updates(observer, range(1, 14))
+    observer.saving(13)
+    assert [entry["update"] for entry in entries(tmp_path, "update")] == [10, 13]
 
 
 @pytest.mark.usefixtures("no_curves")
 def test_lines_that_are_damaged_are_left_out_and_noted(tmp_path: Path, config: Config):
-    (tmp_path / "log.jsonl").write_bytes(b'\x00\x00\x00\n[1]\n{"kind": "note", "update": 3, "text": "x"}\n{}\n')
+    (tmp_path / "log.jsonl").write_bytes(
+        b'\x00\x00\x00\n[1]\n{"kind": "note", "update": 3, "text": "x"}\n{}\n{"update": 1, "drawn": ""}\n'
+    )
     told: list[str] = []
     record(tmp_path, config, tell=told.append).began(begin(tmp_path, 5))
     assert entries(tmp_path)[0] == {"kind": "note", "update": 3, "text": "x"}
-    assert "log.jsonl had 3 lines that cannot be read" in told[0]
+    assert "log.jsonl had 4 lines that cannot be read" in told[0]
 
 
 @given(cut=st.integers(min_value=0), update=st.integers(min_value=0, max_value=40))
