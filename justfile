@@ -9,9 +9,14 @@ default:
 # make .venv, install everything a contributor needs, and the commit hooks
 setup:
     python3 -m venv .venv
-    .venv/bin/python -m pip install --constraint .ci/constraints.txt --editable ".[train,export,dev]"
+    .venv/bin/python -m pip install --constraint .ci/constraints.txt --editable ".[train,export,serve,dev]"
     .venv/bin/pre-commit install --install-hooks
     npm ci --no-audit --no-fund --prefix tests/browser || echo "no npm: tests of the pages will skip"
+    .ci/checks web
+
+# the page of the server, with the answers of one that runs (dragoman serve BUNDLE), anew at each change of web/
+page:
+    npm run dev --prefix web
 
 # every check, as they are run for each change
 check:

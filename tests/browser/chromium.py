@@ -1,4 +1,7 @@
-"""Chromium for tests of pages: opens a file, without any network, does what a test says, and hands back what it saw."""
+"""Chromium for tests of pages: opens one, does what a test says, and hands back what it saw.
+
+A file is opened without any network; a page of a server may reach that server, and nothing else.
+"""
 
 import json
 import os
@@ -16,7 +19,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 @dataclass(frozen=True)
 class Seen:
-    """What came of a visit: the result of its steps, what the page asked of the network, and what it complained about.
+    """What came of a visit: the result of its steps, what the page asked of the network where it may not, and what it
+    complained about.
 
     `milliseconds` is the time until the page was loaded, its script included.
     """
@@ -64,20 +68,25 @@ class Chromium:
         dark: bool = False,
         scripting: bool = True,
         touch: bool = False,
+        language: str = "en",
     ) -> Seen:
-        """Open a page (a file) and run `steps`: the body of an async JavaScript function of Playwright's `page`.
+        """Open a page and run `steps`: the body of an async JavaScript function of Playwright's `page`.
+
+        The page is a file, or the http address of a server on this machine. `requests` of the result are those that
+        were not let through. `language` is that of the browser.
 
         Beside it there is ``accessibility(page)``, which gives what axe has against the page, a line each.
         Each visit is a new context: nothing is kept from the one before.
         """
         job = {
-            "url": Path(page).resolve().as_uri(),
+            "url": page if str(page).startswith("http://") else Path(page).resolve().as_uri(),
             "steps": steps,
             "width": width,
             "height": height,
             "dark": dark,
             "scripting": scripting,
             "touch": touch,
+            "language": language,
         }
         assert self._driver.stdin is not None
         self._driver.stdin.write(json.dumps(job) + "\n")

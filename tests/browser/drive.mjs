@@ -1,7 +1,8 @@
 // Opens pages in Chromium for tests/browser/chromium.py: one job a line on stdin, one answer a line on stdout.
 //
-// A job: {url, width, height, dark, scripting, touch, steps}. `steps` is the body of an async function of Playwright's
-// `page` and of `accessibility`, which gives what axe has against a page; what it returns is `result`. No page reaches any network; what it asked for is in `requests`.
+// A job: {url, width, height, dark, scripting, touch, language, steps}. `steps` is the body of an async function of
+// Playwright's `page` and of `accessibility`, which gives what axe has against a page; what it returns is `result`. A file
+// reaches no network, a page of a server only that server; what else was asked for is in `requests`.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
@@ -22,16 +23,20 @@ async function accessibility(page) {
 
 async function answer(browser, job) {
   const seen = { requests: [], complaints: [] };
+  const { origin, protocol } = new URL(job.url);
+  const isServed = protocol === 'http:';
   const context = await browser.newContext({
     viewport: { width: job.width, height: job.height },
     colorScheme: job.dark ? 'dark' : 'light',
     javaScriptEnabled: job.scripting,
     hasTouch: job.touch,
+    locale: job.language,
     reducedMotion: 'reduce',
-    offline: true,
+    offline: !isServed,
   });
   try {
-    await context.route(address => address.href !== job.url, route => {
+    const isOurs = address => (isServed ? address.origin === origin : address.href === job.url);
+    await context.route(address => !isOurs(address), route => {
       seen.requests.push(route.request().url());
       return route.abort();
     });

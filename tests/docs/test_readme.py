@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,8 @@ import pytest
 
 from benchmarks.random_bundle import random_bundle
 from dragoman.config import load_config
+from tests.browser.served import served
+from tests.server.bundles import tiny_bundle
 from tests.unit.data.preparation.corpus import pairs, write_pairs
 
 READMES = ["README.md", "README.zh.md"]
@@ -69,6 +73,21 @@ def run_command(line: str, folder: Path) -> None:
     assert not into or into.strip().endswith((".json", ".de", ".txt"))
 
 
+@pytest.mark.skipif(not shutil.which("curl"), reason="no curl here")
+def test_what_is_typed_of_the_server_answers(root: Path, tmp_path: Path):
+    """The server that the page starts, on another port, answers what the page asks of it."""
+    (block,) = blocks(root, "README.md", "sh")
+    start, *asked = block.splitlines()
+    assert start == "dragoman serve run/bundle"
+    assert asked
+    tiny_bundle(tmp_path / "run" / "bundle", "en", "de")
+    with served({"en-de": tmp_path / "run" / "bundle"}) as address:
+        for line in asked:
+            arguments = shlex.split(line.replace("http://127.0.0.1:5000", address))
+            run = subprocess.run([*arguments, "--silent", "--fail"], capture_output=True, text=True, check=True)
+            assert set(json.loads(run.stdout)) == {"translatedText"}
+
+
 @pytest.mark.parametrize("page", READMES)
 def test_a_program_runs(root: Path, page: str, tmp_path: Path):
     programs = blocks(root, page, "python")
@@ -95,7 +114,9 @@ def test_both_languages_show_the_same(root: Path):
     for page in READMES:
         text = (root / page).read_text(encoding="utf-8")
         code = [
-            without_comments(block) for language in ("", "toml", "python") for block in blocks(root, page, language)
+            without_comments(block)
+            for language in ("", "sh", "toml", "python")
+            for block in blocks(root, page, language)
         ]
         links = sorted(set(re.findall(r"\]\(([^)]+)\)", text)) - {"README.md", "README.zh.md"})
         shown.append((code, text.count("\n## "), links))

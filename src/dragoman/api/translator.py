@@ -14,10 +14,12 @@ from dragoman.api.attention import Attention
 from dragoman.api.ensemble import in_common, readable
 from dragoman.api.forced_decoding import ForcedDecoder
 from dragoman.api.parts import Part, Source, checked, part_batches, phrases
+from dragoman.api.reading import Reading
 from dragoman.api.request import Cancelled, Options, Request, refuse_ignored
 from dragoman.api.streaming import Onlooker, stream
 from dragoman.api.target import Target, Written
-from dragoman.api.translation import Translation, joined
+from dragoman.api.translation import Translation
+from dragoman.api.unfolding import Unfolding
 from dragoman.api.word_alignment import Links, attended
 from dragoman.bundle import Bundle
 from dragoman.config import Config
@@ -25,11 +27,11 @@ from dragoman.engines.choose import EngineName, PrecisionName, open_engine
 from dragoman.engines.protocol import Engine
 from dragoman.errors import ConfigError, DataError
 from dragoman.search.hypothesis import Hypothesis, Sentence
+from dragoman.search.protocol import Watch
 from dragoman.search.settings import SearchSettings
 from dragoman.search.trace import Trace
 from dragoman.text import Normalizer, Tokenizer
 from dragoman.text.glossary import Glossary
-from dragoman.text.sentences import Joiner
 
 __all__ = ["Translator"]
 
@@ -137,10 +139,10 @@ class Translator:
 
     def translate_batch(self, texts: Sequence[str], **options: Unpack[Options]) -> list[Translation]:
         """Translate texts, each of them one sentence unless ``split=True``; the results come in their order."""
-        request = self._resolved(Request(**options), split=False)
-        read = self._read(texts, request)
-        self._search([part for parts in read for part in parts if part.sentence is not None], request)
-        return [self._joined(text, parts, request) for text, parts in zip(texts, read, strict=True)]
+        readings = self.read(texts, **options)
+        if readings:
+            self._search_all([part for reading in readings for part in reading.waiting], readings[0].request)
+        return [self.translation(reading) for reading in readings]
 
     def translate_stream(self, text: str, *, prefix: str = "", **options: Unpack[Options]) -> Iterator[str]:
         """Translate a text, and yield what is certain of it as soon as it is; joined it is what `translate` gives.
@@ -151,20 +153,57 @@ class Translator:
         """
         request = replace(self._resolved(Request(**options), split=True), prefixes=[prefix] if prefix else None)
         request = replace(request, alignments=False, weights=False, flags=False, tree=False)
-        (parts,) = self._read([text], request)
+        (reading,) = self._read([text], request)
 
         def search(part: Part, onlooker: Onlooker) -> None:
-            self._search_batch([part], request, onlooker)
-            self._forced.look_up_unknown([part], self._target.tokenizer.unk_id)
+            self.search([part], request, onlooker)
+            if not part.found:
+                raise Cancelled
 
-        return stream(
-            parts,
-            search,
-            certain=self._target.certain,
-            written=lambda part: self._target.text(part) if part.found else part.source,
-            joiner=self._joiner(),
-            cancelled=request.cancelled,
-        )
+        return stream(reading.parts, search, self.unfolding(reading), cancelled=request.cancelled)
+
+    def read(self, texts: Sequence[str], **options: Unpack[Options]) -> list[Reading]:
+        """Read texts, and leave it to the caller to have their parts searched for, in whatever batches suit.
+
+        ::
+
+            readings = translator.read(texts, split=True)
+            for reading in readings:
+                translator.search(reading.waiting, reading.request)
+            translations = [translator.translation(reading) for reading in readings]
+
+        `search`, then `finish`, may be called for parts of many texts together; `translation` comes last.
+        """
+        return self._read(texts, self._resolved(Request(**options), split=False))
+
+    def search(self, parts: Sequence[Part], request: Request, watch: Watch | None = None) -> None:
+        """Search for parts as one batch of the engine; their requests must be alike in settings, words and trees.
+
+        Sentences that `watch` calls off leave the batch, the others go on: nothing is found for those, and
+        `Part.found` stays empty.
+        """
+        trace = Trace() if request.tree else None
+        sentences = [part.sentence for part in parts if part.sentence is not None]
+        found = self.engine.search(sentences, request.search, show=request.wants_words, watch=watch, trace=trace)
+        for place, (part, hypotheses) in enumerate(zip(parts, found, strict=True)):
+            if hypotheses or watch is None or not watch.is_cancelled(place):
+                part.found = hypotheses or [Hypothesis([], float("-inf"), score=float("-inf"), is_finished=False)]
+                part.tree = None if trace is None else trace.trees.get(place, [])
+        self._forced.look_up_unknown(parts, self._target.tokenizer.unk_id)
+
+    def finish(self, part: Part, request: Request) -> Translation:
+        """Make the translation of a part of what was found for it, once."""
+        if part.translation is None:
+            part.translation = self._target.best(part, request)
+        return part.translation
+
+    def translation(self, reading: Reading) -> Translation:
+        """The translation of a text whose parts were all searched for."""
+        return reading.joined([self.finish(part, reading.request) for part in reading.parts])
+
+    def unfolding(self, reading: Reading) -> Unfolding:
+        """What turns news of the parts of a text into text, for those who show translations as they are written."""
+        return Unfolding(reading, self._target)
 
     def score(self, sources: Sequence[str], targets: Sequence[str], **options: Unpack[Options]) -> list[Translation]:
         """How likely these translations are: the score is the mean log-probability of a piece, the end among them.
@@ -232,10 +271,7 @@ class Translator:
                 self._glossaries[glossary] = checked(glossary, self._target.tokenizer, self._source.normalize)
             return self._glossaries[glossary]
 
-    def _joiner(self) -> Joiner:
-        return Joiner(*self.languages)
-
-    def _read(self, texts: Sequence[str], request: Request) -> list[list[Part]]:
+    def _read(self, texts: Sequence[str], request: Request) -> list[Reading]:
         """Cut texts into parts, and say how the translation of each must look."""
         prefixes = request.prefixes
         if prefixes is not None and len(prefixes) != len(texts):
@@ -250,7 +286,7 @@ class Translator:
                 if part.ids is not None:
                     part.sentence = self._sentence(part, prefix, number + (place << 40), request)
                     prefix = ""
-        return read
+        return [Reading(text, parts, request, self.languages) for text, parts in zip(texts, read, strict=True)]
 
     def _sentence(self, part: Part, prefix: str, number: int, request: Request) -> Sentence:
         assert part.ids is not None
@@ -262,16 +298,19 @@ class Translator:
         may_follow = self._target.may_follow_words if terms else None
         return Sentence(part.ids, forced, list(terms), list(terms.values()), may_follow, number)
 
-    def _search(self, parts: list[Part], request: Request) -> None:
+    def _search_all(self, parts: list[Part], request: Request) -> None:
         onlooker = None if request.cancelled is None else Onlooker([request.cancelled])
         lanes = self.engine.lanes
         most = min(_BATCH_SENTENCES, -(-len(parts) // lanes))
 
         def translate(batch: list[Part]) -> None:
-            self._search_batch(batch, request, onlooker)
-            self._forced.look_up_unknown(batch, self._target.tokenizer.unk_id)
+            if onlooker is not None and onlooker.is_cancelled(0):
+                raise Cancelled
+            self.search(batch, request, onlooker)
+            if not all(part.found for part in batch):
+                raise Cancelled
             for part in batch:
-                part.translation = self._target.best(part, request)
+                self.finish(part, request)
 
         groups = list(part_batches(parts, request.search, pieces=self.batch_tokens, sentences=max(1, most)))
         if lanes == 1 or len(groups) < 2:
@@ -281,32 +320,3 @@ class Translator:
         with ThreadPoolExecutor(lanes) as pool:
             for _ in pool.map(translate, groups):
                 pass
-
-    def _search_batch(self, parts: list[Part], request: Request, onlooker: Onlooker | None) -> None:
-        if onlooker is not None and onlooker.is_cancelled(0):
-            raise Cancelled
-        trace = Trace() if request.tree else None
-        sentences = [part.sentence for part in parts if part.sentence is not None]
-        found = self.engine.search(sentences, request.search, show=request.wants_words, watch=onlooker, trace=trace)
-        for place, (part, hypotheses) in enumerate(zip(parts, found, strict=True)):
-            if not hypotheses and onlooker is not None and onlooker.is_cancelled(place):
-                raise Cancelled
-            part.found = hypotheses or [Hypothesis([], float("-inf"), score=float("-inf"), is_finished=False)]
-            part.tree = None if trace is None else trace.trees.get(place, [])
-
-    def _joined(self, text: str, parts: list[Part], request: Request) -> Translation:
-        sentences = [part.translation or self._target.best(part, request) for part in parts]
-        if len(parts) == 1 and not parts[0].after:
-            return sentences[0]
-        joiner = self._joiner()
-        pieces = []
-        for part, sentence in zip(parts, sentences, strict=True):
-            pieces.append(joiner.add(sentence.text))
-            joiner.end_sentence(part.after)
-        whole = "".join([*pieces, joiner.end()])
-        translated = [each for each, part in zip(sentences, parts, strict=True) if part.source]
-        if not translated:
-            return Translation(text, text)
-        if len(translated) == 1:
-            return replace(translated[0], source=text, text=whole)
-        return joined(text, whole, translated, is_cut=any(part.is_cut for part in parts))

@@ -24,6 +24,7 @@ from dragoman.cli import (
     new,
     prepare,
     score,
+    serve,
     train,
     translate,
 )
@@ -53,6 +54,7 @@ app.command()(align.align)
 app.command()(compare.compare)
 app.command()(inspect.inspect)
 app.command()(export.export)
+app.command()(serve.serve)
 app.command()(model.model)
 app.command()(doctor.doctor)
 

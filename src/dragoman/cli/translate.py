@@ -1,8 +1,9 @@
-"""``dragoman translate``: lines in, lines out."""
+"""``dragoman translate``: lines in, lines out; or a document in, a document out."""
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 
 from dragoman.cli import search_options as options
 from dragoman.cli.console import friendly
+from dragoman.cli.translate_document import DOCUMENTS, translate_document
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,7 +25,12 @@ EXIT_STOPPED = {"terminated": 75, "interrupted": 130}
 _STDOUT = Path("-")
 _LINES, _TEXT = "Lines", "Text"
 
-Input = Annotated[str, typer.Argument(metavar="INPUT", help="Text, a sentence a line; .gz is unpacked. - is stdin.")]
+Input = Annotated[
+    str,
+    typer.Argument(
+        metavar="INPUT", help="Text, a sentence a line; .gz is unpacked. - is stdin. Or a document: .docx, .html, …"
+    ),
+]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Where to write; .gz is packed. Else, or -: to stdout."),
@@ -88,7 +95,7 @@ def translate(  # noqa: PLR0913 -- an option each
     top_p: options.TopP = None,
     seed: options.Seed = None,
 ) -> None:
-    """Translate text line by line: from stdin to stdout, or a file into another.
+    """Translate text line by line: from stdin to stdout, or a file into another. Documents keep their layout.
 
     A line is answered as soon as it comes. With -o a large file is translated in constant memory, and after a crash
     --resume goes on and ends with the same bytes.
@@ -98,9 +105,25 @@ def translate(  # noqa: PLR0913 -- an option each
     search |= {"no_repeat_ngram": no_repeat_ngram, "groups": groups, "diversity": diversity}
     search |= {"sample": sample, "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
     output = None if output == _STDOUT else output
+    is_document = Path(input_).suffix.lower() in DOCUMENTS
     again = "type the same with --resume to go on" if output else "with -o it can be stopped and gone on with"
-    with friendly(again):
+    with friendly("nothing was written" if is_document else again):
         settings = options.search_settings(search)
+        open_ = partial(
+            options.open_translator,
+            [bundle, *(others or ())],
+            engine=engine,
+            precision=precision,
+            threads=threads,
+            settings=settings,
+            glossary=glossary,
+            batch_tokens=batch_tokens,
+        )
+        if is_document:
+            unfit = {"--resume": resume, "--nbest": nbest is not None, "--alignments": alignments}
+            unfit |= {"--flags": flags, "--json": json}
+            translate_document(Path(input_), output, open_, force=force, unfit=unfit)
+            return
         from dragoman.api.text_lines import LineSource
         from dragoman.api.translated_lines import LineForm, LineTranslator
 
@@ -110,15 +133,7 @@ def translate(  # noqa: PLR0913 -- an option each
                     f"{output} is there already; nothing was compared with it; --force to translate again", err=True
                 )
                 return
-            opened = options.open_translator(
-                [bundle, *(others or ())],
-                engine=engine,
-                precision=precision,
-                threads=threads,
-                settings=settings,
-                glossary=glossary,
-                batch_tokens=batch_tokens,
-            )
+            opened = open_()
             form = LineForm(nbest=nbest is not None, alignments=alignments, flags=flags, json=json)
             work = LineTranslator(opened, form, split=split)
             if output is None:

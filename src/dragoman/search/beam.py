@@ -174,7 +174,7 @@ class _Beams:
 
     def _tell(self, place: int, sentence: int, *, done: bool) -> None:
         """Tell who looks on what all translations that may still win have in common: it will not change any more."""
-        if self.watch is None:
+        if self.watch is None or not self.watch.is_told(sentence):
             return
         best = _ranked(self.ended[sentence])[:1] or _ranked(self.cut[sentence])[:1]
         may_win = [draft.hypothesis.pieces for draft in best]

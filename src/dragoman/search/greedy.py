@@ -100,7 +100,6 @@ def _tell(watch: Watch | None, drafts: Drafts, rows: Numbers, copies: int) -> se
     if watch is None:
         return set()
     for row, sentence in enumerate(rows.tolist()):
-        written = drafts.written[row].tolist()
-        if copies == 1 and written[-1] != EOS_ID:
-            watch.wrote(sentence, written)
+        if copies == 1 and drafts.written[row, -1] != EOS_ID and watch.is_told(sentence):
+            watch.wrote(sentence, drafts.written[row].tolist())
     return {sentence for sentence in set(rows.tolist()) if watch.is_cancelled(sentence)}

@@ -54,5 +54,8 @@ class Watch(Protocol):
     def is_cancelled(self, sentence: int) -> bool:
         """Whether nobody waits for this sentence any more: it then leaves the batch, with nothing found."""
 
+    def is_told(self, sentence: int) -> bool:
+        """Whether anybody wants to know what is written of this sentence: to find that out takes time at every step."""
+
     def wrote(self, sentence: int, pieces: list[int]) -> None:
         """The pieces of a translation that are certain so far; each call has those of the call before, and more."""

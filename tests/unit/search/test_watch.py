@@ -22,13 +22,28 @@ class Onlooker:
         self.told: dict[int, list[list[int]]] = {}
         self.off_after = off_after or {}
         self.asked: dict[int, int] = {}
+        self.deaf: set[int] = set()
 
     def is_cancelled(self, sentence: int) -> bool:
         self.asked[sentence] = self.asked.get(sentence, 0) + 1
         return self.asked[sentence] > self.off_after.get(sentence, 10_000)
 
+    def is_told(self, sentence: int) -> bool:
+        return sentence not in self.deaf
+
     def wrote(self, sentence: int, pieces: list[int]) -> None:
         self.told.setdefault(sentence, []).append(pieces)
+
+
+@pytest.mark.parametrize("settings", SEARCHES)
+def test_who_does_not_listen_is_not_told(settings: SearchSettings) -> None:
+    engine, onlooker = toy_engine("luong2015-desk", push=0.5), Onlooker()
+    engine.search(sentences(), settings, watch=onlooker)
+    assert onlooker.told
+    listened = Onlooker()
+    listened.deaf = {min(onlooker.told)}
+    engine.search(sentences(), settings, watch=listened)
+    assert listened.told == {number: told for number, told in onlooker.told.items() if number not in listened.deaf}
 
 
 @pytest.mark.parametrize("settings", SEARCHES)

@@ -1,0 +1,325 @@
+"""Tags that follow their words, on sentences whose links people drew; and placeholders that must not change by a byte.
+
+A case is a hand-aligned sentence pair with one to four inline tags, nested or side by side, around words of the source
+that have a sure link. Its tags are projected onto the translation as it is given. *Well-formed*: every tag is there
+once, in the tag that it was in. Of the words inside a projected tag that people linked to anything, *precision* is the
+share they linked to a word inside the tag of the source; of the words that they linked to a word inside that tag for
+sure, *recall* is the share that the projected tag holds; both over all tags together. *On their words*: the share of
+tags that hold a word with a link, and of whose words with links more than half are right. *Exact*: nothing wrong is in
+the tag, and nothing is missing. *Decisions*: there is one for each tag and each target word with a sure link, is it in
+or not; the mean over the cases of how many of them are right.
+
+*gold* takes the links that people drew, and shows what projection alone loses: a tag is one stretch of the target, and
+words that go together in one language may stand apart in the other. *proportion* knows no links. The others are a
+model's for the translation that is given: *links* are those of `Translator.align`; *served* is what the server and
+`translate_marked` take, from the same one map, the only one that a search leaves behind.
+
+What a foreign word costs a tag, and how *served* takes links from the map, were chosen on these same cases, so those
+rows flatter a little. *Decisions* counts words that are rightly left out too, and so is high even for *proportion*.
+
+Then the model translates sentences of Multi30k with tags, placeholders and addresses in them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import html5lib
+
+from benchmarks.alignment.corpus import PAIRS, Pair, read
+from benchmarks.reporting import heading, parser, table, write
+from dragoman.api.marked_translation import tag_links, translate_marked
+from dragoman.api.translator import Translator
+from dragoman.evaluation.alignment_error import Gold, Links
+from dragoman.evaluation.links import gold_links
+from dragoman.markup.html import HtmlText
+from dragoman.markup.marked import Marked, Span
+from dragoman.markup.nesting import parents
+from dragoman.markup.placeholders import kept_strings
+from dragoman.markup.projection import project
+
+CASES = 500
+_MOST_WORDS = 5
+_LEAST_WORDS = 4
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sentence pair whose words stand between spaces, tags in its source, and the links that people drew."""
+
+    marked: Marked
+    target: str
+    gold: Gold
+    row: int
+
+    def words_of(self, span: Span, text: str | None = None) -> frozenset[int]:
+        """The words that a span of the source, or of another text, holds."""
+        text = self.marked.text if text is None else text
+        first = len(text[: span.start].split())
+        return frozenset(range(first, first + len(text[span.start : span.end].split())))
+
+
+def gold_pairs(data: Path, pair: Pair) -> list[tuple[str, str, Gold]]:
+    """The hand-aligned sentences of a pair, in small letters."""
+    source, target = (
+        [" ".join(line.lower().split()) for line in read(data / f"{pair.gold}.{side}.gz")] for side in pair.sides
+    )
+    lengths = [(len(one.split()), len(other.split())) for one, other in zip(source, target, strict=True)]
+    path = data / f"{pair.gold}.align.gz"
+    return list(zip(source, target, gold_links(read(path), name=str(path), first=1, lengths=lengths), strict=True))
+
+
+def cases(pairs: Sequence[tuple[str, str, Gold]], count: int, seed: int = 1) -> list[Case]:
+    """So many cases, always the same; sentences come again where there are fewer, with other tags."""
+    chance = Random(seed)
+    long = [row for row, (source, _, gold) in enumerate(pairs) if len(source.split()) >= _LEAST_WORDS and gold.sure]
+    found: list[Case] = []
+    while len(found) < count:
+        row = long[len(found) % len(long)]
+        source, target, gold = pairs[row]
+        spans = tuple(_spans(source.split(), {one for one, _ in gold.sure}, chance))
+        if spans:
+            found.append(Case(Marked(source, spans), target, gold, row))
+    return found
+
+
+def _spans(words: Sequence[str], linked: set[int], chance: Random) -> Iterator[Span]:
+    """Tags around words; each holds one with a link."""
+    starts = [0]
+    for word in words:
+        starts.append(starts[-1] + len(word) + 1)
+    ranges = list(_ranges(0, len(words), chance.randint(1, 2), chance, 0))
+    for tag, (first, end, depth) in enumerate(each for each in ranges if linked & set(range(*each[:2]))):
+        yield Span(starts[first], starts[end] - 1, tag, depth)
+
+
+def _ranges(low: int, high: int, count: int, chance: Random, depth: int) -> Iterator[tuple[int, int, int]]:
+    at = low
+    for _ in range(count):
+        if at >= high:
+            return
+        first = chance.randrange(at, high)
+        end = min(high, first + chance.randint(1, _MOST_WORDS))
+        yield first, end, depth
+        if end - first > 1 and chance.random() < 0.5:
+            yield from _ranges(first, end, 1, chance, depth + 1)
+        at = end + 1
+
+
+def best_gold(gold: Gold) -> Links:
+    """Sure links; and the possible ones of target words that have no sure one."""
+    sure = {target for _, target in gold.sure}
+    return tuple(sorted(gold.sure | {link for link in gold.possible if link[1] not in sure}))
+
+
+def projected(case: Case, links: Sequence[tuple[int, int]] | None) -> Marked:
+    return project(case.marked, case.marked.text.split(), case.target, case.target.split(), links)
+
+
+def is_well_formed(source: Marked, target: Marked) -> bool:
+    """Whether every tag is there once, within the text, and in the tag it was in."""
+    if sorted(span.tag for span in source.spans) != sorted(span.tag for span in target.spans):
+        return False
+    if any(not 0 <= span.start <= span.end <= len(target.text) for span in target.spans):
+        return False
+    return _families(source) == _families(target)
+
+
+def _families(marked: Marked) -> set[tuple[int, int]]:
+    found = parents(marked.spans)
+    return {
+        (span.tag, marked.spans[parent].tag if parent >= 0 else -1)
+        for span, parent in zip(marked.spans, found, strict=True)
+    }
+
+
+@dataclass
+class Score:
+    """Counts over all cases."""
+
+    tags: int = 0
+    on_words: int = 0
+    exact: int = 0
+    inside: int = 0
+    right: int = 0
+    wanted: int = 0
+    held: int = 0
+    decisions: float = 0.0
+    cases: int = 0
+    well_formed: int = 0
+
+    def add(self, case: Case, found: Marked) -> None:
+        sure: dict[int, set[int]] = {}
+        possible: dict[int, set[int]] = {}
+        for origins, links in ((sure, case.gold.sure), (possible, case.gold.possible)):
+            for one, other in links:
+                origins.setdefault(other, set()).add(one)
+        spans = {span.tag: span for span in found.spans}
+        decided = 0
+        for span in case.marked.spans:
+            source = case.words_of(span)
+            held = case.words_of(spans[span.tag], found.text)
+            known = held & possible.keys()
+            right = {word for word in known if possible[word] & source}
+            wanted = {word for word in sure if sure[word] & source}
+            decided += sum(word in wanted if word in held else word not in wanted for word in sure)
+            self.inside, self.right = self.inside + len(known), self.right + len(right)
+            self.wanted, self.held = self.wanted + len(wanted), self.held + len(wanted & held)
+            self.tags += 1
+            self.on_words += 2 * len(right) > len(known)
+            self.exact += right == known and wanted <= held
+        self.cases += 1
+        self.decisions += decided / (len(sure) * len(case.marked.spans))
+        self.well_formed += is_well_formed(case.marked, found)
+
+    def to_json(self) -> dict[str, float | int]:
+        return {
+            "cases": self.cases,
+            "tags": self.tags,
+            "well_formed": self.well_formed / self.cases,
+            "precision": self.right / max(1, self.inside),
+            "recall": self.held / max(1, self.wanted),
+            "on_words": self.on_words / self.tags,
+            "exact": self.exact / self.tags,
+            "decisions": self.decisions / self.cases,
+        }
+
+
+def scored(some: Sequence[Case], links: Sequence[Links | None]) -> dict[str, float | int]:
+    score = Score()
+    for case, found in zip(some, links, strict=True):
+        score.add(case, projected(case, found))
+    return score.to_json()
+
+
+def served(translator: Translator, some: Sequence[Case]) -> tuple[list[Links | None], list[Links | None]]:
+    """The links of a model for the translations that are given, and those that tags follow."""
+    rows = sorted({case.row for case in some})
+    pairs = {case.row: (case.marked.text, case.target) for case in some}
+    sources, targets = zip(*(pairs[row] for row in rows), strict=True)
+    found = dict(zip(rows, translator.score(sources, targets, alignments=True, weights=True), strict=True))
+    return [found[case.row].alignment for case in some], [tag_links(found[case.row]) for case in some]
+
+
+KEPT = (
+    "{name}",
+    "{0}",
+    "{{ user }}",
+    "%s",
+    "%(count)d",
+    "%1$s",
+    "${total}",
+    "https://example.org/a?b=1&c=d#e",
+    "a.b@c.org",
+)
+
+
+def pages(sentences: Sequence[str], count: int, seed: int = 1) -> list[str]:
+    """Paragraphs with nested tags around their words, and something between them that must be kept."""
+    chance = Random(seed)
+    found = []
+    for number in range(count):
+        words = sentences[number % len(sentences)].replace("<", "").replace("&", "").split()
+        for first, end, _ in reversed(list(_ranges(0, len(words), chance.randint(1, 2), chance, 0))):
+            name = chance.choice(["b", "i", "em", "span class='x'", "a href='https://example.org/?a=1&amp;b'"])
+            words[first] = f"<{name}>{words[first]}"
+            words[end - 1] += f"</{name.split()[0]}>"
+        for _ in range(chance.randint(0, 2)):
+            words.insert(chance.randint(0, len(words)), chance.choice(KEPT))
+        found.append(f"<p>{' '.join(words)}</p>")
+    return found
+
+
+def translated_pages(translator: Translator, given: Sequence[str]) -> dict[str, float | int]:
+    """How many pages have the same elements and the same kept strings when they are translated."""
+    texts = [HtmlText.parse(page) for page in given]
+    segments = [segment for text in texts for segment in text.segments]
+    results = iter(translate_marked(translator, segments))
+    well_formed = kept = with_kept = whole = 0
+    for text, page in zip(texts, given, strict=True):
+        mine = [next(results) for _ in text.segments]
+        well_formed += _elements(text.write(mine)) == _elements(page)
+        wanted = [string for each in text.segments for string in kept_strings(each.text, each.kept)]
+        found = [string for each in mine for string in kept_strings(each.text, each.kept)]
+        with_kept, kept = with_kept + bool(wanted), kept + (bool(wanted) and sorted(wanted) == sorted(found))
+        whole += len(wanted)
+    return {
+        "pages": len(given),
+        "well_formed": well_formed / len(given),
+        "with_kept": with_kept,
+        "kept_strings": whole,
+        "kept": kept / max(1, with_kept),
+    }
+
+
+def _elements(page: str) -> Counter[tuple[str, str]]:
+    tree = html5lib.parse(page, namespaceHTMLElements=False)
+    return Counter((str(node.tag), str(sorted(node.attrib.items()))) for node in tree.iter())
+
+
+def measure(pair: str, data: Path, translator: Translator | None, count: int) -> dict[str, Any]:
+    """Figures of one pair, by where links come from."""
+    some = cases(gold_pairs(data, PAIRS[pair]), count)
+    found = {"gold": scored(some, [best_gold(case.gold) for case in some]), "proportion": scored(some, [None] * count)}
+    if translator is not None:
+        links, better = served(translator, some)
+        found |= {"links": scored(some, links), "served": scored(some, better)}
+    return found
+
+
+def report(figures: dict[str, Any], pages_of: dict[str, Any], threads: int) -> str:
+    text = heading("Tags and placeholders", "python -m benchmarks.markup", threads) + f"\n{__doc__ or ''}\n"
+    names = ["well_formed", "precision", "recall", "on_words", "exact", "decisions"]
+    header = ["pair", "links", "cases", "tags", "well-formed", "precision", "recall", "on their words", "exact"]
+    rows = [
+        [name, way, f"{each['cases']}", f"{each['tags']}", *(f"{100 * each[key]:.1f} %" for key in names)]
+        for name, ways in figures.items()
+        for way, each in ways.items()
+    ]
+    text += table([*header, "decisions"], rows) + "\n"
+    header = ["model", "pages", "well-formed", "pages with kept strings", "kept strings", "byte-identical"]
+    rows = [
+        [
+            name,
+            f"{each['pages']}",
+            f"{100 * each['well_formed']:.1f} %",
+            f"{each['with_kept']}",
+            f"{each['kept_strings']}",
+            f"{100 * each['kept']:.1f} %",
+        ]
+        for name, each in pages_of.items()
+    ]
+    return text + table(header, rows)
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--gold", type=Path, default=Path("../shared/data/alignment-gold"))
+    options.add_argument("--corpus", type=Path, default=Path("../shared/data/multi30k"))
+    options.add_argument("--models", nargs="*", default=[], metavar="PAIR=BUNDLE", help="of benchmarks.alignment")
+    options.add_argument("--translators", nargs="*", default=[], metavar="NAME=BUNDLE", help="of benchmarks.quality")
+    options.add_argument("--cases", type=int, default=CASES, help="of all pairs together, and pages")
+    given = options.parse_args()
+    models = dict(each.split("=", 1) for each in given.models)
+    figures: dict[str, Any] = {}
+    for pair in PAIRS:
+        named = {name: path for name, path in models.items() if name.startswith(pair)} or {pair: ""}
+        for name, path in named.items():
+            translator = Translator.open(path, threads=given.threads) if path else None
+            found = measure(pair, given.gold, translator, given.cases // len(PAIRS))
+            figures[name] = {way: each for way, each in found.items() if name == pair or way in ("links", "served")}
+    sentences = read(given.corpus / "test_2016_flickr.en.gz")
+    pages_of = {
+        name: translated_pages(Translator.open(path, threads=given.threads), pages(sentences, given.cases))
+        for name, path in (each.split("=", 1) for each in given.translators)
+    }
+    write("markup", report(figures, pages_of, given.threads), {"projected": figures, "translated": pages_of})
+
+
+if __name__ == "__main__":
+    main()

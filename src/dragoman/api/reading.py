@@ -1,0 +1,55 @@
+"""A text on its way: its parts, which anybody may have searched for in any batches, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dragoman.api.parts import Part
+from dragoman.api.request import Request
+from dragoman.api.translation import Translation, joined
+from dragoman.text.sentences import Joiner
+
+__all__ = ["Reading"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text that was read by `Translator.read`. What was found for a part is kept by the part itself."""
+
+    text: str
+    parts: list[Part]
+    request: Request
+    languages: tuple[str, str]
+
+    @property
+    def waiting(self) -> list[Part]:
+        """The parts that are to be searched for; what has no letters passes through."""
+        return [part for part in self.parts if part.sentence is not None]
+
+    @property
+    def pieces(self) -> int:
+        """How many source pieces are to be translated, ends among them."""
+        return sum(len(part.ids or ()) + 1 for part in self.waiting)
+
+    def joiner(self) -> Joiner:
+        """What puts its sentences together."""
+        return Joiner(*self.languages)
+
+    def joined(self, sentences: Sequence[Translation]) -> Translation:
+        """The translation of the text, made of those of its parts."""
+        parts = self.parts
+        if len(parts) == 1 and not parts[0].after:
+            return sentences[0]
+        joiner = self.joiner()
+        pieces = []
+        for part, sentence in zip(parts, sentences, strict=True):
+            pieces.append(joiner.add(sentence.text))
+            joiner.end_sentence(part.after)
+        whole = "".join([*pieces, joiner.end()])
+        translated = [each for each, part in zip(sentences, parts, strict=True) if part.source]
+        if not translated:
+            return Translation(self.text, self.text)
+        if len(translated) == 1:
+            return replace(translated[0], source=self.text, text=whole)
+        return joined(self.text, whole, translated, is_cut=any(part.is_cut for part in parts))

@@ -1,0 +1,118 @@
+"""Tags whose places are known are put into a text: nested, in order, with the spaces that stood around them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dragoman.markup.marked import Marked, Span
+from dragoman.text.characters import is_spaceless
+
+__all__ = ["Placed", "written"]
+
+_OPENING = "([{<\u00ab\u2018\u201c\u201e\u2039\u00bf\u00a1"
+_CLOSING = ")]}>.,;:!?\u00bb\u2019\u201d\u203a\u2026"
+
+
+@dataclass(slots=True)
+class Placed:
+    """A tag, its number and that of the tag that holds it among the source's spans, and where it is to stand.
+
+    Where it holds nothing, spaces are added that it wants around it and that are not there.
+    """
+
+    place: int
+    parent: int
+    tag: int
+    start: int
+    end: int
+    space_before: bool = False
+    space_behind: bool = False
+
+
+def written(text: str, placed: Sequence[Placed], kept: Sequence[tuple[int, int]]) -> Marked:
+    """Return the text with these tags, which come in the order of the source, the outer before the inner."""
+    children: dict[int, list[Placed]] = {}
+    for each in placed:
+        children.setdefault(each.parent, []).append(each)
+    writer = _Writer(text)
+    levels = [iter(_in_order(children.get(-1, [])))]
+    open_: list[tuple[Placed, int]] = []
+    while levels:
+        inner = next(levels[-1], None)
+        if inner is not None:
+            open_.append((inner, writer.begin(inner, len(open_))))
+            levels.append(iter(_in_order(children.get(inner.place, []))))
+            continue
+        levels.pop()
+        if open_:
+            writer.end(*open_.pop())
+    return writer.finish(kept)
+
+
+class _Writer:
+    """A text under way, and how far it is."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at = text, 0
+        self._pieces: list[str] = []
+        self._length = 0
+        self._spaces: list[int] = []  # where in the text one was added
+        self._spans: list[Span] = []
+
+    def begin(self, each: Placed, depth: int) -> int:
+        self._move(each.start)
+        last = self._pieces[-1][-1] if self._pieces else ""
+        if each.space_before and last and not (last.isspace() or last in _OPENING or is_spaceless(last)):
+            self._add_space()
+        self._spans.append(Span(self._length, self._length, each.tag, depth))
+        return len(self._spans) - 1
+
+    def end(self, each: Placed, number: int) -> None:
+        self._move(each.end)
+        span = self._spans[number]
+        self._spans[number] = Span(span.start, self._length, span.tag, span.depth)
+        following = self._text[self._at : self._at + 1]
+        if (
+            each.space_behind
+            and following
+            and not (following.isspace() or following in _CLOSING or is_spaceless(following))
+        ):
+            self._add_space()
+
+    def finish(self, kept: Sequence[tuple[int, int]]) -> Marked:
+        self._move(len(self._text))
+        moved = ((start + self._added(start), end + self._added(start)) for start, end in kept)
+        return Marked("".join(self._pieces), tuple(self._spans), tuple(moved))
+
+    def _added(self, place: int) -> int:
+        return bisect_right(self._spaces, place)
+
+    def _move(self, to: int) -> None:
+        if to > self._at:
+            self._pieces.append(self._text[self._at : to])
+            self._length += to - self._at
+            self._at = to
+
+    def _add_space(self) -> None:
+        self._pieces.append(" ")
+        self._spaces.append(self._at)
+        self._length += 1
+
+
+def _in_order(brothers: Sequence[Placed]) -> list[Placed]:
+    """Tags with one parent from left to right, none of them in another; where one must give way it is the later."""
+    held = sorted((each for each in brothers if each.start < each.end), key=lambda each: each.start)
+    end = 0
+    for each in held:
+        each.start = max(each.start, end)
+        each.end = max(each.start, each.end)
+        end = each.end
+    held = [each for each in held if each.start < each.end]
+    starts = [each.start for each in held]
+    for each in brothers:
+        around = bisect_left(starts, each.start) - 1
+        if each.start == each.end and around >= 0 and each.start < held[around].end:
+            each.start = each.end = held[around].start if each.place < held[around].place else held[around].end
+    return sorted(brothers, key=lambda each: (each.start, each.end > each.start, each.place))

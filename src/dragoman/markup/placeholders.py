@@ -1,0 +1,75 @@
+"""What a program or a reader needs byte for byte: placeholders, web and mail addresses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from dragoman.text.addresses import MAIL_ADDRESS
+from dragoman.text.characters import SPACELESS
+
+__all__ = ["kept_in", "kept_strings", "places_of"]
+
+# Scripts without spaces go on right behind an address. Braces in one are a placeholder: https://example.org/{id}/edit
+_URL = (
+    r"(?<![A-Za-z0-9])(?:[A-Za-z][A-Za-z0-9+.-]{1,20}://|[Ww]{3}\.|mailto:)"
+    rf"(?:[^\s<>\"|`{{}}\\^{SPACELESS}]|\{{\w{{0,40}}\}})+"
+)
+_BRACES = (
+    r"\{\{\{?[^{}\n]{1,200}\}\}\}?",  # {{name}}
+    r"\{%[^{}\n]{1,200}%\}",  # {% tag %}
+    r"[#$%@]?\{(?:[^\W\d]|\d)?[\w.\[\]-]{0,100}(?:![rsa])?(?::[^{}\s]{0,40})?\}",  # {}, {0}, ${x}, %{x}, {0:>8.2f}
+    r"\{ ?\w{1,100} ?, ?(?:number|date|time|spellout|ordinal|duration)(?: ?,[^{}\n]{0,60})?\}",  # {n, number}
+)
+_PERCENT = (
+    r"%\(\w{1,100}\)[-+#0]{0,4}\d{0,4}(?:\.\d{1,4})?[a-zA-Z]",  # %(name)s
+    r"%\d{1,3}\$[-+#0']{0,4}\d{0,4}(?:\.\d{1,4})?(?:hh|ll|[hlLqjzt])?[diouxXeEfFgGcCsSaAp@]",  # %1$s
+    r"%[A-Za-z_]\w{0,100}%",  # %name%
+    r"(?<![\d%])%[-+#0']{0,4}(?:\d{1,4}|\*)?(?:\.(?:\d{1,4}|\*))?(?:hh|ll|[hlLqjzt])?[diouxXeEfFgGcCsSrap@](?![^\W\d_])",
+    r"%%",
+)
+_KEPT = re.compile("|".join((_URL, rf"(?<![A-Za-z0-9_.+-]){MAIL_ADDRESS}", *_BRACES, *_PERCENT)))
+_FOLLOWING = ".,;:!?'*_\u2019\u201d\u00bb\u203a\u2026"
+_BRACKETS = {")": "(", "]": "["}
+
+
+def kept_in(text: str) -> tuple[tuple[int, int], ...]:
+    """Where a text must not change: ``{name}``, ``{0}``, ``{{x}}``, ``${x}``, ``%s``, ``%(name)s``, ``%1$s``, URLs.
+
+    Mail addresses too. Those that touch are one. The punctuation after an address is no part of it. ICU messages with
+    text of their own inside, ``{n, plural, …}``, are not understood.
+    """
+    found: list[tuple[int, int]] = []
+    for match in _KEPT.finditer(text):
+        start, end = match.span()
+        if text[start] not in "{%#$@":
+            end = start + len(_without_following(match[0]))
+        if found and found[-1][1] == start:
+            start = found.pop()[0]
+        found.append((start, end))
+    return tuple(found)
+
+
+def kept_strings(text: str, kept: Iterable[tuple[int, int]]) -> list[str]:
+    """What stands at these places."""
+    return [text[start:end] for start, end in kept if end > start]
+
+
+def places_of(strings: Iterable[str], source: str, target: str) -> tuple[tuple[int, int], ...] | None:
+    """Where strings of a source stand in its translation; None where one does not come exactly as often in both."""
+    wanted = sorted(set(strings), key=len, reverse=True)
+    if not wanted:
+        return ()
+    if any(source.count(string) != target.count(string) for string in wanted):
+        return None
+    return tuple(match.span() for match in re.finditer("|".join(map(re.escape, wanted)), target))
+
+
+def _without_following(address: str) -> str:
+    while address:
+        last = address[-1]
+        opening = _BRACKETS.get(last)
+        if last not in _FOLLOWING and (opening is None or address.count(opening) >= address.count(last)):
+            break
+        address = address[:-1]
+    return address

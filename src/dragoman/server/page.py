@@ -1,0 +1,114 @@
+"""The page: files that were built beforehand, from the package's own folder."""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastapi import APIRouter, Request, Response
+from starlette.exceptions import HTTPException
+
+from dragoman.server.heads import PAGE_POLICY
+
+__all__ = ["STATIC", "router"]
+
+STATIC = Path(__file__).parent / "static"
+
+_PACKED = {".br": "br", ".gz": "gzip"}
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".wasm": "application/wasm",
+    ".webmanifest": "application/manifest+json",
+    ".woff2": "font/woff2",
+}
+_HASHED = re.compile(r"[.-][A-Za-z0-9_-]{8,}\.\w+$")
+_FOR_EVER = "public, max-age=31536000, immutable"
+_ASK_FIRST = "no-cache"
+_NOT_BUILT = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Dragoman</title>
+<h1>Dragoman runs</h1>
+<p>The page is not in this installation. The API works: see <a href="docs">/docs</a>.</p>
+<p>A wheel of Dragoman has the page. From a clone, build it with <code>npm ci</code> and <code>npm run build</code> in
+<code>web</code>, and start the server again.</p>
+"""
+
+
+@dataclass(frozen=True)
+class _Asset:
+    """A file in memory, and how it is sent; `packed` is it by its encoding."""
+
+    data: bytes
+    packed: dict[str, bytes]
+    tag: str
+    kind: str
+    cache: str
+
+    def answer(self, request: Request) -> Response:
+        accepted = {word.partition(";")[0].strip() for word in request.headers.get("accept-encoding", "").split(",")}
+        encoding = next((name for name in self.packed if name in accepted), None)
+        headers = {
+            "cache-control": self.cache,
+            "content-security-policy": PAGE_POLICY.decode(),
+            "content-type": self.kind,
+            "etag": f'"{self.tag}"' if encoding is None else f'"{self.tag}-{encoding}"',
+            "vary": "Accept-Encoding",
+        }
+        if headers["etag"] in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        if encoding is None:
+            return Response(self.data, headers=headers)
+        return Response(self.packed[encoding], headers=headers | {"content-encoding": encoding})
+
+
+def router(folder: Path = STATIC) -> APIRouter:
+    """``/`` and all files of the page; where it was not built, ``/`` says how to."""
+    routes = APIRouter(include_in_schema=False)
+    assets = _assets(folder)
+    index = assets.get("index.html") or _made(_NOT_BUILT.encode(), "index.html", {})
+
+    @routes.get("/")
+    async def page(request: Request) -> Response:
+        return index.answer(request)
+
+    @routes.get("/assets/{name:path}")
+    async def asset(request: Request, name: str) -> Response:
+        found = assets.get(f"assets/{name}")
+        if found is None:
+            raise HTTPException(404)
+        return found.answer(request)
+
+    for name in assets:
+        if not name.startswith("assets/"):
+            routes.get(f"/{name}")(assets[name].answer)
+    return routes
+
+
+def _assets(folder: Path) -> dict[str, _Asset]:
+    """All files below the folder, by their path; read once, so that a path of a request never reaches the disk."""
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    plain = {name: path for name, path in files.items() if path.suffix not in _PACKED}
+    return {
+        name: _made(
+            path.read_bytes(),
+            name,
+            {code: files[name + end].read_bytes() for end, code in _PACKED.items() if name + end in files},
+        )
+        for name, path in plain.items()
+    }
+
+
+def _made(data: bytes, name: str, packed: dict[str, bytes]) -> _Asset:
+    suffix = Path(name).suffix
+    kind = _TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    is_hashed = name.startswith("assets/") and _HASHED.search(name) is not None
+    tag = hashlib.sha256(data).hexdigest()[:16]
+    return _Asset(data, packed, tag, kind, _FOR_EVER if is_hashed else _ASK_FIRST)

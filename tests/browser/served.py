@@ -1,0 +1,58 @@
+"""A real server for tests of its page: ``dragoman serve`` in a process of its own, at a free port."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["served"]
+
+_SAYS = "serving "
+_SECONDS = 60
+
+
+@contextmanager
+def served(
+    bundles: Mapping[str, Path],
+    *flags: str,
+    command: Sequence[str] = (sys.executable, "-m", "dragoman"),
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[str]:
+    """Serve bundles by their names, and give the address; what the server said stands in the error if it does not come.
+
+    It ends by SIGTERM, as a supervisor would end it.
+    """
+    names = [f"{name}={folder}" for name, folder in bundles.items()]
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "COLUMNS": "200", **(environment or {})}
+    process = subprocess.Popen(
+        [*command, "serve", *names, "--port", "0", *flags],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        env=env,
+    )
+    try:
+        yield _address(process)
+    finally:
+        process.terminate()
+        process.communicate(timeout=_SECONDS)
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    """Where it listens; it goes on being read, so that it never waits for a reader."""
+    said: list[str] = []
+    late = threading.Timer(_SECONDS, process.kill)
+    late.start()
+    assert process.stdout is not None
+    for line in process.stdout:
+        said.append(line)
+        if line.startswith(_SAYS):
+            late.cancel()
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            return line.removeprefix(_SAYS).strip()
+    raise AssertionError(f"the server ended with {process.wait()}:\n{''.join(said)}")

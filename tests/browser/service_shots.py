@@ -1,0 +1,84 @@
+"""The pictures of the server's page in docs/images, made anew::
+
+python -m tests.browser.service_shots transformer=BUNDLE rnn=BUNDLE     # both from English to German
+"""
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from tests.browser.chromium import Chromium, missing
+from tests.browser.page_steps import HELPERS
+from tests.browser.screenshots import MOST_BYTES
+from tests.browser.served import served
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = "Two dogs are playing in the snow. A woman with a red umbrella walks past three men in bright orange vests."
+ODD = "Le musée est fermé le lundi, mais le jardin reste ouvert jusqu'à 18 heures."
+PHONE = {"width": 390, "height": 844, "touch": True}
+
+
+@dataclass(frozen=True)
+class PageShot:
+    """A picture: what was done before it was taken, and in which browser."""
+
+    name: str
+    steps: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def shots() -> Iterable[PageShot]:
+    """The page with its main parts, wide and narrow, light and dark, in both languages."""
+    typed = f"await write({TEXT!r});"
+    umbrella = "await word('t0:1:4').hover();"
+    tapped = "await word('t0:1:5').tap();"
+    yield PageShot("service", typed + umbrella, {"height": 560})
+    yield PageShot("service-dark", f"{typed} await tool('heatMap').click(); {umbrella}", {"height": 1110, "dark": True})
+    both = "await page.locator('#compare').click(); await settled(1);"
+    yield PageShot("service-compare", f"{typed} {both} await word('s:1:4').hover({{ force: true }});", {"height": 560})
+    others = "await tool('alternatives').click(); await page.locator('#tool li').nth(2).waitFor();"
+    yield PageShot("service-chinese", f"{typed} {umbrella} {others} {umbrella}", {"height": 960, "language": "zh-CN"})
+    inside = "await tool('inside').click(); await page.locator('#tool table').waitFor();"
+    yield PageShot("service-inside", f"page.setDefaultTimeout(60000); {typed} {umbrella} {inside}", {"height": 1330})
+    yield PageShot("service-phone", typed + tapped, PHONE)
+    odd = f"await page.locator('#source').selectOption('en'); await write({ODD!r});"
+    yield PageShot("service-phone-dark", odd, {**PHONE, "dark": True, "language": "zh-CN"})
+
+
+def take(chromium: Chromium, address: str, shot: PageShot, folder: Path) -> Path:
+    """Take it, and make it small."""
+    path = folder / f"{shot.name}.png"
+    steps = f"{HELPERS} {shot.steps} await page.waitForTimeout(200); await page.screenshot({{ path: {str(path)!r} }});"
+    chromium.visit(address, steps, **({"width": 1280} | shot.options))
+    with Image.open(path) as picture:
+        few = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
+    assert path.stat().st_size <= MOST_BYTES, f"{path.name} has {path.stat().st_size} bytes"
+    return path
+
+
+def main() -> None:
+    """Make them all."""
+    parser = argparse.ArgumentParser(description="Make the pictures of the server's page in docs/images anew.")
+    parser.add_argument("bundles", nargs="+", help="NAME=BUNDLE, from English to German")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
+    asked = parser.parse_args()
+    if reason := missing():
+        parser.error(reason)
+    bundles = {name: Path(path) for name, _, path in (each.partition("=") for each in asked.bundles)}
+    chromium = Chromium()
+    try:
+        with served(bundles) as address:
+            for shot in shots():
+                path = take(chromium, address, shot, asked.out.resolve())
+                print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
+    finally:
+        chromium.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,267 @@
+"""What the page of a real server does with a text: it streams, its words are linked, and more is told about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from tests.browser.chromium import Chromium
+from tests.browser.page_steps import ENGLISH, GERMAN, SECOND, look, typed
+
+FAINTEST = 0.08
+
+
+def answered(service: str, text: str = ENGLISH, **options: Any) -> dict[str, Any]:
+    """What the server says about the translation."""
+    body = {"text": text, "source": "en", "target": "de", "alignments": True, "weights": True, **options}
+    (translation,) = httpx.post(f"{service}/v1/translate", json=body).raise_for_status().json()["translations"]
+    found: dict[str, Any] = translation
+    return found
+
+
+def test_text_appears_as_it_comes(chromium: Chromium, service: str):
+    steps = f"""
+    await output().waitFor();
+    await page.evaluate(() => {{
+      window.drafts = [];
+      const output = document.querySelector('.output');
+      new MutationObserver(() => output.getAttribute('aria-busy') === 'true' && drafts.push(output.textContent))
+        .observe(output, {{ childList: true, characterData: true, subtree: true }});
+    }});
+    await write({" ".join([ENGLISH, SECOND] * 100)!r});
+    return [await page.evaluate(() => drafts), await output().textContent(), await output().getAttribute('lang')];
+    """
+    drafts, final, language = look(chromium, service, steps)
+    assert (final, language) == (" ".join([GERMAN, "dort schläft Mann Ein."] * 100), "de")
+    drafts = [draft for draft in drafts if final.startswith(draft)]
+    assert len(set(drafts)) >= 2  # at least once before all was there
+    assert drafts == sorted(drafts, key=len)
+
+
+def test_typing_on_cancels_what_was_asked(chromium: Chromium, service: str):
+    steps = f"""
+    const cancelled = [];
+    page.on('requestfailed', request => cancelled.push(request.failure().errorText));
+    await page.locator('#text').fill({" ".join([ENGLISH] * 60)!r});
+    await page.waitForFunction(() => document.querySelector('.output').getAttribute('aria-busy') === 'true');
+    await page.locator('#text').fill({ENGLISH!r});
+    await page.waitForFunction(expected => document.querySelector('.output').textContent === expected, {GERMAN!r});
+    return cancelled;
+    """
+    assert set(look(chromium, service, steps)) == {"net::ERR_ABORTED"}
+
+
+def test_the_language_is_detected_and_can_be_swapped(chromium: Chromium, service: str):
+    steps = """
+    const source = page.locator('#source');
+    const before = await source.locator('option:checked').textContent();
+    await write('Two dogs play here with us and a small man sleeps there.');
+    const detected = await source.locator('option:checked').textContent();
+    await page.locator('#source').selectOption('en');
+    await write('Two dogs play here.');
+    await page.getByRole('button', { name: 'Swap the languages' }).click();
+    await page.waitForFunction(() => document.querySelector('.output').textContent.startsWith('Two'));
+    return [before, detected, await source.inputValue(), await page.locator('#target').inputValue(),
+            await page.locator('#text').inputValue(), await page.locator('#text').getAttribute('lang')];
+    """
+    before, detected, *swapped = look(chromium, service, steps)
+    assert (before.strip(), detected.strip()) == ("Detect language", "English (detected)")
+    assert swapped == ["de", "en", GERMAN, "de"]
+
+
+def test_a_word_is_marked_and_linked_with_what_it_looked_at(chromium: Chromium, service: str):
+    steps = f"""
+    {typed()}
+    await word('t0:0:1').hover();
+    const target = await lit();
+    const path = await page.locator('path.link').first().getAttribute('d');
+    const box = await word('s:0:1').boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    const source = await lit();
+    await page.mouse.move(2, 2);
+    return [target, source, await lit(), path, await accessibility(page)];
+    """
+    target, source, left, path, faults = look(chromium, service, steps)
+    answer = answered(service)
+    row = answer["weights"][1]
+    looked = [word for word, weight in zip(answer["source_words"], row, strict=True) if weight >= FAINTEST]
+    assert (target["target"], sorted(target["source"])) == (["spielen"], sorted(looked))
+    assert target["links"] == len(looked)
+    assert target["says"].startswith(f"spielen looks at play {round(100 * row[2])}%")
+    assert path.startswith("M")
+    assert "C" in path
+    assert source["source"] == ["dogs"]
+    assert "Hunde" in source["target"]
+    assert source["says"].startswith("dogs is looked at by Hunde")
+    assert (left["source"], left["target"], left["links"]) == ([], [], 0)
+    assert faults == []
+
+
+def test_the_keyboard_does_the_same(chromium: Chromium, service: str):
+    steps = f"""
+    {typed()}
+    await word('t0:0:1').hover();
+    const hovered = await lit();
+    await page.mouse.move(2, 2);
+    await page.locator('#text').focus();
+    for (let presses = 0; presses < 8 && !(await output().evaluate(each => each === document.activeElement)); presses++)
+      await page.keyboard.press('Tab');
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowRight');
+    const focused = await lit();
+    const ring = await word('t0:0:1').evaluate(each => getComputedStyle(each).outlineStyle);
+    await page.keyboard.press('Escape');
+    const escaped = await lit();
+    await page.locator('#text').focus();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.press('ArrowRight');
+    return [hovered, focused, ring, escaped.links, (await lit()).source];
+    """
+    hovered, focused, ring, escaped, source = look(chromium, service, steps)
+    assert focused == hovered
+    assert (ring, escaped, source) == ("solid", 0, ["Two"])
+
+
+def test_the_heat_map_shows_the_weights(chromium: Chromium, service: str):
+    steps = f"""
+    {typed()}
+    await tool('heatMap').click();
+    const map = await page.evaluate(() => [...document.querySelectorAll('#tool tbody tr')].map(row => ({{
+      word: row.querySelector('th').textContent,
+      cells: [...row.querySelectorAll('td')].map(cell => [Number(/w(\\d+)/.exec(cell.className)[1]), cell.textContent]),
+    }})));
+    await page.locator('#tool tbody tr').nth(2).hover();
+    return [map, await lit(), await accessibility(page)];
+    """
+    rows, lit, faults = look(chromium, service, steps)
+    answer = answered(service)
+    assert [row["word"] for row in rows] == answer["target_words"]
+    for row, weights in zip(rows, answer["weights"], strict=True):
+        assert [text for _, text in row["cells"]] == [f"{round(100 * weight)}%" for weight in weights]
+        assert [step for step, _ in row["cells"]] == [round(10 * weight**0.5) for weight in weights]
+    assert lit["target"] == ["Hunde"]
+    assert faults == []
+
+
+def test_sentences_of_a_longer_text_are_gone_through(chromium: Chromium, service: str):
+    steps = f"""
+    {typed(f"{ENGLISH} {SECOND}")}
+    await tool('heatMap').click();
+    const rows = () => page.locator('#tool tbody th').allTextContents();
+    const first = await rows();
+    await page.getByRole('button', {{ name: 'Next sentence' }}).click();
+    const second = await rows();
+    await word('t0:0:0').hover();
+    return [first, second, await rows(), (await lit()).source];
+    """
+    first, second, hovered, source = look(chromium, service, steps)
+    assert (first, second) == (["hier", "spielen", "Hunde", "Zwei."], ["dort", "schläft", "Mann", "Ein."])
+    assert hovered == first
+    assert "here." in source
+
+
+def test_an_alternative_takes_the_place_of_a_sentence(chromium: Chromium, service: str):
+    text = f"Two wolves play here. {SECOND}"
+    steps = f"""
+    {typed(text)}
+    const before = await output().textContent();
+    await tool('alternatives').click();
+    const others = page.locator('#tool li');
+    await others.nth(1).waitFor();
+    const found = await others.locator('.other').allTextContents();
+    await others.nth(1).getByRole('button').click();
+    const after = await output().textContent();
+    return [before, found, after, await others.nth(1).getByRole('button').textContent(), await accessibility(page)];
+    """
+    before, found, after, taken, faults = look(chromium, service, steps)
+    first, _, rest = before.partition(".")
+    assert found[0] == f"{first}."
+    assert len(set(found)) == len(found) >= 2
+    assert after == f"{found[1]}{rest}"
+    assert (taken, faults) == ("Taken", [])
+
+
+def test_the_glossary_is_obeyed_and_kept(chromium: Chromium, service: str):
+    steps = f"""
+    const sent = [];
+    page.on('request', request => request.url().endsWith('/v1/translate') && sent.push(JSON.parse(request.postData())));
+    await page.locator('#source').selectOption('en');
+    {typed()}
+    await tool('glossary').click();
+    await page.getByRole('button', {{ name: 'Add a term' }}).click();
+    await page.getByLabel('Term', {{ exact: true }}).fill('dogs');
+    await page.getByLabel('Its translation').fill('Katzen');
+    await page.waitForFunction(() => document.querySelector('.output').textContent.includes('Katzen'));
+    const obeyed = await output().textContent();
+    await page.getByRole('button', {{ name: 'Add a term' }}).click();
+    await page.getByLabel('Term', {{ exact: true }}).last().fill('Zwei');
+    await page.getByRole('checkbox').last().check();
+    const faults = await accessibility(page);
+    await page.reload();
+    {typed()}
+    return [obeyed, await output().textContent(), sent.at(-1).glossary, faults];
+    """
+    obeyed, again, glossary, faults = look(chromium, service, steps)
+    assert "Hunde" not in obeyed
+    assert again == obeyed
+    assert (glossary, faults) == ({"dogs": "Katzen", "Zwei": None}, [])
+
+
+def test_flags_are_explained(chromium: Chromium, service: str):
+    steps = f"""
+    {typed()}
+    const without = await page.locator('.flags').count();
+    await page.locator('#model').selectOption('beginner');
+    await page.locator('.flags li').first().waitFor();
+    const english = await page.locator('.flags li').allTextContents();
+    const faults = await accessibility(page);
+    await page.locator('#tongue').selectOption('zh');
+    return [without, english, await page.locator('.flags li').allTextContents(), faults];
+    """
+    without, english, chinese, faults = look(chromium, service, steps)
+    flags = answered(service, model="beginner")["flags"]
+    assert without == 0
+    assert len(english) == len(chinese) == len(flags) > 0
+    for flag, said in zip(flags, english, strict=True):
+        assert flag["detail"] in said
+        assert flag["meaning"].split()[0] in said
+    assert all(any("\u4e00" <= letter <= "\u9fff" for letter in said) for said in chinese)
+    assert faults == []
+
+
+def test_two_models_stand_side_by_side(chromium: Chromium, service: str):
+    steps = f"""
+    {typed()}
+    await page.locator('#compare').click();
+    await settled(1);
+    const columns = await page.locator('.output').allTextContents();
+    const marked = await page.evaluate(() => [...document.querySelectorAll('.output')].map(
+      each => [...each.querySelectorAll('.other')].map(word => word.textContent)));
+    await word('t1:0:0').hover();
+    const second = await lit();
+    const made = await page.locator('.made').allTextContents();
+    const faults = await accessibility(page);
+    await page.locator('#compare').click();
+    return [columns, marked, second.target.length, made, faults, await page.locator('.output').count()];
+    """
+    columns, marked, lit, made, faults, left = look(chromium, service, steps)
+    assert columns == [answered(service, model=name)["text"] for name in ("turner", "beginner")]
+    for other, words in zip(reversed(columns), marked, strict=True):
+        assert set(words) - set(other.split())
+    assert (lit, made, faults, left) == (1, ["by turner", "by beginner"], [], 1)
+
+
+def test_a_model_is_opened(chromium: Chromium, service: str):
+    steps = f"""
+    page.setDefaultTimeout(30000);
+    {typed()}
+    await tool('inside').click();
+    await page.locator('#tool table').waitFor();
+    const heads = await page.locator('#tool .heads button').count();
+    const columns = await page.locator('#tool thead th').allTextContents();
+    return [heads, columns, await page.locator('#tool tbody tr').count(), await accessibility(page)];
+    """
+    heads, columns, rows, faults = look(chromium, service, steps)
+    assert (heads, rows, faults) == (1, 5, [])
+    assert columns == ["Two", "dogs", "play", "here.", "⟨end⟩"]

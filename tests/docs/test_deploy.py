@@ -1,0 +1,171 @@
+"""What lies in deploy/ fits the server: variables, routes, metrics, and files that their own tools can read."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dragoman.server.metrics import Metrics
+from dragoman.server.settings import Limits, ServerSettings
+
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+METRIC = re.compile(r"\b(?:dragoman|process)_[a-z_]+\b")
+VARIABLE = re.compile(r"\bDRAGOMAN_([A-Z_]+)\b")
+SUFFIXES = ("_bucket", "_sum", "_count")
+
+
+def documents(path: Path) -> list[Any]:
+    return list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+
+
+def manifests() -> Iterator[dict[str, Any]]:
+    for path in sorted((DEPLOY / "kubernetes").glob("*.yaml")):
+        yield from documents(path)
+
+
+def manifest(kind: str) -> dict[str, Any]:
+    (found,) = (each for each in manifests() if each["kind"] == kind)
+    return found
+
+
+def container() -> dict[str, Any]:
+    (only,) = manifest("Deployment")["spec"]["template"]["spec"]["containers"]
+    found: dict[str, Any] = only
+    return found
+
+
+def families() -> set[str]:
+    """The names of all metrics, as queries call them."""
+    found: set[str] = set()
+    for family in Metrics().registry.collect():
+        found |= {family.name, f"{family.name}_total"} | {sample.name for sample in family.samples}
+        found |= {family.name + suffix for suffix in SUFFIXES} if family.type == "histogram" else set()
+    return found
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "compose/alerts.yml",
+        "compose/grafana/dashboards/dragoman.json",
+        "kubernetes/autoscaler.yaml",
+    ],
+)
+def test_metrics_are_those_of_the_server(name: str):
+    named = set(METRIC.findall((DEPLOY / name).read_text(encoding="utf-8")))
+    named -= {"dragoman_queue_wait_seconds_mean"}  # made of two of them by the adapter's rule beside it
+    assert named
+    assert named - families() == set()
+
+
+def test_a_metric_that_is_not_there_is_seen():
+    assert "dragoman_queue_wait_seconds_bucket" in families()
+    assert "dragoman_queue_waits_bucket" not in families()
+
+
+@pytest.mark.parametrize(
+    "path", [DEPLOY / "Containerfile", DEPLOY / "compose/compose.yaml", DEPLOY / "kubernetes/deployment.yaml"], ids=str
+)
+def test_variables_are_settings(path: Path):
+    known = {*ServerSettings.model_fields, *(f"limits_{name}" for name in Limits.model_fields)}
+    named = {name.lower() for name in VARIABLE.findall(path.read_text(encoding="utf-8"))}
+    assert named
+    assert named - known == set()
+
+
+def test_probes_ask_for_what_there_is():
+    paths = {container()[probe]["httpGet"]["path"] for probe in ("startupProbe", "readinessProbe", "livenessProbe")}
+    assert paths == {"/readyz", "/livez"}
+    assert container()["livenessProbe"]["httpGet"]["path"] == "/livez"  # a busy server is not a dead one
+
+
+def test_there_is_time_to_drain():
+    values = {each["name"]: each.get("value") for each in container()["env"]}
+    drain = float(values["DRAGOMAN_DRAIN_NOTICE"]) + float(values["DRAGOMAN_DRAIN_SECONDS"])
+    assert manifest("Deployment")["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] > drain
+    compose = documents(DEPLOY / "compose/compose.yaml")[0]["services"]["dragoman"]
+    assert int(compose["stop_grace_period"].rstrip("s")) > ServerSettings().drain_seconds
+    unit = (DEPLOY / "systemd/dragoman.service").read_text(encoding="utf-8")
+    (timeout,) = re.findall(r"^TimeoutStopSec=(\d+)$", unit, re.MULTILINE)
+    assert int(timeout) > ServerSettings().drain_seconds
+
+
+def test_the_container_may_write_nowhere():
+    security = container()["securityContext"]
+    assert security["readOnlyRootFilesystem"] is True
+    assert security["capabilities"] == {"drop": ["ALL"]}
+    assert all(mount.get("readOnly") or mount["mountPath"] == "/tmp" for mount in container()["volumeMounts"])
+    assert re.search(r"^USER 65532:65532$", (DEPLOY / "Containerfile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_what_the_image_copies_is_there():
+    root = DEPLOY.parent
+    copied = re.findall(
+        r"^COPY (?!--from)(.+) \S+$", (DEPLOY / "Containerfile").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    names = [name for line in copied for name in line.split()]
+    assert names
+    assert [name for name in names if not (root / name).exists()] == []
+
+
+def test_kustomization_names_every_manifest():
+    (listed,) = (each["resources"] for each in manifests() if each["kind"] == "Kustomization")
+    others = {path.name for path in (DEPLOY / "kubernetes").glob("*.yaml")} - {"kustomization.yaml"}
+    assert set(listed) == others
+
+
+def test_the_dashboard_is_whole():
+    board = json.loads((DEPLOY / "compose/grafana/dashboards/dragoman.json").read_text(encoding="utf-8"))
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+    sources = documents(DEPLOY / "compose/grafana/provisioning/datasources/prometheus.yaml")[0]["datasources"]
+    assert {panel["datasource"]["uid"] for panel in board["panels"]} == {source["uid"] for source in sources}
+
+
+@pytest.mark.skipif(not shutil.which("nginx"), reason="no nginx here")
+@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl here")
+def test_nginx_reads_its_part(tmp_path: Path):
+    names = {"/etc/ssl/translate.example.org.pem": "certificate", "/etc/ssl/private/translate.example.org.key": "key"}
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=translate.example.org"),
+            *("-keyout", str(tmp_path / "key"), "-out", str(tmp_path / "certificate")),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    part = (DEPLOY / "nginx/dragoman.conf").read_text(encoding="utf-8")
+    for name, stand_in in names.items():
+        assert name in part
+        part = part.replace(name, str(tmp_path / stand_in))
+    whole = f"pid {tmp_path}/pid; error_log {tmp_path}/log; events {{}}\nhttp {{ access_log off;\n{part}\n}}\n"
+    (tmp_path / "nginx.conf").write_text(whole, encoding="utf-8")
+    checked = subprocess.run(
+        ["nginx", "-t", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd here")
+def test_systemd_reads_its_unit(tmp_path: Path):
+    unit = (DEPLOY / "systemd/dragoman.service").read_text(encoding="utf-8")
+    (tmp_path / "dragoman.service").write_text(
+        unit.replace("/opt/dragoman/bin/dragoman", "/bin/true"), encoding="utf-8"
+    )
+    checked = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(tmp_path / "dragoman.service")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "dragoman.service" not in checked.stderr, checked.stderr

@@ -1,0 +1,93 @@
+"""How a server ends: nothing that was let in is lost, and who asks for it learns at once."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import threading
+import time
+from collections import Counter
+
+import httpx
+import pytest
+
+from tests.server.fake_server import RunningServer, eventually, running
+
+ASKED = {"q": "hello world", "source": "en", "target": "de"}
+
+
+def client(server: RunningServer, counts: Counter[str]) -> None:
+    """Ask again and again, on a connection that is kept as long as it may be, until the server is gone."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    while True:
+        try:
+            connection.request("POST", "/translate", json.dumps(ASKED), {"content-type": "application/json"})
+            response = connection.getresponse()
+            assert response.read()
+        except OSError as error:
+            counts["refused" if isinstance(error, ConnectionRefusedError) else "at the door"] += 1
+            return
+        counts[str(response.status)] += 1
+
+
+@pytest.mark.parametrize("trial", range(5))
+def test_nothing_that_was_let_in_is_lost(trial: int):
+    with running({"log": "off"}, delay=0.05) as server:
+        counts: Counter[str] = Counter()
+        clients = [threading.Thread(target=client, args=(server, counts)) for _ in range(12)]
+        for thread in clients:
+            thread.start()
+        assert eventually(lambda: counts["200"] > 30)
+        time.sleep(0.013 * trial)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(10) == 0
+        for thread in clients:
+            thread.join()
+        assert eventually(lambda: counts["200"] == server.lines.count("left"))
+        assert "cancelled" not in server.lines
+        assert set(counts) <= {"200", "refused", "at the door"}
+        assert counts["at the door"] <= 2, "they came as it was closed"
+
+
+def test_it_says_at_once_that_it_ends_and_goes_on_for_the_notice():
+    with running({"drain_notice": 1.0}) as server, httpx.Client(base_url=server.url) as asking:
+        assert asking.get("/readyz").status_code == 200
+        server.process.send_signal(signal.SIGTERM)
+        begun = time.monotonic()
+        while asking.get("/readyz").status_code == 200:
+            assert time.monotonic() - begun < 0.1
+        answer = asking.post("/translate", json=ASKED)
+        assert (answer.status_code, answer.headers["connection"]) == (200, "close")
+        assert asking.get("/livez").status_code == 200
+        assert server.process.wait(10) == 0
+        assert 0.9 < time.monotonic() - begun < 4
+
+
+def test_what_takes_too_long_is_cut_off():
+    with running({"drain_seconds": 0.5}, delay=60.0) as server:
+        answers: list[httpx.Response] = []
+        thread = threading.Thread(
+            target=lambda: answers.append(httpx.post(server.url + "/translate", json=ASKED, timeout=20))
+        )
+        thread.start()
+        time.sleep(0.5)
+        begun = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(10) == 0
+        assert 0.4 < time.monotonic() - begun < 4
+        thread.join()
+        assert (answers[0].status_code, answers[0].headers["retry-after"]) == (503, "1")
+    assert any("cut_off=1" in line for line in server.log)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_it_at_once(number: signal.Signals):
+    with running({"drain_notice": 60.0}) as server:
+        server.process.send_signal(number)
+        time.sleep(0.2)
+        assert server.process.poll() is None
+        begun = time.monotonic()
+        server.process.send_signal(number)
+        assert server.process.wait(5) == 128 + number
+        assert time.monotonic() - begun < 1

@@ -1,0 +1,151 @@
+"""HTML: what is text, what stays, and that nothing is lost or gained."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.markup.html import HtmlText
+from dragoman.markup.html_tokens import attributes, tokens
+from dragoman.markup.marked import Marked, Span
+from dragoman.markup.nesting import parents
+
+
+def shouted(page: str) -> str:
+    """The page with its text in capitals."""
+    text = HtmlText.parse(page)
+    return text.write([Marked(each.text.upper(), each.spans) for each in text.segments])
+
+
+def texts(page: str) -> list[str]:
+    return [each.text for each in HtmlText.parse(page).segments]
+
+
+CASES = {
+    "inline tags": ("<p>go <b>on</b> now</p>", "<p>GO <b>ON</b> NOW</p>"),
+    "attributes": ("<a title='a b' href=x>go</a>", "<a title='a b' href=x>GO</a>"),
+    "entities": ("a &lt;b&gt; &amp;c &eacute &nbsp;d", "A &lt;B&gt; &amp;C É &nbsp;D"),
+    "stray signs": ("a < b & c > d", "A &lt; B &amp; C &gt; D"),
+    "white space at edges": ("<p>\n  go on\n</p>", "<p>\n  GO ON\n</p>"),
+    "white space in a tag": ("<b> go </b>on", " <b>GO </b>ON"),
+    "white space within": ("go\n   on", "GO ON"),
+    "blocks": ("<div>a<p>b<li>c</div>", "<div>A<p>B<li>C</div>"),
+    "script and style": ("<style>a{}</style>b<script>c</script>", "<style>a{}</style>B<script>c</script>"),
+    "a script in a comment in a script": (
+        "<script><!--<script></script>x</script>y",
+        "<script><!--<script></script>x</script>Y",
+    ),
+    "title": ("<title>a <b> &amp; c</title>", "<title>A &lt;B&gt; &amp; C</title>"),
+    "textarea": ("<textarea>a</textarea>b", "<textarea>a</textarea>B"),
+    "comment": ("a <!-- b --> c", "A <!-- b --> C"),
+    "doctype and instructions": ("<!doctype html><?php a ?>b<![CDATA[c]]>", "<!doctype html><?php a ?>B<![CDATA[c]]>"),
+    "code": ("use <code>a &lt; <i>b</i></code> now", "USE <code>a &lt; <i>b</i></code> NOW"),
+    "pre": ("<pre>a\n b</pre>c", "<pre>a\n b</pre>C"),
+    "translate=no": (
+        "<p translate=no>a</p>b <i translate='NO'>c</i> d",
+        "<p translate=no>a</p>B <i translate='NO'>c</i> D",
+    ),
+    "notranslate": ("<div class='x notranslate'>a<p>b</div>c", "<div class='x notranslate'>a<p>b</div>C"),
+    "an end that is implied": ("<p translate=no>a<p>b", "<p translate=no>a<p>B"),
+    "drawing": ("a<svg><style>b</style><text>c</text></svg>d", "A<svg><style>b</style><text>c</text></svg>D"),
+    "not closed": ("<b>a", "<b>A"),
+    "not nested": ("<b>a<i>b</b>c</i>", "<b>A<i>B</b>C</i>"),
+    "links in links": ("<a href=1>a<a href=2>b</a></a>", "<a href=1>A<a href=2>B</a></a>"),
+    "unknown": ("a <x-y>b</x-y> <g id='1'/> c", "A <x-y>B</x-y> <g id='1'/> C"),
+    "capital letters": ("<P>a<BR>b</P>", "<P>A<BR> B</P>"),
+    "end of the page in a tag": ("a<b title='", "A<b title='"),
+    "end of the page in a comment": ("a<!-- b", "A<!-- b"),
+    "choices that hold raw text": ("a<select><style></select>b", "A<select><style></select>b"),
+    "frames": ("a<frameset>", "a<frameset>"),
+    "no letters": ("<p>12 &ndash; 34</p>", "<p>12 &ndash; 34</p>"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_only_text_is_translated(name: str):
+    page, expected = CASES[name]
+    assert shouted(page) == expected
+
+
+def test_what_is_one_sentence_is_one_segment():
+    assert texts("a <b>b</b><br>c<img src=x> d") == ["a b c d"]
+    assert texts("a<br> <br>b<p>c") == ["a", "b", "c"]
+    assert texts("<ul><li>a<li>b</ul>") == ["a", "b"]
+
+
+def test_kept_parts_are_found():
+    (segment,) = HtmlText.parse("go to <b>https://example.org/a</b> {name}").segments
+    assert [segment.text[start:end] for start, end in segment.kept] == ["https://example.org/a", "{name}"]
+
+
+def test_a_translation_without_text_is_not_taken():
+    text = HtmlText.parse("<b>go</b> on")
+    assert text.write([Marked("  ", text.segments[0].spans)]) == "<b>go</b> on"
+
+
+def test_tags_come_once_whatever_is_written():
+    text = HtmlText.parse("<b>a</b> <i>b</i>")
+    assert text.write([Marked("x y", (Span(0, 1, 0), Span(2, 3, 0), Span(0, 3, 7)))]) == "<b>x</b> y<i></i>"
+
+
+def test_attributes_are_read_as_browsers_do():
+    assert attributes("<a B=1 b=2 c='&lt;\"' d = e/ f>") == ({"b": "1", "c": '<"', "d": "e/", "f": ""}, False)
+    assert attributes("<a b='x'/>") == ({"b": "x"}, True)
+    assert attributes("<a =b=c>") == ({"=b": "c"}, False)
+
+
+PIECES = ["<b>", "</b>", "<i x='>'>", "</i>", "<p>", "</p>", "<br>", "<a>", "</a>", "<code>", "</code>", "<!--", "-->"]
+PIECES += [
+    "<svg>",
+    "</svg>",
+    "<style>",
+    "</style>",
+    "<title>",
+    "</title>",
+    "<select>",
+    "</select>",
+    "<",
+    ">",
+    "&lt",
+    "'",
+]
+PIECES += ["word ", "two words", " ", "\n", "\x00", "<x/>", "<p translate=no>", "</", "<!", "\ud800", "é"]
+PAGES = st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
+
+
+@given(PAGES)
+def test_unchanged_segments_give_the_same_page(page: str):
+    text = HtmlText.parse(page)
+    assert text.write(text.segments) == page
+    for segment in text.segments:
+        assert segment.text == segment.text.strip() != ""
+        assert all(0 <= span.start <= span.end <= len(segment.text) for span in segment.spans)
+        assert [len([*_above(place, parents(segment.spans))]) for place in range(len(segment.spans))] == [
+            span.depth for span in segment.spans
+        ]
+
+
+def _above(place: int, held_by: list[int]) -> list[int]:
+    found = []
+    while (place := held_by[place]) >= 0:
+        found.append(place)
+    return found
+
+
+@given(PAGES)
+def test_tokens_are_the_page(page: str):
+    found = tokens(page)
+    assert "".join(page[each.start : each.end] for each in found) == page
+    assert all(each.start < each.end for each in found)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<b>", "<b>x", "</b>", "<", "<a ", "<a x='", "<!--", "<svg>", "<script><!--", "<b><i></b></i>x", "<code>x"],
+)
+def test_time_grows_with_the_page_only(piece: str):
+    page = piece * (100_000 // len(piece))
+    began = time.process_time()
+    shouted(page)
+    assert time.process_time() - began < 5  # 0.5 on a quiet machine; squared it would be an hour

@@ -1,0 +1,52 @@
+import pytest
+
+from tests.server.asgi_calls import Caller
+
+PART = b'--x\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n'
+WHOLE = b"".join(PART % field for field in ((b"q", b"Two dogs"), (b"source", b"en"), (b"target", b"de"))) + b"--x--\r\n"
+MULTIPART = "multipart/form-data; boundary=x"
+
+
+@pytest.fixture(scope="module")
+def call() -> Caller:
+    return Caller()
+
+
+def status(call: Caller, path: str, content: bytes, kind: str) -> int:
+    return call.post(path, content=content, headers={"content-type": kind}).status_code
+
+
+def test_a_form_in_parts(call: Caller) -> None:
+    assert status(call, "/translate", WHOLE, MULTIPART) == 200
+    assert status(call, "/translate", WHOLE, f"{MULTIPART}; charset=nonsense") == 200
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (WHOLE, "multipart/form-data"),
+        (WHOLE, "multipart/form-data; boundary="),
+        (WHOLE, "multipart/form-data; boundary=y"),
+        (WHOLE[:40], MULTIPART),
+        (b"", MULTIPART),
+        (b"\xff\xfe", MULTIPART),
+        (PART % (b"a", b"b") * 1001 + b"--x--", MULTIPART),
+        (WHOLE, "application/x-www-form-urlencoded"),
+        (b"\xff" * 10, "application/x-www-form-urlencoded"),
+        (b'{"q": "Two"}', "text/plain"),
+        (b"[" * 100_000, "application/json"),
+        (b'{"q": ' + b"[" * 100_000, "application/json"),
+        (b'{"q": NaN, "source": "en", "target": "de"}', "application/json"),
+        (b'{"q": ' + b"9" * 100_000 + b', "source": "en", "target": "de"}', "application/json"),
+        (b'\xef\xbb\xbf{"q": "x"}', "application/json"),
+        (b'{"q": {}, "source": "en", "target": "de"}', "application/json"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/translate", "/detect", "/translate_file"])
+def test_what_cannot_be_read_is_the_client_s_fault(call: Caller, path: str, content: bytes, kind: str) -> None:
+    assert status(call, path, content, kind) == 400
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8", "application/problem+json"])
+def test_kinds_of_json(call: Caller, kind: str) -> None:
+    assert status(call, "/v1/translate", b'{"text": "Two", "source": "en", "target": "de"}', kind) == 200

@@ -1,0 +1,128 @@
+"""Whose turn it is, and what is translated together."""
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.api.parts import Part
+from dragoman.api.request import Request
+from dragoman.api.translator import Translator
+from dragoman.search import hypothesis as searched
+from dragoman.search.settings import SearchSettings
+from dragoman.server.waiting import Sentence, Waiting, kind_of
+from tests.unit.api.table_engine import table_translator
+
+
+@dataclass
+class Owner:
+    is_over: bool = False
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return table_translator()[0]
+
+
+def sentence(
+    translator: Translator,
+    length: int,
+    turn: float = 0.0,
+    *,
+    owner: Owner | None = None,
+    beam: int = 4,
+    phrases: tuple[tuple[int, ...], ...] = (),
+) -> Sentence:
+    ids = [5] * (length - 1)
+    part = Part("x", ids=ids, sentence=searched.Sentence(ids, phrases=phrases))
+    request = Request().resolved(SearchSettings(beam=beam), None, split=False)
+    kind, rows = kind_of(part, translator, request)
+    return Sentence(part, 0, translator, request, owner or Owner(), "m", kind, rows, turn, turn)
+
+
+def waiting(*sentences: Sentence, pieces: int = 1000, most: int = 64) -> Waiting:
+    queue = Waiting(pieces=pieces, sentences=most)
+    for each in sentences:
+        queue.add(each)
+    return queue
+
+
+def one_free(_: Translator) -> int:
+    return 1
+
+
+def test_what_waits_goes_together(translator: Translator):
+    queue = waiting(*(sentence(translator, 10) for _ in range(9)))
+    assert len(queue.take(one_free)) == 9
+    assert queue.take(one_free) == []
+    assert len(queue) == 0
+
+
+def test_the_first_turn_comes_first_and_brings_its_like(translator: Translator):
+    lengths = [10, 30, 11, 12, 31, 9]
+    queue = waiting(*(sentence(translator, length, turn) for turn, length in enumerate(lengths)), pieces=48)
+    assert [each.length for each in queue.take(one_free)] == [10, 11, 9, 12]
+    assert [each.length for each in queue.take(one_free)] == [30]
+
+
+def test_padding_counts(translator: Translator):
+    queue = waiting(*(sentence(translator, 20) for _ in range(10)), pieces=70)
+    assert len(queue.take(one_free)) == 3
+
+
+def test_a_wide_beam_takes_fewer(translator: Translator):
+    queue = waiting(*(sentence(translator, 20, beam=10) for _ in range(10)), pieces=200)
+    assert len(queue.take(one_free)) == 5
+
+
+def test_a_short_one_is_not_tied_to_a_long_one(translator: Translator):
+    queue = waiting(sentence(translator, 5), sentence(translator, 100), sentence(translator, 6, 1))
+    assert [each.length for each in queue.take(one_free)] == [5, 6]
+    assert [each.length for each in queue.take(one_free)] == [100]
+
+
+def test_unlike_searches_are_apart(translator: Translator):
+    others = [sentence(translator, 9, 1, beam=2), sentence(translator, 9, 1, phrases=((7,),))]
+    queue = waiting(sentence(translator, 9), *others)
+    assert [len(queue.take(one_free)) for _ in range(3)] == [1, 1, 1]
+
+
+def test_idle_workers_share(translator: Translator):
+    queue = waiting(*(sentence(translator, 10) for _ in range(10)))
+    assert len(queue.take(lambda _: 2)) == 5
+
+
+def test_a_busy_translator_is_left_alone(translator: Translator):
+    other, _ = table_translator()
+    queue = waiting(sentence(translator, 10), sentence(other, 10, 1))
+    (taken,) = queue.take(lambda each: int(each is other))
+    assert taken.translator is other
+    assert queue.take(lambda each: int(each is other)) == []
+    assert len(queue) == 1
+
+
+def test_what_is_over_leaves(translator: Translator):
+    owners = [Owner(), Owner(), Owner()]
+    queue = waiting(*(sentence(translator, 10, owner=owner) for owner in owners))
+    owners[1].is_over = True
+    assert [each.owner for each in queue.drop_over()] == [owners[1]]
+    assert len(queue.take(one_free)) == 2
+
+
+@given(st.lists(st.tuples(st.integers(2, 60), st.integers(0, 100)), min_size=1, max_size=60), st.integers(1, 300))
+def test_all_are_taken_once_within_the_limits(found: list[tuple[int, int]], pieces: int):
+    translator = TRANSLATOR
+    queue = waiting(*(sentence(translator, length, turn) for length, turn in found), pieces=pieces, most=7)
+    taken: list[Sentence] = []
+    while len(queue):
+        first = min(each.turn for alike in queue._kinds.values() for each in alike)
+        batch = queue.take(one_free)
+        assert batch[0].turn == first, "nobody is passed over for ever"
+        assert len(batch) <= 7
+        assert len(batch) == 1 or max(each.length for each in batch) * len(batch) <= pieces
+        taken += batch
+    assert sorted((each.length, int(each.turn)) for each in taken) == sorted(found)
+
+
+TRANSLATOR = table_translator()[0]
