@@ -54,3 +54,11 @@ clean-room:
 # training, disturbed: 200 kills and all the rest, about a quarter of an hour
 campaign *arguments:
     python -m benchmarks.campaign {{ arguments }}
+
+# the service, disturbed: every promise with a planted fault, about an hour; some rows: just serving-campaign overload drain
+serving-campaign *rows:
+    python -m benchmarks.serving_campaign run {{ rows }}
+
+# the service under load: throughput, latency or peer, with --bundle BUNDLE
+serving part *arguments:
+    python -m benchmarks.serving {{ part }} {{ arguments }}

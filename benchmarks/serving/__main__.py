@@ -19,6 +19,7 @@ from typing import Any
 from benchmarks.reporting import parser
 from benchmarks.serving.latency import latency
 from benchmarks.serving.peer import peer
+from benchmarks.serving.process import end_on_sigterm
 from benchmarks.serving.report import NAME, keep, page
 from benchmarks.serving.task import Task, signature
 from benchmarks.serving.throughput import throughput
@@ -29,6 +30,7 @@ __all__ = ["main"]
 def main() -> None:
     """Measure what was asked for."""
     options = _options()
+    end_on_sigterm()
     with tempfile.TemporaryDirectory(prefix="dragoman-serving-") as work:
         task = Task.of(options, Path(work))
         figures = _measured(options, task)

@@ -68,7 +68,7 @@ class Connection:
         try:
             status, headers = await self.read_head()
             body = await self._read_body(status, headers) if has_body else b""
-        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError) as error:
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, IndexError, ValueError) as error:
             raise self._lost(error) from error
         if headers.get("connection", "").lower() == "close":
             self.close()

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["ROOT", "Server", "StartError", "dragoman_serve", "free_port", "served"]
+__all__ = ["ROOT", "Server", "StartError", "dragoman_serve", "end_on_sigterm", "free_port", "served"]
 
 ROOT = Path(__file__).parents[2]
 START_LIMIT = 120.0
@@ -22,6 +22,11 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 class StartError(Exception):
     """A server ended, or was not ready in time; the message is the last it said."""
+
+
+def end_on_sigterm() -> None:
+    """Let a SIGTERM end this program as an error does, so that the servers it started end too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def free_port() -> int:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.serving.process import end_on_sigterm
 from benchmarks.serving_campaign.aborts import aborts
 from benchmarks.serving_campaign.company import company
 from benchmarks.serving_campaign.draining import draining
@@ -54,6 +55,7 @@ def main() -> int:
     options = _options()
     if options.command == "report":
         return int(not report(options.results))
+    end_on_sigterm()
     found: dict[str, Row] = {}
     with tempfile.TemporaryDirectory(prefix="dragoman-serving-campaign-") as folder:
         trained = dict(each.split("=", 1) for each in options.bundle)

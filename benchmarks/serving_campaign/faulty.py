@@ -20,7 +20,8 @@ from typing import Any
 from dragoman.bundle import Bundle
 from dragoman.cli.main import main
 from dragoman.markup.html import HtmlText
-from dragoman.server import batching, lifetime
+from dragoman.server import lifetime
+from dragoman.server.batch_jobs import Job, Onlooker
 from dragoman.server.batching import Batcher
 from dragoman.server.fleet import Fleet
 from dragoman.server.jobs import Reloaded
@@ -57,11 +58,11 @@ def forgetful() -> None:
 
 
 def leaky() -> None:
-    """A tenth of a megabyte of each request stays."""
+    """Something of each request stays."""
     enter = Service.enter
 
     def keeping(self: Service, *arguments: Any, **options: Any) -> Any:
-        KEPT.append(os.urandom(100_000))
+        KEPT.append(os.urandom(300_000))
         return enter(self, *arguments, **options)
 
     _replace(Service, "enter", keeping)
@@ -69,7 +70,7 @@ def leaky() -> None:
 
 def deaf() -> None:
     """Work goes on when nobody waits any more."""
-    _replace(batching._Job, "is_over", property(lambda self: False))  # noqa: SLF001 -- what is planted is inside
+    _replace(Job, "is_over", property(lambda self: False))
 
 
 def hasty() -> None:
@@ -97,7 +98,7 @@ def sociable() -> None:
 
     def search(batch: list[Any]) -> None:
         translator = batch[0].translator
-        translator.search([each.part for each in batch], batch[0].request, batching._Onlooker(batch))  # noqa: SLF001
+        translator.search([each.part for each in batch], batch[0].request, Onlooker(batch))
         if len(batch) > 1 and batch[0].part.found and batch[-1].part.found:
             batch[0].part.found = batch[-1].part.found
         for each in batch:

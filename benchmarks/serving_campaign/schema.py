@@ -27,10 +27,11 @@ def schema(room: Room) -> Row:
 def _tried(room: Room, examples: int, fault: str) -> Row:
     row = Row("OpenAPI")
     report = room.new_folder("schema")
+    phases = "examples,fuzzing" if room.is_small else "examples,coverage,fuzzing"
     with room.served(room.bundle(), fault=fault, log="off", beam=1) as server:
         routes = json.loads(server.get("/openapi.json"))["paths"]
         done = subprocess.run(
-            _command(server.port, examples, room.seed), capture_output=True, text=True, cwd=report, check=False
+            _command(server.port, examples, room.seed, phases), capture_output=True, text=True, cwd=report, check=False
         )
         row.target("alive", "yes", "yes" if server.is_running else "no", server.is_running)
         row.target(
@@ -45,9 +46,9 @@ def _tried(room: Room, examples: int, fault: str) -> Row:
     return row
 
 
-def _command(port: int, examples: int, seed: int) -> list[str]:
+def _command(port: int, examples: int, seed: int, phases: str) -> list[str]:
     program = shutil.which("schemathesis", path=str(Path(sys.executable).parent)) or "schemathesis"
     options = ["--checks", CHECKS, "--max-examples", str(examples), "--seed", str(seed), "--no-color"]
-    options += ["--phases", "examples,coverage,fuzzing", "--exclude-path", "/v1/models/reload"]
+    options += ["--phases", phases, "--exclude-path", "/v1/models/reload"]
     options += ["--request-timeout", "30", "--suppress-health-check", "all"]
     return [program, "run", f"http://127.0.0.1:{port}/openapi.json", *options]

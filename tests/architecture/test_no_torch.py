@@ -19,6 +19,7 @@ LIGHT = [
     "dragoman.text",
     "dragoman.bundle",
     "dragoman.cli.main",
+    "dragoman.server.run",
 ]
 CONFIG_ERROR = """
 from dragoman.config import load_config

@@ -172,13 +172,17 @@ def test_an_alternative_takes_the_place_of_a_sentence(chromium: Chromium, servic
     const found = await others.locator('.other').allTextContents();
     await others.nth(1).getByRole('button').click();
     const after = await output().textContent();
-    return [before, found, after, await others.nth(1).getByRole('button').textContent(), await accessibility(page)];
+    await word('t0:0:1').hover();
+    const links = (await lit()).links;
+    const taken = await others.nth(1).getByRole('button').textContent();
+    return [before, found, after, taken, links, await accessibility(page)];
     """
-    before, found, after, taken, faults = look(chromium, service, steps)
+    before, found, after, taken, links, faults = look(chromium, service, steps)
     first, _, rest = before.partition(".")
     assert found[0] == f"{first}."
     assert len(set(found)) == len(found) >= 2
     assert after == f"{found[1]}{rest}"
+    assert links >= 1
     assert (taken, faults) == ("Taken", [])
 
 

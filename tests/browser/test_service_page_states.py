@@ -37,8 +37,8 @@ def test_it_fits_a_narrow_phone_and_words_can_be_tapped(chromium: Chromium, serv
     const path = (await page.locator('path.link').count()) && 'still';
     return [widths, tapped, path, await accessibility(page)];
     """
-    widths, tapped, still, faults = look(chromium, service, steps, width=360, height=740, touch=True)
-    assert widths == dict.fromkeys(widths, 360)
+    widths, tapped, still, faults = look(chromium, service, steps, width=320, height=740, touch=True)
+    assert widths == dict.fromkeys(widths, 320)
     assert (tapped["target"], tapped["source"][:1]) == (["Hunde"], ["dogs"])
     assert tapped["links"] >= 1
     assert (still, faults) == (0, [])

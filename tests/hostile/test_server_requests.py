@@ -10,6 +10,7 @@ import re
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import httpx
 import pytest
@@ -29,14 +30,20 @@ def server() -> Iterator[RunningServer]:
         yield started
 
 
-@pytest.fixture(autouse=True)
-def _still_serves(server: RunningServer) -> Iterator[None]:
+@contextmanager
+def still_serves(server: RunningServer) -> Iterator[None]:
     """Whatever came: little time was spent on it, and whoever asks next is answered."""
     before = server.cpu_seconds()
     yield
-    assert server.cpu_seconds() - before < MOST_CPU
-    assert server.process.poll() is None
+    assert server.process.poll() is None, "it has ended"
+    assert server.cpu_seconds() - before < MOST_CPU, "it took too much of the processor"
     assert httpx.post(server.url + "/translate", content=GOOD, headers={"content-type": "application/json"}).is_success
+
+
+@pytest.fixture(autouse=True)
+def _still_serves(server: RunningServer) -> Iterator[None]:
+    with still_serves(server):
+        yield
 
 
 def statuses(received: bytes) -> list[int]:
@@ -248,3 +255,32 @@ def test_bodies_that_are_wrong(server: RunningServer, path: bytes, body: bytes):
     if statuses(received)[0] != 200:
         assert b"application/problem+json" in received
         assert "error" in json.loads(received.partition(b"\r\n\r\n")[2])
+
+
+@pytest.mark.parametrize("count", [1, 3, 13])  # what is allowed depends on the pattern; 13 is all there may be
+@pytest.mark.parametrize("pattern", ["<b>x", "<b>", "</b>x", "<p>x", "<i>x</i> ", "<a href=x>y ", "<b>{x} w", "<!-->x"])
+def test_as_much_html_as_there_may_be(server: RunningServer, pattern: str, count: int):
+    text = pattern * (LONGEST // len(pattern))
+    asked = {"q": [text] * count, "source": "en", "target": "de", "format": "html"}
+    status = httpx.post(server.url + "/translate", json=asked, timeout=20).status_code
+    assert status in (200, 413)
+    assert status == 200 or count > 1, "an honest page may have as much"
+
+
+@pytest.mark.parametrize("plant", ["burn", "die"])
+def test_a_planted_fault_is_found(plant: str):
+    with running(plant=plant) as faulty, pytest.raises((AssertionError, httpx.TransportError)), still_serves(faulty):
+        exchange(faulty, request(GOOD))
+
+
+def test_an_error_of_ours_is_found():
+    with running(fault="planted") as faulty, pytest.raises(AssertionError):
+        test_texts_that_take_others_long(faulty, "one word", "text")
+
+
+def test_a_limit_that_is_missing_is_found():
+    with running({"limits": {"body_seconds": 2.0}}) as faulty:
+        with pytest.raises(AssertionError):
+            test_a_slow_body(faulty)
+        with pytest.raises(AssertionError):
+            test_a_head_that_does_not_end(faulty, b"G")

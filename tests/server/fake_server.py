@@ -42,8 +42,17 @@ class TellingTicket(FakeTicket):
         print("left", flush=True)
 
 
+@dataclass
 class TellingService(FakeService):
+    plant: str = ""
+    """A fault that tests must find: `burn` takes a second and more of the processor, `die` ends the process."""
+
     def enter(self, seconds: float | None = None) -> FakeTicket:
+        if self.plant == "die":
+            os._exit(1)
+        end = time.process_time() + 1.2
+        while self.plant == "burn" and time.process_time() < end:
+            pass
         return TellingTicket(super().enter(seconds).deadline)
 
 

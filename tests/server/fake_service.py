@@ -142,8 +142,9 @@ def _translation(text: str, ask: Ask) -> Translation:
     if ask.alignments:
         best = replace(best, alignment=tuple((number, number) for number in range(len(target))))
     if ask.weights:
-        size = range(len(source))
-        best = replace(best, weights=tuple(tuple(float(row == column) for column in size) for row in size))
+        size = len(source)
+        rows = ((0.0,) * row + (1.0,) + (0.0,) * (size - row - 1) for row in range(size))
+        best = replace(best, weights=tuple(rows))
     if ask.flags:
         best = replace(best, flags=(Flag("copied", "nearly"),) if "copied" in text else ())
     if ask.nbest > 1:

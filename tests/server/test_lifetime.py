@@ -14,21 +14,28 @@ import pytest
 
 from tests.server.fake_server import RunningServer, eventually, running
 
+IDLE_GRACE = 0.25  # seconds: a little less than the server's own
 ASKED = {"q": "hello world", "source": "en", "target": "de"}
 
 
 def client(server: RunningServer, counts: Counter[str]) -> None:
     """Ask again and again, on a connection that is kept as long as it may be, until the server is gone."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    answered = time.monotonic()
     while True:
+        # A connection on which nothing came for long may be closed as the next request is on its way: HTTP has it so,
+        # and clients ask again. On a machine that is busy a thread of ours may be such a client.
+        is_idle = connection.sock is not None and time.monotonic() - answered > IDLE_GRACE
         try:
             connection.request("POST", "/translate", json.dumps(ASKED), {"content-type": "application/json"})
             response = connection.getresponse()
             assert response.read()
         except OSError as error:
-            counts["refused" if isinstance(error, ConnectionRefusedError) else "at the door"] += 1
+            is_gone = isinstance(error, ConnectionRefusedError)
+            counts["refused" if is_gone else "idle for long" if is_idle else "lost"] += 1
             return
         counts[str(response.status)] += 1
+        answered = time.monotonic()
 
 
 @pytest.mark.parametrize("trial", range(5))
@@ -46,8 +53,8 @@ def test_nothing_that_was_let_in_is_lost(trial: int):
             thread.join()
         assert eventually(lambda: counts["200"] == server.lines.count("left"))
         assert "cancelled" not in server.lines
-        assert set(counts) <= {"200", "refused", "at the door"}
-        assert counts["at the door"] <= 2, "they came as it was closed"
+        assert set(counts) <= {"200", "refused", "idle for long"}, counts
+        assert counts["refused"] > 0
 
 
 def test_it_says_at_once_that_it_ends_and_goes_on_for_the_notice():

@@ -166,6 +166,18 @@ def test_behind_a_proxy_addresses_are_what_it_says():
         assert post(server, headers={"x-forwarded-for": "10.0.0.2"}).status_code == 429, "not believed"
 
 
+@pytest.mark.parametrize(("is_trusted", "scheme"), [(True, "https"), (False, "http")])
+def test_behind_a_proxy_with_tls_addresses_begin_so(is_trusted: bool, scheme: str):
+    with running({"trust_proxy": is_trusted}) as server:
+        answer = httpx.post(
+            server.url + "/translate_file",
+            files={"file": ("letter.txt", b"hello")},
+            data={"source": "en", "target": "de"},
+            headers={"x-forwarded-proto": "https"},
+        )
+        assert answer.json()["translatedFileUrl"].startswith(f"{scheme}://127.0.0.1:")
+
+
 def test_metrics_count_by_route_and_carry_nobodys_words(server: RunningServer):
     httpx.get(server.url + f"/{SECRET_TEXT}?{SECRET_TEXT}")
     httpx.request(SECRET_TEXT.upper()[:4], server.url + "/translate")

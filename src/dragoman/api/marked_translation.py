@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 from dragoman.api.request import Options
 from dragoman.api.translation import Translation
 from dragoman.api.translator import Translator
-from dragoman.api.word_alignment import Links
-from dragoman.evaluation.symmetrization import argmax_links
 from dragoman.markup.marked import Marked
 from dragoman.markup.placeholders import kept_strings, places_of
 from dragoman.markup.projection import project
+from dragoman.markup.shares import Shares
 from dragoman.markup.withheld import Withheld, withhold
 
-__all__ = ["MarkedTranslation", "tag_links", "translate_marked"]
-
-_LEAST_SUM = 0.3  # a source word that is looked at less in all is not raised to the others' level
+__all__ = ["MarkedTranslation", "shares_of", "translate_marked"]
 
 
 class MarkedTranslation:
@@ -33,9 +30,19 @@ class MarkedTranslation:
 
     def __init__(self, marked: Sequence[Marked]) -> None:
         self._marked = list(marked)
-        self._first = [place for place, each in enumerate(marked) if _has_letters(each)]
+        self._first = [place for place, each in enumerate(marked) if each.has_words]
         self._second: list[tuple[int, Withheld]] = []
         self._done: list[Marked] = list(marked)
+
+    @property
+    def first_places(self) -> list[int]:
+        """Which of the texts are in the first round."""
+        return list(self._first)
+
+    @property
+    def second_places(self) -> list[int]:
+        """Which of the texts are in the second round, once `again` has said so."""
+        return [place for place, _ in self._second]
 
     @property
     def texts(self) -> list[str]:
@@ -70,39 +77,32 @@ def translate_marked(translator: Translator, marked: Sequence[Marked], **options
 
 def _projected(source: Marked, found: Translation, withheld: Withheld | None = None) -> Marked:
     spaced = withheld.spaced if withheld else None
-    return project(source, found.source_words, found.text, found.target_words, tag_links(found), spaced=spaced)
+    return project(
+        source,
+        found.source_words,
+        found.text,
+        found.target_words,
+        found.alignment,
+        shares=shares_of(found) if source.spans else None,
+        spaced=spaced,
+    )
 
 
-def tag_links(found: Translation) -> Links | None:
-    """Links for tags: those of the weights where there are any, because then each source word that counts has one.
-
-    Weights are first shared out among the target words that look at a source word, so that a word which all look at a
-    little, such as a full stop, does not win everywhere. Then each target word is linked to the word it looks at most,
-    and each source word that is left to the one that looks at it most.
-    """
-    links: list[tuple[int, int]] = []
-    before = [0, 0]
-    for each in found.sentences or (found,):
-        if each.weights is None and each.alignment is None:
-            return found.alignment
-        weights = np.array(each.weights or (), dtype=np.float64)  # [tgt, src]
-        some = _shared_out(weights) if weights.size else each.alignment or ()
-        links += [(before[0] + source, before[1] + target) for source, target in some]
-        before = [before[0] + len(each.source_words), before[1] + len(each.target_words)]
-    return tuple(links)
+def shares_of(found: Translation) -> Shares | None:
+    """What tags follow, where there are weights. In a sentence that has none, links stand for them."""
+    sentences = found.sentences or (found,)
+    if all(each.weights is None for each in sentences):
+        return None
+    return Shares((each.source_words, each.target_words, _weights(each)) for each in sentences)
 
 
-def _shared_out(weights: NDArray[np.float64]) -> Links:
-    shared = weights / np.maximum(weights.sum(axis=0), _LEAST_SUM)
-    links = argmax_links(shared)
-    linked = {source for source, _ in links}
-    left = (source for source in range(shared.shape[1]) if source not in linked)
-    return links + tuple((source, int(shared[:, source].argmax())) for source in left)
-
-
-def _has_letters(marked: Marked) -> bool:
-    at, pieces = 0, []
-    for start, end in marked.kept:
-        pieces.append(marked.text[at:start])
-        at = end
-    return any(char.isalpha() for piece in (*pieces, marked.text[at:]) for char in piece)
+def _weights(found: Translation) -> NDArray[np.float64]:
+    """The weights between words. Shapes: [tgt, src]."""
+    size = len(found.target_words), len(found.source_words)
+    weights = np.array(found.weights or (), dtype=np.float64)
+    if weights.shape == size:
+        return weights
+    weights = np.zeros(size)
+    for source, target in found.alignment or ():
+        weights[target, source] = 1.0
+    return weights

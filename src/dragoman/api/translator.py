@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 from dragoman.api.attention import Attention
 from dragoman.api.ensemble import in_common, readable
 from dragoman.api.forced_decoding import ForcedDecoder
-from dragoman.api.parts import Part, Source, checked, part_batches, phrases
-from dragoman.api.reading import Reading
+from dragoman.api.parts import Part, Source, checked, part_batches
+from dragoman.api.reading import Reader, Reading
 from dragoman.api.request import Cancelled, Options, Request, refuse_ignored
 from dragoman.api.streaming import Onlooker, stream
 from dragoman.api.target import Target, Written
@@ -26,7 +26,7 @@ from dragoman.config import Config
 from dragoman.engines.choose import EngineName, PrecisionName, open_engine
 from dragoman.engines.protocol import Engine
 from dragoman.errors import ConfigError, DataError
-from dragoman.search.hypothesis import Hypothesis, Sentence
+from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.protocol import Watch
 from dragoman.search.settings import SearchSettings
 from dragoman.search.trace import Trace
@@ -75,6 +75,7 @@ class Translator:
         language = self.languages[0] or _UNKNOWN_LANGUAGE
         self._source = Source(tokenizers["source"], normalize, language, min(_LONGEST, readable(config) or _LONGEST))
         self._target = Target(tokenizers["target"], normalize, tokenizers["source"])
+        self._reader = Reader(self._source, self._target, self.languages)
         self._forced = ForcedDecoder(engine, readable(config))
         self._glossaries: WeakKeyDictionary[Glossary, Glossary] = WeakKeyDictionary()
         self._lock = threading.Lock()
@@ -153,7 +154,7 @@ class Translator:
         """
         request = replace(self._resolved(Request(**options), split=True), prefixes=[prefix] if prefix else None)
         request = replace(request, alignments=False, weights=False, flags=False, tree=False)
-        (reading,) = self._read([text], request)
+        (reading,) = self._reader.read([text], request)
 
         def search(part: Part, onlooker: Onlooker) -> None:
             self.search([part], request, onlooker)
@@ -174,7 +175,7 @@ class Translator:
 
         `search`, then `finish`, may be called for parts of many texts together; `translation` comes last.
         """
-        return self._read(texts, self._resolved(Request(**options), split=False))
+        return self._reader.read(texts, self._resolved(Request(**options), split=False))
 
     def search(self, parts: Sequence[Part], request: Request, watch: Watch | None = None) -> None:
         """Search for parts as one batch of the engine; their requests must be alike in settings, words and trees.
@@ -270,33 +271,6 @@ class Translator:
             if glossary not in self._glossaries:
                 self._glossaries[glossary] = checked(glossary, self._target.tokenizer, self._source.normalize)
             return self._glossaries[glossary]
-
-    def _read(self, texts: Sequence[str], request: Request) -> list[Reading]:
-        """Cut texts into parts, and say how the translation of each must look."""
-        prefixes = request.prefixes
-        if prefixes is not None and len(prefixes) != len(texts):
-            raise DataError(
-                f"there must be a prefix for each text, got {len(prefixes)} for {len(texts)}; an empty one asks for "
-                "nothing"
-            )
-        read = [self._source.parts(text, split=bool(request.split)) for text in texts]
-        for number, parts in enumerate(read, request.first):
-            prefix = prefixes[number - request.first] if prefixes else ""
-            for place, part in enumerate(parts):
-                if part.ids is not None:
-                    part.sentence = self._sentence(part, prefix, number + (place << 40), request)
-                    prefix = ""
-        return [Reading(text, parts, request, self.languages) for text, parts in zip(texts, read, strict=True)]
-
-    def _sentence(self, part: Part, prefix: str, number: int, request: Request) -> Sentence:
-        assert part.ids is not None
-        forced = self._target.read(prefix).ids if prefix else []
-        if request.glossary is None:
-            return Sentence(part.ids, forced, number=number)
-        tokenizers = self._source.tokenizer, self._target.tokenizer
-        terms = phrases(request.glossary, part.normal, *tokenizers, self._source.normalize)
-        may_follow = self._target.may_follow_words if terms else None
-        return Sentence(part.ids, forced, list(terms), list(terms.values()), may_follow, number)
 
     def _search_all(self, parts: list[Part], request: Request) -> None:
         onlooker = None if request.cancelled is None else Onlooker([request.cancelled])

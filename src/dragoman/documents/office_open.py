@@ -127,5 +127,5 @@ def _translatable(
         group = group_of(paragraph)
         if group.items and group.is_movable:
             inline = inline_of(group)
-            if inline.has_words:
+            if inline.marked.has_words:
                 yield paragraph, group, inline

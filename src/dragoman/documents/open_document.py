@@ -104,7 +104,7 @@ def _translatable(root: Any) -> Iterator[tuple[Any, Inline]]:
     for paragraph in list(root.iter(f"{{{_TEXT}}}p", f"{{{_TEXT}}}h")):
         if paragraph not in deleted:
             inline = read_mixed(paragraph, role_of, _Squeezed())
-            if inline.has_words:
+            if inline.marked.has_words:
                 yield paragraph, inline
 
 

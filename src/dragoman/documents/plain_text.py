@@ -25,7 +25,7 @@ class _PlainText:
             builder = InlineBuilder()
             builder.add_text(line[1])
             inline = builder.build()
-            if inline.has_words:
+            if inline.marked.has_words:
                 self._lines.append((*line.span(1), inline))
         self.segments = tuple(inline.marked for _, _, inline in self._lines)
 

@@ -49,7 +49,7 @@ class _Subtitles:
         cues = list(_cues(self._file.text))
         if not cues:
             raise DataError(f"{name} must hold subtitles (00:00:01,000 --> 00:00:02,000), got none; check the suffix")
-        self._texts = [text for lines in cues for text in _texts(lines) if text.inline.has_words]
+        self._texts = [text for lines in cues for text in _texts(lines) if text.inline.marked.has_words]
         self.segments = tuple(text.inline.marked for text in self._texts)
 
     def write(self, translated: Sequence[Marked], *, language: str) -> bytes:

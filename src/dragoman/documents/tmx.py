@@ -61,7 +61,7 @@ def _units(root: Any) -> Iterator[tuple[Any, Any, Inline]]:
         wanted = unit.get("srclang") or stated
         variant = next((some for some in variants if _is_same(_language(some), wanted)), variants[0])
         inline = read_mixed(_seg(variant), _role_of)
-        if inline.has_words:
+        if inline.marked.has_words:
             yield unit, variant, inline
 
 

@@ -75,7 +75,7 @@ def _units(root: Any) -> Iterator[_Unit]:
         elements = list(source.iter())
         places = [(place, elements[place]) for place in sentences] or [(-1, source)]
         texts = [(place, read_mixed(text, _role_of)) for place, text in places]
-        texts = [(place, inline) for place, inline in texts if inline.has_words]
+        texts = [(place, inline) for place, inline in texts if inline.marked.has_words]
         if texts:
             yield _Unit(element, source, target, texts)
 

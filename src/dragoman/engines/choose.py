@@ -113,6 +113,8 @@ def _open(bundle: Bundle, wish: _Wish, *, together: bool = False) -> Chosen:
                     return _start(bundle, name, wish)
                 except CombinationError as error:  # some models cannot be exported
                     reason = str(error)
+            if not is_installed(_KINDS["torch"].package):
+                require(kind.package, kind.extra, f"the engine {name}")  # the smaller of the two to install
             return _start(bundle, "torch", wish, f"not {name}: {reason}")
     raise AssertionError(f"no engine is faster than torch for the family {family}")
 

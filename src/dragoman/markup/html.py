@@ -72,7 +72,7 @@ class HtmlText:
 def _segment(page: str, run: Sequence[Item]) -> tuple[Marked, _Place]:
     """The text of a run, its spans, and how to write them again."""
     text = _Text()
-    spans: list[tuple[int, int]] = []
+    spans: list[tuple[int, int, int]] = []  # start, end, depth
     tags: list[tuple[str, str]] = []
     open_: list[int] = []
     start, end = _bare(page, run)
@@ -81,10 +81,10 @@ def _segment(page: str, run: Sequence[Item]) -> tuple[Marked, _Place]:
             text.add(html.unescape(page[max(item.start, start) : min(item.end, end)]))
         elif item.kind == "end":
             number = open_.pop()
-            spans[number] = (spans[number][0], text.length)
+            spans[number] = (spans[number][0], text.length, len(open_))
             tags[number] = (tags[number][0], page[item.start : item.end])
         else:
-            spans.append((text.length, text.length))
+            spans.append((text.length, text.length, len(open_)))
             tags.append((page[item.start : item.end], ""))
             if item.kind == "start":
                 open_.append(len(spans) - 1)
@@ -93,12 +93,11 @@ def _segment(page: str, run: Sequence[Item]) -> tuple[Marked, _Place]:
     whole = text.whole()
     lead = len(whole) - len(whole.lstrip())
     bare = whole.strip()
-    depths = _depths(run)
 
     def inside(place: int) -> int:
         return min(max(place - lead, 0), len(bare))
 
-    found = (Span(inside(first), inside(last), tag, depths[tag]) for tag, (first, last) in enumerate(spans))
+    found = (Span(inside(first), inside(last), tag, depth) for tag, (first, last, depth) in enumerate(spans))
     marked = Marked(bare, tuple(found), kept_in(bare))
     trail = whole[lead + len(bare) :]
     return marked, _Place(start, end, _escaped(whole[:lead]), _escaped(trail), tuple(tags))
@@ -141,16 +140,6 @@ class _Text:
 
     def whole(self) -> str:
         return "".join(self._pieces)
-
-
-def _depths(run: Sequence[Item]) -> list[int]:
-    found: list[int] = []
-    depth = 0
-    for item in run:
-        if item.kind in ("start", "void"):
-            found.append(depth)
-        depth += {"start": 1, "end": -1}.get(item.kind, 0)
-    return found
 
 
 def _written(marked: Marked, tags: Sequence[tuple[str, str]]) -> Iterator[str]:

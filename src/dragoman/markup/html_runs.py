@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from dragoman.markup.html_tokens import Token, attributes
 
@@ -46,8 +45,7 @@ _KNOWN_INLINE = _names(
 ItemKind = Literal["text", "start", "end", "void"]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """A piece of a run: text, a tag, or something without text that stays as it is, `void`."""
 
     kind: ItemKind
@@ -84,7 +82,6 @@ def runs(page: str, tokens: Sequence[Token]) -> Iterator[list[Item]]:
 def _item(page: str, tokens: Sequence[Token], at: int, end: int) -> Item | None:
     """A token, or several that stay as they are, as a piece of a run; None for what ends one."""
     token = tokens[at]
-    raw = page[token.start : token.end]
     if token.name in _BREAKING or token.kind == "opaque":
         return None
     if end > at:
@@ -92,11 +89,13 @@ def _item(page: str, tokens: Sequence[Token], at: int, end: int) -> Item | None:
     if token.kind in ("text", "end"):
         kind: ItemKind | None = token.kind if token.name not in _VOID else None
     elif token.kind == "comment":
-        kind = "void" if raw.startswith("<!--") and not raw.startswith("<!--[") else None
+        is_plain = page.startswith("<!--", token.start) and not page.startswith("<!--[", token.start)
+        kind = "void" if is_plain else None
     elif token.name in _VOID:
         kind = "void" if token.name in _INLINE_VOID else None
     else:
-        kind = "void" if token.name not in _KNOWN_INLINE and attributes(raw)[1] else "start"
+        is_closed = token.name not in _KNOWN_INLINE and attributes(page[token.start : token.end])[1]
+        kind = "void" if is_closed else "start"
     return Item(kind, token.start, token.end, token.name) if kind else None
 
 
@@ -171,16 +170,18 @@ def _cut(page: str, run: Sequence[Item], anchors: int) -> tuple[int, list[list[I
     These are tags that are not closed, or not nested; links in links, which a browser closes; and all that hold such.
     """
     stays, partners, anchors = _matched(run, anchors)
+    if not any(item.kind == "text" for item in run):
+        return anchors, []
     before = [0, *accumulate(stays)]
     for start, end in partners:
         if before[end] > before[start + 1]:
             stays[start] = stays[end] = True
     found: list[list[Item]] = [[]]
     for item, is_barrier in zip(run, stays, strict=True):
-        if is_barrier:
-            found.append([])
-        else:
+        if not is_barrier:
             found[-1].append(item)
+        elif found[-1]:
+            found.append([])
     trimmed = (_trimmed(page, some) for some in found)
     return anchors, [some for some in trimmed if any(item.kind == "text" for item in some)]
 

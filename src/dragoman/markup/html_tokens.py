@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 __all__ = ["Kind", "Token", "attributes", "tokens"]
 
@@ -40,8 +39,7 @@ _IN_CHOICES = _BY_TREE - {"script", "select"}
 """Those that some browsers ignore, and others do not, in a list of choices."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """``page[start:end]``. A tag has its name, in small letters."""
 
     kind: Kind
@@ -87,14 +85,14 @@ def attributes(tag: str) -> tuple[dict[str, str], bool]:
 
 def _next(page: str, at: int) -> Token:
     """The token that begins here, without regard to those before it."""
+    tag = _TAG.match(page, at)
+    if tag is not None:
+        return Token("end" if tag[1] else "start", at, tag.end(), tag[2].lower())
     mark = _MARK.search(page, at)
     if mark is None or mark.start() > at:
         return Token("text", at, len(page) if mark is None else mark.start())
     if page[at + 1].isalpha() or (page[at + 1] == "/" and page[at + 2].isascii() and page[at + 2].isalpha()):
-        tag = _TAG.match(page, at)
-        if tag is None:
-            return Token("opaque", at, len(page))
-        return Token("end" if tag[1] else "start", at, tag.end(), tag[2].lower())
+        return Token("opaque", at, len(page))  # a tag that does not end
     if not page.startswith("<!--", at) or page.startswith((">", "->"), at + 4):
         end = page.find(">", at)
     else:

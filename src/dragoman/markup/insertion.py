@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.markup.marked import Marked, Span
+from dragoman.markup.punctuation import CLOSING, OPENING
 from dragoman.text.characters import is_spaceless
 
 __all__ = ["Placed", "written"]
-
-_OPENING = "([{<\u00ab\u2018\u201c\u201e\u2039\u00bf\u00a1"
-_CLOSING = ")]}>.,;:!?\u00bb\u2019\u201d\u203a\u2026"
 
 
 @dataclass(slots=True)
@@ -64,7 +62,7 @@ class _Writer:
     def begin(self, each: Placed, depth: int) -> int:
         self._move(each.start)
         last = self._pieces[-1][-1] if self._pieces else ""
-        if each.space_before and last and not (last.isspace() or last in _OPENING or is_spaceless(last)):
+        if each.space_before and last and not (last.isspace() or last in OPENING or is_spaceless(last)):
             self._add_space()
         self._spans.append(Span(self._length, self._length, each.tag, depth))
         return len(self._spans) - 1
@@ -77,7 +75,7 @@ class _Writer:
         if (
             each.space_behind
             and following
-            and not (following.isspace() or following in _CLOSING or is_spaceless(following))
+            and not (following.isspace() or following in CLOSING or is_spaceless(following))
         ):
             self._add_space()
 

@@ -32,3 +32,13 @@ class Marked:
     text: str
     spans: tuple[Span, ...] = ()
     kept: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there is a letter in the text, but for what is kept."""
+        done = 0
+        for start, end in (*self.kept, (len(self.text), len(self.text))):
+            if any(character.isalpha() for character in self.text[done:start]):
+                return True
+            done = end
+        return False

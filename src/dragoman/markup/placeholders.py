@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from dragoman.markup.punctuation import joins
 from dragoman.text.addresses import MAIL_ADDRESS
 from dragoman.text.characters import SPACELESS
 
@@ -30,6 +31,8 @@ _PERCENT = (
 )
 _KEPT = re.compile("|".join((_URL, rf"(?<![A-Za-z0-9_.+-]){MAIL_ADDRESS}", *_BRACES, *_PERCENT)))
 _FOLLOWING = ".,;:!?'*_\u2019\u201d\u00bb\u203a\u2026"
+_NO_ADDRESS = "{%#$@"
+"""What placeholders begin with."""
 _BRACKETS = {")": "(", "]": "["}
 
 
@@ -42,7 +45,7 @@ def kept_in(text: str) -> tuple[tuple[int, int], ...]:
     found: list[tuple[int, int]] = []
     for match in _KEPT.finditer(text):
         start, end = match.span()
-        if text[start] not in "{%#$@":
+        if text[start] not in _NO_ADDRESS:
             end = start + len(_without_following(match[0]))
         if found and found[-1][1] == start:
             start = found.pop()[0]
@@ -56,13 +59,29 @@ def kept_strings(text: str, kept: Iterable[tuple[int, int]]) -> list[str]:
 
 
 def places_of(strings: Iterable[str], source: str, target: str) -> tuple[tuple[int, int], ...] | None:
-    """Where strings of a source stand in its translation; None where one does not come exactly as often in both."""
+    """Where strings of a source stand in its translation; None where one does not come exactly as often in both.
+
+    Nor may letters touch an address that touched none: they would be read as a part of it.
+    """
     wanted = sorted(set(strings), key=len, reverse=True)
     if not wanted:
         return ()
     if any(source.count(string) != target.count(string) for string in wanted):
         return None
-    return tuple(match.span() for match in re.finditer("|".join(map(re.escape, wanted)), target))
+    pattern = re.compile("|".join(map(re.escape, wanted)))
+    if not _touched(pattern, target) <= _touched(pattern, source):
+        return None
+    return tuple(match.span() for match in pattern.finditer(target))
+
+
+def _touched(pattern: re.Pattern[str], text: str) -> set[str]:
+    """The addresses that letters stand right beside."""
+    return {
+        match[0]
+        for match in pattern.finditer(text)
+        if match[0][0] not in _NO_ADDRESS
+        and (joins(text[match.start() - 1 : match.start()]) or joins(text[match.end() : match.end() + 1]))
+    }
 
 
 def _without_following(address: str) -> str:

@@ -2,7 +2,8 @@
 
 A target word belongs to the tags of the source words it is linked to. A tag becomes one stretch of the target: the one
 with the most words that belong to it, less those between them that belong elsewhere; words without a link are filled
-in. So a far outlier is left out, and does not stretch a tag over the sentence. Tags stay nested as they were, and each
+in. So a far outlier is left out, and does not stretch a tag over the sentence. Where there are weights, `Shares`, they
+say how much of a word belongs to a tag, and the same is done by parts of words. Tags stay nested as they were, and each
 comes exactly once: one whose words have no translation holds nothing, beside the translation of its neighbours.
 """
 
@@ -13,10 +14,14 @@ from collections.abc import Mapping, Sequence
 from dragoman.markup.insertion import Placed, written
 from dragoman.markup.marked import Marked, Span
 from dragoman.markup.placeholders import kept_strings, places_of
+from dragoman.markup.punctuation import CLOSING
 from dragoman.markup.runs import Run, Runs
+from dragoman.markup.shares import Shares
 from dragoman.markup.word_places import Word, WordPlaces
 
 __all__ = ["project"]
+
+_MOST_MARKS = 20  # and spaces that are looked back over
 
 
 def project(
@@ -26,31 +31,29 @@ def project(
     target_words: Sequence[str],
     links: Sequence[tuple[int, int]] | None,
     *,
+    shares: Shares | None = None,
     spaced: Mapping[int, tuple[bool, bool]] | None = None,
 ) -> Marked:
     """Put the tags of a source into its translation. Never fails, whatever words and links are.
 
     Links are pairs of a source word and a target word, counted from 0; without any, words go by their place in the
-    text. Where a tag that holds nothing stood between spaces, a space may be added to the target, so that it does
-    again; `spaced` says for tags whether to, left and right, where the text of the source does not tell.
+    text. Instead of links there may be `shares`: then a tag becomes the stretch that has most of its words. Where a tag
+    that holds nothing stood between spaces, a space may be added to the target, so that it does again; `spaced` says
+    for tags whether to, left and right, where the text of the source does not tell.
     """
     kept = places_of(kept_strings(source.text, source.kept), source.text, target) or ()
     if target == source.text or not source.spans:
         return Marked(target, source.spans, kept)
-    projection = _Projection(
-        source, WordPlaces(source.text, source_words, source.kept), WordPlaces(target, target_words, kept), links
-    )
+    sides = WordPlaces(source.text, source_words, source.kept), WordPlaces(target, target_words, kept)
+    projection = _Projection(source, *sides, Runs(source, *sides, links, shares))
     return written(target, projection.placed(spaced or {}), kept)
 
 
 class _Projection:
     """One text under way."""
 
-    def __init__(
-        self, marked: Marked, source: WordPlaces, target: WordPlaces, links: Sequence[tuple[int, int]] | None
-    ) -> None:
-        self._spans, self._source, self._target = marked.spans, source, target
-        self._runs = Runs(marked, source, target, links)
+    def __init__(self, marked: Marked, source: WordPlaces, target: WordPlaces, runs: Runs) -> None:
+        self._spans, self._source, self._target, self._runs = marked.spans, source, target, runs
         self._before, self._behind = _nearest(self._runs.images)
 
     def placed(self, spaced: Mapping[int, tuple[bool, bool]]) -> list[Placed]:
@@ -69,7 +72,7 @@ class _Projection:
     def _place(self, place: int, span: Span, parent: int, region: tuple[int, int]) -> tuple[int, int]:
         if place in self._runs.of:
             return self._edges(span, self._runs.words[place], self._runs.of[place])
-        start = self._empty_place(place, span, parent, region)
+        start = self._before_punctuation(span, self._empty_place(place, span, parent, region), region[0])
         text = "" if self._runs.words[place] else self._source.text[span.start : span.end].strip()
         return start, start + len(text) if self._target.text.startswith(text, start) else start
 
@@ -145,6 +148,16 @@ class _Projection:
         if is_left:
             return self._target.words[self._runs.images[before][-1]].end
         return self._target.words[self._runs.images[behind][0]].start
+
+    def _before_punctuation(self, span: Span, place: int, low: int) -> int:
+        """Before the punctuation that a place is behind, if the tag stood between a word and such; else that place."""
+        before, following = self._source.text[span.start - 1 : span.start], self._source.text[span.end : span.end + 1]
+        if span.start < span.end or not before or before in CLOSING or not following or following not in CLOSING:
+            return place
+        first = max(low, place - _MOST_MARKS)
+        behind = self._target.text[first:place].rstrip()
+        word = behind.rstrip(CLOSING).rstrip()
+        return place if word in ("", behind) else first + len(word)
 
     def _within(self, at: int, origin: int) -> int:
         """The same place in the translation of a word."""

@@ -14,7 +14,7 @@ __all__ = ["Admission", "Pace", "Place"]
 
 _FIRST_PACE = 1000.0  # source pieces a second of a core, until it is measured
 _FIRST_SECONDS = 0.5  # how much that guess weighs
-_MEMORY = 4.0  # seconds of full load that the pace is a mean of
+_MEMORY = 2.0  # seconds of full load after which what was measured weighs half
 _FIRST_PIECES = 20.0  # of a request, until some were seen
 _SURE = 0.8  # of the pace: it is measured late, and batches are not all alike
 _NEWS = 0.05  # how much one request changes what the next is expected to bring
@@ -28,6 +28,8 @@ class Pace:
     """
 
     def __init__(self, workers: int = 1) -> None:
+        self.batch = 0.0
+        """How many pieces a batch has, of late."""
         self._pieces = _FIRST_PACE * workers * _FIRST_SECONDS
         self._seconds = _FIRST_SECONDS
 
@@ -39,6 +41,7 @@ class Pace:
     def learn(self, pieces: int, seconds: float) -> None:
         """So many pieces were done in so many seconds, and others waited all the while."""
         kept = 0.5 ** (seconds / _MEMORY)
+        self.batch = self.batch * kept + pieces * (1 - kept)
         self._pieces = self._pieces * kept + pieces
         self._seconds = self._seconds * kept + seconds
 
@@ -67,8 +70,13 @@ class Admission:
 
     @property
     def wait(self) -> float:
-        """How many seconds whoever comes now would wait for their turn, at worst."""
-        return self.pieces / self.pace.pieces_a_second / _SURE
+        """How many seconds whoever comes now would wait, at worst: until all who are here are done.
+
+        Those who come later may be done in the same batch; so that is counted besides, but for an empty house.
+        """
+        if not self.pieces:
+            return 0.0
+        return (self.pieces + self.pace.batch) / self.pace.pieces_a_second / _SURE
 
     def enter(self, seconds: float | None = None) -> Place:
         """Take a place, with room for what a request usually brings; `seconds` is how long it may take."""

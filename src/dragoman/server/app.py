@@ -52,8 +52,6 @@ def create_app(
     routers = [*(api.router(context) for api in (libretranslate, native, deepl, files)), health_routes]
     if settings.docs:
         routers.append(api_docs.router(app))
-    if settings.docs:
-        routers.append(api_docs.router(app))
     if settings.page:
         routers.append(page.router())
     for router in routers:

@@ -8,6 +8,8 @@ a batch once, when it is done.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 import threading
 import time
 from collections import Counter
@@ -18,7 +20,8 @@ from dragoman.api.reading import Reading
 from dragoman.api.request import Cancelled
 from dragoman.api.translator import Translator
 from dragoman.server.admission import Pace
-from dragoman.server.errors import Expired
+from dragoman.server.batch_jobs import Job, Onlooker
+from dragoman.server.errors import Draining, Expired
 from dragoman.server.jobs import Ticket
 from dragoman.server.meter import BatchFacts, Meter, NoMeter
 from dragoman.server.news import News
@@ -27,27 +30,13 @@ from dragoman.server.waiting import Sentence, Waiting, kind_of
 
 __all__ = ["Batcher"]
 
+_log = logging.getLogger(__name__)
+
 _BEHIND = (
     4.0  # how much later the turn of a request's next sentence comes than it would be done if the request were alone
 )
 _COMPANY = 0.1  # of the time that a batch took: so long those who were in it have to come again
 _MOST_COMPANY = 0.02  # seconds
-
-
-@dataclass(eq=False)
-class _Job:
-    """The sentences of one call, and who waits for them."""
-
-    ticket: Ticket
-    done: asyncio.Future[None]
-    left: int
-    until: float
-    news: News | None = None
-    is_left: bool = False
-
-    @property
-    def is_over(self) -> bool:
-        return self.is_left or self.ticket.is_cancelled or time.monotonic() > self.until
 
 
 @dataclass
@@ -67,28 +56,6 @@ class _Last:
 
     sentences: int = 0
     until: float = 0.0
-
-
-class _Onlooker:
-    """Watches the search for a batch."""
-
-    def __init__(self, batch: Sequence[Sentence]) -> None:
-        self._batch = batch
-
-    def is_cancelled(self, sentence: int) -> bool:
-        return self._batch[sentence].owner.is_over
-
-    def is_told(self, sentence: int) -> bool:
-        return self._news(sentence) is not None
-
-    def wrote(self, sentence: int, pieces: list[int]) -> None:
-        if (news := self._news(sentence)) is not None:
-            news.wrote(self._batch[sentence].place, pieces)
-
-    def _news(self, sentence: int) -> News | None:
-        owner = self._batch[sentence].owner
-        assert isinstance(owner, _Job)
-        return owner.news
 
 
 class Batcher:
@@ -125,11 +92,14 @@ class Batcher:
     ) -> None:
         """Have all parts of texts translated; each then has its translation.
 
-        Raises `Cancelled` where the ticket was, `Expired` where it was too late, or what the engine raised.
+        Raises `Cancelled` where the ticket was, `Expired` where it was too late, `Draining` once it is closed, or what
+        the engine raised.
         """
+        if self._is_closed:
+            raise Draining("the server must be up to translate, got a request while it shuts down", retry_after=1.0)
         now = time.monotonic()
         left = ticket.deadline - self._loop.time()
-        job = _Job(ticket, self._loop.create_future(), 0, now + left, news)
+        job = Job(ticket, self._loop.create_future(), 0, now + left, news)
         sentences = list(self._sentences(translator, readings, job, model, now))
         if not sentences:
             return
@@ -164,7 +134,7 @@ class Batcher:
         self._meter.queue(len(self._waiting))
 
     def _sentences(
-        self, translator: Translator, readings: Sequence[Reading], job: _Job, model: str, now: float
+        self, translator: Translator, readings: Sequence[Reading], job: Job, model: str, now: float
     ) -> list[Sentence]:
         """The turn of each is when it would be, had the request a good part of the server for itself."""
         found, before = [], 0
@@ -180,36 +150,46 @@ class Batcher:
         return found
 
     def _work(self) -> None:
-        while True:
-            with self._change:
-                batch = self._next()
-            if batch is None:
-                return
-            if not batch:
-                continue
-            started = time.monotonic()
-            done = self._translated(batch)
-            seconds = time.monotonic() - started
-            pieces = sum(each.length for each in batch)
-            done.facts = BatchFacts(
-                batch[0].model,
-                len(batch),
-                pieces,
-                sum(len(each.part.found[0].pieces) for each in done.translated),
-                seconds,
-                [started - each.since for each in batch],
-            )
-            with self._change:
-                self._release(batch[0].translator)
-                done.learned = self._measured(pieces)
-                self._last = _Last(len(batch), time.monotonic() + min(_MOST_COMPANY, _COMPANY * seconds))
-            self._tell(done)
-
-    def _next(self) -> list[Sentence] | None:
-        """The next batch; None when all is over."""
+        """The life of a worker. It holds nothing while it waits: a model that was unloaded is to be let go."""
         while not self._is_closed:
-            if over := self._waiting.drop_over():
-                self._tell(_Done(over=over))
+            try:
+                self._do_next()
+            except Exception:  # noqa: BLE001 -- who waits was told; a worker must not die
+                _log.exception("a worker goes on after a fault")
+
+    def _do_next(self) -> None:
+        with self._change:
+            batch = self._next()
+        if not batch:
+            return
+        started = time.monotonic()
+        try:
+            done = self._translated(batch)
+            done.facts = self._facts(batch, done, started)
+        except BaseException as error:  # noqa: BLE001 -- raised again where somebody waits
+            done = _Done(failed=[(each, error) for each in batch])
+        now = time.monotonic()
+        with self._change:
+            self._release(batch[0].translator)
+            done.learned = self._measured(sum(each.length for each in batch))
+            self._last = _Last(len(batch), now + min(_MOST_COMPANY, _COMPANY * (now - started)))
+        self._tell(done)
+
+    @staticmethod
+    def _facts(batch: list[Sentence], done: _Done, started: float) -> BatchFacts:
+        return BatchFacts(
+            batch[0].model,
+            len(batch),
+            sum(each.length for each in batch),
+            sum(len(each.part.found[0].pieces) for each in done.translated),
+            time.monotonic() - started,
+            [started - each.since for each in batch],
+        )
+
+    def _next(self) -> list[Sentence]:
+        """The next batch, once there is one; none when all is over."""
+        while not self._is_closed:
+            self._drop_over()
             rest = self._rest()
             if rest is None and (batch := self._waiting.take(self._free)):
                 self._busy[id(batch[0].translator)] += 1
@@ -220,7 +200,11 @@ class Batcher:
                 self._change.wait(rest)
             finally:
                 self._idle -= 1
-        return None
+        return []
+
+    def _drop_over(self) -> None:
+        if over := self._waiting.drop_over():
+            self._tell(_Done(over=over))
 
     def _rest(self) -> float | None:
         """How long to wait for company, if any is to be expected; None where not.
@@ -276,13 +260,13 @@ class Batcher:
     @staticmethod
     def _search(batch: list[Sentence]) -> None:
         translator = batch[0].translator
-        translator.search([each.part for each in batch], batch[0].request, _Onlooker(batch))
+        translator.search([each.part for each in batch], batch[0].request, Onlooker(batch))
         for each in batch:
             if each.part.found:
                 translator.finish(each.part, each.request)
 
     def _tell(self, done: _Done) -> None:
-        if not self._loop.is_closed():
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(self._hear, done)
 
     def _hear(self, done: _Done) -> None:
@@ -304,17 +288,19 @@ class Batcher:
     @staticmethod
     def _finish(sentence: Sentence, error: BaseException | None) -> None:
         job = sentence.owner
-        assert isinstance(job, _Job)
+        assert isinstance(job, Job)
         job.ticket.done(sentence.length)
         job.left -= 1
-        if job.news is not None and error is None:
-            job.news.done(sentence.place)
-        if job.done.done():
-            return
         if error is not None:
             is_late = isinstance(error, Cancelled) and not job.ticket.is_cancelled
-            job.done.set_exception(_expired() if is_late else error)
-        elif not job.left:
+            job.fail(_expired() if is_late else error)
+            return
+        try:
+            if job.news is not None:
+                job.news.done(sentence.place)
+        except Exception as fault:  # noqa: BLE001 -- raised again where somebody waits, and no matter of the others
+            job.fail(fault)
+        if not job.left and not job.done.done():
             job.done.set_result(None)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dragoman.server.detection import Detector
 from dragoman.server.downloads import Downloads
 from dragoman.server.jobs import Route, Translating
-from dragoman.server.languages import Languages
+from dragoman.server.languages import Languages, language_name
 from dragoman.server.settings import ServerSettings
 
 __all__ = ["Context"]
@@ -30,6 +30,7 @@ class Context:
         self.downloads = downloads or Downloads()
         self.characters = 0
         """How many characters were translated since the start."""
+        language_name("en")  # the names of languages take a tenth of a second to load: not when the first request comes
         self._routes: Sequence[Route] = ()
         self._languages = Languages(())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import logging
 import time
@@ -16,16 +17,18 @@ from dragoman.bundle import Bundle
 from dragoman.engines.protocol import Attentive
 from dragoman.errors import ConfigError, DragomanError, MissingExtraError
 from dragoman.search.settings import SearchSettings
-from dragoman.server.errors import ModelFailed, NotInstalled
+from dragoman.server.errors import Draining, ModelFailed, NotInstalled
 from dragoman.server.jobs import ModelFacts, Reloaded
 from dragoman.server.meter import Meter, NoMeter
-from dragoman.server.model import Model, Way, open_bundle, open_translator, stamp_of
+from dragoman.server.model import Model, Way, give_back_memory, open_bundle, open_translator, stamp_of
 from dragoman.server.routing import Routes
 from dragoman.server.settings import ServerSettings
 
 __all__ = ["Fleet"]
 
 Found = TypeVar("Found")
+
+_STILL_USED = 2.0  # seconds that sentences may go on with a model that was unloaded
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +90,7 @@ class Fleet:
         if way == "inspected":
             way = next((each for each, found in model.open.items() if isinstance(found.engine, Attentive)), way)
         if way not in model.open:
-            return await asyncio.shield(self._load_once(model, way))
+            return await self._loaded(model, way)
         model.used[way] = time.monotonic()
         return model.open[way]
 
@@ -128,10 +131,24 @@ class Fleet:
             raise
         model.bundle, model.stamp, model.refused, model.failure = bundle, stamp, "", ""
         model.open, model.used = fresh, dict.fromkeys(fresh, time.monotonic())
+        self._make_room(None, but=model)  # it may be larger than the old one was
+        self._give_back_soon()
         self._tell(model)
         self._meter.reloaded(model.name, True)
         _log.info("%s has a new bundle, %s", model.name, bundle.digest[:12])
         return True
+
+    async def _loaded(self, model: Model, way: Way) -> Translator:
+        """Wait for a model with all others who do; who leaves does not end it."""
+        loading = self._load_once(model, way)
+        try:
+            return await asyncio.shield(loading)
+        except asyncio.CancelledError:
+            if loading.cancelled():  # by `close`, and not whoever waits here
+                raise Draining(
+                    "the server must be up to translate, got a request while it shuts down", retry_after=1.0
+                ) from None
+            raise
 
     def _load_once(self, model: Model, way: Way) -> asyncio.Task[Translator]:
         key = model.name, way
@@ -217,8 +234,17 @@ class Fleet:
             if self._used() + size <= most:
                 return
             del model.open[way]
+            self._give_back_soon()
             _log.info("%s is unloaded (%s)", model.name, way)
             self._tell(model)
+
+    def _give_back_soon(self) -> None:
+        """Give the memory of what was unloaded back, when those who still use it should be done."""
+        asyncio.get_running_loop().call_later(_STILL_USED, self._give_back)
+
+    def _give_back(self) -> None:
+        with contextlib.suppress(RuntimeError):  # closed meanwhile
+            self._loader.submit(give_back_memory)
 
     def _tell(self, model: Model) -> None:
         self._meter.model(model.name, model.state, model.size)

@@ -47,6 +47,7 @@ _LOOKED_AT = frozenset(
         b"origin",
         b"transfer-encoding",
         b"x-forwarded-for",
+        b"x-forwarded-proto",
         b"x-request-id",
     }
 )
@@ -118,6 +119,7 @@ class _Exchange:
         finally:
             if self._ticket is not None:
                 self._ticket.leave()
+            self._guard.bodies.release(self._received)
             self._note(time.perf_counter() - begun)
 
     async def _answer(self) -> None:
@@ -130,6 +132,8 @@ class _Exchange:
         scope = dict(scope) | {"state": {**scope.get("state", {}), "access": self._access, "request_id": self._id}}
         if scope["method"] == "HEAD":  # the server below leaves the body out by itself
             scope["method"] = "GET"
+        if guard.settings.trust_proxy and self._headers.get(b"x-forwarded-proto", b"").lower() == b"https":
+            scope["scheme"] = "https"  # so that addresses which are told begin with it
         self._scope = scope
         if not await self._take_in():
             return

@@ -12,7 +12,7 @@ from dragoman.server.errors import Overloaded, Refused, TooLarge
 __all__ = ["BodyRoom", "TooSlow", "declared_length"]
 
 MOST_HELD = 256 << 20
-"""The most bytes of bodies that have come, but were not handed on yet, of all requests together."""
+"""The most bytes of bodies of all requests together that are under way."""
 
 
 class TooSlow(Refused):
@@ -35,7 +35,10 @@ class BodyRoom:
         return self._held
 
     async def read(self, receive: Receive, limit: int, seconds: float) -> bytes | None:
-        """The whole body, or None where the client has gone; raises `TooLarge`, `TooSlow` or `Overloaded`."""
+        """The whole body, or None where the client has gone; raises `TooLarge`, `TooSlow` or `Overloaded`.
+
+        A body that is returned is held until it is given to `release`.
+        """
         chunks: list[bytes] = []
         size = 0
         try:
@@ -50,11 +53,16 @@ class BodyRoom:
                     self._check(size, limit)
                     chunks.append(chunk)
                     if not message.get("more_body", False):
+                        size = 0  # it stays
                         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
         except TimeoutError:
             raise TooSlow(f"the body must arrive within {seconds:g} s, got a part of it; send it faster") from None
         finally:
             self._held -= size
+
+    def release(self, size: int) -> None:
+        """A request with a body of so many bytes is over."""
+        self._held -= size
 
     def _check(self, size: int, limit: int) -> None:
         if size > limit:

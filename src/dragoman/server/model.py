@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from dragoman.search.settings import SearchSettings
 from dragoman.server.jobs import ModelFacts
 from dragoman.server.settings import ServerSettings
 
-__all__ = ["Model", "Way", "bytes_of", "open_bundle", "open_translator", "stamp_of"]
+__all__ = ["Model", "Way", "bytes_of", "give_back_memory", "open_bundle", "open_translator", "stamp_of"]
 
 Way = Literal["usual", "able", "inspected"]
 """What a translator was opened for: most requests, those that the usual engine lacks something for, or inspection."""
@@ -129,3 +130,10 @@ def bytes_of(bundle: Bundle, translator: Translator) -> int:
     """About how much memory a translator takes: that of its weights, as precise as its engine has them."""
     weights = int(bundle.manifest["files"][WEIGHTS]["size"])
     return round(weights * _SHARES.get(translator.engine.precision, 1.0))
+
+
+def give_back_memory() -> None:
+    """Return to the system what engines that are gone have left: the C library of most Linuxes keeps it otherwise."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

@@ -127,10 +127,11 @@ def _wanted(asked: TranslateRequest, context: Context) -> Wanted:
 
 def _translation(done: Translated, wanted: Wanted) -> dict[str, Any]:
     value = done.translation.to_json()
-    # Placeholders and tags need links also where nobody asked for them; `alternatives` says what `nbest` does.
-    unasked = {"nbest"} if wanted.alignments else {"nbest", "alignment"}
+    # Placeholders and tags need links also where nobody asked for them.
+    unasked = set() if wanted.alignments else {"alignment"}
     if not (wanted.alignments or wanted.weights):
-        unasked |= {"source_words", "target_words"}
+        # `alternatives` says what `nbest` does, but for the links.
+        unasked |= {"source_words", "target_words", "nbest"}
     _tidy(value, unasked)
     detected = done.placed.detected
     value |= {
@@ -143,13 +144,17 @@ def _translation(done: Translated, wanted: Wanted) -> dict[str, Any]:
 
 
 def _tidy(value: dict[str, Any], unasked: set[str]) -> None:
-    """Say what flags mean, and leave out what nobody asked for."""
+    """Say what flags mean, and leave out what nobody asked for, and alternatives that lost what has to be kept."""
     for name in unasked & value.keys():
         del value[name]
     for flag in value.get("flags", ()):
         flag["meaning"] = FLAGS[flag["name"]]
-    for sentence in value.get("sentences", ()):
-        _tidy(sentence, unasked)
+    if "nbest" in value:
+        source = value["source"]
+        kept = [source[start:end] for start, end in kept_in(source)]
+        value["nbest"] = [other for other in value["nbest"] if all(each in other["text"] for each in kept)]
+    for part in (*value.get("sentences", ()), *value.get("nbest", ())):
+        _tidy(part, unasked)
 
 
 async def _events(context: Context, placed: Sequence[Placed], wanted: Wanted, ticket: Ticket) -> AsyncIterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import AsyncIterator
 
@@ -31,15 +32,18 @@ class News:
             is_asleep = not self._latest
             self._latest[place] = pieces
         if is_asleep:
-            self._loop.call_soon_threadsafe(self._look)
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody reads any more
+                self._loop.call_soon_threadsafe(self._look)
 
     def done(self, place: int) -> None:
         """A part is translated."""
         self._look()
         self._put(self._unfolding.done(place))
 
-    def end(self) -> None:
-        """Nothing more comes."""
+    def end(self, running: asyncio.Future[None]) -> None:
+        """Nothing more comes: what ran is over. How it ended may be of no interest to anybody by now."""
+        if not running.cancelled():
+            running.exception()
         self._texts.put_nowait(None)
 
     async def texts(self) -> AsyncIterator[str]:

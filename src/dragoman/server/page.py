@@ -31,6 +31,7 @@ _TYPES = {
     ".woff2": "font/woff2",
 }
 _HASHED = re.compile(r"[.-][A-Za-z0-9_-]{8,}\.\w+$")
+_REFUSED = re.compile(r";\s*q=0(\.0*)?\s*$")
 _FOR_EVER = "public, max-age=31536000, immutable"
 _ASK_FIRST = "no-cache"
 _NOT_BUILT = """<!doctype html>
@@ -53,7 +54,8 @@ class _Asset:
     cache: str
 
     def answer(self, request: Request) -> Response:
-        accepted = {word.partition(";")[0].strip() for word in request.headers.get("accept-encoding", "").split(",")}
+        words = request.headers.get("accept-encoding", "").split(",")
+        accepted = {word.partition(";")[0].strip() for word in words if not _REFUSED.search(word)}
         encoding = next((name for name in self.packed if name in accepted), None)
         headers = {
             "cache-control": self.cache,

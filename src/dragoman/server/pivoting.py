@@ -63,6 +63,8 @@ def _alternative(first: Translation, second: Translation, bridge: NDArray[np.flo
     return replace(
         second,
         source=first.source,
+        log_prob=first.log_prob + second.log_prob,
+        score=first.score + second.score,
         source_words=first.source_words,
         alignment=_links(first.alignment, second.alignment, bridge),
         weights=_weights(first.weights, second.weights, bridge),

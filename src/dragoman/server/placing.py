@@ -36,6 +36,7 @@ _MOST_TERMS = 200
 _LONGEST_TERM = 200
 _LITTLE = 2000  # characters whose markup is handled in a few milliseconds
 _TAGS_A_PIECE = 4  # characters of HTML for each piece that a request may have: tags take time, and are no pieces
+_PIECES_A_MARK = 8  # that a request may have for each stretch of its HTML, and each tag inside of one: these take time
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,19 @@ async def placed_texts(context: Context, texts: Sequence[str], wanted: Wanted) -
     size, most = sum(map(len, texts)), _TAGS_A_PIECE * limits.request_pieces
     if size > most:
         raise TooLarge(f"HTML must have {most:,} characters at most, got {size:,}; send it in several requests")
-    return await apart(size, place_texts, context, texts, wanted)
+    placed = await apart(size, place_texts, context, texts, wanted)
+    _check_pages([each.page for each in placed if each.page], limits)
+    return placed
+
+
+def _check_pages(pages: Sequence[HtmlText], limits: Limits) -> None:
+    """However short a stretch of text is, it is a sentence of its own; and each tag's place has to be found."""
+    segments = [segment for page in pages for segment in page.segments]
+    counts = {"stretches of text": len(segments), "inline tags": sum(len(each.spans) for each in segments)}
+    most = limits.request_pieces // _PIECES_A_MARK
+    for name, count in counts.items():
+        if count > most:
+            raise TooLarge(f"HTML must have {most:,} {name} at most, got {count:,}; send it in several requests")
 
 
 def place_texts(context: Context, texts: Sequence[str], wanted: Wanted) -> list[Placed]:

@@ -11,6 +11,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from dragoman.server.error_answers import problem_bytes
+from dragoman.server.problems import problem
 from dragoman.server.settings import Limits
 
 __all__ = ["protocol_with"]
@@ -60,7 +62,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._await_head()
         if len(self.connections) > self.most_connections:
-            self._refuse(503, b"Service Unavailable", "there are as many connections as there may be; ask again later")
+            self._refuse(503, "there are as many connections as there may be; ask again later")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`. The request under way is told, even where others came after it."""
@@ -80,7 +82,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         if head is not None and head is self._head_timer:  # the parser keeps a header for itself until it ends
             self._unparsed += len(data)
             if self._unparsed > _HEAD_BYTES and not self._is_refused:
-                self._refuse(431, b"Request Header Fields Too Large", "the head must be smaller; leave headers out")
+                self._refuse(431, "the head must be smaller; leave headers out")
         else:
             self._unparsed = 0
         if self._wire_bytes > self.most_bytes:
@@ -121,7 +123,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         if self._is_within(len(name) + len(value)) and len(self.headers) < _MOST_HEADERS:
             super().on_header(name, value)
         elif not self._is_refused:
-            self._refuse(431, b"Request Header Fields Too Large", "the head must be smaller; leave headers out")
+            self._refuse(431, "the head must be smaller; leave headers out")
 
     def on_headers_complete(self) -> None:
         """See httptools."""
@@ -158,20 +160,21 @@ class _LimitedProtocol(HttpToolsProtocol):
     def _no_head(self) -> None:
         self._head_timer = None
         if self._head_bytes:
-            self._refuse(408, b"Request Timeout", "the head of a request must come faster; send it at once")
+            self._refuse(408, "the head of a request must come faster; send it at once")
         else:
             self.transport.close()
 
     def _is_within(self, size: int) -> bool:
         self._head_bytes += size
         if self._head_bytes > _HEAD_BYTES and not self._is_refused:
-            self._refuse(431, b"Request Header Fields Too Large", "the head must be smaller; leave headers out")
+            self._refuse(431, "the head must be smaller; leave headers out")
         return not self._is_refused
 
-    def _refuse(self, status: int, phrase: bytes, detail: str) -> None:
+    def _refuse(self, status: int, detail: str) -> None:
         """Answer where no request can be answered, and close."""
         self._is_refused = True
-        body = b'{"error": "%s", "status": %d, "title": "%s"}' % (detail.encode(), status, phrase)
+        told = problem(status, detail)
+        body, phrase = problem_bytes(told), told["title"].encode()
         retry = b"retry-after: 1\r\n" if status == 503 else b""
         if self._running is None or self._running.response_complete:  # else it would stand in another's answer
             self.transport.write(_REFUSAL % (status, phrase, len(body), retry, body))

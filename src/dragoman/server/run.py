@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,6 +51,8 @@ async def _serve(bundles: Mapping[str, Path], settings: ServerSettings, tell: Te
         service = await open_service(bundles, settings, metrics)
         try:
             guard = create_app(service, settings, metrics, log)
+            gc.collect()
+            gc.freeze()  # what is there now stays: to look through it again and again would hold up every request
             await live(guard, bound, lambda: tell(Listening(service.models(), url)))
             await service.drain()
         finally:

@@ -217,6 +217,9 @@ class TranslatedText(BaseModel):
     target_words: list[str] | None = None
     alignment: list[tuple[int, int]] | None = Field(None, description="Links of source words and target words.")
     weights: list[list[float]] | None = None
+    nbest: list[dict[str, Any]] | None = Field(
+        None, description="With `alternatives`, and `alignments` or `weights`: each translation with its own."
+    )
     sentences: list[dict[str, Any]] | None = Field(None, description="The same of each sentence, if there are several.")
     models: list[str] = Field(description="Who translated it: two where it went through another language.")
     via: str | None = Field(description="That language.")

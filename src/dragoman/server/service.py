@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import functools
 import logging
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -119,7 +120,7 @@ class Service:
             reading = as_one_text(reading, second)
         news = News(legs[-1].translator.unfolding(reading))
         running = asyncio.create_task(self._run(legs[-1], [reading], ticket, news))
-        running.add_done_callback(lambda _: news.end())
+        running.add_done_callback(news.end)
         try:
             async for each in news.texts():
                 yield each
@@ -147,13 +148,21 @@ class Service:
         (reading,) = await self._offload(len(text), lambda: translator.read([text]))
         ticket.add(reading.pieces * _INSPECTION)
 
+        is_left = threading.Event()
+
+        def check(*_: object) -> None:
+            if is_left.is_set() or ticket.is_cancelled:
+                raise Cancelled
+
         def look() -> dict[str, Any]:
-            _check(ticket)
-            found = inspect(translator, text, target=translation, what_ifs=what_ifs, progress=lambda *_: _check(ticket))
-            return inspected_json(found)
+            check()
+            return inspected_json(inspect(translator, text, target=translation, what_ifs=what_ifs, progress=check))
 
         loop = asyncio.get_running_loop()
-        return await self._in_time(loop.run_in_executor(self._inspector, look), ticket), names
+        try:
+            return await self._in_time(loop.run_in_executor(self._inspector, look), ticket), names
+        finally:
+            is_left.set()
 
     def routes(self) -> Sequence[Route]:
         """Every pair of languages."""
@@ -299,8 +308,3 @@ def _copy_found(whole: Reading, readings: Sequence[Reading]) -> None:
         for part in reading.parts:
             done = next(found)
             part.found, part.translation = done.found, done.translation
-
-
-def _check(ticket: Ticket) -> None:
-    if ticket.is_cancelled:
-        raise Cancelled

@@ -62,7 +62,7 @@ class ServerSettings(Closed):
     beam: Size = 4
     batch_pieces: Size = 2048
     """The most source pieces of a batch, padding among them."""
-    batch_sentences: Size = 64
+    batch_sentences: Size = 32
     batch_wait: NotNegative = 0.0
     """Seconds that a batch which is not full waits for company while every worker is free."""
     memory_bytes: Size | None = None

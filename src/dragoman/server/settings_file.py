@@ -19,8 +19,13 @@ __all__ = ["Gathered", "PREFIX", "gather", "setting_names"]
 
 PREFIX = "DRAGOMAN_"
 
-_OTHERS = frozenset({"BROWSER", "CHROMIUM", "COMET_PYTHON", "EXPORT_KEY_FILE"})
-"""Variables that other parts of Dragoman read."""
+_OTHERS = frozenset(
+    {
+        *("BROWSER", "CHROMIUM", "COMET_PYTHON", "EXPORT_KEY_FILE"),
+        *("BEARTYPE", "CI_CACHE", "CORPORA", "HYPOTHESIS", "PAGE_CHECKED", "TEST_WORKERS"),
+    }
+)
+"""Variables that other parts of Dragoman read, and those that its tests do."""
 _OF_KUBERNETES = re.compile(r"SERVICE_(HOST|PORT)(_\w+)?|PORT_\d+_\w+")
 _TRUTH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 

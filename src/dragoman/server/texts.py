@@ -14,7 +14,7 @@ from dragoman.markup.placeholders import kept_in
 from dragoman.server.alternatives import alternatives_of
 from dragoman.server.context import Context
 from dragoman.server.jobs import Answer, Ask, Ticket
-from dragoman.server.placing import Placed, Wanted, apart, ask_for, has_letters
+from dragoman.server.placing import Placed, Wanted, apart, ask_for
 
 __all__ = ["Translated", "translate_marked", "translate_texts"]
 
@@ -106,27 +106,25 @@ async def translate_marked(
 ) -> tuple[list[Marked], list[Answer]]:
     """Translate marked texts, marks and all; what has no letters stays as it is, and has no models."""
     flags = () if ask.flags else None
-    written = list(marked)
     answers = [Answer(Translation(each.text, each.text, flags=flags), ()) for each in marked]
-    places = [place for place, each in enumerate(marked) if _has_words(each)]
-    if not places:
-        return written, answers
-    job = MarkedTranslation([marked[place] for place in places])
+    job = MarkedTranslation(marked)
+    if not job.first_places:
+        return list(marked), answers
     shows = ask
-    if any(marked[place].spans or marked[place].kept for place in places):
+    if any(marked[place].spans or marked[place].kept for place in job.first_places):
         ask = replace(ask, alignments=True, weights=True)
     first = await context.service.translate(job.texts, ask, ticket)
     size = sum(len(each.text) for each in marked)
     texts = await apart(size, job.again, [each.translation for each in first])
     second = await context.service.translate(texts, ask, ticket) if texts else []
     finished = await apart(size, job.finish, [each.translation for each in second])
-    mending = iter(second)
-    for place, done, answer in zip(places, finished, first, strict=True):
-        is_mended = done.text != answer.translation.text
-        written[place] = done
-        answer = _mended(answer, next(mending, answer), done.text) if is_mended else answer
-        answers[place] = replace(answer, translation=_as_asked(answer.translation, shows))
-    return written, answers
+    for place, answer in zip(job.first_places, first, strict=True):
+        answers[place] = answer
+    for place, answer in zip(job.second_places, second, strict=True):
+        answers[place] = _mended(answers[place], answer, finished[place].text)
+    if shows is not ask:
+        answers = [replace(answer, translation=_as_asked(answer.translation, shows)) for answer in answers]
+    return finished, answers
 
 
 def _as_asked(translation: Translation, ask: Ask) -> Translation:
@@ -141,13 +139,6 @@ def _as_asked(translation: Translation, ask: Ask) -> Translation:
         sentences=tuple(_as_asked(each, ask) for each in words.sentences),
         nbest=tuple(_as_asked(each, ask) for each in words.nbest),
     )
-
-
-def _has_words(marked: Marked) -> bool:
-    """Whether there is a letter in a text but for what must not change."""
-    ends = [0, *(end for _, end in marked.kept)]
-    starts = [*(start for start, _ in marked.kept), len(marked.text)]
-    return any(has_letters(marked.text[end:start]) for end, start in zip(ends, starts, strict=True))
 
 
 def _mended(first: Answer, second: Answer, text: str) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -15,7 +16,8 @@ __all__ = ["Owner", "Sentence", "Waiting", "kind_of"]
 _USUAL_ROWS = 5  # that `batch_pieces` is meant for, as in `part_batches`
 _MUCH_LONGER = 2  # times, and then some pieces: a short sentence is done when the longest of its batch is
 _SOME_PIECES = 8
-_ENOUGH = 16  # sentences: a larger batch is hardly quicker, so where several are made at once some are left to others
+_ENOUGH = 16  # sentences of a batch, where several are made at once: a larger one is no quicker, and done later
+_CHOICE = 2  # batches: among the sentences of so many whose turns are next, those of like length are chosen
 
 
 class Owner(Protocol):
@@ -93,10 +95,9 @@ class Waiting:
             return []
         head = min(heads, key=_turn)
         alike = self._kinds[head.kind]
-        each_takes = -(-len(alike) // free(head.translator))
-        if each_takes > _ENOUGH:
-            each_takes = max(_ENOUGH, -(-len(alike) // head.translator.engine.lanes))
-        batch = list(self._fitting(head, alike, min(self._sentences, each_takes)))
+        most = self._sentences if head.translator.engine.lanes == 1 else min(_ENOUGH, self._sentences)
+        most = min(most, -(-len(alike) // free(head.translator)))
+        batch = list(self._fitting(head, _first(alike, _CHOICE * most), most))
         self._remove(batch)
         return batch
 
@@ -135,6 +136,11 @@ class Waiting:
             else:
                 del self._kinds[kind]
         self._count -= len(gone)
+
+
+def _first(alike: list[Sentence], count: int) -> list[Sentence]:
+    """Those whose turns come first: who chose among all would let some wait much longer than others."""
+    return alike if len(alike) <= count else heapq.nsmallest(count, alike, key=_turn)
 
 
 def _turn(sentence: Sentence) -> float:

@@ -1,10 +1,11 @@
 """Texts with tags and placeholders, through a translator."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from dragoman.api.marked_translation import MarkedTranslation, tag_links, translate_marked
+from dragoman.api.marked_translation import MarkedTranslation, shares_of, translate_marked
 from dragoman.api.translation import Translation
 from dragoman.api.translator import Translator
 from dragoman.markup.html import HtmlText
@@ -50,6 +51,9 @@ def test_what_comes_through_whole_is_translated_once():
         ("Send (%s) now", "SEND (%s) NOW"),
         ("You have {a} and {b}.", "YOU HAVE {a} AND {b}."),
         ("{a} {b} go", "{a} {b} GO"),
+        ("https://a.org/b: look here", "https://a.org/b: LOOK HERE"),
+        ('Say "{name}." again', 'SAY "{name}." AGAIN'),
+        ('"{a}"{b}" go', '"{a}"{b}" GO'),
     ],
 )
 def test_damaged_ones_are_put_back_where_they_stood(source: str, expected: str):
@@ -57,6 +61,32 @@ def test_damaged_ones_are_put_back_where_they_stood(source: str, expected: str):
     assert len(again) == 1
     assert found[0].text == expected
     assert [found[0].text[a:b] for a, b in found[0].kept] == [source[a:b] for a, b in kept_in(source)]
+
+
+def answer_without_links(source: str, text: str) -> Translation:
+    return replace(answer(source, text), alignment=((0, 0),))
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "expected"),
+    [
+        ("Go to http://x.org/?a=b.", "Geh.", "Geh http://x.org/?a=b."),
+        ("Go to {name}. Then stop.", "Geh. Dann halt.", "Geh {name}. Dann halt."),
+        ("The {name}'s dog", "Der Hund", "Der {name} Hund"),
+        ("http://x.org/a, b", "Und", "http://x.org/a, Und"),
+        ("\u8bbf\u95eehttp://x.org/\u5427", "Visit it", "Visit http://x.org/ it"),
+    ],
+)
+def test_they_stand_before_the_same_punctuation_and_touch_no_letters(source: str, text: str, expected: str):
+    work = MarkedTranslation([kept(source)])
+    again = work.again([answer_without_links(each, "damaged") for each in work.texts])
+    found = work.finish([answer_without_links(each, text) for each in again])
+    assert found[0].text == expected
+
+
+def test_an_address_that_letters_touch_is_damaged():
+    work = MarkedTranslation([kept("see http://x.org/a now")])
+    assert work.again([answer(work.texts[0], "sieh http://x.org/ajetzt")]) == ["see  now"]
 
 
 def test_kept_parts_alone_are_not_translated():
@@ -73,14 +103,25 @@ def test_tags_and_placeholders_together():
     assert text.write(found) == "<p>HI <b>{name}</b>, READ <a href='x'>THE %s BOOK</a>!</p>"
 
 
-def test_links_of_weights_give_each_source_word_its_share():
-    weights = ((0.4, 0.0, 0.6), (0.3, 0.2, 0.5))  # both look at the third word most, the first of them too
-    found = Translation("a b c", "x y", source_words=("a", "b", "c"), target_words=("x", "y"), weights=weights)
-    assert tag_links(found) == ((0, 0), (1, 1), (2, 0))
-    both = Translation("", "", sentences=(found, found))
-    assert tag_links(both) == ((0, 0), (1, 1), (2, 0), (3, 2), (4, 3), (5, 2))
-    assert tag_links(answer("a b", "c d")) == ((0, 0), (1, 1))
-    assert tag_links(Translation("a", "b")) is None
+def of_weights(source: str, text: str, weights: tuple[tuple[float, ...], ...]) -> Translation:
+    words = tuple(source.split()), tuple(text.split())
+    return Translation(source, text, source_words=words[0], target_words=words[1], weights=weights)
+
+
+def test_tags_follow_weights_sentence_by_sentence():
+    one = of_weights("a b", "x y", ((0.1, 0.9), (0.9, 0.1)))
+    other = answer("c d", "z w")  # has links only
+    none = Translation("7", "7", source_words=("7",), target_words=("7",))
+    found = shares_of(Translation("", "", sentences=(one, other, none)))
+    assert found is not None
+    assert found.links == ((0, 1), (1, 0), (2, 2), (3, 3), (4, 4))
+    assert shares_of(answer("a b", "c d")) is None
+
+
+def test_weights_of_another_size_are_left_aside():
+    found = shares_of(of_weights("a b", "x b", ((1.0,),)))
+    assert found is not None
+    assert found.links == ((1, 1),)  # it is spelt alike
 
 
 def test_a_translator_does_both_rounds(tokenizers: dict[str, Tokenizer]):

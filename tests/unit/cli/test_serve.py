@@ -145,3 +145,27 @@ def test_from_start_to_end(bundle: Path, tmp_path: Path):
         process.kill()
         process.wait()
         process.stderr.close()
+
+
+def test_it_can_be_ended_while_it_is_about_to_start(bundle: Path, tmp_path: Path):
+    process = subprocess.Popen(command("serve", bundle, "--port", "0"), stderr=subprocess.PIPE, cwd=tmp_path)
+    try:
+        facts = Path(f"/proc/{process.pid}")
+        begun = time.monotonic()
+        while not _catches(facts, signal.SIGTERM):
+            assert time.monotonic() - begun < 20
+            time.sleep(0.002)
+        assert "uvloop" not in (facts / "maps").read_text(), "long before there is a server"
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=10)
+        assert (process.returncode, told) == (0, b"")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _catches(facts: Path, number: signal.Signals) -> bool:
+    """Whether a process, by its folder of /proc, has a handler for a signal."""
+    (caught,) = re.findall(r"SigCgt:\s*(\w+)", (facts / "status").read_text())
+    return bool(int(caught, 16) >> (number - 1) & 1)

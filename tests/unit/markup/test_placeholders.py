@@ -93,7 +93,18 @@ def test_what_is_withheld_stays_in_its_tag():
     withheld = withhold(source)
     assert withheld.marked.text == "Hi, you"
     assert [span.depth for span in withheld.marked.spans] == [0, 1, 0]
-    assert tagged(withheld.given_back(withheld.marked), names) == "Hi<b>{name}</b>, <i>you</i>"
+    assert tagged(withheld.given_back(withheld.marked), names) == "Hi <b>{name}</b>, <i>you</i>"
+
+
+@pytest.mark.parametrize(
+    "source",
+    ['say "<b>{name}</b>" now', "(<b>%s</b>)", "<b>{a}</b>: go", "“{a}<i>”</i>", "<b>see ({a}</b>) {b}", '"{a}"{b}"'],
+)
+def test_nothing_is_taken_along_over_the_edge_of_a_tag(source: str):
+    found, names = marked(source)
+    withheld = withhold(found)
+    back = tagged(withheld.given_back(withheld.marked), names)
+    assert back.replace(" ", "") == source.replace(" ", "")
 
 
 @pytest.mark.parametrize("piece", ["{", "%", "a", "a.", "a@", "http://", "{{a", "www.", "-a", "%a", "{a,"])

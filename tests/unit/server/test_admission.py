@@ -43,6 +43,18 @@ def test_the_wait_is_what_others_brought_by_the_pace():
     run(test)
 
 
+def test_who_comes_is_done_with_a_batch_of_those_behind_them():
+    def test(admission: Admission) -> None:
+        for _ in range(100):
+            admission.pace.learn(500, 0.5)
+        assert admission.pace.pieces_a_second == pytest.approx(1000, rel=0.01)
+        assert admission.wait == 0, "nobody is there"
+        admission.enter().add(300)
+        assert admission.wait == pytest.approx((300 + 500) / 0.8 / 1000, rel=0.01)
+
+    run(test)
+
+
 def test_a_place_has_room_for_what_a_request_usually_brings():
     def test(admission: Admission) -> None:
         ticket = admission.enter()

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ from dragoman.search.hypothesis import Hypothesis, Sentence
 from dragoman.search.settings import SearchSettings
 from dragoman.server.admission import Admission, Place
 from dragoman.server.batching import Batcher
-from dragoman.server.errors import Expired
+from dragoman.server.errors import Draining, Expired
 from dragoman.server.meter import BatchFacts, NoMeter
+from dragoman.server.news import News
 from dragoman.server.settings import Limits, ServerSettings
 from tests.server.bundles import tiny_bundle
 from tests.unit.api.table_engine import TableEngine, subwords, table_translator
@@ -355,5 +357,67 @@ def test_a_real_engine_lets_one_sentence_go_within_a_step(tmp_path: Path, monkey
         assert isinstance(found[1], Cancelled)
         assert [each[0].text for each in found if not isinstance(each, BaseException)] == [alone[0], alone[2]]
         assert rows[:6] == [3, 6, 6, 6, 4, 4]
+
+    run(test)
+
+
+def test_a_stream_that_fails_harms_nobody_else(monkeypatch: pytest.MonkeyPatch):
+    translator, engine = table()
+
+    async def test(house: House) -> None:
+        (reading,) = translator.read(["a house"])
+        news = News(translator.unfolding(reading))
+        monkeypatch.setattr(news, "done", lambda place: 1 / 0)
+        failing = house.batcher.run(translator, [reading], house.admission.enter(), model="m", news=news)
+        other = house.translate(translator, ["the house"], house.admission.enter())
+        error, found = await asyncio.gather(failing, other, return_exceptions=True)
+        assert [len(batch) for batch in engine.batches] == [2]
+        assert isinstance(error, ZeroDivisionError)
+        assert isinstance(found, list)
+
+    run(test)
+
+
+def test_a_worker_outlives_a_fault(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+    translator, _ = table()
+
+    async def test(house: House) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(house.batcher, "_facts", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                await house.translate(translator, ["a house"], house.admission.enter())
+            patch.setattr(house.batcher, "_rest", lambda: 1 / 0)
+            waits = asyncio.create_task(house.translate(translator, ["a house"], house.admission.enter()))
+            while "goes on after a fault" not in caplog.text:
+                await asyncio.sleep(0.001)
+        assert (await waits)[0].text == "esuoh a"
+
+    run(test)
+
+
+def test_a_worker_that_waits_holds_nothing():
+    async def test(house: House) -> None:
+        translator, _ = table()
+        ticket = house.admission.enter()
+        await house.translate(translator, ["a house"], ticket)
+        kept = weakref.ref(translator), weakref.ref(ticket)
+        del translator, ticket
+        for _ in range(200):
+            if not any(each() for each in kept):
+                break
+            await asyncio.sleep(0.005)
+        assert [each() for each in kept] == [None, None]
+
+    run(test)
+
+
+def test_once_closed_it_takes_nothing():
+    translator, engine = table()
+
+    async def test(house: House) -> None:
+        await house.batcher.close()
+        with pytest.raises(Draining):
+            await house.translate(translator, ["a house"], house.admission.enter())
+        assert not engine.batches
 
     run(test)

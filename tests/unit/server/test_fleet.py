@@ -14,7 +14,7 @@ from dragoman.errors import BundleError, ConfigError, MissingExtraError
 from dragoman.search.settings import SearchSettings
 from dragoman.server import fleet as fleet_module
 from dragoman.server import model as model_module
-from dragoman.server.errors import ModelFailed, NotInstalled
+from dragoman.server.errors import Draining, ModelFailed, NotInstalled
 from dragoman.server.fleet import Fleet
 from dragoman.server.meter import NoMeter
 from dragoman.server.settings import ServerSettings
@@ -117,6 +117,29 @@ def test_many_wait_for_one_load(bundle: Path, monkeypatch: pytest.MonkeyPatch):
         assert len(set(map(id, found))) == 1
         assert opened == ["usual", "able"]
         assert all(name.startswith("dragoman-loader") for name in threads)
+
+    run(test, {"m": bundle})
+
+
+def test_who_leaves_does_not_end_the_load_of_others(bundle: Path):
+    async def test(fleet: Fleet) -> None:
+        leaves, stays = (asyncio.create_task(fleet.translator("m", "able")) for _ in range(2))
+        await asyncio.sleep(0)
+        leaves.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaves
+        assert (await stays).translate("a b").text
+
+    run(test, {"m": bundle})
+
+
+def test_who_waits_for_a_load_when_it_closes_is_told(bundle: Path):
+    async def test(fleet: Fleet) -> None:
+        waits = asyncio.create_task(fleet.translator("m", "able"))
+        await asyncio.sleep(0)
+        fleet.close()
+        with pytest.raises(Draining):
+            await waits
 
     run(test, {"m": bundle})
 

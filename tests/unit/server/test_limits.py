@@ -30,7 +30,19 @@ def test_a_body_in_parts_is_put_together():
     room = BodyRoom()
     assert read(room, [b"ab", b"", b"c", b"."]) == b"abc."
     assert read(room, [b"."]) == b"."
+    assert room.held == 5, "until the requests are over"
+    room.release(4)
+    room.release(1)
     assert room.held == 0
+
+
+def test_there_is_no_room_while_others_are_under_way():
+    room = BodyRoom(most=6)
+    assert read(room, [b"abcd", b"."])
+    with pytest.raises(Overloaded):
+        read(room, [b"e", b"."])
+    room.release(5)
+    assert read(room, [b"e", b"."]) == b"e."
 
 
 def test_a_client_that_leaves_has_no_body():

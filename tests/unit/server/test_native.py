@@ -56,7 +56,27 @@ def test_what_is_there_when_asked_for(call: Caller) -> None:
     assert [each["text"] for each in found["alternatives"]] == ["Two-de dogs-de !", "Two-de dogs-de !!"]
     assert [each["score"] for each in found["alternatives"]] == [-1.5, -2.5]
     assert "flags" not in found
-    assert "nbest" not in found
+
+
+@pytest.mark.parametrize(
+    ("asked", "there", "missing"), [("alignments", "alignment", "weights"), ("weights", "weights", "alignment")]
+)
+def test_alternatives_have_links_of_their_own(call: Caller, asked: str, there: str, missing: str) -> None:
+    (found,) = translations(call, text="copied dogs", alternatives=2, **{asked: True})
+    (several,) = translations(call, text="Two dogs\nA man", alternatives=2, **{asked: True})
+
+    assert [each["text"] for each in found["nbest"]] == [f"copied-de dogs-de{end}" for end in ("", " !", " !!")]
+    for each in (*found["nbest"], *several["sentences"][1]["nbest"]):
+        assert {there, "target_words"} <= each.keys()
+        assert missing not in each
+    assert found["nbest"][2]["flags"][0]["meaning"] == FLAGS["copied"]
+
+
+def test_alternatives_that_lost_a_placeholder_are_left_out(call: Caller) -> None:
+    (found,) = translations(call, text="Two {name} dogs", alternatives=2, weights=True)
+
+    assert "{name}" in found["text"]
+    assert found["nbest"] == found["alternatives"] == []
 
 
 @pytest.mark.parametrize("text", ["Two dogs", "Two {name} dogs", "Two\n100% dogs"])

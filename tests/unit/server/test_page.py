@@ -66,6 +66,8 @@ def test_packed_files_are_sent_to_those_who_can_unpack(built: Path):
     assert packed.text == "let x"
     assert packed.headers["vary"] == "Accept-Encoding"
     assert "content-encoding" not in get(built, "/assets/plain.css", **{"accept-encoding": "gzip"}).headers
+    refused = get(built, "/assets/index-D4xY_9kQ.js", **{"accept-encoding": "br;q=0, gzip; q=0.0"})
+    assert "content-encoding" not in refused.headers
 
 
 @pytest.mark.parametrize(

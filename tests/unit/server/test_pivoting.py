@@ -75,6 +75,7 @@ def test_alternatives_are_those_of_the_second():
     found = composed(FIRST, second)
     assert [each.source for each in found.nbest] == ["ein Haus"] * 2
     assert found.nbest[1].alignment == found.alignment
+    assert (found.nbest[1].score, found.nbest[1].log_prob) == (found.score, found.log_prob)
 
 
 def test_a_text_is_put_together_as_its_source_is():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -132,7 +133,9 @@ def test_a_header_without_an_end_is_refused_before_it_fills_the_memory():
         protocol.data_received(b"GET / HTTP/1.1\r\nHost: a\r\nX: ")
         for _ in range(5):
             protocol.data_received(b"a" * 10_000)
-        assert transport.written.startswith(b"HTTP/1.1 431 ")
+        assert transport.written.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
+        told = json.loads(transport.written.partition(b"\r\n\r\n")[2])
+        assert told["error"] == told["detail"] == "the head must be smaller; leave headers out"
 
     talk(test)
 

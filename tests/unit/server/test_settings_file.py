@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from dragoman.errors import ConfigError
 from dragoman.server.settings import ServerSettings
 from dragoman.server.settings_file import gather, setting_names
+
+ROOT = Path(__file__).parents[3]
 
 
 def written(folder: Path, text: str) -> Path:
@@ -100,3 +103,10 @@ def test_a_file_that_is_not_there(tmp_path: Path):
 def test_every_setting_has_a_name():
     assert {"port", "limits.texts", "limits.pieces_a_minute"} < set(setting_names())
     assert "limits" not in setting_names()
+
+
+def test_variables_of_other_parts_are_left_to_them():
+    files = [ROOT / ".ci" / "checks", ROOT / ".ci" / "run", ROOT / "justfile", ROOT / "tests" / "conftest.py"]
+    found = {word for file in files for word in re.findall(r"DRAGOMAN_[A-Z_]+", file.read_text(encoding="utf-8"))}
+    assert "DRAGOMAN_HYPOTHESIS" in found
+    assert gather({}, dict.fromkeys(found, "x"), None).settings == ServerSettings()

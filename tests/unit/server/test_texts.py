@@ -219,3 +219,12 @@ def test_much_html_is_the_same_in_a_thread_of_its_own(context: Context) -> None:
 def test_html_is_limited_by_all_of_it_together(context: Context) -> None:
     with pytest.raises(TooLarge, match="HTML must have 65,536 characters at most, got 70,000"):
         translated(context, ["<b>" + "x" * 4997] * 14, Wanted("en", "de", is_html=True))
+
+
+def test_html_is_limited_by_its_stretches_of_text(context: Context) -> None:
+    text = "<p>x" * 1200
+    assert len(asyncio.run(placed_texts(context, [text], Wanted("en", "de", is_html=True)))) == 1
+    with pytest.raises(TooLarge, match="HTML must have 2,048 stretches of text at most, got 2,400"):
+        asyncio.run(placed_texts(context, [text] * 2, Wanted("en", "de", is_html=True)))
+    with pytest.raises(TooLarge, match="HTML must have 2,048 inline tags at most, got 2,400"):
+        asyncio.run(placed_texts(context, ["<i>x</i> " * 400] * 6, Wanted("en", "de", is_html=True)))

@@ -93,6 +93,26 @@ def test_idle_workers_share(translator: Translator):
     assert len(queue.take(lambda _: 2)) == 5
 
 
+def test_batches_of_an_engine_with_lanes_are_no_larger_than_they_gain_by():
+    other, engine = table_translator()
+    engine.lanes = 2
+    queue = waiting(*(sentence(other, 10) for _ in range(50)))
+    assert [len(queue.take(one_free)) for _ in range(4)] == [16, 16, 16, 2]
+
+
+def test_like_lengths_are_chosen_among_those_whose_turns_are_next(translator: Translator):
+    lengths = [10, 14, 10, 14, 10, 14, 10, 14, 10, 10]
+    queue = waiting(*(sentence(translator, length, turn) for turn, length in enumerate(lengths)), most=4)
+    assert [int(each.turn) for each in queue.take(one_free)] == [0, 2, 4, 6]
+    assert [int(each.turn) for each in queue.take(one_free)] == [1, 3, 5, 7]
+
+
+def test_those_far_behind_do_not_come_first_for_their_length(translator: Translator):
+    lengths = [10, *[14] * 7, *[10] * 9]
+    queue = waiting(*(sentence(translator, length, turn) for turn, length in enumerate(lengths)), most=4)
+    assert [int(each.turn) for each in queue.take(one_free)] == [0, 1, 2, 3]
+
+
 def test_a_busy_translator_is_left_alone(translator: Translator):
     other, _ = table_translator()
     queue = waiting(sentence(translator, 10), sentence(other, 10, 1))

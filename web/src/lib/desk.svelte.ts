@@ -6,11 +6,12 @@ import { Job } from './job.svelte';
 import { AUTO, choices, fitting, routeOf, sources, targets } from './routes';
 import { Trouble } from './trouble';
 import type { Ask, ModelFacts, Route, Settings } from './types';
-import { store } from './ui.svelte';
+import { session, store } from './ui.svelte';
 
 const PAUSE = 250; // ms without a key before the server is asked
 const KEY = 'dragoman.key';
 const PAIR = 'dragoman.pair';
+const TEXT = 'dragoman.text';
 
 /** A word of one of the translations: 0 is the first column, 1 the second. */
 export interface Lit extends Spot {
@@ -28,7 +29,7 @@ export class Desk {
   asksKey: boolean = $state(false);
   hasKey: boolean = $state(false);
 
-  text: string = $state('');
+  text: string = $state(session.read(TEXT) ?? '');
   source: string = $state(AUTO);
   target: string = $state('');
   model: string | null = $state(null);
@@ -49,6 +50,8 @@ export class Desk {
     const all = sources(this.routes);
     return this.jobs[0].translation?.detected?.language ?? (all.length === 1 ? all[0]! : AUTO);
   });
+  /** The text is in the target's language already. */
+  readonly isThere: boolean = $derived(this.jobs[0].phase === 'done' && this.jobs[0].translation?.detected?.language === this.target);
   readonly choices: string[] = $derived(choices(this.routes, this.known, this.target));
   readonly lit: Lit | null = $derived(this.hovered ?? this.pinned);
   readonly isTooLong: boolean = $derived(
@@ -57,7 +60,8 @@ export class Desk {
 
   /** Ask the server what it can do. */
   async open(): Promise<void> {
-    this.api.key = sessionStorage.getItem(KEY) ?? '';
+    clearTimeout(this.#timer);
+    this.api.key = session.read(KEY) ?? '';
     this.hasKey = this.api.key !== '';
     this.opening = null;
     try {
@@ -70,16 +74,22 @@ export class Desk {
     } catch (error) {
       this.opening = error instanceof Trouble ? error : new Trouble('broken', String(error));
       this.asksKey = this.opening.kind === 'key';
+      if (this.opening.wait !== null) this.#timer = setTimeout(() => void this.open(), this.opening.wait * 1000);
     }
   }
 
   useKey(key: string): void {
     this.api.key = key.trim();
     this.hasKey = this.api.key !== '';
-    sessionStorage.setItem(KEY, this.api.key);
+    session.write(KEY, this.api.key);
     this.asksKey = false;
     if (this.isOpen) this.ask();
     else void this.open();
+  }
+
+  /** Whoever comes back to the page, or loads it anew, finds the text as it was. */
+  keepText(): void {
+    session.write(TEXT, this.text);
   }
 
   /** The text was changed. */

@@ -11,23 +11,29 @@ export type Theme = (typeof THEMES)[number];
 const MESSAGES: Record<Tongue, Messages> = { en: english, zh: chinese };
 const TAGS: Record<Tongue, string> = { en: 'en', zh: 'zh-Hans' };
 
-/** What the browser keeps; one that keeps nothing (a private window may refuse) is no reason to fail. */
-export const store = {
-  read(name: string): string | null {
-    try {
-      return localStorage.getItem(name);
-    } catch {
-      return null;
-    }
-  },
-  write(name: string, value: string): void {
-    try {
-      localStorage.setItem(name, value);
-    } catch {
-      // It holds until the page is closed.
-    }
-  },
-};
+/** What the browser keeps; one that keeps nothing (it may be told to refuse) is no reason to fail. */
+function kept(storage: () => Storage) {
+  return {
+    read(name: string): string | null {
+      try {
+        return storage().getItem(name);
+      } catch {
+        return null;
+      }
+    },
+    write(name: string, value: string): void {
+      try {
+        storage().setItem(name, value);
+      } catch {
+        // It holds until the page is left.
+      }
+    },
+  };
+}
+
+export const store = kept(() => localStorage);
+/** Until the tab is closed. */
+export const session = kept(() => sessionStorage);
 
 class Ui {
   tongue: Tongue = $state(tongueOf(store.read('dragoman.tongue') ?? navigator.language));
