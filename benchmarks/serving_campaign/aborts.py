@@ -18,6 +18,7 @@ from benchmarks.serving_campaign.rows import Row
 __all__ = ["aborts"]
 
 WASTED = 0.05
+SMALL_TIMES = 4  # so few aborts are measured in ticks of the processor's clock; a deaf engine wastes far more
 SETTLED = 0.03  # seconds without computing: the server rests
 PATH = "/v1/translate"
 
@@ -48,7 +49,8 @@ def _tried(room: Room, count: int, fault: str, settings: dict[str, object]) -> R
     spent, wasted = row.facts["cpu"], row.facts["cpu_after"]
     share = wasted / spent if spent else 1.0
     row.trials = count
-    row.target("wasted, of all computing", f"≤ {WASTED:.0%}", f"{share:.1%}", share <= WASTED)
+    most = WASTED * (SMALL_TIMES if room.is_small else 1)
+    row.target("wasted, of all computing", f"≤ {most:.0%}", f"{share:.1%}", share <= most)
     row.no_failures("not at rest within 5 s, or dead")
     return row
 

@@ -74,7 +74,9 @@ class Reader:
                 f"there must be a prefix for each text, got {len(prefixes)} for {len(texts)}; an empty one asks for "
                 "nothing"
             )
-        read = [self.source.parts(text, split=bool(request.split)) for text in texts]
+        longest = min(self.source.longest, request.longest or self.source.longest)
+        source = replace(self.source, longest=longest)
+        read = [source.parts(text, split=bool(request.split)) for text in texts]
         for number, parts in enumerate(read, request.first):
             prefix = prefixes[number - request.first] if prefixes else ""
             for place, part in enumerate(parts):

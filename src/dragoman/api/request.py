@@ -38,6 +38,7 @@ class Options(TypedDict, total=False):
     """What the methods of a translator take besides texts; `Request` says what each means."""
 
     split: bool
+    longest: int | None
     settings: SearchSettings | None
     nbest: int | None
     alignments: bool
@@ -56,6 +57,8 @@ class Request:
 
     split: bool | None = None
     """Cut texts into sentences. Without, each is one sentence, and becomes one line."""
+    longest: int | None = None
+    """The most source pieces that are translated at once; longer sentences are translated in parts."""
     settings: SearchSettings | None = None
     """How to search; as the translator was opened if not given."""
     nbest: int | None = None

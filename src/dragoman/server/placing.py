@@ -35,8 +35,8 @@ Made = TypeVar("Made")
 _MOST_TERMS = 200
 _LONGEST_TERM = 200
 _LITTLE = 2000  # characters whose markup is handled in a few milliseconds
-_TAGS_A_PIECE = 4  # characters of HTML for each piece that a request may have: tags take time, and are no pieces
-_PIECES_A_MARK = 8  # that a request may have for each stretch of its HTML, and each tag inside of one: these take time
+_TAGS_A_PIECE = 8  # characters of HTML for each piece that a request may have: tags take time, and are no pieces
+_PIECES_A_MARK = 4  # that a request may have for each stretch of its HTML, and each tag inside of one: these take time
 
 
 @dataclass(frozen=True)

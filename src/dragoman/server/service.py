@@ -210,7 +210,7 @@ class Service:
         legs = []
         for name in names:
             is_last = name == names[-1]
-            options = _options(ask, self.settings.beam, is_first=name == names[0], is_last=is_last)
+            options = _options(ask, self.settings, is_first=name == names[0], is_last=is_last)
             able = self._fleet.able(name, options["settings"], phrases=ask.glossary is not None)
             legs.append(_Leg(name, await self._in_time(able, ticket), options))
         return route, legs
@@ -280,15 +280,16 @@ class Service:
                 await self.reload()
 
 
-def _options(ask: Ask, beam: int, *, is_first: bool, is_last: bool) -> dict[str, Any]:
+def _options(ask: Ask, served: ServerSettings, *, is_first: bool, is_last: bool) -> dict[str, Any]:
     """What a model is asked for; alternatives come from the last alone. A beam is as wide as there are of them."""
-    settings = ask.settings or SearchSettings(beam=beam)
+    settings = ask.settings or SearchSettings(beam=served.beam)
     nbest = ask.nbest if is_last else 1
     if (nbest, nbest) != (settings.nbest, min(nbest, settings.beam)):
         wider = max(settings.beam, -(-nbest // settings.groups) * settings.groups)
         settings = SearchSettings(**(settings.model_dump() | {"nbest": nbest, "beam": wider}))
     return {
         "split": ask.split if is_first else False,
+        "longest": served.limits.sentence_pieces,
         "settings": settings,
         "alignments": ask.alignments,
         "weights": ask.weights,

@@ -27,8 +27,10 @@ class Limits(Closed):
     """The most texts of a request."""
     alternatives: Annotated[int, Field(ge=0)] = 5
     """The most alternatives of a text."""
-    request_pieces: Size = 16384
+    request_pieces: Size = 8192
     """The most source pieces of a request, all its texts together, counted after normalisation."""
+    sentence_pieces: Size = 200
+    """Sentences of more source pieces are translated in parts: the time of a search grows with the square of them."""
     file_characters: Size = 200_000
     """The most text of a document."""
     seconds: Positive = 30.0

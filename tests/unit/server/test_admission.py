@@ -88,7 +88,7 @@ def test_who_would_wait_too_long_is_refused_and_told_when_to_come_again():
 
 def test_a_large_request_does_not_shut_others_out():
     def test(admission: Admission) -> None:
-        admission.enter(300.0).add(100_000)
+        admission.enter(300.0).add(50_000)
         admission.enter().add(10)
 
     run(test)
