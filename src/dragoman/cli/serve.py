@@ -85,9 +85,7 @@ def serve(  # noqa: PLR0913 -- an option each
     limits_texts: Annotated[int | None, _limit("Texts of a request.", "64", "texts")] = None,
     limits_alternatives: Annotated[int | None, _limit("Alternatives of a text.", "5", "alternatives")] = None,
     limits_request_pieces: Annotated[int | None, _limit("Pieces of a request.", "8192", "request-pieces")] = None,
-    limits_sentence_pieces: Annotated[
-        int | None, _limit("Longer sentences are translated in parts.", "200", "sentence-pieces")
-    ] = None,
+    limits_sentence_pieces: Annotated[int | None, _limit("Longer ones are cut.", "200", "sentence-pieces")] = None,
     limits_file_characters: Annotated[int | None, _limit("Of a document.", "200000", "file-characters")] = None,
     limits_seconds: Annotated[float | None, _limit("Time of a request.", "30", "seconds")] = None,
     limits_body_seconds: Annotated[float | None, _limit("Time for its body.", "10", "body-seconds")] = None,
