@@ -33,6 +33,7 @@ from dragoman.inspection.inspected import Inspected, TreeNode, WhatIf
 from dragoman.search.protocol import Floats
 from dragoman.search.trace import Node
 from dragoman.text import EOS_ID, SPECIALS, Normalizer, Tokenizer, merge_alignment, piece_words
+from dragoman.text.characters import has_letters
 from dragoman.text.sentences import split_text
 from dragoman.text.words import WordMap
 
@@ -90,10 +91,10 @@ def inspect_text(
     """
     looked = _Inspector(translator, what_ifs, at, progress)
     sentences = [each for each, _ in split_text(text, translator.languages[0] or "en") if each.strip()]
-    opened = [each for each in sentences if _has_letters(each)]
+    opened = [each for each in sentences if has_letters(each)]
     if opened and left_out is not None:
         for each in sentences:
-            if not _has_letters(each):
+            if not has_letters(each):
                 left_out(each)
     found: list[Inspected] = []
     for each in opened or [text]:
@@ -151,7 +152,7 @@ class _Inspector:
 
     def translated(self, text: str, prefix: str, *, tree: bool) -> list[Inspected]:
         """The translation of a sentence; several where it is too long to be translated at once."""
-        if not _has_letters(text):
+        if not has_letters(text):
             raise DataError(f"a text must hold letters to be translated, got {text[:60]!r}; give it a word")
         has_tree = tree and not self.translator.settings.sample
         found = self.translator.translate(text, split=False, prefix=prefix, flags=True, tree=has_tree, nbest=1)
@@ -270,7 +271,3 @@ def _model(translator: Translator, config: Config) -> str:
     family = config.model.family if len(sizes) == 1 else f"ensemble of {len(sizes)}"
     search = "sampling" if settings.sample else f"beam {settings.beam}" if settings.beam > 1 else "greedy"
     return f"{family}, {sum(sizes) / 1e6:.1f} MB, {engine.name} {engine.precision}, {search}"
-
-
-def _has_letters(text: str) -> bool:
-    return any(map(str.isalpha, text))

@@ -11,7 +11,7 @@ from dragoman.search.hypothesis import Hypothesis, Sentence
 from dragoman.search.settings import SearchSettings
 from dragoman.search.trace import Node
 from dragoman.text import Normalizer, Tokenizer
-from dragoman.text.characters import check_unicode, is_spaceless
+from dragoman.text.characters import check_unicode, has_letters, is_spaceless
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.notation import SPACE_MARK
 from dragoman.text.piece_boundaries import spelling
@@ -66,7 +66,7 @@ class Source:
 
     def _parts_of(self, segment: Segment) -> list[Part]:
         text, after = segment
-        if not _has_letters(text):
+        if not has_letters(text):
             return [Part(text, after)]
         normal = self.normalize(text)
         ids = self.tokenizer.encode(normal)
@@ -76,7 +76,7 @@ class Source:
 
     def _cut(self, normal: str, ids: list[int], after: str) -> Iterator[Part]:
         """Halve what is too long, at a space near the middle, until no part is."""
-        if not ids or not _has_letters(normal):
+        if not ids or not has_letters(normal):
             yield Part(normal, after, is_cut=True)
             return
         if len(ids) <= self.longest or len(normal) < 2:
@@ -153,10 +153,6 @@ def phrases(
         places += spelling(pieces, term.start, term.end)
     _check_size(found, terms)
     return found
-
-
-def _has_letters(text: str) -> bool:
-    return any(map(str.isalpha, text))
 
 
 def _check_size(found: Mapping[tuple[int, ...], object], terms: Sequence[Term], place: str = "") -> None:

@@ -12,6 +12,7 @@ from dragoman.markup.html_tokens import tokens
 from dragoman.markup.marked import Marked, Span
 from dragoman.markup.nesting import Edge, walk
 from dragoman.markup.placeholders import kept_in
+from dragoman.text.characters import has_letters
 
 __all__ = ["HtmlText"]
 
@@ -50,7 +51,7 @@ class HtmlText:
         places: list[_Place] = []
         for run in runs(page, tokens(page)):
             marked, place = _segment(page, run)
-            if any(char.isalpha() for char in marked.text):
+            if has_letters(marked.text):
                 segments.append(marked)
                 places.append(place)
         return cls(tuple(segments), page, tuple(places))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dragoman.text.characters import has_letters
+
 __all__ = ["Marked", "Span"]
 
 
@@ -38,7 +40,7 @@ class Marked:
         """Whether there is a letter in the text, but for what is kept."""
         done = 0
         for start, end in (*self.kept, (len(self.text), len(self.text))):
-            if any(character.isalpha() for character in self.text[done:start]):
+            if has_letters(self.text[done:start]):
                 return True
             done = end
         return False

