@@ -1,7 +1,7 @@
 """Prepare every corpus of a collection, end to end, and say what was found in each.
 
 Run it as ``python -m benchmarks.corpora --data DIR``. The collection is a folder of folders with files such as
-``train.en.gz``; sets that have no training part are split here. Vocabularies have 4,000 pieces for small corpora, else
+``train.en.gz``; sets that have no training part are split here. Vocabularies have 4,000 tokens for small corpora, else
 8,000; all other settings are the defaults.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reporting import heading, parser, table, write
-from dragoman.api import prepare_corpora
+from dragoman.api.training.preparation import prepare_corpora
 from dragoman.config import parse_config
 from dragoman.data.readers.streams import open_stream
 

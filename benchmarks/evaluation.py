@@ -1,12 +1,12 @@
-"""How much of its time ``dragoman evaluate`` spends on anything but translating.
+"""The share of its time that ``dragoman evaluate`` spends on anything but translating.
 
 One bundle, 3,000 sentences of Multi30k (the test sets of 2016 to 2018), the default options: BLEU, chrF++ and TER
 with bootstrap intervals, BLEU and chrF++ by length, quality flags, beam 5. The command runs in its own process; its
-wall time, from start to end with all imports, is held against what it says it spent on opening the model and
+wall time, from start to end with all imports, is compared with the time it reports for opening the model and
 translating. The goal is at most 10 %.
 
-Translations are counted for their scores in a thread while the next are translated, so the share says what a user waits
-for. What that costs of the processor is in the last column: processor time that is not translation's.
+Statistics of the scores are computed in a thread while the next sentences are translated, so the share is the time a
+user waits. The last column is the CPU time of everything but translation.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
-"""Glossaries on Multi30k en→de: is every required term there, and what does it cost in quality and time?
+"""Glossaries on Multi30k en→de: share of required terms in the output, and their cost in quality and time.
 
-A case is a sentence of the test and one to three terms: a word of the sentence, and a word that goes with it in the
-training data (Dice over the pairs of sentences). Words that go together least surely come first, because there the
-models choose other words most often. Every sentence is translated with a beam of 5, in four ways:
+A case is a sentence of the test set and one to three terms: a word of the sentence, and a word associated with it in
+the training data (Dice over the sentence pairs). Words with the least certain association come first, because there the
+models choose other words most often. Every sentence is translated with a beam of 5, in four modes:
 
-- plain: as it comes;
-- reference terms: the target words are those of the sentence's own reference. This tells the search a part of the
-  answer, so a gain in chrF or BLEU is no gain in quality; it is what a user has whose glossary is right;
-- dictionary terms: the target word is the one that goes best with the source word in the training data, whether the
-  reference has it or not. Nothing of the reference is told;
-- words kept: the source words stay untranslated: what no reference has, and the models never saw.
+- plain: without a glossary;
+- reference terms: the target words are those of the sentence's own reference. This gives the search a part of the
+  answer, so a gain in chrF or BLEU is no gain in quality; it is the case of a user whose glossary is right;
+- dictionary terms: the target word is the one with the strongest association to the source word in the training data,
+  whether the reference has it or not. The reference is not used;
+- words kept: the source words stay untranslated, which no reference has and the models never saw.
 
-Where a glossary wants another word than the reference has, a translation that follows it must differ from the
-reference. So translations are also compared with the reference in which the wanted words stand in the places of its
-own (*terms in the reference*; in brackets the plain translations, compared with the same): this tells whether a term
-stands where it belongs, or was tacked on somewhere.
+Where a glossary requires another word than the reference has, a translation that follows it must differ from the
+reference. So translations are also compared with the reference in which the required words replace its own
+(*terms in the reference*; in brackets the plain translations, compared with the same): this shows whether a term is at
+its right position.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ import torch
 
 from benchmarks.quality.__main__ import read
 from benchmarks.reporting import heading, parser, table, write
-from dragoman.api.parts import phrases
+from dragoman.api.translation.glossary_constraints import find_constraints
 from dragoman.bundle import Bundle
-from dragoman.engines.stepping import SteppingEngine
+from dragoman.engines.incremental import IncrementalEngine
 from dragoman.engines.torch_engine import TorchEngine
-from dragoman.evaluation.metrics import bleu, chrf
-from dragoman.search import Hypothesis, SearchSettings, Sentence
+from dragoman.evaluation.metrics.corpus import bleu, chrf
+from dragoman.search import Hypothesis, SearchInput, SearchSettings
 from dragoman.text import Normalizer, Tokenizer
 from dragoman.text.glossary import Glossary
-from dragoman.text.piece_boundaries import may_follow_words
+from dragoman.text.tokenizers.token_spans import word_boundary_tokens
 
 CASES, MOST_TERMS = 500, 3
 LEAST_DICE, LEAST_TIMES, LEAST_LETTERS = 0.2, 3, 4
@@ -65,7 +65,7 @@ def words(text: str) -> set[str]:
 
 
 def associations(pairs: Sequence[tuple[str, str]], test: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
-    """Dice of the words of the test's sources and the target words that stand with them in the training pairs."""
+    """Dice of the source words of the test set and the target words of the same training pairs."""
     known = {word for source, _ in test for word in words(source)}
     times: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     together: Counter[tuple[str, str]] = Counter()
@@ -101,7 +101,7 @@ def terms_of(source: str, reference: str, dice: dict[tuple[str, str], float]) ->
 
 
 def cases(train: Sequence[tuple[str, str]], test: Sequence[tuple[str, str]], count: int = CASES) -> list[Case]:
-    """So many sentences with terms, drawn by chance that is always the same."""
+    """This number of sentences with terms, drawn with a fixed seed."""
     dice = associations(train, test)
     likeliest = dictionary(dice)
     chance = Random(1)
@@ -116,32 +116,34 @@ def cases(train: Sequence[tuple[str, str]], test: Sequence[tuple[str, str]], cou
 
 
 def holds(text: str, term: str) -> bool:
-    """Whether a term stands in a text as a whole word."""
+    """Whether a text contains a term as a whole word."""
     return re.search(rf"(?<!\w){re.escape(term)}(?!\w)", text) is not None
 
 
 def kept(case: Case) -> Case:
-    """The same case with its terms left as they stand."""
+    """The same case with its terms untranslated."""
     return replace(case, terms={source: source for source in case.terms})
 
 
 def translate(
-    engine: SteppingEngine, tokenizers: dict[str, Tokenizer], chosen: Sequence[Case], *, constrained: bool
+    engine: IncrementalEngine, tokenizers: dict[str, Tokenizer], chosen: Sequence[Case], *, constrained: bool
 ) -> tuple[list[str], float]:
     """Translations of the cases, and the seconds of all processors that they took."""
     settings = SearchSettings()
-    may_follow = may_follow_words(tokenizers["target"])
+    may_follow = word_boundary_tokens(tokenizers["target"])
     terms = [
-        phrases(Glossary.of(dict(case.terms)), case.source, tokenizers["source"], tokenizers["target"], Normalizer())
+        find_constraints(
+            Glossary.from_dict(dict(case.terms)), case.source, tokenizers["source"], tokenizers["target"], Normalizer()
+        )
         for case in chosen
     ]
     sentences = [
-        Sentence(tokenizers["source"].encode(case.source), (), list(wanted), list(wanted.values()), may_follow)
+        SearchInput(tokenizers["source"].encode(case.source), (), list(wanted), list(wanted.values()), may_follow)
         if constrained
-        else Sentence(tokenizers["source"].encode(case.source))
+        else SearchInput(tokenizers["source"].encode(case.source))
         for case, wanted in zip(chosen, terms, strict=True)
     ]
-    order = sorted(range(len(sentences)), key=lambda row: len(sentences[row].pieces))
+    order = sorted(range(len(sentences)), key=lambda row: len(sentences[row].tokens))
     found: dict[int, Hypothesis] = {}
     began = time.process_time()
     for start in range(0, len(order), BATCH):
@@ -150,7 +152,7 @@ def translate(
         results = engine.search(some, settings)
         found.update((row, hypotheses[0]) for row, hypotheses in zip(rows, results, strict=True))
     seconds = time.process_time() - began
-    return [tokenizers["target"].decode(found[row].pieces) for row in range(len(sentences))], seconds
+    return [tokenizers["target"].decode(found[row].tokens) for row in range(len(sentences))], seconds
 
 
 def with_terms(case: Case, terms: dict[str, str]) -> str:
@@ -159,7 +161,7 @@ def with_terms(case: Case, terms: dict[str, str]) -> str:
     return WORD.sub(lambda word: others.get(word.group(), word.group()), case.reference)
 
 
-def measure(engine: SteppingEngine, tokenizers: dict[str, Tokenizer], chosen: Sequence[Case]) -> dict[str, Any]:
+def measure(engine: IncrementalEngine, tokenizers: dict[str, Tokenizer], chosen: Sequence[Case]) -> dict[str, Any]:
     """Figures of one model, by way of translating; and the cases that lack a term in spite of it."""
     references = [case.reference for case in chosen]
     figures: dict[str, Any] = {}
@@ -180,7 +182,7 @@ def measure(engine: SteppingEngine, tokenizers: dict[str, Tokenizer], chosen: Se
         figures[name] = {
             "complete": sum(complete) / len(complete),
             "seconds": seconds,
-            **{score.name: score.value for score in scores},
+            **{score.metric: score.value for score in scores},
             "chrf_with_terms": chrf(texts, wanted).value,
             "plain_with_terms": chrf(plain, wanted).value,
             "signatures": [score.signature for score in scores],

@@ -10,10 +10,10 @@ import grain
 import numpy as np
 
 from dragoman.data.batch import Batch
-from dragoman.data.pairs import Pairs, Sentences
 from dragoman.data.permutation import Permutation
-from dragoman.data.sampling import Plan, cut_by_tokens, neighbours
+from dragoman.data.sampling import BatchPlan, cut_by_tokens, order_by_length
 from dragoman.data.shards import Shards
+from dragoman.data.token_pairs import Pairs, Sentences
 
 WINDOW = 65_536
 AT_ONCE = grain.ReadOptions(num_threads=0, prefetch_buffer_size=0)  # on one core threads only cost
@@ -42,7 +42,7 @@ class Batches(Iterator[Batch]):
 def as_batch(rows: Any, *flat: Any) -> Batch:
     source_ids, source_lengths, target_ids, target_lengths = map(np.asarray, flat)
     pairs = Pairs(Sentences(source_ids, source_lengths), Sentences(target_ids, target_lengths))
-    return Batch.of_flat(pairs, np.asarray(rows))
+    return Batch.from_flat(pairs, np.asarray(rows))
 
 
 class Gather(grain.transforms.Map):  # type: ignore[misc]
@@ -74,7 +74,7 @@ class LengthOrder:
 
     def __call__(self, rows: Any) -> list[Any]:
         lengths = self.shards.lengths(rows) + 1
-        order = neighbours(lengths)
+        order = order_by_length(lengths)
         cuts = pairwise([0, *cut_by_tokens(lengths[order].max(axis=1), self.tokens)])
         batches = [rows[order[first:end]] for first, end in cuts]
         return [batches[n] for n in Permutation(len(batches), (int(rows[0]),)).at(range(len(batches)))]
@@ -104,7 +104,7 @@ def grain_windows(shards: Shards, tokens: int, workers: int = 0) -> Batches:
     return Batches(dataset.map(Gather(shards)), workers)
 
 
-def grain_plan(shards: Shards, plan: Plan) -> Batches:
+def grain_plan(shards: Shards, plan: BatchPlan) -> Batches:
     """It only counts windows; which rows and batches they have is our plan's business."""
 
     def cut(number: int) -> list[Any]:

@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 import torch
 
 from benchmarks.reporting import heading, parser, table, write
-from benchmarks.toy_tasks import EXERCISES, Budget, Exercise, learn
 from dragoman.config import load_config
+from testkit.toy_tasks import EXERCISES, Budget, Exercise, learn
 
 RATE = ("training.schedule=constant", "training.warmup_updates=100", "model.dropout=0.1")
 UPDATES = 400

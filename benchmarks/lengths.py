@@ -1,8 +1,8 @@
-"""BLEU by the length of the source: no attention, Luong's, and a Transformer, from the same text in the same updates.
+"""BLEU by source length: no attention, Luong's attention, and a Transformer, trained on the same text.
 
-They are the models of `python -m benchmarks.alignment train`, which translate the test set of Europarl (de-en, small
-letters, words and punctuation apart) greedily. They learnt from pairs of up to 25 words: longer sentences are beyond
-what was learnt, and show how far a model goes on from it.
+The models are those of `python -m benchmarks.alignment train`. They translate the test set of Europarl (de-en, lower
+case, tokenized) greedily. They were trained on pairs of up to 25 words: longer sentences show how a model generalizes
+beyond the training lengths.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from pathlib import Path
 
 from benchmarks.alignment.training import LONGEST, bundle_of, corpus_of
 from benchmarks.reporting import RESULTS, evaluated, heading, parser, table, write
-from dragoman.api.evaluating import evaluate
-from dragoman.api.systems import System
-from dragoman.evaluation.figures import range_of
-from dragoman.evaluation.report import LengthScores, Member
-from dragoman.inspection.plotting import import_matplotlib
-from dragoman.search.settings import SearchSettings
+from dragoman.api.evaluation.evaluator import evaluate_systems
+from dragoman.api.evaluation.systems import System
+from dragoman.config.engine import EngineSettings
+from dragoman.config.search import SearchSettings
+from dragoman.evaluation.results import LengthBin, MemberResult
+from dragoman.inspection.pages.fonts import import_matplotlib
 
 DIRECTION = "de-en"
 NAMES = {"plain": "no attention", "luong": "Luong, global", "transformer": "Transformer"}
 
 
-def place_of(words: int, bins: Sequence[LengthScores]) -> float:
-    """Where sentences of so many words end on an axis with a step for each bin."""
+def place_of(words: int, bins: Sequence[LengthBin]) -> float:
+    """Position of sentence lengths on an axis with one step per bin."""
     for place, each in enumerate(bins):
         if each.high is None or words <= each.high:
             size = 1 if each.high is None else each.high + 1 - each.low
@@ -33,12 +33,12 @@ def place_of(words: int, bins: Sequence[LengthScores]) -> float:
     return len(bins) - 0.5
 
 
-def cell(bin_: LengthScores) -> str:
+def cell(bin_: LengthBin) -> str:
     bleu, *_ = bin_.scores
     return f"{bleu.value:.1f}" + ("" if bleu.interval is None else f" ± {bleu.interval.half_width:.1f}")
 
 
-def draw(members: dict[str, Member]) -> None:
+def draw(members: dict[str, MemberResult]) -> None:
     import_matplotlib().use("Agg")
     plots = import_matplotlib("matplotlib.pyplot")
     figure, axis = plots.subplots(figsize=(7, 3.8))
@@ -48,7 +48,7 @@ def draw(members: dict[str, Member]) -> None:
         halves = [each.scores[0].interval.half_width if each.scores[0].interval else 0 for each in member.by_length]
         axis.errorbar(places, values, yerr=halves, color=colour, marker="o", capsize=3, label=NAMES[name])
     bins = next(iter(members.values())).by_length
-    axis.set_xticks(range(len(bins)), [f"{range_of(each)}\n({each.sentences})" for each in bins])
+    axis.set_xticks(range(len(bins)), [f"{each.label}\n({each.sentences})" for each in bins])
     axis.axvline(place_of(LONGEST, bins), color="black", linestyle=":", label=f"learnt from up to {LONGEST} words")
     axis.set_xlabel("words of the source (sentences)")
     axis.set_ylabel("BLEU, with 95 % intervals")
@@ -63,13 +63,12 @@ def report(options: argparse.Namespace) -> None:
     corpus = corpus_of(options.output, DIRECTION, options.data)
     source, target = ((corpus / f"test.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en"))
     systems = [System(name, (bundle_of(options.output, DIRECTION, name),)) for name in NAMES]
-    found = evaluate(
+    found = evaluate_systems(
         systems,
         source[: options.sentences],
         target[: options.sentences],
-        settings=SearchSettings(beam=1),
-        engine="torch",
-        threads=options.threads,
+        search=SearchSettings(beam=1),
+        engine=EngineSettings(engine="torch", threads=options.threads),
         flags=True,
         name=f"Europarl test, the first {options.sentences:,} pairs",
         command="python -m benchmarks.lengths",
@@ -79,10 +78,12 @@ def report(options: argparse.Namespace) -> None:
     text = heading("BLEU by length", found.command, options.threads) + f"\n{__doc__ or ''}\n"
     bins = next(iter(members.values())).by_length
     rows = [
-        [range_of(each), f"{each.sentences:,}", *(cell(member.by_length[place]) for member in members.values())]
+        [each.label, f"{each.sentences:,}", *(cell(member.by_length[place]) for member in members.values())]
         for place, each in enumerate(bins)
     ]
-    rows.append(["all", f"{found.sentences:,}", *(f"{member.scores[0].value:.1f}" for member in members.values())])
+    rows.append(
+        ["all", f"{found.test_set.sentences:,}", *(f"{member.scores[0].value:.1f}" for member in members.values())]
+    )
     text += table(["words of the source", "sentences", *NAMES.values()], rows)
     text += f"\n{members['plain'].scores[0].signature}. {options.note}\n\n![BLEU by length](lengths.png)\n"
     write("lengths", text, evaluated(found, options.output))

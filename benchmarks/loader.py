@@ -1,8 +1,8 @@
-"""The loader beside Grain: target pieces a second on one core, padding, shuffling, state.
+"""The loader compared with Grain: target tokens per second on one core, padding, shuffling, state.
 
 The job of every contender: random access to the same Arrow shards, sentence pairs in a new random order each epoch,
 padded batches of at most 4,096 cells a side as torch tensors. Multi30k and Europarl en→de, one joint unigram vocabulary
-of 8,000, pairs of at most 256 pieces a side.
+of 8,000, pairs of at most 256 tokens a side.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ import torch
 from benchmarks.grain_loaders import grain_plan, grain_rows, grain_windows
 from benchmarks.reporting import heading, parser, table, write
 from dragoman.data.batch import Batch
-from dragoman.data.loader import Loader, SubwordSampling
-from dragoman.data.pairs import Pairs, Sentences
-from dragoman.data.sampling import CorpusRows, Plan, Position
+from dragoman.data.loader import BatchLoader, SubwordSampling
+from dragoman.data.sampling import BatchPlan, CorpusRows, StreamPosition
 from dragoman.data.shards import Shards, ShardWriter
+from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.text import SentencePieceTokenizer, train_sentencepiece
 
 VOCAB, TOKENS, MAX_PIECES = 8000, 4096, 256
@@ -42,7 +42,7 @@ class Prepared:
 
     name: str
     shards: Shards
-    plan: Plan
+    plan: BatchPlan
     tokenizer: SentencePieceTokenizer
 
 
@@ -62,20 +62,20 @@ def prepare(corpora: Path, name: str, folder: Path) -> Prepared:
     with ShardWriter(path, (VOCAB, VOCAB)) as writer:
         writer.append(Pairs(*sides))
     shards = Shards([path])
-    plan = Plan([CorpusRows(name, 0, len(shards))], shards.lengths, seed=1, batch_tokens=TOKENS)
+    plan = BatchPlan([CorpusRows(name, 0, len(shards))], shards.lengths, seed=1, batch_tokens=TOKENS)
     return Prepared(name, shards, plan, tokenizer)
 
 
 def padding(batches: list[Batch]) -> tuple[float, float]:
     """The share of padding among all cells of both sides, and how full batches are."""
     cells = sum(batch.source.numel() + batch.labels.numel() for batch in batches)
-    pieces = sum(int(batch.source_lengths.sum()) + batch.target_tokens for batch in batches)
+    tokens = sum(int(batch.source_lengths.sum()) + batch.target_tokens for batch in batches)
     fill = statistics.mean(max(batch.source.numel(), batch.labels.numel()) / TOKENS for batch in batches)
-    return 1 - pieces / cells, fill
+    return 1 - tokens / cells, fill
 
 
 def rate(batches: Iterator[Batch], seconds: float) -> float:
-    """Target pieces a second of processor time."""
+    """Target tokens per second of processor time."""
     next(batches)  # the first one plans, opens, starts
     done, began = 0, time.process_time()
     while (spent := time.process_time() - began) < seconds:
@@ -84,11 +84,11 @@ def rate(batches: Iterator[Batch], seconds: float) -> float:
 
 
 def contenders(data: Prepared) -> dict[str, Callable[[], Iterator[Batch]]]:
-    subword = SubwordSampling(data.tokenizer, data.tokenizer, seed=1, temperature=5.0, max_pieces=MAX_PIECES)
+    subword = SubwordSampling(data.tokenizer, data.tokenizer, seed=1, temperature=5.0, max_tokens=MAX_PIECES)
     long = np.quantile(data.shards.lengths(np.arange(len(data.shards))).max(axis=1), 0.99)
     return {
-        "Dragoman": lambda: iter(Loader(data.shards, data.plan)),
-        "Dragoman, subwords drawn (temperature 5)": lambda: iter(Loader(data.shards, data.plan, subword=subword)),
+        "Dragoman": lambda: iter(BatchLoader(data.shards, data.plan)),
+        "Dragoman, subwords drawn (temperature 5)": lambda: iter(BatchLoader(data.shards, data.plan, subword=subword)),
         "Grain, a row at a time, fixed number of rows": lambda: grain_rows(data.shards, int(TOKENS / long)),
         "Grain's shuffle in windows, our order by length": lambda: grain_windows(data.shards, TOKENS),
         "Grain over our plan": lambda: grain_plan(data.shards, data.plan),
@@ -114,7 +114,7 @@ def measure_workers(data: Prepared, seconds: float) -> list[dict[str, object]]:
     """Workers: what comes out in real time, and what it costs the process that trains."""
     figures: list[dict[str, object]] = []
     for workers in (1, 2):
-        with Loader(data.shards, data.plan, workers=workers) as loader:
+        with BatchLoader(data.shards, data.plan, workers=workers) as loader:
             next(loader)
             done, began, spent = 0, time.perf_counter(), time.process_time()
             while time.perf_counter() - began < seconds:
@@ -125,12 +125,12 @@ def measure_workers(data: Prepared, seconds: float) -> list[dict[str, object]]:
 
 
 def shuffling(data: Prepared) -> dict[str, object]:
-    """Two epochs of the plan: does a pair come at another time, in other company?"""
+    """Two epochs of the plan: does a pair come at another time, with other pairs?"""
     pairs = data.plan.pairs
     places, companies = np.empty((2, pairs)), np.empty((2, pairs), dtype=np.int64)
     for epoch in range(2):
         done = number = 0
-        for batch in data.plan.batches(Position(epoch=epoch)):
+        for batch in data.plan.batches(StreamPosition(epoch=epoch)):
             if batch.epoch != epoch:
                 break
             places[epoch, batch.rows] = done + np.arange(len(batch.rows))
@@ -159,7 +159,7 @@ def measure_state(data: Prepared) -> dict[str, object]:
     """The state after 300 batches, the order of batches by number of workers, and the time of a resume."""
     figures: dict[str, object] = {}
     for workers in (0, 1, 2):
-        with Loader(data.shards, data.plan, workers=workers) as loader:
+        with BatchLoader(data.shards, data.plan, workers=workers) as loader:
             figures[f"Dragoman, workers: {workers}"] = {"order": hashed(loader), "state": json.dumps(loader.state())}
         batches = grain_windows(data.shards, TOKENS, workers)
         figures[f"Grain, workers: {workers}"] = {"order": hashed(batches), "state": json.dumps(batches.get_state())}
@@ -168,21 +168,21 @@ def measure_state(data: Prepared) -> dict[str, object]:
 
 
 def resume_seconds(pairs: int) -> float:
-    """A resume in the middle of a made corpus of so many pairs, to the first batch."""
+    """Time from a resume in the middle of a generated corpus to the first batch."""
 
     def lengths(rows: np.ndarray) -> np.ndarray:
         return np.stack([rows % 61 + 1, rows % 59 + 1], axis=1)
 
     began = time.perf_counter()
-    plan = Plan([CorpusRows("made", 0, pairs)], lengths, seed=1, batch_tokens=TOKENS)
-    next(plan.batches(Position(epoch=9, window=plan.windows // 2, batch=11, number=12345)))
+    plan = BatchPlan([CorpusRows("made", 0, pairs)], lengths, seed=1, batch_tokens=TOKENS)
+    next(plan.batches(StreamPosition(epoch=9, window=plan.windows // 2, batch=11, number=12345)))
     return time.perf_counter() - began
 
 
 def page(options: argparse.Namespace, figures: dict[str, list]) -> str:  # type: ignore[type-arg]
     text = heading("The loader beside Grain", "python -m benchmarks.loader", options.threads)
     text += f"\n{__doc__ or ''}\nRates are of processor time in one process, the mean and range of {options.rounds} "
-    text += f"rounds of {options.seconds:.0f} s, interleaved. The goal is {GOAL:,} target pieces a second and at most "
+    text += f"rounds of {options.seconds:.0f} s, interleaved. The goal is {GOAL:,} target tokens a second and at most "
     text += "6 % padding; fill is the cells of a batch's larger side over its budget.\n\n## Speed and padding\n\n"
     rows = []
     for found in figures["rates"]:
@@ -190,8 +190,8 @@ def page(options: argparse.Namespace, figures: dict[str, list]) -> str:  # type:
         spread = f"{min(found['rates']):,.0f}–{max(found['rates']):,.0f}"
         waste, fill = f"{100 * found['waste']:.1f} %", f"{100 * found['fill']:.1f} %"
         rows.append([f"{found['corpus']}: {found['road']}", f"**{mean:,.0f}**", spread, waste, fill])
-    text += table(["road", "target pieces/s a core", "rounds", "padding", "fill"], rows)
-    text += "\n## Workers\n\nReal time, and the processor time of the process that trains, target pieces a second.\n\n"
+    text += table(["road", "target tokens/s a core", "rounds", "padding", "fill"], rows)
+    text += "\n## Workers\n\nReal time, and the processor time of the process that trains, target tokens a second.\n\n"
     rows = [
         [f"{f['corpus']}, workers: {f['workers']}", f"{f['real']:,.0f}", f"{f['main']:,.0f}"]
         for f in figures["workers"]
@@ -206,7 +206,7 @@ def page(options: argparse.Namespace, figures: dict[str, list]) -> str:  # type:
          f"{100 * f['together again']:.0f} %"] for f in figures["shuffling"]
     ]  # fmt: skip
     text += table(["corpus", "pairs", "batches", "between epochs", "with the file", "together again"], rows)
-    text += "\n## State\n\nAfter 300 batches of Europarl; order is a hash over their target pieces.\n\n"
+    text += "\n## State\n\nAfter 300 batches of Europarl; order is a hash over their target tokens.\n\n"
     rows = [[name, f["order"], f"`{f['state']}`"] for name, f in figures["state"][0].items()]
     text += table(["", "order", "state"], rows)
     text += "\nA resume in the middle of an epoch, from nothing to the first batch planned: "

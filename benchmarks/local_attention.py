@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from benchmarks.reporting import RESULTS, heading, parser, table, write
 from dragoman.config import RnnConfig
 from dragoman.models import Model, build_model
-from dragoman.models.protocol import Encoded
+from dragoman.models.base import Encoded
 
 ALIGNMENTS = ("global", "local-m", "local-p")
 LENGTHS = [32 * 4**n for n in range(6)]
@@ -68,7 +68,7 @@ def encoded(src: int, *, learns: bool) -> Encoded:
 
 
 def decoding_step(model: Model[Any, Any], src: int) -> Callable[[], object]:
-    memory = model.decoder.remember(encoded(src, learns=False))
+    memory = model.decoder.make_memory(encoded(src, learns=False))
     state = model.decoder.start(memory)
     tokens = torch.zeros(BATCH, dtype=torch.long)
 
@@ -87,7 +87,7 @@ def training_step(model: Model[Any, Any], src: int, words: int = WORDS) -> Calla
     def step() -> object:
         source.states.grad = None
         model.zero_grad(set_to_none=True)
-        decoded = model.decoder(inputs, lengths, model.decoder.remember(source))
+        decoded = model.decoder(inputs, lengths, model.decoder.make_memory(source))
         decoded.features.sum().backward()
         return decoded
 

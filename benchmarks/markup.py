@@ -1,22 +1,21 @@
-"""Tags that follow their words, on sentences whose links people drew; and placeholders that must not change by a byte.
+"""Projection of tags on hand-aligned sentences, and placeholders that must stay unchanged.
 
 A case is a hand-aligned sentence pair with one to four inline tags, nested or side by side, around words of the source
-that have a sure link. Its tags are projected onto the translation as it is given. *Well-formed*: every tag is there
-once, in the tag that it was in. Of the words inside a projected tag that people linked to anything, *precision* is the
-share they linked to a word inside the tag of the source; of the words that they linked to a word inside that tag for
-sure, *recall* is the share that the projected tag holds; both over all tags together. *On their words*: the share of
-tags that hold a word with a link, and of whose words with links more than half are right. *Exact*: nothing wrong is in
-the tag, and nothing is missing. *Decisions*: there is one for each tag and each target word with a sure link, is it in
-or not; the mean over the cases of how many of them are right.
+that have a sure link. Its tags are projected onto the given translation. *Well-formed*: every tag occurs once, in its
+parent tag. Of the words inside a projected tag that have a gold link, *precision* is the share with a link to a word
+inside the source tag; of the words with a sure link to a word inside that tag, *recall* is the share that the projected
+tag contains; both over all tags together. *On their words*: the share of tags that contain a linked word, and of whose
+linked words more than half are right. *Exact*: no wrong word is in the tag, and none is missing. *Decisions*: one per
+tag and target word with a sure link, inside or not; the mean over the cases of the share of right ones.
 
-*gold* takes the links that people drew, and shows what projection alone loses: a tag is one stretch of the target, and
-words that go together in one language may stand apart in the other. *proportion* knows no links. The others are a
-model's for the translation that is given: *links* are those of `Translator.align`; *served* is what the server and
-`translate_marked` do, with the same one map, the only one that a search leaves behind, and the spelling of words.
+*gold* uses the gold links, and shows the loss of projection alone: a tag is one contiguous span of the target, and
+words that are adjacent in one language may be separated in the other. *proportion* uses no links. The others use the
+attention of a model for the given translation: *links* are those of `Translator.align`; *served* is the method of the
+server and `translate_markup`, with the single map that a search stores, and the spelling of words.
 
-What *served* makes of the map was chosen on every other hand-aligned sentence; all cases here are of the sentences in
-between. What a foreign word costs a tag that follows links was chosen on both, so the rows *gold* and *links* flatter a
-little. *Decisions* counts words that are rightly left out too, and so is high even for *proportion*.
+The method of *served* was chosen on every other hand-aligned sentence; all cases here are of the remaining sentences.
+The cost of a foreign word in a tag that follows links was chosen on both, so the rows *gold* and *links* are slightly
+optimistic. *Decisions* also counts words that are rightly left out, and so is high even for *proportion*.
 
 Then the model translates sentences of Multi30k with tags, placeholders and addresses in them.
 """
@@ -34,16 +33,16 @@ import html5lib
 
 from benchmarks.alignment.corpus import PAIRS, Pair, read
 from benchmarks.reporting import heading, parser, table, write
-from dragoman.api.marked_translation import shares_of, translate_marked
-from dragoman.api.translator import Translator
-from dragoman.evaluation.alignment_error import Gold, Links
-from dragoman.evaluation.links import gold_links
+from dragoman.api.translation.markup import shares_of, translate_markup
+from dragoman.api.translation.translator import Translator
+from dragoman.evaluation.alignment.error_rate import GoldLinks, Links
+from dragoman.evaluation.alignment.formats import parse_gold_links
 from dragoman.markup.html import HtmlText
-from dragoman.markup.marked import Marked, Span
-from dragoman.markup.nesting import parents
-from dragoman.markup.placeholders import kept_strings
-from dragoman.markup.projection import project
-from dragoman.markup.shares import Shares
+from dragoman.markup.placeholders import placeholder_strings
+from dragoman.markup.soft_alignment import SoftAlignment
+from dragoman.markup.tag_nesting import parent_indices
+from dragoman.markup.tag_projection import project_tags
+from dragoman.markup.tagged_text import TaggedText, TagSpan
 
 CASES = 500
 _MOST_WORDS = 5
@@ -54,30 +53,32 @@ _LEAST_WORDS = 4
 class Case:
     """A sentence pair whose words stand between spaces, tags in its source, and the links that people drew."""
 
-    marked: Marked
+    tagged: TaggedText
     target: str
-    gold: Gold
+    gold: GoldLinks
     row: int
 
-    def words_of(self, span: Span, text: str | None = None) -> frozenset[int]:
+    def words_of(self, span: TagSpan, text: str | None = None) -> frozenset[int]:
         """The words that a span of the source, or of another text, holds."""
-        text = self.marked.text if text is None else text
+        text = self.tagged.text if text is None else text
         first = len(text[: span.start].split())
         return frozenset(range(first, first + len(text[span.start : span.end].split())))
 
 
-def gold_pairs(data: Path, pair: Pair) -> list[tuple[str, str, Gold]]:
+def gold_pairs(data: Path, pair: Pair) -> list[tuple[str, str, GoldLinks]]:
     """The hand-aligned sentences of a pair, in small letters."""
     source, target = (
         [" ".join(line.lower().split()) for line in read(data / f"{pair.gold}.{side}.gz")] for side in pair.sides
     )
     lengths = [(len(one.split()), len(other.split())) for one, other in zip(source, target, strict=True)]
     path = data / f"{pair.gold}.align.gz"
-    return list(zip(source, target, gold_links(read(path), name=str(path), first=1, lengths=lengths), strict=True))
+    return list(
+        zip(source, target, parse_gold_links(read(path), name=str(path), first=1, lengths=lengths), strict=True)
+    )
 
 
-def cases(pairs: Sequence[tuple[str, str, Gold]], count: int, seed: int = 1) -> list[Case]:
-    """So many cases, always the same; sentences come again where there are fewer, with other tags."""
+def cases(pairs: Sequence[tuple[str, str, GoldLinks]], count: int, seed: int = 1) -> list[Case]:
+    """This number of cases, always the same; with fewer sentences, they are reused with other tags."""
     chance = Random(seed)
     long = [row for row, (source, _, gold) in enumerate(pairs) if len(source.split()) >= _LEAST_WORDS and gold.sure]
     found: list[Case] = []
@@ -86,18 +87,18 @@ def cases(pairs: Sequence[tuple[str, str, Gold]], count: int, seed: int = 1) -> 
         source, target, gold = pairs[row]
         spans = tuple(_spans(source.split(), {one for one, _ in gold.sure}, chance))
         if spans:
-            found.append(Case(Marked(source, spans), target, gold, row))
+            found.append(Case(TaggedText(source, spans), target, gold, row))
     return found
 
 
-def _spans(words: Sequence[str], linked: set[int], chance: Random) -> Iterator[Span]:
+def _spans(words: Sequence[str], linked: set[int], chance: Random) -> Iterator[TagSpan]:
     """Tags around words; each holds one with a link."""
     starts = [0]
     for word in words:
         starts.append(starts[-1] + len(word) + 1)
     ranges = list(_ranges(0, len(words), chance.randint(1, 2), chance, 0))
     for tag, (first, end, depth) in enumerate(each for each in ranges if linked & set(range(*each[:2]))):
-        yield Span(starts[first], starts[end] - 1, tag, depth)
+        yield TagSpan(starts[first], starts[end] - 1, tag, depth)
 
 
 def _ranges(low: int, high: int, count: int, chance: Random, depth: int) -> Iterator[tuple[int, int, int]]:
@@ -113,20 +114,20 @@ def _ranges(low: int, high: int, count: int, chance: Random, depth: int) -> Iter
         at = end + 1
 
 
-def best_gold(gold: Gold) -> Links:
+def best_gold(gold: GoldLinks) -> Links:
     """Sure links; and the possible ones of target words that have no sure one."""
     sure = {target for _, target in gold.sure}
     return tuple(sorted(gold.sure | {link for link in gold.possible if link[1] not in sure}))
 
 
-def projected(case: Case, links: Links | Shares | None) -> Marked:
-    words = case.marked.text.split(), case.target.split()
-    if isinstance(links, Shares):
-        return project(case.marked, words[0], case.target, words[1], None, shares=links)
-    return project(case.marked, words[0], case.target, words[1], links)
+def projected(case: Case, links: Links | SoftAlignment | None) -> TaggedText:
+    words = case.tagged.text.split(), case.target.split()
+    if isinstance(links, SoftAlignment):
+        return project_tags(case.tagged, words[0], case.target, words[1], None, shares=links)
+    return project_tags(case.tagged, words[0], case.target, words[1], links)
 
 
-def is_well_formed(source: Marked, target: Marked) -> bool:
+def is_well_formed(source: TaggedText, target: TaggedText) -> bool:
     """Whether every tag is there once, within the text, and in the tag it was in."""
     if sorted(span.tag for span in source.spans) != sorted(span.tag for span in target.spans):
         return False
@@ -135,11 +136,11 @@ def is_well_formed(source: Marked, target: Marked) -> bool:
     return _families(source) == _families(target)
 
 
-def _families(marked: Marked) -> set[tuple[int, int]]:
-    found = parents(marked.spans)
+def _families(tagged: TaggedText) -> set[tuple[int, int]]:
+    found = parent_indices(tagged.spans)
     return {
-        (span.tag, marked.spans[parent].tag if parent >= 0 else -1)
-        for span, parent in zip(marked.spans, found, strict=True)
+        (span.tag, tagged.spans[parent].tag if parent >= 0 else -1)
+        for span, parent in zip(tagged.spans, found, strict=True)
     }
 
 
@@ -158,7 +159,7 @@ class Score:
     cases: int = 0
     well_formed: int = 0
 
-    def add(self, case: Case, found: Marked) -> None:
+    def add(self, case: Case, found: TaggedText) -> None:
         sure: dict[int, set[int]] = {}
         possible: dict[int, set[int]] = {}
         for origins, links in ((sure, case.gold.sure), (possible, case.gold.possible)):
@@ -166,7 +167,7 @@ class Score:
                 origins.setdefault(other, set()).add(one)
         spans = {span.tag: span for span in found.spans}
         decided = 0
-        for span in case.marked.spans:
+        for span in case.tagged.spans:
             source = case.words_of(span)
             held = case.words_of(spans[span.tag], found.text)
             known = held & possible.keys()
@@ -179,8 +180,8 @@ class Score:
             self.on_words += 2 * len(right) > len(known)
             self.exact += right == known and wanted <= held
         self.cases += 1
-        self.decisions += decided / (len(sure) * len(case.marked.spans))
-        self.well_formed += is_well_formed(case.marked, found)
+        self.decisions += decided / (len(sure) * len(case.tagged.spans))
+        self.well_formed += is_well_formed(case.tagged, found)
 
     def to_json(self) -> dict[str, float | int]:
         return {
@@ -195,19 +196,19 @@ class Score:
         }
 
 
-def scored(some: Sequence[Case], links: Sequence[Links | Shares | None]) -> dict[str, float | int]:
+def scored(some: Sequence[Case], links: Sequence[Links | SoftAlignment | None]) -> dict[str, float | int]:
     score = Score()
     for case, found in zip(some, links, strict=True):
         score.add(case, projected(case, found))
     return score.to_json()
 
 
-def served(translator: Translator, some: Sequence[Case]) -> tuple[list[Links | None], list[Shares | None]]:
+def served(translator: Translator, some: Sequence[Case]) -> tuple[list[Links | None], list[SoftAlignment | None]]:
     """The links of a model for the translations that are given, and what tags follow."""
     rows = sorted({case.row for case in some})
-    pairs = {case.row: (case.marked.text, case.target) for case in some}
+    pairs = {case.row: (case.tagged.text, case.target) for case in some}
     sources, targets = zip(*(pairs[row] for row in rows), strict=True)
-    found = dict(zip(rows, translator.score(sources, targets, alignments=True, weights=True), strict=True))
+    found = dict(zip(rows, translator.score(sources, targets, alignment=True, attention=True), strict=True))
     return [found[case.row].alignment for case in some], [shares_of(found[case.row]) for case in some]
 
 
@@ -244,13 +245,13 @@ def translated_pages(translator: Translator, given: Sequence[str]) -> dict[str, 
     """How many pages have the same elements and the same kept strings when they are translated."""
     texts = [HtmlText.parse(page) for page in given]
     segments = [segment for text in texts for segment in text.segments]
-    results = iter(translate_marked(translator, segments))
+    results = iter(translate_markup(translator, segments))
     well_formed = kept = with_kept = whole = 0
     for text, page in zip(texts, given, strict=True):
         mine = [next(results) for _ in text.segments]
         well_formed += _elements(text.write(mine)) == _elements(page)
-        wanted = [string for each in text.segments for string in kept_strings(each.text, each.kept)]
-        found = [string for each in mine for string in kept_strings(each.text, each.kept)]
+        wanted = [string for each in text.segments for string in placeholder_strings(each.text, each.kept)]
+        found = [string for each in mine for string in placeholder_strings(each.text, each.kept)]
         with_kept, kept = with_kept + bool(wanted), kept + (bool(wanted) and sorted(wanted) == sorted(found))
         whole += len(wanted)
     return {

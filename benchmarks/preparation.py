@@ -1,7 +1,7 @@
-"""`dragoman prepare` on generated corpora of several sizes, beside the bare engine, and the cost of each filter.
+"""`dragoman prepare` on generated corpora of several sizes, compared with the bare engine, and the cost of each filter.
 
 Time is of the whole command. CPU seconds are those of all its processes, as the system counts them. Memory is the sum
-of the resident sets of all processes, looked at every 50 ms: pages that processes share count for each, so the truth
+of the resident sets of all processes, sampled every 50 ms: pages that processes share count for each, so the truth
 is lower. "Bare Polars" reads the same two files, drops exact duplicates and writes Parquet, with its streaming engine.
 """
 
@@ -23,12 +23,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.generate_corpus import SIDES, generate
 from benchmarks.reporting import heading, table, write
+from testkit.generate_corpus import SIDES, generate
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = 200_000  # pairs on which filters are timed one by one
-INTERVAL = 0.05  # seconds between two looks at memory
+INTERVAL = 0.05  # seconds between two measurements of memory
 GIB = 1 << 30
 
 # Under which names the report counts each planted kind.
@@ -91,7 +91,7 @@ def run(command: list[str], log: Path, **environment: str) -> Usage:
 
 
 def memory(pid: int) -> tuple[int, int]:
-    """Bytes resident in a process and its descendants: all, and those that are no file's."""
+    """Bytes resident in a process and its descendants: all, and those without a file."""
     resident = anonymous = 0
     for each in descendants(pid):
         try:
@@ -171,7 +171,7 @@ def output_hash(folder: Path) -> str:
 
 
 def compare_with_truth(truth: dict[str, Any], output: Path) -> dict[str, tuple[int, int]]:
-    """For each name in the report: how often the generator planted what it stands for, and how often it was found."""
+    """For each name in the report: how often the generator inserted its defect, and how often it was found."""
     report, manifest = (json.loads((output / name).read_text()) for name in ("report.json", "manifest.json"))
     (summary,) = (each["summary"] for each in report["corpora"] if each["role"] == "train")
     tallies = {name: summary[name]["counts"] for name in ("faults", "notes", "repairs", "drops")}
@@ -250,13 +250,13 @@ ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1", "RAYON_NUM_THRE
 def time_steps(folder: Path, output: Path) -> None:
     """Run every step on each chunk, as the preparation does, and write the microseconds a pair that each takes."""
     from dragoman.config import load_config
-    from dragoman.data.cleaning.build import build_filters
     from dragoman.data.cleaning.normalize import normalize_frame
+    from dragoman.data.cleaning.pipeline import build_filters
     from dragoman.data.cleaning.repair import repair
-    from dragoman.data.duplicates.keys import frame_keys
-    from dragoman.data.preparation.clean import Recipe
-    from dragoman.data.preparation.manifest import Prepared
-    from dragoman.data.preparation.write import encode
+    from dragoman.data.duplicates.pair_keys import frame_keys
+    from dragoman.data.preparation.clean_stage import CleaningRecipe
+    from dragoman.data.preparation.prepared_data import PreparedData
+    from dragoman.data.preparation.shard_stage import encode
     from dragoman.data.readers import open_corpus
     from dragoman.text import Normalizer
 
@@ -264,8 +264,8 @@ def time_steps(folder: Path, output: Path) -> None:
     assert data is not None
     languages = {"source": data.source, "target": data.target}
     filters = build_filters(data.cleaning, **languages)
-    tokenizers = Prepared.open(folder / data.folder).tokenizers()
-    keys = Recipe.of(data, "nfc").keys
+    tokenizers = PreparedData.open(folder / data.folder).tokenizers()
+    keys = CleaningRecipe.from_config(data, "nfc").keys
     reader = open_corpus(data.train[0], **languages, folder=folder)
     watch = Stopwatch()
     for chunk in watch.each("read: cut", reader.chunks(65_536)):
@@ -277,9 +277,9 @@ def time_steps(folder: Path, output: Path) -> None:
         watch.pairs += frame.height
         for name, find in filters.items():
             drop = watch(f"filter: {name}", partial(find, frame))
-            frame = frame if name == "other language" else frame.filter(~drop)  # it knows no invented languages
+            frame = frame if name == "other language" else frame.filter(~drop)  # it supports no invented languages
         watch("keys", partial(frame_keys, frame, keys))
-        watch("tokenise", partial(encode, frame, tokenizers, data.max_pieces))
+        watch("tokenise", partial(encode, frame, tokenizers, data.max_tokens))
     output.write_text(json.dumps({name: 1e6 * s / watch.pairs for name, s in watch.seconds.items()}), encoding="utf-8")
 
 
@@ -297,7 +297,7 @@ class Stopwatch:
         return result
 
     def each(self, name: str, items: Iterable[Any]) -> Iterable[Any]:
-        """Hand on the items, and time how long each is waited for."""
+        """Yield the items, and measure how long each is waited for."""
         waiting, end = iter(items), object()
         while (item := self(name, lambda: next(waiting, end))) is not end:
             yield item
@@ -364,7 +364,7 @@ def size_row(size: dict[str, Any], usage: dict[str, Any]) -> list[str]:
 
 
 def ratios(measured: list[dict[str, Any]]) -> str:
-    """The largest size beside the smallest."""
+    """The largest size compared with the smallest."""
     small, large = (choose(measured, key=lambda size: size["pairs"]) for choose in (min, max))
     peak = large["prepare"]["peak_bytes"] / GIB
     if small is large:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dragoman import __version__
-from dragoman.environment import machine
-from dragoman.evaluation.report import Evaluation
+from dragoman.environment import machine_info
+from dragoman.evaluation.results import Evaluation
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -21,7 +21,7 @@ def heading(title: str, command: str, threads: int) -> str:
     return (
         f"# {title}\n\n"
         f"Measured {today} with `{command}`, {threads} thread{'s' if threads > 1 else ''}, dragoman {__version__}, on: "
-        f"{machine().signature}.\n"
+        f"{machine_info().signature}.\n"
     )
 
 
@@ -32,7 +32,7 @@ def table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def write(name: str, text: str, figures: object) -> None:
-    """The page and, beside it, the figures it was made from."""
+    """Write the page and its data."""
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
     (RESULTS / f"{name}.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
@@ -40,7 +40,7 @@ def write(name: str, text: str, figures: object) -> None:
 
 
 def evaluated(found: Evaluation, folder: Path) -> dict[str, Any]:
-    """The figures of an evaluation; the paths of its members are told from the folder that the runs are in."""
+    """Values of an evaluation, with paths relative to the folder of the runs."""
     value = found.to_json()
     for system in value["systems"]:
         for member in system["members"]:

@@ -1,4 +1,4 @@
-"""The training step (forward, loss, backward, clip, Adam) beside the least PyTorch that does the same.
+"""The training step (forward, loss, backward, clip, Adam), compared with minimal PyTorch code that does the same.
 
 R: 2-layer bidirectional LSTM of 512 in all, 2-layer LSTM decoder of 512, Luong's general attention, embeddings of 512,
 dropout 0.2; with and without input feeding. T: 3 + 3 pre-norm Transformer layers of width 256, 4 heads, feed-forward
@@ -39,7 +39,7 @@ Step = Callable[[Batch], float]
 
 @dataclass(frozen=True)
 class Contender:
-    """One side: a step that returns the loss a target piece."""
+    """One side: a step that returns the loss a target token."""
 
     name: str
     step: Step
@@ -51,7 +51,7 @@ def read_lines(path: Path) -> list[str]:
 
 
 def make_batches(corpus: Path, tokens: int, seed: int) -> list[Batch]:
-    """Batches of about `tokens` target pieces from sentences of like length, in random order."""
+    """Batches of about `tokens` target tokens from sentences of like length, in random order."""
     english, german = read_lines(corpus / "train.en.gz"), read_lines(corpus / "train.de.gz")
     tokenizer = train_sentencepiece([*english, *german], size=VOCAB, model="bpe")
     pairs = [(tokenizer.encode(s), tokenizer.encode(t)) for s, t in zip(english, german, strict=True)]
@@ -61,7 +61,7 @@ def make_batches(corpus: Path, tokens: int, seed: int) -> list[Batch]:
     for row in order:
         rows.append(row)
         if len(rows) * (len(pairs[row][1]) + 1) >= tokens:
-            batches.append(Batch.of([pairs[r] for r in rows], rows))
+            batches.append(Batch.from_pairs([pairs[r] for r in rows], rows))
             rows = []
     random.Random(seed).shuffle(batches)
     return batches
@@ -108,7 +108,7 @@ def contenders(name: str, precision: str, seed: int, warmup: int = 100) -> tuple
 
 
 def rate(step: Step, batches: Iterator[Batch], seconds: float) -> float:
-    """Target pieces a second over at least `seconds`."""
+    """Target tokens per second over at least `seconds`."""
     done, began = 0, time.perf_counter()
     while (elapsed := time.perf_counter() - began) < seconds:
         batch = next(batches)
@@ -147,8 +147,8 @@ def measure_speed(options: argparse.Namespace) -> None:
                 ]
             )
     text = heading("The training step beside bare PyTorch", "python -m benchmarks.training_step speed", options.threads)
-    text += f"\n{__doc__ or ''}\nTarget pieces a second, {options.rounds} rounds of {options.seconds:.0f} s a side, "
-    text += "interleaved; batches of about 4,096 target pieces.\n\n"
+    text += f"\n{__doc__ or ''}\nTarget tokens a second, {options.rounds} rounds of {options.seconds:.0f} s a side, "
+    text += "interleaved; batches of about 4,096 target tokens.\n\n"
     text += table(["model", "bare", "ours", "ratio", "rounds", "goal"], rows)
     text += "\n" + "\n".join(profiles(options, batches))
     write("training-step", text, figures)
@@ -228,9 +228,9 @@ def write_curves(options: argparse.Namespace, curves: dict[str, dict[str, list[l
             rows.append([f"{name}, {label}", f"{statistics.mean(ends):.3f}", f"{spread:.3f}"])
     text = heading("The same loss", "python -m benchmarks.training_step curves", options.threads)
     text += (
-        f"\nMean loss a target piece over the last 50 of {options.updates} updates, {options.seeds} seeds, batches of "
+        f"\nMean loss a target token over the last 50 of {options.updates} updates, {options.seeds} seeds, batches of "
     )
-    text += f"about {options.tokens:,} target pieces; ± is the standard deviation between seeds.\n\n"
+    text += f"about {options.tokens:,} target tokens; ± is the standard deviation between seeds.\n\n"
     text += table(["model", "loss", "±"], rows) + "\n![loss by update](loss-curves.png)\n"
     draw_curves(curves)
     write(
@@ -257,7 +257,7 @@ def draw_curves(curves: dict[str, dict[str, list[list[float]]]]) -> None:
         axis.set_title(name)
         axis.set_xlabel("update")
         axis.grid(alpha=0.3)
-    axes[0][0].set_ylabel("loss a target piece")
+    axes[0][0].set_ylabel("loss a target token")
     axes[0][-1].legend()
     figure.tight_layout()
     figure.savefig(RESULTS / "loss-curves.png", dpi=110)

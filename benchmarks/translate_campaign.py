@@ -1,13 +1,13 @@
-"""A large file through ``dragoman translate``: constant memory, and killed again and again, the same bytes.
+"""A large file through ``dragoman translate``: constant memory, and the same bytes after repeated kills.
 
 ::
 
     python -m benchmarks.translate_campaign --work DIR           # a million lines, 20 kills; about ten minutes
     python -m benchmarks.translate_campaign --work DIR --lines 20000
 
-It runs the command in processes of its own, with a tiny model that was never trained, and kills them with ``kill -9``
-at random points. A smaller run prints its page; that of a million lines is kept. The exit code is 1 where a promise is
-broken: the same bytes, memory that does not grow, as many kills as asked for, and no forgery that goes unnoticed.
+The command runs in separate processes with a tiny, untrained model, and is killed with ``kill -9`` at random points. A
+smaller run prints its page; that of a million lines is stored. The exit code is 1 if a guarantee is violated: the same
+bytes, no memory growth, the requested number of kills, and no undetected forgery.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.random_bundle import random_bundle, words
 from benchmarks.reporting import heading, parser, table, write
 from dragoman.files import read_json, sha256_of_file
+from testkit.random_bundle import random_bundle, words
 
 LINES, KILLS = 1_000_000, 20
 CONTROL_LINES = 20_000
 MARKS = (0.1, 0.5, 1.0)
-GROWTH = 0.1  # of the peak of memory at the first mark, that it may have grown by at the last one, and besides
+GROWTH = 0.1  # of the peak memory at the first mark: allowed growth until the last one, plus GROWTH_MIB
 GROWTH_MIB = 16.0
 LATEST = 0.9  # of the lines: a kill that is meant for later could come too late
 UNNOTICED = "**NOT noticed**"
-LOOK = 0.02  # seconds between two looks at a process
+POLL_SECONDS = 0.02
 SEARCH = ["--beam", "1", "--max-length", "8"]
 
 
@@ -139,7 +139,7 @@ def run_whole(setting: Setting, output: Path, figures: Figures) -> None:
         for mark in MARKS[:-1]:
             if share >= mark:
                 figures.peak_mib.setdefault(f"{mark:.0%}", round(highest, 1))
-        time.sleep(LOOK)
+        time.sleep(POLL_SECONDS)
     said = finish(process, 0)
     figures.peak_mib[f"{MARKS[-1]:.0%}"] = round(highest, 1)
     figures.seconds = round(time.monotonic() - began, 1)
@@ -149,7 +149,7 @@ def run_whole(setting: Setting, output: Path, figures: Figures) -> None:
 
 
 def finish(process: subprocess.Popen[str], code: int) -> str:
-    """Wait for the end of a process, which must have this exit code; what it said."""
+    """Wait for the end of a process, which must have this exit code; returns its output."""
     _, said = process.communicate()
     if process.returncode != code:
         raise SystemExit(f"exit code {process.returncode} instead of {code}: {said}")
@@ -157,11 +157,11 @@ def finish(process: subprocess.Popen[str], code: int) -> str:
 
 
 def kill_at(setting: Setting, output: Path, point: int, delay: float) -> dict[str, int] | None:
-    """Go on until so many lines are done, and a little longer, and kill; None if it came to its end before."""
+    """Resume, and kill a little after this number of lines; None if it ended before."""
     process = setting.start(output, "--resume")
     began = lines_done(output)
     while process.poll() is None and lines_done(output) < point:
-        time.sleep(LOOK)
+        time.sleep(POLL_SECONDS)
     time.sleep(delay)
     process.send_signal(signal.SIGKILL)
     _, said = process.communicate()
@@ -176,7 +176,7 @@ def kill_at(setting: Setting, output: Path, point: int, delay: float) -> dict[st
 
 
 def run_killed(setting: Setting, output: Path, kills: int, figures: Figures) -> None:
-    """Kill it at random points, and each time go on. A kill that came too late is not counted, and so is missed."""
+    """Kill it at random points and resume each time. A kill after the end is not counted."""
     draw = random.Random(7)
     for point in sorted(draw.randrange(int(LATEST * setting.lines)) for _ in range(kills)):
         if found := kill_at(setting, output, point, draw.random()):

@@ -1,8 +1,8 @@
-"""Word alignment by attention, beside a statistical aligner that learnt from the same text.
+"""Word alignment by attention, compared with a statistical aligner trained on the same text.
 
-`train` trains a model in one direction, or goes on where it was stopped; `report` measures what is trained on the
-hand-aligned sentences, and writes the page. The text is that of 160,000 pairs of Europarl and of the hand-aligned
-sentences, in small letters, words and punctuation apart; models learn from pairs of up to 25 words, eflomal from all.
+`train` trains a model in one direction, or resumes its training; `report` evaluates the trained models on the
+hand-aligned sentences and writes the page. The text is 160,000 pairs of Europarl and the hand-aligned sentences, in
+lower case, tokenized into words and punctuation; models learn from pairs of up to 25 words, eflomal from all.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from benchmarks.alignment.corpus import PAIRS
 from benchmarks.alignment.eflomal import eflomal_errors, eflomal_links, gold_of
 from benchmarks.alignment.training import DIRECTIONS, NAMES, bundle_of, corpus_of, train
 from benchmarks.reporting import RESULTS, heading, parser, table, write
-from dragoman.api.aligning import AlignSettings, Symmetrization, WordMap, every_map
-from dragoman.api.attention import Attention, AttentionChoice, Reading, posterior
-from dragoman.api.translator import Translator
-from dragoman.api.word_alignment import attended, word_alignment
-from dragoman.evaluation.alignment_error import Gold, Links, alignment_error
-from dragoman.evaluation.symmetrization import argmax_links
+from dragoman.api.alignment.word_attention import WordAttention, all_word_attention
+from dragoman.api.translation.attention import AttentionMaps, posterior
+from dragoman.api.translation.translator import Translator
+from dragoman.api.translation.word_alignment import require_attention, word_alignment
+from dragoman.config.alignment import AlignmentSettings, AttentionChoice, AttentionReading, Symmetrization
+from dragoman.evaluation.alignment.error_rate import GoldLinks, Links, score_alignment
+from dragoman.evaluation.alignment.extraction import argmax_links
 
 GOALS = {"de-en": (0.30, 0.180), "en-fr": (0.15, 0.061)}
 """The least that one model should reach, and what eflomal reaches on text of much the same kind."""
 
 _TOGETHER: tuple[Symmetrization, ...] = ("intersection", "union", "grow-diag", "grow-diag-final", "product")
-_READINGS: tuple[Reading, ...] = get_args(Reading)
+_READINGS: tuple[AttentionReading, ...] = get_args(AttentionReading)
 POWERS = (1.0, 0.5, 0.3, 0.0)
 
-Maps = dict[AttentionChoice, list[WordMap]]
+Maps = dict[AttentionChoice, list[WordAttention]]
 """Every map of a model: for each choice those of all sentences."""
 
 
@@ -49,59 +50,65 @@ class Sentences:
         self.halves = (slice(0, None, 2), slice(1, None, 2))
 
 
-def maps_of(attentions: Sequence[Attention]) -> Maps:
+def maps_of(attentions: Sequence[AttentionMaps]) -> Maps:
     found: Maps = {}
     for attention in attentions:
-        for choice, each in every_map(attention, by_spaces=True):
+        for choice, each in all_word_attention(attention, by_spaces=True):
             found.setdefault(choice, []).append(each)
     return found
 
 
-def links_of(ahead: Sequence[WordMap], back: Sequence[WordMap] | None, way: Symmetrization | None) -> list[Links]:
+def links_of(
+    ahead: Sequence[WordAttention], back: Sequence[WordAttention] | None, way: Symmetrization | None
+) -> list[Links]:
     """The links of two directions, or without a way those of the first alone; the end of the source is left aside."""
-    settings = AlignSettings(by_spaces=True, ignore_end=True, symmetrization=way or "union")
+    settings = AlignmentSettings(words="spaces", ignore_end=True, symmetrization=way or "union")
     others = [None] * len(ahead) if back is None or way is None else back
     return [one.links_with(other, settings) for one, other in zip(ahead, others, strict=True)]
 
 
-def chosen_map(maps: Maps, gold: Sequence[Gold], rows: slice, readings: Sequence[Reading]) -> AttentionChoice:
+def select_map(
+    maps: Maps, gold: Sequence[GoldLinks], rows: slice, readings: Sequence[AttentionReading]
+) -> AttentionChoice:
     """The map with the least error on some sentences; the first of equals."""
     return min(
         (choice for choice in maps if choice.reading in readings),
-        key=lambda choice: alignment_error(links_of(maps[choice][rows], None, None), gold[rows]).aer,
+        key=lambda choice: score_alignment(links_of(maps[choice][rows], None, None), gold[rows]).aer,
     )
 
 
-def best_way(ahead: Sequence[WordMap], back: Sequence[WordMap], gold: Sequence[Gold]) -> Symmetrization:
+def best_way(
+    ahead: Sequence[WordAttention], back: Sequence[WordAttention], gold: Sequence[GoldLinks]
+) -> Symmetrization:
     """The way to put two directions together that has the least error on some sentences; the first of equals."""
-    return min(_TOGETHER, key=lambda way: alignment_error(links_of(ahead, back, way), gold).aer)
+    return min(_TOGETHER, key=lambda way: score_alignment(links_of(ahead, back, way), gold).aer)
 
 
 def by_halves(sentences: Sentences, links: Callable[[slice, slice], list[Links]]) -> dict[str, float | int]:
     """The error over both halves; `links` are those of a half, with what is chosen on the other one."""
     here, other = sentences.halves
     found = links(here, other) + links(other, here)
-    return alignment_error(found, [*sentences.gold[here], *sentences.gold[other]]).to_json()
+    return score_alignment(found, [*sentences.gold[here], *sentences.gold[other]]).to_json()
 
 
 def model_errors(forward: Maps, backward: Maps | None, sentences: Sentences) -> dict[str, Any]:
     """Errors of the best map of each reading, of the best of all, and of what both directions make."""
     gold, turned = sentences.gold, [each.swapped() for each in sentences.gold]
 
-    def of(readings: Sequence[Reading]) -> Callable[[slice, slice], list[Links]]:
-        return lambda here, other: links_of(forward[chosen_map(forward, gold, other, readings)][here], None, None)
+    def of(readings: Sequence[AttentionReading]) -> Callable[[slice, slice], list[Links]]:
+        return lambda here, other: links_of(forward[select_map(forward, gold, other, readings)][here], None, None)
 
     found: dict[str, Any] = {reading: by_halves(sentences, of([reading])) for reading in _READINGS}
     found["chosen map"] = by_halves(sentences, of(_READINGS))
-    chosen = [chosen_map(forward, gold, half, _READINGS) for half in sentences.halves]
+    chosen = [select_map(forward, gold, half, _READINGS) for half in sentences.halves]
     found["choices"] = [_named(each) for each in chosen]
     if backward is None:
         return found
 
     def both(way: Symmetrization | None) -> Callable[[slice, slice], list[Links]]:
         def links(here: slice, other: slice) -> list[Links]:
-            ahead = forward[chosen_map(forward, gold, other, _READINGS)]
-            back = backward[chosen_map(backward, turned, other, _READINGS)]
+            ahead = forward[select_map(forward, gold, other, _READINGS)]
+            back = backward[select_map(backward, turned, other, _READINGS)]
             return links_of(ahead[here], back[here], way or best_way(ahead[other], back[other], gold[other]))
 
         return links
@@ -110,22 +117,24 @@ def model_errors(forward: Maps, backward: Maps | None, sentences: Sentences) -> 
     return found | {way: by_halves(sentences, both(way)) for way in _TOGETHER}
 
 
-def power_errors(attentions: Sequence[Attention], gold: Sequence[Gold]) -> dict[str, float]:
-    """Errors of the reading `posterior` with other powers of the look, all sentences, the usual layer."""
+def power_errors(attentions: Sequence[AttentionMaps], gold: Sequence[GoldLinks]) -> dict[str, float]:
+    """Errors of the `posterior` reading with other exponents, on all sentences, of the default layer."""
     found = {}
     for power in POWERS:
         links = []
         for each in attentions:
-            known = posterior(each.pieces(), each.likelihoods, power)
-            words = word_alignment(each.source_pieces, each.target_pieces, known, by_spaces=True)
-            links.append(argmax_links(attended(words.between_words())))
-        found[f"{power:g}"] = alignment_error(links, gold).aer
+            known = posterior(each.tokens(), each.likelihoods, power)
+            words = word_alignment(each.source_tokens, each.target_tokens, known, by_spaces=True)
+            links.append(argmax_links(require_attention(words.between_words())))
+        found[f"{power:g}"] = score_alignment(links, gold).aer
     return found
 
 
-def usual_error(attentions: Sequence[Attention], gold: Sequence[Gold]) -> dict[str, float | int]:
+def usual_error(attentions: Sequence[AttentionMaps], gold: Sequence[GoldLinks]) -> dict[str, float | int]:
     """The error of what `dragoman align` gives without options."""
-    return alignment_error([attended(each.words(by_spaces=True).links()) for each in attentions], gold).to_json()
+    return score_alignment(
+        [require_attention(each.words(by_spaces=True).links()) for each in attentions], gold
+    ).to_json()
 
 
 def _named(choice: AttentionChoice) -> str:

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from benchmarks.alignment.corpus import PAIRS
 from benchmarks.peers.environments import Environment, default_folder, install
-from dragoman.evaluation.alignment_error import AlignmentError, Gold, Links, alignment_error
-from dragoman.evaluation.links import gold_links, pharaoh_line, plain_links
-from dragoman.evaluation.symmetrization import SYMMETRIZATIONS
+from dragoman.evaluation.alignment.error_rate import AlignmentScores, GoldLinks, Links, score_alignment
+from dragoman.evaluation.alignment.formats import parse_gold_links, parse_links, pharaoh_line
+from dragoman.evaluation.alignment.symmetrization import SYMMETRIZATIONS
 
 __all__ = ["EFLOMAL", "eflomal_errors", "eflomal_links", "gold_of", "kept_files"]
 
-# It is built from source with what is already installed, because it does not say that it needs these two to be built.
+# Built from source without isolation: its package does not declare these two build requirements.
 EFLOMAL = Environment(
     "eflomal",
     "eflomal",
@@ -33,12 +33,12 @@ _DIRECTIONS = ("forward", "reverse")
 _DIGITS = 12
 
 
-def gold_of(folder: Path, pair: str) -> list[Gold]:
+def gold_of(folder: Path, pair: str) -> list[GoldLinks]:
     """The hand-made links of a pair of `corpus.py`, every one of them within its sentences."""
     texts = [(folder / pair / f"gold.{side}").read_text(encoding="utf-8").splitlines() for side in PAIRS[pair].sides]
     lengths = [(len(source.split()), len(target.split())) for source, target in zip(*texts, strict=True)]
     path = folder / pair / "gold.links"
-    return gold_links(path.read_text(encoding="utf-8").splitlines(), name=str(path), first=1, lengths=lengths)
+    return parse_gold_links(path.read_text(encoding="utf-8").splitlines(), name=str(path), first=1, lengths=lengths)
 
 
 def eflomal_links(folder: Path, pair: str, *, keep: Path | None = None) -> dict[str, list[Links]]:
@@ -49,7 +49,7 @@ def eflomal_links(folder: Path, pair: str, *, keep: Path | None = None) -> dict[
     files = {} if keep is None else kept_files(keep, folder, pair)
     if files and all(path.is_file() for path in files.values()):
         found = {
-            name: plain_links(path.read_text(encoding="utf-8").splitlines(), name=str(path), form="pharaoh")
+            name: parse_links(path.read_text(encoding="utf-8").splitlines(), name=str(path), form="pharaoh")
             for name, path in files.items()
         }
     else:
@@ -72,9 +72,9 @@ def kept_files(keep: Path, folder: Path, pair: str) -> dict[str, Path]:
     return {name: keep / f"{pair}.{digest.hexdigest()[:_DIGITS]}.{name}.links" for name in _DIRECTIONS}
 
 
-def eflomal_errors(found: Mapping[str, list[Links]], gold: list[Gold]) -> dict[str, AlignmentError]:
+def eflomal_errors(found: Mapping[str, list[Links]], gold: list[GoldLinks]) -> dict[str, AlignmentScores]:
     """The error of each direction, and of each way to put them together."""
-    return {name: alignment_error(links, gold) for name, links in found.items()}
+    return {name: score_alignment(links, gold) for name, links in found.items()}
 
 
 def _align(folder: Path, pair: str) -> dict[str, list[Links]]:
@@ -86,7 +86,7 @@ def _align(folder: Path, pair: str) -> dict[str, list[Links]]:
         command: list[str | Path] = [python.parent / "eflomal-align", "-s", source, "-t", target]
         subprocess.run([*command, "-f", files["forward"], "-r", files["reverse"]], check=True)
         return {
-            name: plain_links(path.read_text(encoding="utf-8").splitlines()[-count:], name=name, form="pharaoh")
+            name: parse_links(path.read_text(encoding="utf-8").splitlines()[-count:], name=name, form="pharaoh")
             for name, path in files.items()
         }
 

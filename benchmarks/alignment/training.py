@@ -37,7 +37,7 @@ def bundle_of(output: Path, direction: str, name: str) -> Path:
 
 
 def train(name: str, direction: str, output: Path, data: Path) -> None:
-    """The commands a user would type; a training that was stopped goes on."""
+    """The commands of a user; an interrupted training is resumed."""
     corpus = corpus_of(output, direction, data)
     folder = bundle_of(output, direction, name).parent.parent
     folder.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def train(name: str, direction: str, output: Path, data: Path) -> None:
 
 
 def _data_section(corpus: Path, direction: str) -> str:
-    """The part of a configuration that says what is learnt from; models of one direction share what is prepared."""
+    """The configuration of the training data; models of one direction share the prepared data."""
     source, target = direction.split("-")
     files = {split: [str((corpus / f"{split}.{side}").resolve()) for side in (source, target)] for split in _SPLITS}
     return (

@@ -1,1 +1,1 @@
-"""Decoding speed beside other toolkits and the bare engine."""
+"""Decoding speed, compared with other toolkits and the bare engine."""

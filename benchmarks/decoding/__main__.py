@@ -1,6 +1,6 @@
-"""Decoding speed beside the bare engine and other toolkits: a Transformer and a recurrent model, trained here.
+"""Decoding speed, compared with the bare engine and other toolkits: a Transformer and a recurrent model, trained here.
 
-Every contender is a process that loads once and then translates when it is asked; rounds are interleaved. Writes
+Every contender is a process that loads once and then translates on request; rounds are interleaved. Writes
 results/decoding.md.
 """
 
@@ -26,7 +26,7 @@ from benchmarks.peers.environments import default_folder
 from benchmarks.peers.speed import pythons
 from benchmarks.reporting import parser
 from dragoman.bundle import Bundle
-from dragoman.evaluation.metrics import bleu
+from dragoman.evaluation.metrics.corpus import bleu
 
 PAUSE = 0.5
 """Seconds between two contenders: threads of the first may go round in circles for a while before they sleep."""
@@ -40,7 +40,7 @@ def seconds_allowed(sentences: int) -> float:
 def start(
     sides: list[Side], options: argparse.Namespace, task: Path, found: dict[str | None, Path]
 ) -> dict[int, Server]:
-    """Load everybody, one after the other; those who cannot say why."""
+    """Load every contender, one after the other; a contender that fails has an error message."""
     servers = {}
     for number, side in enumerate(sides):
         if side.error:
@@ -79,7 +79,7 @@ def assess(found: Findings, sentences: Sentences) -> None:
         for setting, rounds in side.rounds.items()
     }
     lengths = {
-        (side.contender.model, side.contender.name, setting): sentences.mean_pieces(rounds[-1].found)
+        (side.contender.model, side.contender.name, setting): sentences.mean_tokens(rounds[-1].found)
         for side in found.sides
         for setting, rounds in side.rounds.items()
     }

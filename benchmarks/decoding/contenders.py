@@ -1,18 +1,18 @@
-"""Who is measured.
+"""The contenders.
 
-Transformer: our weights in every toolkit that can hold them: CTranslate2, OpenNMT-py, JoeyNMT (which gets a bias of the
-output), and Hugging Face as its Pegasus model, which is its Marian model with the norms first. Marian itself cannot
-(its sines have other wavelengths): it runs a model of the same sizes with random weights, whose output is cut where it
-is as long as ours on the whole.
+Transformer: our weights in every toolkit that supports them: CTranslate2, OpenNMT-py, JoeyNMT (with an output bias),
+and Hugging Face as its Pegasus model, which is its Marian model with pre-norm. Marian itself does not support them
+(its sinusoids have other wavelengths): it runs a model of the same sizes with random weights, whose output is cut at
+the mean length of ours.
 
-RNN: ours is Bahdanau's; the nearest of others have random weights of the same sizes, and write as many words
-a sentence as ours does on the whole. OpenNMT-py:
-GRU, attention by a small network, input feeding. Marian: its conditional GRU, with twice the width in the encoder.
+RNN: ours is Bahdanau's; the most similar ones of other toolkits have random weights of the same sizes, and write as
+many words per sentence as ours on average. OpenNMT-py: GRU, MLP attention, input feeding. Marian: its conditional
+GRU, with twice the width in the encoder.
 
-CTranslate2 by itself runs as our engine does, in the faster of its two ways: a thread a batch and batches side by side,
-not threads that share a batch. It is given all sentences in one call; one sentence at a time runs on one thread.
+CTranslate2 by itself runs like our engine, in the faster of its two modes: one thread per batch and parallel batches,
+not threads that share a batch. It gets all sentences in one call; one sentence at a time runs on one thread.
 
-Dragoman gets text and gives text, through `Translator.translate_batch`; all others get pieces and give pieces.
+Dragoman gets and returns text, through `Translator.translate`; all others get and return tokens.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _typed(precision: str) -> Contender:
 
 
 def contenders(models: list[str]) -> list[Contender]:
-    """Everybody."""
+    """All contenders."""
     transformer = [
         *(_bare(precision) for precision in ("float32", "int8")),
         *(_ours("transformer", "ctranslate2", precision) for precision in ("float32", "int8")),

@@ -1,4 +1,4 @@
-"""What was hoped for, and what came of it."""
+"""Goals of the decoding speed, and their results."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SAME_GOAL = 0.99
 
 @dataclass
 class Side:
-    """A contender and its rounds, by setting; one that does not run says why."""
+    """A contender and its rounds by setting, or its error message."""
 
     contender: Contender
     rounds: dict[Setting, list[Round]] = field(default_factory=dict)
     error: str = ""
 
     def rate(self, setting: Setting) -> float | None:
-        """The median of its sentences a second."""
+        """The median of its sentences per second."""
         return _median([each.per_second for each in self.rounds.get(setting, [])])
 
     def cpu_rate(self, setting: Setting) -> float | None:
@@ -46,7 +46,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Goal:
-    """A ratio of speeds that should be reached, and was or was not; no floor where it is only told."""
+    """A ratio of speeds, with the least value to reach, if any."""
 
     what: str
     setting: Setting
@@ -76,7 +76,7 @@ class Sameness:
 
 
 def ratios(ours_: Sequence[Round], theirs: Sequence[Round]) -> tuple[list[float], list[float]]:
-    """How many times as fast, by the clock and by CPU time, round by round: both had the same machine in each."""
+    """Ratios of speed, in wall time and CPU time, per round: both ran on the same machine in each round."""
     pairs = list(zip(ours_, theirs, strict=False))
     return [a.per_second / b.per_second for a, b in pairs], [a.per_cpu_second / b.per_cpu_second for a, b in pairs]
 

@@ -31,7 +31,7 @@ def sizes(kind: str, facts: dict[str, Any]) -> list[str]:
 
 
 def make(kind: str, facts: dict[str, Any], python: Path, task: Path) -> None:
-    """Write `marian-KIND/model.npz` and its vocabulary, whose words are piece numbers."""
+    """Write `marian-KIND/model.npz` and its vocabulary, whose words are token numbers."""
     folder = task / f"marian-{kind}"
     folder.mkdir(exist_ok=True)
     words = ["</s>", "<unk>", *(str(number) for number in range(4, facts["vocab"]))]

@@ -23,7 +23,7 @@ class Quality:
 
     equal: float | None
     bleu: float | None
-    pieces: float
+    tokens: float
 
 
 @dataclass
@@ -58,9 +58,9 @@ def page(options: argparse.Namespace, found: Findings) -> str:
 
 
 def speeds(sides: Sequence[Side]) -> str:
-    """Sentences a second, and a CPU second in brackets."""
+    """Sentences per second, and per CPU second in brackets."""
     rows = [[side.contender.name, *(_cell(side, setting) for setting in SETTINGS)] for side in sides]
-    return "Sentences a second (a CPU second):\n\n" + table(["", *map(str, SETTINGS)], rows)
+    return "Sentences per second (per CPU second):\n\n" + table(["", *map(str, SETTINGS)], rows)
 
 
 def _cell(side: Side, setting: Setting) -> str:
@@ -80,7 +80,7 @@ def notes(sides: Sequence[Side]) -> str:
 
 def qualities(sides: Sequence[Side], found: Findings) -> str:
     """Whether all did the same work."""
-    text = "The same translation as our torch engine in float32 with the same search / BLEU / mean pieces:\n\n"
+    text = "The same translation as our torch engine in float32 with the same search / BLEU / mean tokens:\n\n"
     rows = [
         [side.contender.name, *(_quality(found, side, setting) for setting in SETTINGS)]
         for side in sides
@@ -95,7 +95,7 @@ def _quality(found: Findings, side: Side, setting: Setting) -> str:
         return "–"
     equal = "–" if quality.equal is None else f"{quality.equal:.1%}"
     bleu = "–" if quality.bleu is None else f"{quality.bleu:.2f}"
-    return f"{equal} / {bleu} / {quality.pieces:.1f}"
+    return f"{equal} / {bleu} / {quality.tokens:.1f}"
 
 
 def goal_table(reached: Sequence[Goal], same: Sequence[Sameness], starts: Sequence[Start]) -> str:

@@ -19,7 +19,7 @@ LOAD_LIMIT = 600.0
 
 
 class ContenderError(Exception):
-    """A contender ended, or hung, before it answered; the message is the line that says best why."""
+    """A contender ended or hung before it answered; the message is the most informative line of its output."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Server:
         self._answer(LOAD_LIMIT)
 
     def ask(self, setting: Setting, sentences: int, limit: float) -> Round:
-        """Let it translate so many sentences."""
+        """Translate this number of sentences."""
         question = {"batch": setting.batch, "beam": setting.beam, "sentences": sentences}
         try:
             _pipe(self.process.stdin).write(json.dumps(question) + "\n")

@@ -1,4 +1,4 @@
-"""What all contenders are given: sentences as pieces and as text, sizes, and our weights under plain names."""
+"""What all contenders are given: sentences as tokens and as text, sizes, and our weights under plain names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 from benchmarks.decoding.drivers import weights
 from benchmarks.peers.corpus import read_lines
-from dragoman.api.translator import Translator
+from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
 from dragoman.config import RnnConfig, TransformerConfig
-from dragoman.engines.ctranslate2_export import export_ctranslate2, vocabulary_of
-from dragoman.search.settings import SearchSettings
+from dragoman.config.search import SearchSettings
+from dragoman.engines.ctranslate2.export import export_ctranslate2, vocabulary_of
 from dragoman.text import Tokenizer
 
 TEST = "test_2016_flickr"
@@ -24,10 +24,10 @@ BEAMS = (1, 5)
 
 @dataclass(frozen=True)
 class Sentences:
-    """The test set: texts, their pieces, and what they should become."""
+    """The test set: texts, their tokens, and what they should become."""
 
     texts: list[str]
-    pieces: list[list[int]]
+    tokens: list[list[int]]
     references: list[str]
     target: Tokenizer
 
@@ -39,11 +39,11 @@ class Sentences:
         return cls(texts, [tokenizers["source"].encode(text) for text in texts], references, tokenizers["target"])
 
     def as_texts(self, found: Sequence[list[int]] | Sequence[str]) -> list[str]:
-        """What a contender found, whatever it speaks in."""
+        """The translations of a contender, as text."""
         return [each if isinstance(each, str) else self.target.decode(each) for each in found]
 
-    def mean_pieces(self, found: Sequence[list[int]] | Sequence[str]) -> float:
-        """How long translations are; those that come as text are cut into pieces again."""
+    def mean_tokens(self, found: Sequence[list[int]] | Sequence[str]) -> float:
+        """How long translations are; those that come as text are cut into tokens again."""
         lengths = [len(self.target.encode(each) if isinstance(each, str) else each) for each in found]
         return sum(lengths) / len(lengths)
 
@@ -53,8 +53,8 @@ class Sentences:
         """
         translator, found = Translator.open(bundle), {}
         for beam in BEAMS:
-            translations = translator.translate_batch(self.texts, settings=SearchSettings(beam=beam))
-            found[str(beam)] = sum(len(each.pieces) + 1 for each in translations) / len(translations)
+            translations = translator.translate(self.texts, search=SearchSettings(beam=beam), split_sentences=False)
+            found[str(beam)] = sum(len(each.tokens) + 1 for each in translations) / len(translations)
         return found
 
 
@@ -88,12 +88,12 @@ def rnn_sizes(bundle: Bundle) -> dict[str, Any]:
 
 
 def write_task(folder: Path, sentences: Sentences, transformer: Path, rnn: Path) -> dict[str, Any]:
-    """Write the folder that drivers read, and return the facts in it. Bundles are copied: exports lie beside them."""
+    """Write the folder that drivers read, and return its facts. Bundles are copied: exports are stored in them."""
     bundles = {}
     for kind, path in (("transformer", transformer), ("rnn", rnn)):
         shutil.copytree(path, folder / f"bundle-{kind}")
         bundles[kind] = Bundle.open(folder / f"bundle-{kind}", trusted=True)
-    check_pieces(bundles.values())
+    check_tokens(bundles.values())
     facts = {
         "transformer": {"bundle": str(bundles["transformer"].path), **transformer_sizes(bundles["transformer"])},
         "rnn": {"bundle": str(bundles["rnn"].path), **rnn_sizes(bundles["rnn"])},
@@ -101,7 +101,7 @@ def write_task(folder: Path, sentences: Sentences, transformer: Path, rnn: Path)
     for kind, each in facts.items():
         each["steps"] = sentences.steps(folder / f"bundle-{kind}")
     words = vocabulary_of(sentences.target)
-    files = {"facts": facts, "sources": sentences.pieces, "texts": sentences.texts, "words": words}
+    files = {"facts": facts, "sources": sentences.tokens, "texts": sentences.texts, "words": words}
     for name, content in files.items():
         (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     weights.write(bundles["transformer"].weights(), folder)
@@ -111,8 +111,8 @@ def write_task(folder: Path, sentences: Sentences, transformer: Path, rnn: Path)
     return facts
 
 
-def check_pieces(bundles: Iterable[Bundle]) -> None:
-    """Refuse bundles whose pieces are not the same on both sides and in all of them: contenders share one list."""
+def check_tokens(bundles: Iterable[Bundle]) -> None:
+    """Refuse bundles whose tokens are not the same on both sides and in all of them: contenders share one list."""
     found = {tokenizer.to_bytes() for bundle in bundles for tokenizer in bundle.tokenizers().values()}
     if len(found) > 1:
         raise SystemExit("--transformer and --rnn must have one joint vocabulary, the same in both")

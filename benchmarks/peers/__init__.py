@@ -1,1 +1,1 @@
-"""Training speed and quality beside other toolkits, each installed from its package in an environment of its own."""
+"""Training speed and quality, compared with other toolkits, each installed in its own environment."""

@@ -1,4 +1,4 @@
-"""Training beside Hugging Face, OpenNMT-py, JoeyNMT and Marian: tokens a second, and BLEU after equal updates."""
+"""Training compared with Hugging Face, OpenNMT-py, JoeyNMT and Marian: tokens per second, BLEU after equal updates."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Who is measured, and with which settings: R and T as near as each toolkit can come to them.
+"""The contenders and their settings: R and T as closely as each toolkit supports them.
 
 R: 2-layer bidirectional LSTM of 512 in all, 2-layer LSTM decoder of 512, Luong's general attention, input feeding,
 embeddings of 512, dropout 0.2. T: 3 + 3 Transformer layers of width 256, 4 heads, feed-forward 1024, all embeddings
 tied, dropout 0.1.
 
-Not all is alike: where dropout sits within a layer, the order of norm and sum, and the schedule of the rate are each
-toolkit's own. OpenNMT-py and JoeyNMT also drop inside the feed-forward layers of T, which costs them some time.
+Some details differ: the place of dropout within a layer, the order of norm and sum, and the learning rate schedule are
+those of each toolkit. OpenNMT-py and JoeyNMT also drop inside the feed-forward layers of T, which costs them some time.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def ours(how: str, precision: str) -> Callable[[Place, str], Job]:
 
 
 def contenders(models: list[str], how: str) -> list[Contender]:
-    """Everybody, ours first."""
+    """All contenders, ours first."""
     found = []
     for model in models:
         found += [Contender(f"Dragoman, {p}", model, None, ours(how, p)) for p in ("fp32", "bf16")]

@@ -1,4 +1,4 @@
-"""The data all contenders learn from: Multi30k in pieces of one joint vocabulary, and one list of batches."""
+"""The data all contenders learn from: Multi30k in subwords of one joint vocabulary, and one list of batches."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ LANGUAGES = ("en", "de")
 
 
 def read_lines(path: Path) -> list[str]:
-    """The sentences of a file; all white space is a space, so that every toolkit splits pieces at the same places."""
+    """The sentences of a file; all white space is a space, so that every toolkit splits subwords at the same places."""
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
         return [" ".join(line.split()) for line in lines]
 
 
 def bucket(lengths: Sequence[tuple[int, int]], tokens: int) -> list[list[int]]:
-    """Rows of like length (source, target; without specials) in batches of about `tokens` target pieces."""
+    """Rows of like length (source, target; without specials) in batches of about `tokens` target subwords."""
     order = sorted(range(len(lengths)), key=lambda row: (lengths[row][1], lengths[row][0]))
     batches: list[list[int]] = []
     rows: list[int] = []
@@ -35,9 +35,9 @@ def bucket(lengths: Sequence[tuple[int, int]], tokens: int) -> list[list[int]]:
 
 
 def prepare(corpus: Path, work: Path, tokens: Sequence[int]) -> SentencePieceTokenizer:
-    """Write pieces (`train.en` …), raw text (`train.raw.en` …), `vocab.txt` and `batches.N.json` into the folder.
+    """Write subwords (`train.en` …), raw text (`train.raw.en` …), `vocab.txt` and `batches.N.json` into the folder.
 
-    The order of the batches is the one a random.Random(0) gives them; `drivers.batches` shuffles them anew each epoch.
+    The order of the batches is the one a random.Random(0) gives them; `drivers.batches` shuffles them in each epoch.
     """
     work.mkdir(parents=True, exist_ok=True)
     texts = {
@@ -49,14 +49,14 @@ def prepare(corpus: Path, work: Path, tokens: Sequence[int]) -> SentencePieceTok
         [*texts["train", "en"], *texts["train", "de"]], size=VOCAB, model="bpe", sample_size=200_000
     )
     tokenizer.save(work)
-    pieces = {key: [tokenizer.pieces(text) for text in side] for key, side in texts.items()}
-    for (split, language), side in pieces.items():
+    subwords = {key: [tokenizer.tokens(text) for text in side] for key, side in texts.items()}
+    for (split, language), side in subwords.items():
         write_lines(work / f"{split}.{language}", [" ".join(words) for words in side])
         write_lines(work / f"{split}.raw.{language}", texts[split, language])
-    words = [tokenizer.vocabulary.piece_of(number) for number in range(tokenizer.size)]
+    words = [tokenizer.vocabulary.token_of(number) for number in range(tokenizer.size)]
     write_lines(work / "vocab.txt", words)
     write_vocabularies(words[len(SPECIALS) :], work)
-    lengths = [(len(s), len(t)) for s, t in zip(pieces["train", "en"], pieces["train", "de"], strict=True)]
+    lengths = [(len(s), len(t)) for s, t in zip(subwords["train", "en"], subwords["train", "de"], strict=True)]
     for size in tokens:
         batches = bucket(lengths, size)
         random.Random(0).shuffle(batches)
@@ -65,7 +65,7 @@ def prepare(corpus: Path, work: Path, tokens: Sequence[int]) -> SentencePieceTok
 
 
 def write_vocabularies(words: list[str], work: Path) -> None:
-    """The same pieces as each toolkit wants them: with its own special ones in front."""
+    """The same subwords in the format of each toolkit: its own special tokens first."""
     write_lines(work / "vocab.opennmt", [f"{word}\t1" for word in words])
     write_lines(work / "vocab.joey", ["<unk>", "<pad>", "<s>", "</s>", *words])
     marian = ["</s>", "<unk>", *words]

@@ -14,7 +14,7 @@ TORCH = "torch==2.13.0"
 
 @dataclass(frozen=True)
 class Environment:
-    """What is installed with pip: torch first, so that all have the same; `alone` without what it asks for."""
+    """Packages to install with pip: torch first, so that all have the same version; `alone` without dependencies."""
 
     name: str
     package: str
@@ -28,7 +28,7 @@ ENVIRONMENTS = {
     environment.name: environment
     for environment in (
         Environment("huggingface", "transformers", packages=("transformers>=5",)),
-        # It asks for torch < 2.3, but runs with later ones.
+        # It requires torch < 2.3, but runs with later versions.
         Environment(
             "opennmt",
             "OpenNMT-py",
@@ -57,7 +57,7 @@ ENVIRONMENTS = {
 
 
 class InstallError(Exception):
-    """An environment could not be made; the message is the last line pip said."""
+    """An environment could not be created; the message is the last line of pip."""
 
 
 def default_folder() -> Path:

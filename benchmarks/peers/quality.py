@@ -1,4 +1,4 @@
-"""BLEU after the same number of updates on the same batches, ours in bf16 beside the fastest others in fp32."""
+"""BLEU after the same number of updates on the same batches: ours in bf16 and the fastest others in fp32."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LEARNERS = [
 
 @dataclass(frozen=True)
 class Learnt:
-    """What came of it: BLEU with its signature, or an error."""
+    """Result: BLEU with its signature, or an error."""
 
     learner: Learner
     updates: int
@@ -112,7 +112,7 @@ def finish(job: Job) -> None:
 
 
 def score(hypotheses: list[str], references: list[str], tokenizer: SentencePieceTokenizer) -> tuple[float, str]:
-    """BLEU of pieces, put together as text; a piece that is none of the vocabulary's is the unknown one."""
+    """BLEU of subwords, put together as text; a subword that is none of the vocabulary's is the unknown one."""
     texts = [tokenizer.decode([tokenizer.vocabulary.id_of(p) for p in line.split()]) for line in hypotheses]
     metric = BLEU()
     return metric.corpus_score(texts, [references]).score, str(metric.get_signature())

@@ -1,4 +1,4 @@
-"""A contender as a process: started, watched for so many seconds, ended; its memory measured."""
+"""Run a contender as a process for a given time, and measure its speed and memory."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from benchmarks.peers.windows import Reader, Speed, Window
 
 ROOT = Path(__file__).parents[2]
 START_LIMIT = 120.0
-"""Seconds a contender may take to say its first word about speed."""
+"""Timeout in seconds of the first report of speed."""
 
 
 class RunError(Exception):
-    """A contender ended, or hung, before it was measured; the message is the last line it said."""
+    """A contender ended or hung before it was measured; the message is the last line of its output."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of it."""
+    """Measurements of one run."""
 
     speed: Speed
     peak_bytes: int
@@ -102,14 +102,14 @@ def kill(process: subprocess.Popen[str]) -> None:
 
 
 def complaint(text: str) -> str:
-    """The line that says best what went wrong: the last that names an error, else the last."""
+    """The most informative line: the last that names an error, else the last."""
     plain = re.sub(r"[─-╿]", "", text)  # frames
     errors = [line for line in plain.splitlines() if re.search(r"(error|exception)\b.*\w", line, re.IGNORECASE)]
     return last_line(errors[-1] if errors else plain)
 
 
 def peak_memory(group: int) -> int:
-    """The most bytes its processes have had, added up; 0 where the system does not say."""
+    """The sum of the peak bytes of its processes; 0 where the system does not report them."""
     total = 0
     for status in Path("/proc").glob("[0-9]*/status"):
         try:

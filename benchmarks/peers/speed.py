@@ -1,4 +1,4 @@
-"""Target tokens a second: rounds in which every contender runs once, one after the other."""
+"""Target tokens per second: rounds in which every contender runs once, one after the other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GOAL = 2.0
 
 @dataclass
 class Side:
-    """A contender and what was measured of it; a toolkit that does not run says why."""
+    """A contender and its measurements, or its error message."""
 
     contender: Contender
     rounds: list[Measured] = field(default_factory=list)
@@ -90,7 +90,7 @@ def report(options: argparse.Namespace, sides: list[Side], versions: dict[str, s
     text = heading("Training beside other toolkits", command, options.threads)
     text += "\nWith " + "; ".join(versions.values()) + ".\n"
     text += f"\n{who.__doc__ or ''}"
-    text += "\nData: Multi30k en→de, one joint BPE vocabulary of 8,000, given as pieces; batches of about "
+    text += "\nData: Multi30k en→de, one joint BPE vocabulary of 8,000, given as subwords; batches of about "
     text += f"{TOKENS:,} target tokens, as each toolkit makes them; Adam. Target tokens a second, ends of sentence "
     text += "counted and padding not, "
     text += f"{options.rounds} rounds of {options.seconds:.0f} s after {options.warmup:.0f} s that do not count, one "

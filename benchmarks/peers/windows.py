@@ -1,8 +1,8 @@
-"""What the logs of training say about its speed: real target tokens, their ends of sentence among them, no padding.
+"""Parse training speed from logs: target tokens including ends of sentence, without padding.
 
-Each reader takes a line and the seconds since the line before it that said something, and returns a window or None.
+Each parser takes a line and the seconds since the last line with a speed, and returns a window or None.
 
-- OpenNMT-py (`bsz: source/target/sentences` a batch, `source/target tok/s`) counts labels that are not padding.
+- OpenNMT-py (`bsz: source/target/sentences` per batch, `source/target tok/s`) counts labels that are not padding.
 - JoeyNMT (`Tokens per Sec`) counts labels that are not padding, in the time since its last line.
 - Marian (`Cost … * labels`, `Time`) counts labels by their mask.
 - The drivers here print a JSON object.

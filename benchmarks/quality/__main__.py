@@ -1,8 +1,8 @@
 """Multi30k en→de, trained for real by `dragoman train`: one recurrent model and one Transformer.
 
-`train` prepares the corpus and trains a model, or goes on where it was stopped; `report` translates the tests with a
+`train` prepares the corpus and trains a model, or resumes its training; `report` translates the tests with a
 beam of 5 and writes the page: scores on raw text with sacreBLEU's signatures, curves, settings, cards. With `--seeds`
-`train` trains a model with each of them, and `seeds` holds the two against each other over seeds, on test_2016_flickr.
+`train` trains a model with each of them, and `seeds` compares the two over seeds, on test_2016_flickr.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from typing import Any
 import torch
 
 from benchmarks.reporting import RESULTS, evaluated, heading, parser, table, write
-from dragoman.api.evaluating import evaluate
-from dragoman.api.systems import System
-from dragoman.api.translator import Translator
+from dragoman.api.evaluation.evaluator import evaluate_systems
+from dragoman.api.evaluation.systems import System
+from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
-from dragoman.evaluation.markdown import markdown
-from dragoman.evaluation.metrics import Score, bleu, chrf
-from dragoman.search.settings import SearchSettings
+from dragoman.config.engine import EngineSettings
+from dragoman.config.search import SearchSettings
+from dragoman.evaluation.markdown import evaluation_markdown
+from dragoman.evaluation.metrics.corpus import bleu, chrf
+from dragoman.evaluation.results import Score
 
 HERE = Path(__file__).parent
 NAMES = ("rnn", "transformer")
@@ -61,11 +63,11 @@ def train(name: str, seed: int, corpus: Path, output: Path) -> None:
 
 
 def scores(bundle: Bundle, corpus: Path, threads: int) -> dict[str, tuple[Score, Score]]:
-    translator = Translator.open(bundle, engine="torch", threads=threads, settings=SearchSettings(beam=BEAM))
+    translator = Translator.open(bundle, engine="torch", threads=threads, search=SearchSettings(beam=BEAM))
     found = {}
     for test in TESTS:
         references = read(corpus / f"{test}.de.gz")
-        hypotheses = [each.text for each in translator.translate_batch(read(corpus / f"{test}.en.gz"))]
+        hypotheses = [each.text for each in translator.translate(read(corpus / f"{test}.en.gz"), split_sentences=False)]
         found[test] = (bleu(hypotheses, references), chrf(hypotheses, references))
     return found
 
@@ -94,10 +96,10 @@ def draw(runs: dict[str, Path]) -> None:
         left.plot(seen, [entry["loss"] for entry in updates], color=colour, alpha=0.35, linewidth=1)
         left.plot(at, [entry["loss"] for entry in validations], color=colour, label=name)
         right.plot(at, [entry["scores"]["bleu"] for entry in validations], color=colour, label=name)
-    left.set_ylabel("loss a target piece (pale: training)")
+    left.set_ylabel("loss a target token (pale: training)")
     right.set_ylabel("BLEU of the validation set, greedy")
     for axis in (left, right):
-        axis.set_xlabel("million target pieces")
+        axis.set_xlabel("million target tokens")
         axis.grid(alpha=0.3)
         axis.legend()
     left.set_ylim(0.8, 6)
@@ -113,7 +115,7 @@ def report(options: argparse.Namespace) -> None:
         facts = json.loads((run / "run.json").read_text(encoding="utf-8"))
         found = scores(bundle, options.corpus, options.threads)
         figures[name] = {
-            test: {score.name: {"value": score.value, "signature": score.signature} for score in pair}
+            test: {score.metric: {"value": score.value, "signature": score.signature} for score in pair}
             for test, pair in found.items()
         }
         figures[name]["run"] = {key: facts[key] for key in ("parameters", "update", "seconds", "best", "machine")}
@@ -149,25 +151,25 @@ def report(options: argparse.Namespace) -> None:
 
 
 def seeds(options: argparse.Namespace) -> None:
-    """Both models over their seeds, as `dragoman evaluate` tells it."""
+    """Both models over their seeds, as evaluated by `dragoman evaluate`."""
     systems = [
         System(name, tuple(folder_of(options.output, name, seed) / "run" for seed in options.seeds))
         for name in options.names
     ]
-    sides = (read(options.corpus / f"test_2016_flickr.{side}.gz") for side in ("en", "de"))
-    found = evaluate(
+    sources, references = (read(options.corpus / f"test_2016_flickr.{side}.gz") for side in ("en", "de"))
+    found = evaluate_systems(
         systems,
-        *sides,
-        settings=SearchSettings(beam=BEAM),
-        engine="torch",
-        threads=options.threads,
+        sources,
+        references,
+        search=SearchSettings(beam=BEAM),
+        engine=EngineSettings(engine="torch", threads=options.threads),
         name="test_2016_flickr",
         command="python -m benchmarks.quality seeds --seeds " + " ".join(map(str, options.seeds)),
     )
     text = (
         heading("Multi30k en→de over seeds", found.command, options.threads) + f"\n{__doc__ or ''}\n{options.note}\n\n"
     )
-    write("seeds", text + markdown(found), evaluated(found, options.output))
+    write("seeds", text + evaluation_markdown(found), evaluated(found, options.output))
 
 
 def main() -> None:

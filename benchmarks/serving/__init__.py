@@ -1,1 +1,1 @@
-"""The service under load: how many requests a second, how late answers come, and LibreTranslate beside it."""
+"""Server under load: requests per second, latency, and a comparison with LibreTranslate."""

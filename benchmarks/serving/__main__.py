@@ -1,4 +1,4 @@
-"""The service under load.
+"""Measure the server under load.
 
 ::
 
@@ -6,7 +6,7 @@
     python -m benchmarks.serving latency --bundle BUNDLE --corpus DIR
     python -m benchmarks.serving peer --bundle BUNDLE --corpus DIR
 
-Each measures its part with real servers on this machine, and writes the page anew; `--quick` only prints a rough one.
+Each command measures real servers on this machine and rewrites the report; `--quick` only prints a rough one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Measure what was asked for."""
+    """Run the selected measurement."""
     options = _options()
     end_on_sigterm()
     with tempfile.TemporaryDirectory(prefix="dragoman-serving-") as work:

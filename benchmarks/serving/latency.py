@@ -1,4 +1,4 @@
-"""How late answers are, by how much is asked; and what an idle server adds to a single request."""
+"""Measure latency by load, and the overhead of an idle server for a single request."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import statistics
 import time
 from typing import Any
 
-from benchmarks.serving.client import Connection
-from benchmarks.serving.load import Bodies, Tally, open_loop, percentile
 from benchmarks.serving.offline import Offline
 from benchmarks.serving.process import Server
 from benchmarks.serving.task import CLIENTS, PATH, Task, body_of
 from benchmarks.serving.wrk import saturate, write_script
+from testkit.http_client import Connection
+from testkit.http_load import Bodies, Tally, open_loop, percentile
 
 __all__ = ["LOADS", "OVERHEAD_GOAL", "latency"]
 
@@ -22,7 +22,7 @@ PAUSE = 2.0
 
 
 def latency(task: Task, seconds: float, singles: int) -> dict[str, Any]:
-    """Find the capacity, then offer shares of it, one after the other; then pairs of single requests."""
+    """Measure the capacity, then the latency at fractions of it; then pairs of single requests."""
     script = write_script(task.work / "wrk", PATH, task.bodies)
     engine = task.offline()
     try:
@@ -41,18 +41,18 @@ def _offered(server: Server, task: Task, capacity: float, share: float, seconds:
     time.sleep(PAUSE)
     bodies = Bodies(PATH, task.bodies)
     tally = asyncio.run(open_loop(server.port, bodies, share * capacity, seconds))
-    found = {"share": share, "offered": share * capacity, **told(tally)}
+    found = {"share": share, "offered": share * capacity, **figures(tally)}
     print(f"{share:.0%}: " + ", ".join(f"{name} {value:.4g}" for name, value in found.items()), flush=True)
     return found
 
 
-def told(tally: Tally) -> dict[str, float]:
-    """The figures of a load."""
+def figures(tally: Tally) -> dict[str, float]:
+    """Return the figures of one load."""
     times = tally.times(200)
     return {
         "requests": len(tally.outcomes),
         "answered": tally.count(200),
-        "shed": tally.count(503),
+        "rejected": tally.count(503),
         "failed": len(tally.outcomes) - tally.count(200, 503),
         "per_second": tally.per_second,
         "p50": percentile(times, 0.5),
@@ -62,18 +62,18 @@ def told(tally: Tally) -> dict[str, float]:
 
 
 async def _singles(server: Server, engine: Offline, task: Task, count: int) -> dict[str, float]:
-    """Single requests and the engine alone, by turns, each sentence to both; the order changes from pair to pair."""
+    """Measure single requests and the engine alone, interleaved; the order alternates from pair to pair."""
     connection = await Connection.open(server.port)
     texts = [task.texts[number % len(task.texts)] for number in range(count)]
     pairs = []
     for number, text in enumerate(texts):
         body = body_of(text, task.source, task.target)
         if number % 2:
-            served = await _asked(connection, body)
+            served = await _request(connection, body)
             alone = engine.translate([text])["seconds"]
         else:
             alone = engine.translate([text])["seconds"]
-            served = await _asked(connection, body)
+            served = await _request(connection, body)
         pairs.append((served, alone))
     connection.close()
     over = sorted(served - alone for served, alone in pairs)
@@ -86,8 +86,8 @@ async def _singles(server: Server, engine: Offline, task: Task, count: int) -> d
     }
 
 
-async def _asked(connection: Connection, body: bytes) -> float:
+async def _request(connection: Connection, body: bytes) -> float:
     began = time.perf_counter()
-    reply = await connection.ask("POST", PATH, body)
+    reply = await connection.request("POST", PATH, body)
     assert reply.status == 200, reply
     return time.perf_counter() - began

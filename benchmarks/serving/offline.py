@@ -1,7 +1,7 @@
-"""The engine by itself: a process that opens a bundle as the server does, and translates what it is asked to.
+"""Engine without a server: a process that opens a bundle like the server and translates lines of standard input.
 
-A line on standard input is a JSON object: `texts`, and `group`, how many of them at a time (0 is all at once). The
-answer is one line: the seconds that translating took, of the clock and of computing.
+A line is a JSON object: `texts`, and `group`, the number of texts per call (0 is all). The reply is one line:
+wall-clock and CPU seconds.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.serving.process import ROOT
-from dragoman.api.translator import Translator
-from dragoman.search.settings import SearchSettings
+from dragoman.api.translation.translator import Translator
+from dragoman.config.search import SearchSettings
 
 __all__ = ["Offline"]
 
 
 class Offline:
-    """The process, from outside."""
+    """Client of the engine process."""
 
-    def __init__(self, bundle: Path, *, threads: int, beam: int, pieces: int, engine: str, precision: str) -> None:
+    def __init__(self, bundle: Path, *, threads: int, beam: int, tokens: int, engine: str, precision: str) -> None:
         command = [sys.executable, "-m", "benchmarks.serving.offline", str(bundle), "--threads", str(threads)]
-        command += ["--beam", str(beam), "--pieces", str(pieces), "--engine", engine, "--precision", precision]
+        command += ["--beam", str(beam), "--tokens", str(tokens), "--engine", engine, "--precision", precision]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, encoding="utf-8"
         )
         self.why = str(self._answer()["why"])
 
     def translate(self, texts: Sequence[str], group: int = 0) -> dict[str, Any]:
-        """Let it translate: `seconds`, `cpu` and `translations`."""
+        """Translate texts; returns `seconds`, `cpu` and `translations`."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"texts": list(texts), "group": group}) + "\n")
         self.process.stdin.flush()
@@ -51,7 +51,7 @@ class Offline:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"the engine by itself ended with {self.process.wait()}")
+            raise SystemExit(f"the engine process must run, got exit code {self.process.wait()}")
         answer: dict[str, Any] = json.loads(line)
         return answer
 
@@ -61,7 +61,7 @@ def main() -> None:
     options.add_argument("bundle", type=Path)
     options.add_argument("--threads", type=int, required=True)
     options.add_argument("--beam", type=int, required=True)
-    options.add_argument("--pieces", type=int, required=True)
+    options.add_argument("--tokens", type=int, required=True)
     options.add_argument("--engine", required=True)
     options.add_argument("--precision", required=True)
     given = options.parse_args()
@@ -70,17 +70,17 @@ def main() -> None:
         engine=given.engine,
         precision=given.precision,
         threads=given.threads,
-        settings=SearchSettings(beam=given.beam),
-        batch_tokens=given.pieces,
+        search=SearchSettings(beam=given.beam),
+        batch_tokens=given.tokens,
     )
-    print(json.dumps({"why": translator.why}), flush=True)
+    print(json.dumps({"why": translator.engine_reason}), flush=True)
     for line in sys.stdin:
-        asked = json.loads(line)
-        texts, group = asked["texts"], asked["group"] or len(asked["texts"])
+        request = json.loads(line)
+        texts, group = request["texts"], request["group"] or len(request["texts"])
         began, computed = time.perf_counter(), time.process_time()
         found = []
         for place in range(0, len(texts), group):
-            found += translator.translate_batch(texts[place : place + group], split=True)
+            found += translator.translate(texts[place : place + group], split_sentences=True)
         seconds, cpu = time.perf_counter() - began, time.process_time() - computed
         answer = {"seconds": seconds, "cpu": cpu, "translations": [each.text for each in found]}
         print(json.dumps(answer), flush=True)

@@ -1,4 +1,4 @@
-"""LibreTranslate beside Dragoman: the same model, the same requests, by turns in one run."""
+"""Compare with LibreTranslate: the same model and requests, interleaved in one run."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.environments import version
-from benchmarks.serving.client import Pool
 from benchmarks.serving.peer_libretranslate import ENVIRONMENT, Peer
 from benchmarks.serving.process import Server
 from benchmarks.serving.task import PATH, Task
 from benchmarks.serving.wrk import saturate, write_script
 from dragoman.bundle import Bundle
+from testkit.http_client import Pool
 
 __all__ = ["CLIENTS", "peer"]
 
 CLIENTS = (1, 8, 64)
-WAITRESS_THREADS = 64  # its default of 4 would leave most of 64 clients waiting outside
+WAITRESS_THREADS = 64  # the default of 4 would leave most of 64 clients in the backlog
 COMPARED = 200
 
 
@@ -67,12 +67,12 @@ def medians(rounds: list[dict[str, float]], what: str) -> float:
 
 
 async def _same(ours: Server, theirs: Server, task: Task) -> float:
-    """The share of sentences that both translate alike: their searches rank lengths differently."""
+    """Return the fraction of equal translations; the two searches rank lengths differently."""
     answers = []
     for server in (ours, theirs):
         pool = Pool(server.port)
-        replies = [await pool.ask("POST", PATH, body) for body in task.bodies[:COMPARED]]
+        replies = [await pool.request("POST", PATH, body) for body in task.bodies[:COMPARED]]
         answers.append([reply.json().get("translatedText") for reply in replies])
         pool.close()
-    alike = sum(bool(one == other) for one, other in zip(*answers, strict=True))
-    return alike / len(answers[0])
+    equal = sum(bool(one == other) for one, other in zip(*answers, strict=True))
+    return equal / len(answers[0])

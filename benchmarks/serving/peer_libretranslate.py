@@ -1,8 +1,8 @@
-"""LibreTranslate with one of our models: the same CTranslate2 files and pieces, as a package of Argos Translate.
+"""Run LibreTranslate with our model: the same CTranslate2 files and tokens, as a package of Argos Translate.
 
-Nothing is downloaded. LibreTranslate cuts sentences with a model of its own that it would fetch; here it uses spaCy's
-rule for full stops, which is one of its settings, lies in the package, and costs less. With fewer than two packages it
-asks its index for more: so the model is there twice, and the other direction is never asked for.
+Nothing is downloaded. LibreTranslate would download a model that splits sentences; here it uses spaCy's rule for full
+stops, which is one of its settings, is part of the package, and is faster. With fewer than two packages it queries its
+index: so the model is installed twice, and the other direction is not used.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 from benchmarks.peers.environments import Environment, install
 from benchmarks.serving.process import Server, free_port
 from dragoman.bundle import Bundle
-from dragoman.engines.ctranslate2_export import export_ctranslate2
-from dragoman.engines.exports import Precision
+from dragoman.engines.ctranslate2.export import export_ctranslate2
+from dragoman.engines.export_cache import Precision
 
 __all__ = ["ENVIRONMENT", "Peer", "write_package"]
 
@@ -28,13 +28,15 @@ NAMES = {"en": "English", "de": "German", "fr": "French"}
 
 
 def write_package(bundle: Bundle, folder: Path, python: Path, precision: Precision) -> None:
-    """Write the folder of a package: the model, its pieces, what it is, and spaCy's empty pipeline."""
+    """Write the folder of a package: model, tokenizer, metadata, and spaCy's empty pipeline."""
     folder.mkdir(parents=True)
     (folder / "model").mkdir()
     export_ctranslate2(bundle, folder / "model", precision)
     tokenizer = bundle.tokenizers()["source"]
     if tokenizer.to_bytes() != bundle.tokenizers()["target"].to_bytes():
-        raise SystemExit("the model must have one joint vocabulary; Argos Translate has one tokenizer a package")
+        raise SystemExit(
+            "the model must have one joint vocabulary, got two; Argos Translate has one tokenizer per package"
+        )
     (folder / "sentencepiece.model").write_bytes(tokenizer.to_bytes())
     source, target = languages(bundle)
     write_facts(folder, source, target)
@@ -58,12 +60,12 @@ def write_facts(folder: Path, source: str, target: str) -> None:
 def languages(bundle: Bundle) -> tuple[str, str]:
     data = bundle.config.data
     if data is None:
-        raise SystemExit("the bundle must say its languages; it has no [data]")
+        raise SystemExit("the bundle must name its languages, got no [data]; train it with one")
     return data.source, data.target
 
 
 class Peer:
-    """LibreTranslate, installed, with a package of ours in a folder of its own."""
+    """An installed LibreTranslate with our package in a separate folder."""
 
     def __init__(
         self, bundle: Bundle, work: Path, environments: Path, *, precision: Precision, threads: int, beam: int
@@ -76,10 +78,10 @@ class Peer:
         write_facts(packages / "unused", *languages(bundle)[::-1])
         kept = work / "cache" / "argos-translate" / "spacy" / "senter"
         kept.mkdir(parents=True)
-        (kept / "model").touch()  # it looks for this before it downloads a pipeline that is then not used
+        (kept / "model").touch()  # without this file it downloads a pipeline that it does not use
 
     def environment(self) -> Mapping[str, str]:
-        """Argos Translate's own settings: a batch a thread, as ours does; its default is all threads at one batch."""
+        """Return Argos Translate's settings: one batch per thread like ours, not all threads for one batch."""
         return {
             "ARGOS_PACKAGES_DIR": str(self.work / "packages"),
             "ARGOS_CHUNK_TYPE": "SPACY",
@@ -94,7 +96,7 @@ class Peer:
         }
 
     def start(self, waitress_threads: int) -> Server:
-        """Start it; its server keeps so many threads for requests."""
+        """Start it with this number of request threads."""
         port = free_port()
         command = [str(self.python.with_name("libretranslate")), "--host", "127.0.0.1", "--port", str(port)]
         command += ["--threads", str(waitress_threads), "--disable-web-ui"]

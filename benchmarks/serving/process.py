@@ -1,4 +1,4 @@
-"""A server as a process: started, asked whether it is ready, watched, stopped."""
+"""Start, poll, measure and stop a server process."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 class StartError(Exception):
-    """A server ended, or was not ready in time; the message is the last it said."""
+    """A server ended, or was not ready in time; the message has the end of its log."""
 
 
 def end_on_sigterm() -> None:
-    """Let a SIGTERM end this program as an error does, so that the servers it started end too."""
+    """Convert SIGTERM to an exception, so that started servers are stopped too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
@@ -38,7 +38,7 @@ def free_port() -> int:
 def dragoman_serve(
     bundles: Sequence[str], port: int, settings: Mapping[str, object], launcher: Sequence[str] = ("-m", "dragoman")
 ) -> list[str]:
-    """The command, with settings by their names; a name with a dot is one of a table."""
+    """Return the command line for settings; a dotted name is a setting of a table."""
     command = [sys.executable, *launcher, "serve", *bundles, "--port", str(port)]
     for name, value in settings.items():
         flag = "--" + name.replace("_", "-").replace(".", "-")
@@ -49,7 +49,7 @@ def dragoman_serve(
 
 
 class Server:
-    """A server process of its own group, with what it says in a file."""
+    """A server in its own process group; its output is in a file."""
 
     def __init__(
         self,
@@ -62,10 +62,10 @@ class Server:
         cwd: Path = ROOT,
     ) -> None:
         self.port, self.log, self._ready = port, log, ready
-        with log.open("wb") as said:
+        with log.open("wb") as output:
             self.process = subprocess.Popen(
                 command,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 cwd=cwd,
@@ -74,18 +74,18 @@ class Server:
             )
 
     def wait_until_ready(self, seconds: float = START_LIMIT) -> None:
-        """Ask until it says yes."""
+        """Poll until the server is ready."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if self.process.poll() is not None:
-                raise StartError(f"ended with {self.process.returncode}: {self.said[-2000:]}")
+                raise StartError(f"ended with {self.process.returncode}: {self.output[-2000:]}")
             if self.status(self._ready) == 200:
                 return
             time.sleep(0.05)
-        raise StartError(f"not ready after {seconds:.0f} s: {self.said[-2000:]}")
+        raise StartError(f"not ready after {seconds:.0f} s: {self.output[-2000:]}")
 
     def status(self, path: str, timeout: float = 5.0) -> int:
-        """The status of a GET; 0 where nobody answers."""
+        """Return the status of a GET request; 0 without a response."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             connection.request("GET", path)
@@ -96,7 +96,7 @@ class Server:
             connection.close()
 
     def get(self, path: str, timeout: float = 10.0) -> str:
-        """The text of a GET."""
+        """Return the body of a GET request."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             connection.request("GET", path)
@@ -105,7 +105,7 @@ class Server:
             connection.close()
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     @property
@@ -114,7 +114,7 @@ class Server:
 
     @property
     def cpu_seconds(self) -> float:
-        """Seconds of computing so far, of all its threads, in nanoseconds where the kernel keeps them."""
+        """CPU seconds of all threads, in nanosecond resolution if the kernel has it."""
         total = 0
         for path in Path(f"/proc/{self.process.pid}/task").glob("*/schedstat"):
             try:
@@ -125,9 +125,20 @@ class Server:
 
     @property
     def waited_seconds(self) -> float:
-        """Seconds of computing of processes that it started and that have ended."""
+        """CPU seconds of its child processes that have ended."""
         after_name = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(after_name[13]) + int(after_name[14])) / TICK
+
+    @property
+    def has_running_threads(self) -> bool:
+        """Whether a thread uses a core or waits for one."""
+        for path in Path(f"/proc/{self.process.pid}/task").glob("*/stat"):
+            try:
+                if path.read_text().rsplit(")", 1)[1].split()[0] == "R":
+                    return True
+            except OSError:  # the thread has just ended
+                continue
+        return False
 
     @property
     def memory(self) -> int:
@@ -147,7 +158,7 @@ class Server:
         self.process.send_signal(signal.SIGTERM)
 
     def stop(self) -> None:
-        """End it and all it started."""
+        """Stop the server and its child processes."""
         if self.is_running:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -162,7 +173,7 @@ def served(
     launcher: Sequence[str] = ("-m", "dragoman"),
     env: Mapping[str, str] | None = None,
 ) -> Iterator[Server]:
-    """`dragoman serve` on a free port, ready."""
+    """Run `dragoman serve` on a free port until the end of the block."""
     port = free_port()
     server = Server(dragoman_serve(bundles, port, settings or {}, launcher), port, log, env=env)
     try:

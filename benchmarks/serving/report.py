@@ -1,4 +1,4 @@
-"""The page of the service under load, made from the figures of every part that was measured."""
+"""Write the report of the server under load from the stored figures of every part."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "serving"
 
 
 def keep(part: str, figures: dict[str, Any], name: str) -> None:
-    """Put the figures of a part beside those of the others, and write the page anew."""
+    """Store the figures of a part and rewrite the report."""
     path = RESULTS / f"{name}.json"
     kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     kept[part] = figures
@@ -46,8 +46,8 @@ def head(part: str, figures: dict[str, Any]) -> str:
     return (
         f"## {part.capitalize()}\n\nMeasured {signed['date']} with `python -m benchmarks.serving {part}`, dragoman "
         f"{signed['version']}, on: {signed['machine']}. {task['sentences']:,} sentences of Multi30k "
-        f"test_2016_flickr, {task['languages']}, one a request; {task['threads']} threads, beam {task['beam']}, engine "
-        f"{figures.get('why') or task['engine']} ({task['precision']}).\n"
+        f"test_2016_flickr, {task['languages']}, one per request; {task['threads']} threads, beam {task['beam']}, "
+        f"engine {figures.get('why') or task['engine']} ({task['precision']}).\n"
     )
 
 
@@ -79,25 +79,25 @@ def throughput_text(found: dict[str, Any]) -> str:
                 bad,
             ]
         )
-    header = ["", "sentences a second", "rounds", "a CPU second", "wrk's share of a core", "failed"]
+    header = ["", "sentences per second", "rounds", "per CPU second", "wrk's share of a core", "failed"]
     goals = [
         [
-            f"server / engine by itself, {clients} sentences at a time",
+            f"server / engine alone, {clients} sentences per call",
             f"≥ {OFFLINE_GOAL}",
             f"{found['of_engine']:.2f}",
             verdict(found["of_engine"] >= OFFLINE_GOAL),
         ],
         ["the same by CPU time, without wrk's", "–", f"{found['of_engine_by_cpu']:.2f}", "–"],
-        ["server / engine by itself, all at once", "–", f"{found['of_engine_all_at_once']:.2f}", "–"],
+        ["server / engine alone, all in one call", "–", f"{found['of_engine_all_at_once']:.2f}", "–"],
         [
-            "server / one sentence at a time",
+            "server / server without batching",
             f"≥ {TOGETHER_GOAL}",
             f"{found['gain']:.2f}",
             verdict(found["gain"] >= TOGETHER_GOAL),
         ],
     ]
     text = f"{len(found['together'])} interleaved rounds; medians, and ratios are medians of each round's. wrk runs on "
-    text += "the same cores and takes its share from the server; the engine by itself has them for itself.\n\n"
+    text += "the same cores and takes its share from the server; the engine alone has all cores.\n\n"
     return text + table(header, rows) + "\n" + table(["times as fast", "goal", "median", ""], goals)
 
 
@@ -109,7 +109,7 @@ def latency_text(found: dict[str, Any], name: str) -> str:
             f"{load['per_second']:.0f}",
             f"{1000 * load['p50']:.0f}",
             f"{1000 * load['p99']:.0f}",
-            f"{load['shed'] / max(1, load['requests']):.1%}",
+            f"{load['rejected'] / max(1, load['requests']):.1%}",
             str(int(load["failed"])),
             f"{1000 * load['client_lag']:.0f}",
         ]
@@ -117,24 +117,22 @@ def latency_text(found: dict[str, Any], name: str) -> str:
     ]
     header = [
         "of capacity",
-        "offered a second",
+        "offered per second",
         "answered in time",
         "p50, ms",
         "p99, ms",
-        "shed",
+        "rejected",
         "failed",
         "client late, ms",
     ]
     idle = found["idle"]
-    text = (
-        f"Capacity is what 64 clients of wrk get: {found['capacity']:.0f} requests a second. Requests come at random "
-    )
+    text = f"Capacity is what 64 clients of wrk get: {found['capacity']:.0f} requests per second. Requests arrive at "
     text += (
-        f"times (an open loop) for {found['seconds']:.0f} s a load, and the time of an answer is counted from when its "
+        f"random times (an open loop) for {found['seconds']:.0f} s per load; latency is measured from the scheduled "
     )
-    text += "request was due. The client is Python on the same cores.\n\n"
+    text += "time of the request. The client is Python on the same cores.\n\n"
     text += table(header, rows) + f"\n![p50 and p99 against load]({name}.png)\n\n"
-    text += f"An idle server: {idle['pairs']} requests, each sentence also to the engine by itself, by turns. Median "
+    text += f"An idle server: {idle['pairs']} requests, each sentence also by the engine alone, interleaved. Median "
     text += f"{1000 * idle['server_median']:.1f} ms over HTTP, {1000 * idle['engine_median']:.1f} ms without.\n\n"
     met = verdict(idle["overhead_median"] <= OVERHEAD_GOAL)
     goal = ["beyond the engine, ms (median of pairs)", f"≤ {1000 * OVERHEAD_GOAL:.0f}"]
@@ -145,16 +143,14 @@ def latency_text(found: dict[str, Any], name: str) -> str:
 
 
 def peer_text(found: dict[str, Any]) -> str:
-    text = (
-        f"Beside {found['version']} with the same CTranslate2 model and beam, both servers running, by turns. It has "
-    )
+    text = f"Compared with {found['version']} with the same CTranslate2 model and beam, interleaved. It has "
     text += (
-        f"{found['waitress_threads']} threads for requests, a batch a thread as ours, and cuts sentences by spaCy's "
+        f"{found['waitress_threads']} request threads, one batch per thread like ours, and splits sentences by spaCy's "
     )
     text += (
         f"rule (its own model would have to be downloaded). Both give the same translation for {found['same']:.0%} of "
     )
-    text += "the sentences; its search ranks lengths otherwise. Closed loop: p99 is that of wrk's clients.\n\n"
+    text += "the sentences; its search ranks lengths differently. Closed loop: p99 is that of wrk's clients.\n\n"
     rows = []
     for clients in found["sides"]["dragoman"]:
         ours, theirs = (found["sides"][side][clients] for side in ("dragoman", "libretranslate"))
@@ -170,10 +166,10 @@ def peer_text(found: dict[str, Any]) -> str:
         )
     header = [
         "clients",
-        "ours a second",
+        "ours per second",
         "LibreTranslate",
         "",
-        "ours a CPU second",
+        "ours per CPU second",
         "LibreTranslate",
         "ours p99, ms",
         "LibreTranslate",
@@ -196,7 +192,7 @@ def draw(found: dict[str, Any], name: str) -> None:
     for what, colour in (("p99", "#b0413e"), ("p50", "#2c3e8f")):
         axis.plot(offered, [1000 * load[what] for load in loads], marker="o", label=what, color=colour)
     axis.axvline(found["capacity"], color="#888888", linestyle="--", label="capacity (64 clients)")
-    axis.set_xlabel("requests offered a second (open loop)")
+    axis.set_xlabel("requests offered per second (open loop)")
     axis.set_ylabel("milliseconds")
     axis.set_yscale("log")
     axis.grid(alpha=0.3)

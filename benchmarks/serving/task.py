@@ -1,4 +1,4 @@
-"""What is asked: Multi30k's test sentences, one a request, and how both sides are set up."""
+"""Benchmark task: Multi30k's test sentences, one per request, and the settings of both sides."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from benchmarks.serving.offline import Offline
 from benchmarks.serving.process import Server, served
 from dragoman import __version__
 from dragoman.bundle import Bundle
-from dragoman.environment import machine
+from dragoman.environment import machine_info
 
 __all__ = ["Task", "body_of", "signature"]
 
 TEST = "test_2016_flickr"
 PATH = "/translate"
 CLIENTS = 64
-BATCH_PIECES = 2048  # the server's own
+BATCH_TOKENS = 2048  # the server's default
 
 
 @dataclass(frozen=True)
 class Task:
-    """A bundle, sentences in its language, and the settings that both sides have."""
+    """A bundle, sentences in its language, and the settings of both sides."""
 
     bundle: Path
     texts: list[str]
@@ -44,7 +44,7 @@ class Task:
     def of(cls, options: argparse.Namespace, work: Path) -> Task:
         config = Bundle.open(options.bundle).config
         if config.data is None:
-            raise SystemExit(f"the bundle must say its languages, got {options.bundle}; train it with a [data] table")
+            raise SystemExit(f"the bundle must name its languages, got {options.bundle}; train it with a [data] table")
         source, target = config.data.source, config.data.target
         texts = read_lines(options.corpus / f"{TEST}.{source}.gz")[: options.sentences]
         settings = (options.threads, options.beam, options.engine, options.precision)
@@ -59,7 +59,7 @@ class Task:
             self.bundle,
             threads=self.threads,
             beam=self.beam,
-            pieces=BATCH_PIECES,
+            tokens=BATCH_TOKENS,
             engine=self.engine,
             precision=self.precision,
         )
@@ -87,6 +87,6 @@ def body_of(text: str, source: str, target: str) -> bytes:
 
 
 def signature() -> dict[str, str]:
-    """When and where something was measured."""
+    """Return date, version and machine of a measurement."""
     today = dt.datetime.now(dt.UTC).date().isoformat()
-    return {"date": today, "version": __version__, "machine": machine().signature}
+    return {"date": today, "version": __version__, "machine": machine_info().signature}

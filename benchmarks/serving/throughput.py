@@ -1,4 +1,4 @@
-"""How much of the engine's speed is left when requests come over HTTP, and what it gains to translate them together."""
+"""Measure throughput over HTTP relative to the engine alone, and the gain from batching."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ WARMUP = 2.0
 
 
 def throughput(task: Task, rounds: int, seconds: float) -> dict[str, Any]:
-    """Interleaved rounds: the engine by itself, the server, and a server that translates one sentence at a time.
+    """Measure interleaved rounds: the engine alone, the server, and a server without batching.
 
-    The engine by itself is asked in two ways: for as many sentences at a time as there are clients, which is what the
-    server has to choose batches from, and for all of them at once, which lets it choose sentences of like length.
+    The engine alone translates in two ways: as many sentences per call as there are clients, which is what the server
+    builds batches from, and all sentences in one call, which permits batches of similar length.
     """
     script = write_script(task.work / "wrk", PATH, task.bodies)
     found: dict[str, list[Any]] = {"clients_at_once": [], "all_at_once": [], "together": [], "one_by_one": []}
@@ -36,7 +36,7 @@ def throughput(task: Task, rounds: int, seconds: float) -> dict[str, Any]:
                 found["together"].append(_online(server, script, seconds))
                 found["all_at_once"].append(_offline(engine.translate(task.texts), task))
                 found["one_by_one"].append(_online(alone, script, seconds))
-                print(f"round {number + 1}: {_said(found)}", flush=True)
+                print(f"round {number + 1}: {_summary(found)}", flush=True)
     finally:
         engine.stop()
     return {"clients": CLIENTS, "why": engine.why, **found, **ratios(found)}
@@ -53,7 +53,7 @@ def _online(server: Server, script: Any, seconds: float) -> dict[str, float]:
 
 
 def ratios(found: dict[str, list[Any]]) -> dict[str, float]:
-    """Medians of each round's."""
+    """Return the medians of the ratios of each round."""
 
     def ratio(one: str, other: str, what: str = "per_second") -> float:
         pairs = zip(found[one], found[other], strict=True)
@@ -67,5 +67,5 @@ def ratios(found: dict[str, list[Any]]) -> dict[str, float]:
     }
 
 
-def _said(found: dict[str, list[Any]]) -> str:
+def _summary(found: dict[str, list[Any]]) -> str:
     return ", ".join(f"{name} {each[-1]['per_second']:.0f}/s" for name, each in found.items())

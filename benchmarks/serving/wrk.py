@@ -1,4 +1,4 @@
-"""wrk: as many requests as so many clients can get answered. It is written in C, and takes little from the server."""
+"""Measure maximum throughput with wrk, whose CPU use is small."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ end
 
 @dataclass(frozen=True)
 class Saturated:
-    """What came of a run. `cpu` is the server's, `wrk_cpu` that of wrk, both in seconds of one core."""
+    """Result of a run; `cpu` (server) and `wrk_cpu` are seconds of one core."""
 
     clients: int
     requests: int
@@ -50,12 +50,12 @@ class Saturated:
 
     @property
     def per_second(self) -> float:
-        """Good answers a second."""
+        """Successful responses per second."""
         return (self.requests - self.failed) / self.seconds
 
 
 def write_script(folder: Path, path: str, bodies: Sequence[bytes]) -> Path:
-    """The script that sends these bodies in turn; a body is one line of JSON."""
+    """Write a script that sends these bodies in a cycle; a body is one line of JSON."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "bodies.jsonl").write_bytes(b"".join(body + b"\n" for body in bodies))
     script = folder / "requests.lua"
@@ -65,10 +65,10 @@ def write_script(folder: Path, path: str, bodies: Sequence[bytes]) -> Path:
 
 
 def saturate(server: Server, script: Path, clients: int, seconds: float) -> Saturated:
-    """Let so many clients ask for so long, each again as soon as it has its answer."""
+    """Run clients for some seconds; each sends its next request after a response."""
     program = shutil.which("wrk")
     if program is None:
-        raise SystemExit("wrk must be installed for this; it is a package of most systems (apt install wrk)")
+        raise SystemExit("wrk must be installed, got none; install it, for instance with apt install wrk")
     command = [program, "-t", "1", "-c", str(clients), "-d", f"{seconds:.0f}s", "--timeout", "60s"]
     before, own = server.cpu_seconds, _children()
     done = subprocess.run(

@@ -1,1 +1,1 @@
-"""The service, disturbed: every promise of its reliability table, tried many times, with a planted fault each."""
+"""Reliability campaign of the server: each guarantee is tried many times, and once with a planted fault."""

@@ -1,4 +1,4 @@
-"""Requests as nobody should send them; the same for the same seed. `MARK` is in their texts: no log may have it."""
+"""Generate hostile requests, deterministic by seed. Their texts contain `MARK`, which no log may contain."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.serving.client import request_bytes
+from testkit.http_client import request_bytes
 
-__all__ = ["MARK", "Hostile", "hostile_requests", "slow_requests"]
+__all__ = ["MARK", "HostileRequest", "hostile_requests", "slow_requests"]
 
 MARK = "zqxmarkzqx"
 MIB = 1 << 20
@@ -42,7 +42,7 @@ UNICODE = {
     "markup": "<b><i><script>alert(1)</script>" * 100,
     "unclosed markup": "<" * 4000,
     "entities": "&amp;&#0;&#xD800;&bogus;" * 200,
-    "special pieces": "<unk> <s> </s> <pad> ▁ <0x0A>" * 100,
+    "special tokens": "<unk> <s> </s> <pad> ▁ <0x0A>" * 100,
     "placeholders": "{x}{{y}}%s%(z)s${q}" * 200,
     "templates": "{{7*7}} ${jndi:ldap://x} $(id) `id`; DROP TABLE t; --",
     "empty": "",
@@ -58,7 +58,7 @@ GOOD: dict[str, dict[str, Any]] = {
                       "split": True, "stream": False, "model": None},
     "/v2/translate": {"text": [MARK], "source_lang": "EN", "target_lang": "DE", "tag_handling": "html"},
     "/detect": {"q": MARK},
-    "/v1/inspect": {"text": MARK, "source": "en", "target": "de", "what_ifs": 1, "translation": None},
+    "/v1/inspect": {"text": MARK, "source": "en", "target": "de", "counterfactuals": 1, "translation": None},
     "/v1/models/reload": {},
 }  # fmt: skip
 PATHS = (
@@ -69,8 +69,8 @@ PATHS = (
 
 
 @dataclass(frozen=True)
-class Hostile:
-    """Bytes to send. `is_http` says that an answer must come; without, hanging up is one."""
+class HostileRequest:
+    """Bytes to send. With `is_http` a response is required; otherwise the server may close the connection."""
 
     name: str
     data: bytes
@@ -86,8 +86,8 @@ def post(path: str, body: bytes, **headers: str) -> bytes:
     return request_bytes("POST", path, body, {"Connection": "close", **named})
 
 
-def fuzzed(draw: random.Random) -> Hostile:
-    """A good body with one or two things wrong."""
+def fuzzed(draw: random.Random) -> HostileRequest:
+    """Return a valid body with one or two errors."""
     path = draw.choice(list(GOOD))
     body: Any = dict(GOOD[path])
     for _ in range(draw.randint(1, 2)):
@@ -98,11 +98,11 @@ def fuzzed(draw: random.Random) -> Hostile:
             body[name] = draw.choice(JUNK)
     if draw.random() < 0.1:
         body = draw.choice(JUNK)
-    return Hostile(f"fuzzed {path}", post(path, dumped(body)))
+    return HostileRequest(f"fuzzed {path}", post(path, dumped(body)))
 
 
-def unicode(draw: random.Random) -> Hostile:
-    """A text that is hard to read."""
+def unicode(draw: random.Random) -> HostileRequest:
+    """Return a text that is hard to process."""
     name, text = draw.choice(list(UNICODE.items()))
     text = (text + MARK)[:5000] if draw.random() < 0.8 else text + text[: draw.randint(0, 3000)]
     path = draw.choice(["/translate", "/v1/translate", "/v2/translate", "/detect"])
@@ -111,11 +111,11 @@ def unicode(draw: random.Random) -> Hostile:
     body[key] = text if isinstance(body[key], str) else [text]
     if "format" in body:
         body["format"] = draw.choice(["text", "html"])
-    return Hostile(f"unicode {name} {path}", post(path, dumped(body)))
+    return HostileRequest(f"unicode {name} {path}", post(path, dumped(body)))
 
 
-def misread(draw: random.Random) -> Hostile:
-    """Bytes that are not what the head says."""
+def misread(draw: random.Random) -> HostileRequest:
+    """Return bytes that contradict the header."""
     path = draw.choice(list(GOOD))
     good = dumped(GOOD[path])
     form, boundary = "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"
@@ -150,11 +150,11 @@ def misread(draw: random.Random) -> Hostile:
     body, headers = bodies[name]
     if draw.random() < 0.15:
         path = "/translate_file"
-    return Hostile(f"misread {name} {path}", post(path, body, **headers))
+    return HostileRequest(f"misread {name} {path}", post(path, body, **headers))
 
 
-def spoken_badly(draw: random.Random) -> Hostile:
-    """Breaches of HTTP itself."""
+def spoken_badly(draw: random.Random) -> HostileRequest:
+    """Return violations of HTTP."""
     head = b"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     chunked = head + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     body = dumped(GOOD["/translate"])
@@ -195,11 +195,11 @@ def spoken_badly(draw: random.Random) -> Hostile:
         "an absolute path": b"GET http://evil.example/ HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
     }  # fmt: skip
     name = draw.choice(list(cases))
-    return Hostile(f"spoken badly: {name}", cases[name], is_http=False)
+    return HostileRequest(f"spoken badly: {name}", cases[name], is_http=False)
 
 
-def elsewhere(draw: random.Random) -> Hostile:
-    """Other methods, other paths, odd queries and headers."""
+def elsewhere(draw: random.Random) -> HostileRequest:
+    """Return requests with other methods, paths, queries and headers."""
     method = draw.choice(["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "CONNECT", "FOO"])
     path = draw.choice(PATHS) + draw.choice(["", "?q=" + MARK, "?" + "a=b&" * 500, "?%ff=%00", "#x", "/"])
     name, value = draw.choice(
@@ -210,16 +210,18 @@ def elsewhere(draw: random.Random) -> Hostile:
     )  # fmt: skip
     body = b"{}" if method in {"POST", "PUT", "PATCH"} else None
     data = request_bytes(method, path, body, {"Connection": "close", name: value})
-    return Hostile(f"elsewhere {method} {path[:40]} {name}", data, is_http=method not in {"CONNECT", "FOO", "TRACE"})
+    return HostileRequest(
+        f"elsewhere {method} {path[:40]} {name}", data, is_http=method not in {"CONNECT", "FOO", "TRACE"}
+    )
 
 
-KINDS: tuple[tuple[Callable[[random.Random], Hostile], int], ...] = (
+KINDS: tuple[tuple[Callable[[random.Random], HostileRequest], int], ...] = (
     (fuzzed, 40), (unicode, 20), (misread, 15), (spoken_badly, 10), (elsewhere, 15),
 )  # fmt: skip
 
 
-def hostile_requests(count: int, seed: int) -> Iterator[Hostile]:
-    """So many, of all kinds."""
+def hostile_requests(count: int, seed: int) -> Iterator[HostileRequest]:
+    """Yield requests of all kinds."""
     draw = random.Random(seed)
     makers, weights = zip(*KINDS, strict=True)
     for _ in range(count):
@@ -228,7 +230,7 @@ def hostile_requests(count: int, seed: int) -> Iterator[Hostile]:
 
 
 def slow_requests() -> dict[str, list[bytes]]:
-    """Requests that come in parts, with a pause before each, and never end."""
+    """Return requests in parts, with a pause before each, that never end."""
     head = request_bytes("POST", "/translate", None, {"Content-Type": "application/json", "Content-Length": "1000"})
     line = b"POST /translate HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     return {

@@ -1,11 +1,11 @@
-"""Invented HTML, whole and broken; the same for the same seed."""
+"""Generate valid and invalid HTML, deterministic by seed."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
 
-from benchmarks.random_bundle import words
+from testkit.random_bundle import words
 
 __all__ = ["payloads"]
 
@@ -99,7 +99,7 @@ BROKEN = (
 
 
 def payloads(count: int, seed: int) -> Iterator[str]:
-    """So many pieces of HTML, none longer than a text may be."""
+    """Yield pages, none longer than the limit of a text."""
     draw, vocabulary = random.Random(f"html {seed}"), words(0, 300)
     for _ in range(count):
         yield "".join(_nodes(draw, vocabulary, depth=draw.randint(1, 4)))[:4000]

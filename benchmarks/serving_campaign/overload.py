@@ -1,4 +1,4 @@
-"""Overload: four times what the server can do, in an open loop. Few wait, none waits long, the rest hear so at once."""
+"""Overload: four times the capacity in an open loop; admitted requests wait a bounded time, the rest is rejected."""
 
 from __future__ import annotations
 
@@ -6,85 +6,87 @@ import asyncio
 import json
 import time
 
-from benchmarks.serving.client import Connection
-from benchmarks.serving.load import Bodies, Tally, closed_loop, open_loop, percentile
 from benchmarks.serving.process import Server
-from benchmarks.serving_campaign.room import Room
-from benchmarks.serving_campaign.rows import Row
+from benchmarks.serving_campaign.environment import Environment
+from benchmarks.serving_campaign.experiment import ExperimentResult
+from testkit.http_client import Connection
+from testkit.http_load import Bodies, Tally, closed_loop, open_loop, percentile
 
 __all__ = ["overload"]
 
 TIMES = 4.0
-QUEUE_SECONDS = 2.0
 SHED = 0.05
-SHED_SHARE = 0.25  # of the median time of those admitted: for a machine that does other work as well
+REJECT_FRACTION = 0.25  # of the median time of admitted requests, for a busy machine
 GOODPUT = 0.9
-RECOVERY = 5.0
 PATH = "/translate"
 CLIENTS = 16
 
 
-def overload(room: Room) -> Row:
-    """The row, and the same without a bound on the queue."""
-    seconds = float(room.scaled(6, 60))
-    row = _tried(room, seconds, QUEUE_SECONDS, room.patience)
-    row.controlled("no bound on the queue", _tried(room, float(room.scaled(4, 15)), 10_000.0, 1.0))
-    return row
+def overload(environment: Environment) -> ExperimentResult:
+    """Run the experiment, and a control without a queue limit."""
+    seconds = float(environment.scaled(2, 60))
+    result = _run(environment, seconds, is_bounded=True)
+    control = _run(environment, float(environment.scaled(2, 15)), is_bounded=False)
+    result.set_control("no limit of the queue", control)
+    return result
 
 
-def _tried(room: Room, seconds: float, queue_seconds: float, patience: float) -> Row:
-    row = Row("overload")
-    texts = room.texts(200, least=5, most=9)
+def _run(environment: Environment, seconds: float, *, is_bounded: bool) -> ExperimentResult:
+    result = ExperimentResult("overload")
+    queue_seconds = 1.0 if environment.is_small else 2.0
+    setting = queue_seconds if is_bounded else 10_000.0
+    factor = environment.time_factor if is_bounded else 1.0
+    recovery = float(environment.scaled(1, 5))
+    texts = environment.texts(200, least=5, most=9)
     bodies = [json.dumps({"q": texts[n : n + 2], "source": "en", "target": "de"}).encode() for n in range(0, 200, 2)]
     what = Bodies(PATH, bodies)
-    with room.served(room.bundle(), **{"limits.queue_seconds": queue_seconds, "log": "off"}) as server:
-        capacity = asyncio.run(_capacity(server, what, room))
-        unloaded = asyncio.run(_unloaded(server, what, room.scaled(20, 200)))
+    with environment.served(environment.bundle(), **{"limits.queue_seconds": setting, "log": "off"}) as server:
+        capacity = asyncio.run(_capacity(server, what, environment))
+        unloaded = asyncio.run(_unloaded(server, what, environment.scaled(20, 200)))
         tally = asyncio.run(open_loop(server.port, what, TIMES * capacity, seconds, patience=90.0))
-        time.sleep(RECOVERY)
-        again = asyncio.run(_unloaded(server, what, room.scaled(10, 50), 0.5))
-        row.facts["running"] = server.is_running
-    row.trials = len(tally.outcomes)
-    row.facts |= {"capacity": capacity, "unloaded": unloaded, "seconds": seconds, "statuses": tally.statuses}
-    row.facts |= {"client_lag": tally.lag}
-    _judge(row, tally, capacity, unloaded, again, patience)
-    return row
-
-
-def _judge(row: Row, tally: Tally, capacity: float, unloaded: float, again: float, patience: float) -> None:
-    """Compare with what was promised; `patience` is how many times as long it may take."""
-    admitted, sheds = tally.times(200), sorted(each.ended - each.sent for each in tally.outcomes if each.status == 503)
-    bound = (QUEUE_SECONDS + 2 * unloaded) * (1 + patience) / 2
-    late = percentile(admitted, 0.99)
-    row.target("p99 of the admitted, s", f"≤ {bound:.2f}", f"{late:.2f}", late <= bound)
-    share = tally.per_second / capacity
-    least = GOODPUT / patience
-    row.target("goodput, of capacity", f"≥ {least:.0%}", f"{share:.0%}", share >= least)
-    part, most = (0.99, SHED) if patience == 1.0 else (0.5, SHED_SHARE * percentile(admitted, 0.5))
-    slow = percentile(sheds, part)
-    row.target(f"p{100 * part:.0f} of the time to shed, s", f"≤ {most:.3g}", f"{slow:.3f}", slow <= most)
-    row.facts["shed_seconds"] = {str(part): percentile(sheds, part) for part in (0.5, 0.9, 0.99, 1.0)}
-    silent = sum(each.status == 503 and each.retry_after is None for each in tally.outcomes)
-    row.target("sheds without Retry-After", "0", str(silent), not silent)
+        time.sleep(recovery)
+        again = asyncio.run(_unloaded(server, what, environment.scaled(10, 50), 0.5))
+        result.facts["running"] = server.is_running
+    result.trials = len(tally.outcomes)
+    result.facts |= {"capacity": capacity, "unloaded": unloaded, "seconds": seconds, "statuses": tally.statuses}
+    result.facts |= {"client_lag": tally.lag}
+    _compare_waits(result, tally, (queue_seconds + 2 * unloaded) * (1 + factor) / 2, factor)
+    share, least = tally.per_second / capacity, GOODPUT / factor
+    result.target("goodput, of capacity", f"≥ {least:.0%}", f"{share:.0%}", share >= least)
     others = len(tally.outcomes) - tally.count(200, 503)
-    row.target("neither answered nor shed", "0", str(others), not others)
-    usual = 2 * unloaded * patience
-    row.target(f"{RECOVERY:.0f} s later, median, s", f"≤ {usual:.2f}", f"{again:.2f}", again <= usual)
+    result.target("neither translated nor rejected", "0", str(others), not others)
+    usual = 2 * unloaded * factor
+    result.target(f"{recovery:.0f} s later, median, s", f"≤ {usual:.2f}", f"{again:.2f}", again <= usual)
+    return result
 
 
-async def _capacity(server: Server, what: Bodies, room: Room) -> float:
-    """What it does when clients wait for their answers, few enough that none is shed."""
+def _compare_waits(result: ExperimentResult, tally: Tally, bound: float, factor: float) -> None:
+    """Compare the waits of admitted and rejected requests with the targets; `factor` multiplies the time limits."""
+    admitted = tally.times(200)
+    rejections = sorted(each.ended - each.sent for each in tally.outcomes if each.status == 503)
+    late = percentile(admitted, 0.99)
+    result.target("p99 of the admitted, s", f"≤ {bound:.2f}", f"{late:.2f}", late <= bound)
+    part, most = (0.99, SHED) if factor == 1.0 else (0.5, REJECT_FRACTION * percentile(admitted, 0.5))
+    slow = percentile(rejections, part)
+    result.target(f"p{100 * part:.0f} of the time to reject, s", f"≤ {most:.3g}", f"{slow:.3f}", slow <= most)
+    result.facts["rejected_seconds"] = {str(part): percentile(rejections, part) for part in (0.5, 0.9, 0.99, 1.0)}
+    silent = sum(each.status == 503 and each.retry_after is None for each in tally.outcomes)
+    result.target("rejections without Retry-After", "0", str(silent), not silent)
+
+
+async def _capacity(server: Server, what: Bodies, environment: Environment) -> float:
+    """Return the throughput of a closed loop with few clients, so that none is rejected."""
     await closed_loop(server.port, what, CLIENTS, 1.0)
-    tally = await closed_loop(server.port, what, CLIENTS, float(room.scaled(3, 10)))
+    tally = await closed_loop(server.port, what, CLIENTS, float(environment.scaled(1, 10)))
     return tally.per_second
 
 
 async def _unloaded(server: Server, what: Bodies, count: int, share: float = 0.99) -> float:
-    """p99, or another percentile, of single requests."""
+    """Return p99, or another percentile, of single requests."""
     connection, times = await Connection.open(server.port), []
     for number in range(count):
         began = time.perf_counter()
-        await connection.ask("POST", PATH, what.bodies[number % len(what.bodies)])
+        await connection.request("POST", PATH, what.bodies[number % len(what.bodies)])
         times.append(time.perf_counter() - began)
     connection.close()
     return percentile(sorted(times), share)

@@ -1,4 +1,4 @@
-"""The page, made from the rows that were kept."""
+"""Write the report from stored results."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import json
 from typing import Any
 
 from benchmarks.reporting import RESULTS, table, write
-from benchmarks.serving_campaign.rows import Row
+from benchmarks.serving_campaign.experiment import ExperimentResult
 
 __all__ = ["keep", "page", "report"]
 
 NAME = "serving-campaign"
 
 
-def keep(row: Row, key: str, name: str = NAME) -> None:
-    """Put a row beside the others."""
+def keep(result: ExperimentResult, key: str, name: str = NAME) -> None:
+    """Store a result."""
     kept = load(name)
-    kept[key] = row.to_json()
+    kept[key] = result.to_json()
     (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=1, default=str) + "\n", encoding="utf-8")
 
 
@@ -26,43 +26,43 @@ def load(name: str = NAME) -> dict[str, Any]:
 
 
 def report(name: str = NAME) -> bool:
-    """Write the page from what was kept; whether every promise was."""
+    """Write the report; returns whether every target was met."""
     kept = load(name)
     write(name, page(kept), kept)
-    return all(_is_kept(row) for row in kept.values())
+    return all(_is_passed(result) for result in kept.values())
 
 
-def _is_kept(row: dict[str, Any]) -> bool:
-    return all(target["is_met"] for target in row["targets"]) and row["is_control_found"] is not False
+def _is_passed(result: dict[str, Any]) -> bool:
+    return all(target["is_met"] for target in result["targets"]) and result["is_control_found"] is not False
 
 
 def page(kept: dict[str, Any]) -> str:
-    """Every promise, what was found, and the fault that was planted."""
-    text = (
-        "# The service, disturbed\n\nWith `python -m benchmarks.serving_campaign run`: real servers, each a process of "
+    """Return every guarantee, its results, and its planted fault."""
+    text = "# Reliability of the server\n\n`python -m benchmarks.serving_campaign run` starts real server processes on "
+    text += (
+        "127.0.0.1 with a tiny, untrained model unless stated otherwise. Each experiment is repeated with a planted "
     )
-    text += "its own on 127.0.0.1, with a tiny model that was never trained unless it says otherwise. Each promise is "
-    text += "tried again with a fault planted, which must be found.\n"
+    text += "fault, which must be found.\n"
     rows = [
         [
-            row["promise"],
-            f"{row['trials']:,}",
-            "kept" if _is_kept(row) else "**broken**",
-            row["control"] or "–",
-            f"{row['seconds']:.0f}",
-            row["signature"]["date"],
+            result["promise"],
+            f"{result['trials']:,}",
+            "met" if _is_passed(result) else "**not met**",
+            result["control"] or "–",
+            f"{result['seconds']:.0f}",
+            result["signature"]["date"],
         ]
-        for row in kept.values()
+        for result in kept.values()
     ]
-    text += "\n" + table(["promise", "trials", "", "planted fault", "seconds", "measured"], rows)
-    machines = sorted({row["signature"]["machine"] for row in kept.values()})
-    versions = sorted({row["signature"]["version"] for row in kept.values()})
+    text += "\n" + table(["guarantee", "trials", "", "planted fault", "seconds", "measured"], rows)
+    machines = sorted({result["signature"]["machine"] for result in kept.values()})
+    versions = sorted({result["signature"]["version"] for result in kept.values()})
     text += f"\nOn: {'; '.join(machines)}. dragoman {', '.join(versions)}.\n"
-    for row in kept.values():
-        text += f"\n## {row['promise'].capitalize() if row['promise'].islower() else row['promise']}\n\n"
+    for result in kept.values():
+        text += f"\n## {result['promise'].capitalize() if result['promise'].islower() else result['promise']}\n\n"
         cells = [
             [target["what"], target["goal"], _cell(target["found"]), "met" if target["is_met"] else "**missed**"]
-            for target in row["targets"]
+            for target in result["targets"]
         ]
         text += table(["", "goal", "found", ""], cells)
     return text

@@ -1,4 +1,4 @@
-"""Schemathesis over the OpenAPI that a running server gives of itself."""
+"""Run schemathesis on the OpenAPI document of a running server."""
 
 from __future__ import annotations
 
@@ -9,41 +9,46 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.serving_campaign.room import Room
-from benchmarks.serving_campaign.rows import Row
+from benchmarks.serving_campaign.environment import Environment
+from benchmarks.serving_campaign.experiment import ExperimentResult
 
 __all__ = ["schema"]
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
 
-def schema(room: Room) -> Row:
-    """The row, and the same with a route that breaks."""
-    row = _tried(room, room.scaled(8, 300), "")
-    row.controlled("a route that breaks", _tried(room, room.scaled(2, 20), "forgetful"))
-    return row
+def schema(environment: Environment) -> ExperimentResult:
+    """Run the experiment, and a control with a route that fails."""
+    result = _run(environment, environment.scaled(3, 300), "")
+    result.set_control("a route that breaks", _run(environment, environment.scaled(1, 20), "failing_model_list"))
+    return result
 
 
-def _tried(room: Room, examples: int, fault: str) -> Row:
-    row = Row("OpenAPI")
-    report = room.new_folder("schema")
-    phases = "examples,fuzzing" if room.is_small else "examples,coverage,fuzzing"
-    with room.served(room.bundle(), fault=fault, log="off", beam=1) as server:
+def _run(environment: Environment, examples: int, fault: str) -> ExperimentResult:
+    result = ExperimentResult("OpenAPI")
+    report = environment.new_folder("schema")
+    phases = "examples,fuzzing" if environment.is_small else "examples,coverage,fuzzing"
+    settings = {"limits.body_seconds": 2.0, "limits.request_tokens": 512, "beam": 2}
+    with environment.shared(environment.bundle(), fault=fault, **settings) as server:
         routes = json.loads(server.get("/openapi.json"))["paths"]
         done = subprocess.run(
-            _command(server.port, examples, room.seed, phases), capture_output=True, text=True, cwd=report, check=False
+            _command(server.port, examples, environment.seed, phases),
+            capture_output=True,
+            text=True,
+            cwd=report,
+            check=False,
         )
-        row.target("alive", "yes", "yes" if server.is_running else "no", server.is_running)
-        row.target(
-            "tracebacks in the log", "none", *(("none", True) if "Traceback" not in server.said else ("some", False))
+        result.target("alive", "yes", "yes" if server.is_running else "no", server.is_running)
+        result.target(
+            "tracebacks in the log", "none", *(("none", True) if "Traceback" not in server.output else ("some", False))
         )
-    row.facts = {"routes": len(routes), "output": done.stdout[-3000:]}
+    result.facts = {"routes": len(routes), "output": done.stdout[-3000:]}
     found = re.search(r"(\d+) generated", done.stdout)
-    row.trials = int(found[1]) if found else 0
-    row.target("requests generated", "> 0", str(row.trials), row.trials > 0)
-    said = re.findall(r"^\s*- (.+)$", done.stdout, re.MULTILINE)
-    row.target("exit code of schemathesis", "0", f"{done.returncode} {said[:3]}", done.returncode == 0)
-    return row
+    result.trials = int(found[1]) if found else 0
+    result.target("requests generated", "> 0", str(result.trials), result.trials > 0)
+    failures = re.findall(r"^\s*- (.+)$", done.stdout, re.MULTILINE)
+    result.target("exit code of schemathesis", "0", f"{done.returncode} {failures[:3]}", done.returncode == 0)
+    return result
 
 
 def _command(port: int, examples: int, seed: int, phases: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What this machine is and what is installed on it; torch is looked at only where it is there."""
+"""Describe the machine and the installed packages. Torch is optional."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.errors import MissingExtraError
+from dragoman.version import __version__
 
-__all__ = ["Machine", "Package", "extras", "is_installed", "machine", "peak_memory", "require", "usable_cores"]
+_RESULT_PACKAGES = ("sacrebleu", "numpy", "ctranslate2", "onnxruntime", "torch", "sentencepiece")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Where something ran. `signature` is what a report of figures carries."""
+    """A machine on which something was measured."""
 
     system: str
     processor: str
@@ -30,7 +31,7 @@ class Machine:
 
     @property
     def signature(self) -> str:
-        """One line that says what a figure was measured on."""
+        """One line about the machine, for reports of measurements."""
         on = ", ".join((*self.features, *self.accelerators)) or "no special instructions"
         torch = f"torch {self.torch}" if self.torch else "no torch"
         return (
@@ -41,17 +42,19 @@ class Machine:
 
 @dataclass(frozen=True)
 class Package:
-    """One dependency: what is wanted and what is there (None: nothing)."""
+    """One dependency: the required version and the installed one (None if not installed)."""
 
     name: str
-    wanted: str
+    required: str
     installed: str | None
 
     @property
-    def is_there(self) -> bool:
-        """Installed, and not older than wanted."""
-        least = re.search(r">=\s*([\d.]+)", self.wanted)
-        return self.installed is not None and (least is None or _numbers(self.installed) >= _numbers(least.group(1)))
+    def is_satisfied(self) -> bool:
+        """Whether it is installed, and not older than required."""
+        minimum = re.search(r">=\s*([\d.]+)", self.required)
+        return self.installed is not None and (
+            minimum is None or _numbers(self.installed) >= _numbers(minimum.group(1))
+        )
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -60,8 +63,8 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.group().split(".")) if release else ()
 
 
-def machine(*, accelerators: bool = True) -> Machine:
-    """This machine. Imports torch where it is installed, which takes seconds, to ask for `accelerators`."""
+def machine_info(*, accelerators: bool = True) -> Machine:
+    """Describe this machine. To find `accelerators`, torch is imported if installed, which takes seconds."""
     version, found = _torch() if accelerators else (_version("torch"), ())
     return Machine(
         system=platform.system(),
@@ -76,33 +79,39 @@ def machine(*, accelerators: bool = True) -> Machine:
 
 
 def usable_cores() -> int:
-    """How many cores this process may use; where the system does not say (macOS), how many there are."""
+    """Number of cores that this process may use; on systems without affinity (macOS), of all cores."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def extras(distribution: str = "dragoman") -> dict[str, list[Package]]:
-    """The dependencies of an installed distribution by extra (`""`: the base install), with what is there of each."""
+    """The dependencies of an installed distribution by extra (`""`: the base install), with installed versions."""
     try:
         requirements = importlib.metadata.requires(distribution) or []
     except importlib.metadata.PackageNotFoundError:
         requirements = []
     found: dict[str, list[Package]] = {}
     for requirement in requirements:
-        wanted, _, condition = requirement.partition(";")
+        required, _, condition = requirement.partition(";")
         extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", condition)
-        name = re.split(r"[\s<>=!~\[;(]", wanted.strip(), maxsplit=1)[0]
-        package = Package(name, wanted.strip().removeprefix(name).strip(), _version(name))
+        name = re.split(r"[\s<>=!~\[;(]", required.strip(), maxsplit=1)[0]
+        package = Package(name, required.strip().removeprefix(name).strip(), _version(name))
         found.setdefault(extra.group(1) if extra else "", []).append(package)
     return found
 
 
+def package_versions() -> dict[str, str]:
+    """Return the versions of Dragoman, of Python, and of the installed packages that results depend on."""
+    versions = {"dragoman": __version__, "python": platform.python_version()}
+    return versions | {name: version for name in _RESULT_PACKAGES if (version := _version(name)) is not None}
+
+
 def is_installed(module: str) -> bool:
-    """Whether a module could be imported."""
+    """Whether a module can be imported."""
     return importlib.util.find_spec(module) is not None
 
 
 def require(module: str, extra: str, what: str) -> None:
-    """Raise, with the command that mends it, unless `module` is installed."""
+    """Raise a `MissingExtraError` with the install command unless `module` is installed."""
     if not is_installed(module):
         raise MissingExtraError(
             f'{what} must have the package {module}, got none; install it with pip install "dragoman[{extra}]"'
@@ -110,7 +119,7 @@ def require(module: str, extra: str, what: str) -> None:
 
 
 def peak_memory() -> int:
-    """The most memory in bytes that this process has had; 0 where the system does not say."""
+    """Peak memory of this process in bytes; 0 if the system does not report it."""
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
     except OSError:
@@ -129,7 +138,7 @@ def _version(name: str) -> str | None:
 def _torch() -> tuple[str | None, tuple[str, ...]]:
     if not is_installed("torch"):
         return None, ()
-    import torch  # noqa: PLC0415 -- only where it is installed, and only when asked
+    import torch  # noqa: PLC0415 -- optional, and slow to import
 
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     return torch.__version__, tuple(torch.cuda.get_device_name(number) for number in range(count))
@@ -148,7 +157,7 @@ def _processor() -> str:
 
 
 def _features() -> tuple[str, ...]:
-    """The instructions that matter for speed here."""
+    """Instruction sets that affect the speed."""
     flags = set((_cpuinfo("flags") or "").split())
     names = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512_bf16": "AVX-512 bf16", "amx_bf16": "AMX bf16"}
     return tuple(name for flag, name in names.items() if flag in flags)

@@ -1,35 +1,24 @@
-"""What can go wrong, as one tree.
+"""Exception hierarchy.
 
 ::
 
-    DragomanError                 every error a user can mend; the command line prints it in one line
+    DragomanError                 every error that a user can fix; the command line prints it in one line
     ├── ConfigError               a setting is unknown, of the wrong type, out of range, or does not fit another
-    │   └── CombinationError      parts that do not compose; the message lists the ones that do
-    ├── DataError                 a corpus, a batch or a line of text is not what it should be
+    │   └── CombinationError      parts that cannot be combined; the message lists those that can
+    ├── DataError                 a corpus, a batch or a line of text is invalid
     ├── TokenizerError            a tokenizer cannot be trained, saved, loaded or used on this text
     ├── BundleError               a saved model or checkpoint is damaged, incomplete or of another version
-    ├── TrainingError             training cannot go on: it diverges, or memory or the disk does not suffice
-    └── MissingExtraError         a command needs a package that the base install leaves out
+    ├── TrainingError             training cannot continue: it diverges, or memory or disk space is exhausted
+    └── MissingExtraError         a command needs a package that is not in the base install
 
-Anything else that escapes is a fault of ours.
+Any other exception is a bug.
 
-A message reads ``<setting> must be <rule>, got <value>; <how to mend it>``.
+A message reads ``<setting> must be <rule>, got <value>; <fix>``.
 """
-
-__all__ = [
-    "BundleError",
-    "CombinationError",
-    "ConfigError",
-    "DataError",
-    "DragomanError",
-    "MissingExtraError",
-    "TokenizerError",
-    "TrainingError",
-]
 
 
 class DragomanError(Exception):
-    """The root: catch this one to catch all that a user can mend."""
+    """Base class of all errors that a user can fix."""
 
 
 class ConfigError(DragomanError):
@@ -37,11 +26,11 @@ class ConfigError(DragomanError):
 
 
 class CombinationError(ConfigError):
-    """Parts that do not compose; the message lists the ones that do."""
+    """Parts that cannot be combined; the message lists those that can."""
 
 
 class DataError(DragomanError):
-    """A corpus, a batch or a line of text is not what it should be."""
+    """A corpus, a batch or a line of text is invalid."""
 
 
 class TokenizerError(DragomanError):
@@ -53,8 +42,8 @@ class BundleError(DragomanError):
 
 
 class TrainingError(DragomanError):
-    """Training cannot go on: it diverges, or memory or the disk does not suffice."""
+    """Training cannot continue: it diverges, or memory or disk space is exhausted."""
 
 
 class MissingExtraError(DragomanError):
-    """A command needs a package that the base install leaves out."""
+    """A command needs a package that is not in the base install."""

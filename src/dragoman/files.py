@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Atomic writes, JSON files, file locks and hashes."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from typing import Any
 
 from dragoman.errors import DataError
 
-__all__ = ["clear_drafts", "flush", "locked", "read_json", "sha256_of", "sha256_of_file", "whole", "write_json"]
-
 _BLOCK = 1 << 20
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A path to write to; what was written takes the place of `path` when the block ends well, and vanishes else.
+def atomic_write(path: Path) -> Iterator[Path]:
+    """Write a file atomically: yield a temporary path, which replaces `path` if no error occurs.
 
     The content is on the disk before its name is, so a crash at any moment leaves the old file, the new one or none.
     """
     draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         yield draft
-        flush(draft)
+        fsync(draft)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def clear_drafts(path: Path) -> None:
-    """Remove what writers of a file that were killed left beside it; only for the one process that writes it."""
-    draft = re.compile(rf"{re.escape(path.name)}\.\d+\.tmp")  # as `whole` names it
+def remove_temporary_files(path: Path) -> None:
+    """Remove the temporary files of killed writers of a file. Only the process that writes the file may call this."""
+    draft = re.compile(rf"{re.escape(path.name)}\.\d+\.tmp")  # as named by `atomic_write`
     for found in path.parent.iterdir():
         if draft.fullmatch(found.name):
             found.unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write plain values, readable by people, whole."""
-    with whole(path) as draft:
+    """Write indented JSON atomically."""
+    with atomic_write(path) as draft:
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-        draft.write_bytes(text.encode("utf-8", "backslashreplace"))  # of a file's name that is no UTF-8: a JSON escape
+        draft.write_bytes(
+            text.encode("utf-8", "backslashreplace")
+        )  # a file name that is not UTF-8 becomes a JSON escape
 
 
-def flush(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+def fsync(path: Path) -> None:
+    """Flush a file, or the entries of a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -59,8 +59,8 @@ def flush(path: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[bool]:
-    """Hold a file for this process while the block runs; whether nobody else holds it. Its end frees it in any case."""
+def file_lock(path: Path) -> Iterator[bool]:
+    """Lock a file while the block runs; yield False if another process holds the lock. It ends with the process."""
     with path.open("w", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -71,19 +71,17 @@ def locked(path: Path) -> Iterator[bool]:
 
 
 def read_json(path: Path) -> Any | None:
-    """Plain values from a file, or None where there is none; one that is no JSON is a `DataError`."""
+    """Read JSON from a file; None if it does not exist, a `DataError` if it is not JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise DataError(
-            f"{path} must be as it was written, got damage: {error}; delete it, and run this again"
-        ) from None
+        raise DataError(f"{path} must be valid JSON, got: {error}; delete it and run the command again") from None
 
 
 def sha256_of(read: Callable[[int], bytes]) -> str:
-    """The SHA-256 of all that there is to read."""
+    """The SHA-256 of all bytes that `read` returns."""
     digest = hashlib.sha256()
     while block := read(_BLOCK):
         digest.update(block)

@@ -1,4 +1,4 @@
-"""Asking for help, or being told of a mistake in a config, never waits for torch to load."""
+"""Help texts and configuration errors do not import torch."""
 
 import importlib.util
 import subprocess

@@ -1,15 +1,167 @@
-"""What may be imported is what ``__all__`` says, in every package, and the top level changes only on purpose."""
+"""The public namespace is frozen, and ``__all__`` of every package resolves."""
 
 import ast
+import dataclasses
+import functools
 import importlib
+import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import dragoman
 
-# Adding a name here is a promise to users; taking one away breaks them and belongs in the changelog.
-TOP_LEVEL = ["__version__"]
+# Adding a name or an optional parameter extends the promise of docs/stability.md. Any other change breaks users: it
+# needs a deprecation first, and a line in the changelog.
+SIGNATURES = {
+    "align": (
+        "(translator: 'Translator | Bundle | Path | str', sources: 'Lines', targets: 'Lines', *, "
+        "backward: 'Translator | Bundle | Path | str | None' = None, layer: 'int | None' = None, "
+        "head: \"int | Literal['mean']\" = 'mean', reading: 'AttentionReading' = 'predicted', "
+        "backward_layer: 'int | None' = None, backward_head: \"int | Literal['mean'] | None\" = None, "
+        "backward_reading: 'AttentionReading | None' = None, extraction: 'Extraction' = 'argmax', "
+        "threshold: 'float | None' = None, symmetrization: 'Symmetrization' = 'grow-diag-final', "
+        "ignore_end: 'bool' = False, words: 'Words' = 'usual') -> list[Links]"
+    ),
+    "compare": (
+        "(systems: 'Systems', sources: 'Lines | None' = None, references: 'Lines | None' = None, *, "
+        "output: 'Path | str | None' = None, sentences: 'int' = 10, maps: 'int' = 2, "
+        "search: 'SearchSettings | None' = None, engine: 'EngineName' = 'auto', "
+        "precision: 'PrecisionName' = 'auto', threads: 'int | None' = None, baseline: 'str | None' = None, "
+        "languages: 'tuple[str, str] | None' = None, "
+        "progress: 'Progress | None' = None) -> ComparisonReport"
+    ),
+    "evaluate": (
+        "(systems: 'Systems', sources: 'Lines', references: 'Lines', *, "
+        "search: 'SearchSettings | None' = None, engine: 'EngineName' = 'auto', "
+        "precision: 'PrecisionName' = 'auto', threads: 'int | None' = None, "
+        "batch_tokens: 'int | None' = None, baseline: 'str | None' = None, languages: 'tuple[str, "
+        "str] | None' = None, metrics: 'Sequence[MetricName]' = ('bleu', 'chrf', 'ter'), "
+        "resamples: 'int' = 1000, test_kind: 'TestName' = 'bootstrap', trials: 'int | None' = None, "
+        "by_length: 'bool' = True, flags: 'bool' = True, probes: 'bool' = False, comet: 'str | None' = None, "
+        "comet_python: 'str | None' = None, progress: 'Progress | None' = None) -> Evaluation"
+    ),
+    "export": (
+        "(bundle: 'Bundle | Path | str', to: \"Literal['ctranslate2', 'onnx']\", *, "
+        "precision: \"Literal['float32', 'int8']\" = 'float32', "
+        "output: 'Path | str | None' = None) -> ExportResult"
+    ),
+    "inspect": (
+        "(translator: 'Translator | Bundle | Path | str', text: 'str', *, target: 'str | None' = None, "
+        "prefix: 'str' = '', counterfactuals: 'int' = 3, at: 'str | None' = None, "
+        "search_tree: 'bool' = True, output: 'Path | str | None' = None) -> InspectionResult"
+    ),
+    "load_config": "(source: 'str | Path', overrides: 'Sequence[str]' = ()) -> Config",
+    "prepare": (
+        "(config: 'Config | Path | str' = 'dragoman.toml', folder: 'Path | str | None' = None, *, "
+        "overrides: 'Sequence[str]' = (), processes: 'int' = 1, "
+        "progress: 'Progress | None' = None) -> PreparedData"
+    ),
+    "train": (
+        "(config: 'Config | Path | str' = 'dragoman.toml', folder: 'Path | str | None' = None, *, "
+        "overrides: 'Sequence[str]' = (), run: 'Path | str | None' = None, resume: 'bool' = False, "
+        "callbacks: 'Sequence[TrainerCallback]' = (), loader_workers: 'int' = 0) -> TrainResult"
+    ),
+}
+CLASSES = {
+    "Bundle": {
+        "open": "(cls, folder: 'Path | str', *, trusted: 'bool' = False) -> Self",
+        "digest": "property",
+        "tokenizers": "(self) -> dict[str, Tokenizer]",
+        "weights": "(self) -> dict[str, NDArray[np.float32]]",
+        "parameter_count": "(self) -> int",
+        "card": "(self) -> str",
+        "folder": "field",
+        "path": "field",
+        "config": "field",
+        "manifest": "field",
+    },
+    "DragomanError": {},
+    "Glossary": {
+        "from_dict": "(cls, terms: 'Mapping[str, str | None]') -> Self",
+        "from_file": "(cls, path: 'Path | str') -> Self",
+        "terms": "property",
+        "digest": "property",
+    },
+    "SearchSettings": {
+        "beam": "field",
+        "nbest": "field",
+        "length_penalty": "field",
+        "alpha": "field",
+        "coverage_penalty": "field",
+        "patience": "field",
+        "min_length": "field",
+        "max_length": "field",
+        "no_repeat_ngram": "field",
+        "groups": "field",
+        "diversity": "field",
+        "sample": "field",
+        "temperature": "field",
+        "top_k": "field",
+        "top_p": "field",
+        "seed": "field",
+    },
+    "Translation": {
+        "to_json": "(self) -> dict[str, Any]",
+        "alternatives": "(self, kept: 'Sequence[str]' = ()) -> tuple[tuple[str, float], ...]",
+        "source": "field",
+        "text": "field",
+        "score": "field",
+        "log_prob": "field",
+        "tokens": "field",
+        "source_words": "field",
+        "target_words": "field",
+        "alignment": "field",
+        "weights": "field",
+        "flags": "field",
+        "nbest": "field",
+        "tree": "field",
+        "is_truncated": "field",
+        "is_cut": "field",
+        "sentences": "field",
+    },
+    "Translator": {
+        "open": (
+            "(cls, *bundles: 'Bundle | Path | str', engine: 'EngineName' = 'auto', "
+            "precision: 'PrecisionName' = 'auto', threads: 'int | None' = None, "
+            "search: 'SearchSettings | None' = None, glossary: 'Glossary | None' = None, "
+            "batch_tokens: 'int | None' = None, search_tree: 'bool' = False, "
+            "incremental: 'bool' = False) -> Self"
+        ),
+        "translate": (
+            "(self, text: 'str | Sequence[str]', *, prefix: 'str | Sequence[str]' = '', "
+            "split_sentences: 'bool' = True, max_sentence_tokens: 'int | None' = None, "
+            "search: 'SearchSettings | None' = None, beam: 'int | None' = None, nbest: 'int | None' = None, "
+            "alignment: 'bool' = False, attention: 'bool' = False, flags: 'bool' = False, "
+            "search_tree: 'bool' = False, glossary: 'Glossary | None' = None, first: 'int' = 0, "
+            "cancelled: 'Cancellation | None' = None) -> Translation | list[Translation]"
+        ),
+        "translate_stream": (
+            "(self, text: 'str', *, prefix: 'str' = '', split_sentences: 'bool' = True, "
+            "max_sentence_tokens: 'int | None' = None, search: 'SearchSettings | None' = None, "
+            "beam: 'int | None' = None, glossary: 'Glossary | None' = None, "
+            "cancelled: 'Cancellation | None' = None) -> Iterator[str]"
+        ),
+        "score": (
+            "(self, sources: 'Sequence[str]', targets: 'Sequence[str]', *, alignment: 'bool' = False, "
+            "attention: 'bool' = False, flags: 'bool' = False) -> list[Translation]"
+        ),
+        "attention": (
+            "(self, sources: 'Sequence[str]', targets: 'Sequence[str]', *, "
+            "likelihoods: 'bool' = False) -> list[AttentionMaps]"
+        ),
+        "align": "(self, sources: 'Sequence[str]', targets: 'Sequence[str]') -> list[Links]",
+    },
+}
+# Methods that the server and the command line share; docs/stability.md excludes them.
+INTERNAL = {
+    "Glossary": {"find_terms", "location", "normalized"},
+    "SearchSettings": {"limit"},
+    "Translator": {"assemble", "detokenizer", "postprocess", "prepare", "search"},
+}
+TOP_LEVEL = sorted([*SIGNATURES, *CLASSES, "__version__"])
 
 SOURCE = Path(dragoman.__file__).parent
 
@@ -43,8 +195,65 @@ def imported(name: str):
         pytest.skip(f"{name} needs {error.name}, which is not installed")
 
 
-def test_the_top_level_is_frozen():
+def signature_text(function: object) -> str:
+    """Render a signature with its annotations as written."""
+    signature = inspect.signature(function)  # type: ignore[arg-type]
+    lines = [f"{each}" for each in signature.parameters.values()]
+    kinds = [each.kind for each in signature.parameters.values()]
+    if inspect.Parameter.KEYWORD_ONLY in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        lines.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
+    return f"({', '.join(lines)}) -> {signature.return_annotation}"
+
+
+def members(cls: type) -> dict[str, str]:
+    """Public methods with their signatures, properties, and the fields of a dataclass or a pydantic model."""
+    found = {}
+    for name, value in vars(cls).items():
+        if name.startswith("_"):
+            continue
+        if isinstance(value, classmethod | staticmethod):
+            found[name] = signature_text(value.__func__)
+        elif inspect.isfunction(value):
+            found[name] = signature_text(value)
+        elif isinstance(value, property | functools.cached_property):
+            found[name] = "property"
+    fields = {each.name: each.type for each in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else {}
+    fields |= getattr(cls, "model_fields", {})
+    return found | dict.fromkeys((name for name in fields if not name.startswith("_")), "field")
+
+
+def test_the_public_names_are_frozen():
     assert dragoman.__all__ == TOP_LEVEL
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_the_signature_of_a_public_function_is_frozen(name: str):
+    assert signature_text(getattr(dragoman, name)) == SIGNATURES[name]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_members_of_a_public_class_are_frozen(name: str):
+    found = members(getattr(dragoman, name))
+    internal = INTERNAL.get(name, set())
+    assert internal <= found.keys()
+    assert {each: found[each] for each in found if each not in internal} == CLASSES[name]
+
+
+def test_importing_the_namespace_imports_neither_torch_nor_numpy():
+    code = "import sys, dragoman; dir(dragoman); print(sorted({'torch', 'numpy', 'pydantic'} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_no_module_has_the_name_of_a_public_function():
+    modules = {path.stem for path in SOURCE.iterdir()}
+    assert modules.isdisjoint(dragoman.__all__)
+
+
+def test_every_public_object_has_a_docstring():
+    for name in dragoman.__all__:
+        if name != "__version__":
+            assert inspect.getdoc(getattr(dragoman, name)), name
 
 
 @pytest.mark.parametrize("package", module_names("__init__.py"))

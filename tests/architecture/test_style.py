@@ -1,4 +1,4 @@
-"""The habits of CONTRIBUTING.md that a machine can check and that no linter knows."""
+"""Rules of CONTRIBUTING.md that no linter checks."""
 
 import ast
 import io
@@ -32,7 +32,7 @@ COMMENT_SIGNS = {
 
 
 def comments(name: str, text: str) -> list[str]:
-    """The comments of a source file; for languages other than Python, whatever follows the comment sign."""
+    """The comments of a source file; for languages other than Python, the text after the comment sign."""
     suffix = PurePosixPath(name).suffix
     if suffix == ".py":
         tokens = tokenize.generate_tokens(io.StringIO(text).readline)

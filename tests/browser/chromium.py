@@ -1,4 +1,4 @@
-"""Chromium for tests of pages: opens one, does what a test says, and hands back what it saw.
+"""Drive Chromium in tests: open a page, run the steps of a test, and return the results.
 
 A file is opened without any network; a page of a server may reach that server, and nothing else.
 """
@@ -19,7 +19,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 @dataclass(frozen=True)
 class Seen:
-    """What came of a visit: the result of its steps, what the page asked of the network where it may not, and what it
+    """The result of a visit: the result of its steps, forbidden network requests, and what it
     complained about.
 
     `milliseconds` is the time until the page was loaded, its script included.
@@ -75,7 +75,7 @@ class Chromium:
         The page is a file, or the http address of a server on this machine. `requests` of the result are those that
         were not let through. `language` is that of the browser.
 
-        Beside it there is ``accessibility(page)``, which gives what axe has against the page, a line each.
+        ``accessibility(page)`` is available too: it returns the violations that axe finds, one line each.
         Each visit is a new context: nothing is kept from the one before.
         """
         job = {
@@ -116,13 +116,13 @@ class Chromium:
         assert self._driver.stdout is not None
         line = self._driver.stdout.readline()
         if not line:
-            raise AssertionError(f"the driver of Chromium ended with {self._driver.wait()}; its stderr says why")
+            raise AssertionError(f"the driver of Chromium ended with {self._driver.wait()}; see its stderr")
         answer: dict[str, Any] = json.loads(line)
         return answer
 
 
 def plain_page(folder: Path, size: int) -> Path:
-    """A page of so many bytes in short paragraphs: what others are timed against, on the same machine."""
+    """A page of this many bytes in short paragraphs: the reference for timings on the same machine."""
     path, paragraph = folder / "plain.html", "<p>some words to lay out</p>\n"
     path.write_text("<!DOCTYPE html><title>plain</title>\n" + paragraph * (size // len(paragraph)), encoding="utf-8")
     return path

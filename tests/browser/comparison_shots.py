@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman.api.comparing import Scored, compare
-from dragoman.api.evaluating import evaluate
-from dragoman.api.systems import System, parse_systems, read_lines
-from dragoman.inspection.comparison_page import comparison_page
+from dragoman.api.evaluation.comparison import ScoredTestSet, compare_systems
+from dragoman.api.evaluation.evaluator import evaluate_systems
+from dragoman.api.evaluation.systems import System, parse_systems
+from dragoman.api.files.input_lines import read_lines
+from dragoman.inspection.comparison.page import render_comparison_page
 
 __all__ = ["shots_by_hand", "shots_of_runs"]
 
@@ -96,8 +97,10 @@ def shots_of_runs(texts: Sequence[str], source: Path, reference: Path) -> Iterab
 
 
 def _page(systems: Sequence[System], sources: Sequence[str], references: Sequence[str], name: str) -> str:
-    evaluation = evaluate(systems, sources, references, name=name)
-    return comparison_page(compare(systems, Scored(evaluation, sources, references), command="dragoman compare …"))
+    evaluation = evaluate_systems(systems, sources, references, name=name)
+    return render_comparison_page(
+        compare_systems(systems, ScoredTestSet(evaluation, sources, references), command="dragoman compare …")
+    )
 
 
 def _scrolled(section: str) -> str:

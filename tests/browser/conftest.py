@@ -1,6 +1,6 @@
 """The browser, and a server with its page, one of each for all tests of a worker; skipped where they cannot run.
 
-With ``DRAGOMAN_BROWSER=required`` they fail there instead: nothing is green that was not looked at.
+With ``DRAGOMAN_BROWSER=required`` they fail instead.
 """
 
 import fcntl
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.server.page import STATIC
+from dragoman.server.routes.static_files import STATIC
 from tests.browser.chromium import Chromium, missing
 from tests.browser.served import served
 from tests.browser.toy_translators import toy_translator
@@ -19,7 +19,7 @@ NOT_BUILT = "the page is not built here: .ci/checks web"
 
 
 def needed(reason: str) -> None:
-    """Skip, or fail where it must be looked at, for this reason; nothing without one."""
+    """Skip, or fail if a browser is required, for this reason; None does nothing."""
     if reason and os.environ.get("DRAGOMAN_BROWSER") == "required":
         pytest.fail(reason)
     if reason:
@@ -59,5 +59,5 @@ def toys(page_is_built: None, tmp_path_factory: pytest.TempPathFactory) -> dict[
 @pytest.fixture(scope="session")
 def service(toys: dict[str, Path]) -> Iterator[str]:
     """The address of a server; it searches greedily and step by step, so that text comes word by word."""
-    with served(toys, "--stepwise", "--beam", "1", "--threads", "1") as address:
+    with served(toys, "--incremental", "--beam", "1", "--threads", "1") as address:
         yield address

@@ -1,4 +1,4 @@
-// Opens pages in Chromium for tests/browser/chromium.py: one job a line on stdin, one answer a line on stdout.
+// Opens pages in Chromium for tests/browser/chromium.py: one job per line on stdin, one answer per line on stdout.
 //
 // A job: {url, width, height, dark, scripting, touch, language, steps}. `steps` is the body of an async function of
 // Playwright's `page` and of `accessibility`, which gives what axe has against a page; what it returns is `result`. A file
@@ -41,7 +41,7 @@ async function answer(browser, job) {
       return route.abort();
     });
     const page = await context.newPage();
-    page.setDefaultTimeout(10000);
+    page.setDefaultTimeout(60000); // for a busy machine
     page.on('console', message => {
       if (['error', 'warning'].includes(message.type())) seen.complaints.push(message.text());
     });

@@ -1,4 +1,4 @@
-"""Translations made by hand, to look at: no model wrote them, and their weights are drawn, not measured."""
+"""Inspected translations made by hand; the weights are not from a model."""
 
 import math
 import random
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dragoman.inspection.inspected import Candidate, Inspected, TreeNode, WhatIf
+from dragoman.inspection.result import BeamNode, Candidate, Counterfactual, InspectionResult
 
 __all__ = ["ARABIC", "CHINESE", "ENGLISH", "HEBREW", "HOSTILE", "PLAIN", "drawn"]
 
@@ -29,10 +29,10 @@ def drawn(
     layers: int = 3,
     heads: int = 4,
     others: Sequence[tuple[int, str, str]] = (),
-) -> Inspected:
+) -> InspectionResult:
     """A translation whose word `number` looks mostly at source word `links[number]`; higher layers see more sharply.
 
-    `others` are what-ifs: the word that is replaced, by what, and the translation that comes of it.
+    `others` are counterfactuals: the replaced word, its replacement and the resulting translation.
     """
     chance = np.random.default_rng(6)
     ends = [*links, len(source)]
@@ -41,47 +41,49 @@ def drawn(
     sharpness = np.linspace(0.2, 2.0, layers)[:, None, None, None] * chance.uniform(0.4, 1.4, (1, heads, 1, 1))
     weights = np.exp(-sharpness * distance + chance.normal(0, 0.4, shape))
     weights /= weights.sum(-1, keepdims=True)
-    pieces = tuple(f"▁{word}" if space else word for word in target)
-    return Inspected(
+    tokens = tuple(f"▁{word}" if space else word for word in target)
+    return InspectionResult(
         source=space.join(source),
         translation=space.join(target),
         source_words=tuple(source),
         target_words=tuple(target),
-        pieces=pieces,
-        piece_words=tuple(range(len(target))),
-        candidates=tuple(_candidates(piece, pieces) for piece in (*pieces, "</s>")),
+        tokens=tokens,
+        token_words=tuple(range(len(target))),
+        candidates=tuple(_candidates(token, tokens) for token in (*tokens, "</s>")),
         predicted=weights,
         given=np.roll(weights, -1, axis=2)[:, :, :-1],
         steps=weights,
         default_layer=max(layers - 2, 0),
         score=-0.31,
-        tree=_tree(pieces, beam=4),
-        what_ifs=tuple(WhatIf(word, forced, 0.18 / (1 + word), text, -0.52) for word, forced, text in others),
+        tree=_tree(tokens, beam=4),
+        counterfactuals=tuple(
+            Counterfactual(word, forced, 0.18 / (1 + word), text, -0.52) for word, forced, text in others
+        ),
         model="made by hand",
     )
 
 
-def _candidates(piece: str, pieces: Sequence[str]) -> tuple[Candidate, ...]:
-    chance = random.Random(piece)
+def _candidates(token: str, tokens: Sequence[str]) -> tuple[Candidate, ...]:
+    chance = random.Random(token)
     sure = chance.uniform(0.4, 0.95)
-    rest = [other for other in pieces if other != piece][:4]
-    return (Candidate(piece, sure), *(Candidate(other, (1 - sure) * 0.5**n) for n, other in enumerate(rest, start=1)))
+    rest = [other for other in tokens if other != token][:4]
+    return (Candidate(token, sure), *(Candidate(other, (1 - sure) * 0.5**n) for n, other in enumerate(rest, start=1)))
 
 
-def _tree(pieces: Sequence[str], *, beam: int) -> tuple[TreeNode, ...]:
-    nodes: list[TreeNode] = []
+def _tree(tokens: Sequence[str], *, beam: int) -> tuple[BeamNode, ...]:
+    nodes: list[BeamNode] = []
     chance = random.Random(0)
     before = [-1]
-    for step, piece in enumerate((*pieces, "</s>")):
+    for step, token in enumerate((*tokens, "</s>")):
         level: list[int] = []
         for rank in range(beam):
             parent = before[0] if rank < 2 else before[min(1, len(before) - 1)]
             so_far = nodes[parent].log_prob if parent >= 0 else 0.0
-            text = piece if rank == 0 else chance.choice(pieces or ("</s>",))
-            is_end = piece == "</s>" and rank == 0
+            text = token if rank == 0 else chance.choice(tokens or ("</s>",))
+            is_end = token == "</s>" and rank == 0
             likely = so_far + math.log(0.7 * 0.5**rank)
             level.append(len(nodes))
-            nodes.append(TreeNode(parent, text, step, -1 if is_end else rank, likely, is_end, rank == 0))
+            nodes.append(BeamNode(parent, text, step, -1 if is_end else rank, likely, is_end, rank == 0))
         before = level
     return tuple(nodes)
 
@@ -129,13 +131,13 @@ HEBREW = drawn(
     [1, 2, 5, 6, 7, 8],
     others=[(2, "בפארק", "הילדים משחקים בפארק בכל ערב .")],
 )
-PLAIN = Inspected(
+PLAIN = InspectionResult(
     source="no map",
     translation="keine Karte",
     source_words=("no", "map"),
     target_words=("keine", "Karte"),
-    pieces=("▁keine", "▁Kar", "te"),
-    piece_words=(0, 1, 1),
+    tokens=("▁keine", "▁Kar", "te"),
+    token_words=(0, 1, 1),
     candidates=(
         (Candidate("▁keine", 0.8),),
         (Candidate("▁Kar", 0.6),),
@@ -147,5 +149,5 @@ PLAIN = Inspected(
     steps=np.zeros((0, 0, 4, 3)),
     default_layer=0,
     score=-0.7,
-    what_ifs=(WhatIf(1, "Mappe", 0.1, "keine Mappe", -0.9),),
+    counterfactuals=(Counterfactual(1, "Mappe", 0.1, "keine Mappe", -0.9),),
 )

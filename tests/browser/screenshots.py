@@ -1,4 +1,4 @@
-"""The pictures of pages in docs/images, made anew::
+"""Make the pictures of pages in docs/images::
 
     python -m tests.browser.screenshots --bundle BUNDLE     # BUNDLE: a Transformer from English to German
     python -m tests.browser.screenshots --runs rnn=RUN transformer=RUN --test SOURCE REFERENCE
@@ -15,10 +15,10 @@ from pathlib import Path
 
 from PIL import Image
 
-from dragoman.api.inspecting import inspect
-from dragoman.api.translator import Translator
-from dragoman.inspection.inspected import Inspected
-from dragoman.inspection.inspection_page import inspection_page
+from dragoman.api.inspection.inspector import inspect_sentence
+from dragoman.api.translation.translator import Translator
+from dragoman.inspection.pages.inspection import render_inspection_page
+from dragoman.inspection.result import InspectionResult
 from tests.browser.chromium import Chromium, missing
 from tests.browser.comparison_shots import shots_by_hand, shots_of_runs
 from tests.browser.samples import ARABIC, CHINESE, HEBREW
@@ -86,7 +86,7 @@ def by_hand() -> Iterable[Shot]:
 def of_a_model(bundle: Path) -> Iterable[Shot]:
     """The inspection page of a long sentence."""
     translator = Translator.open(str(bundle), engine="torch", threads=1)
-    page = _page(inspect(translator, LONG), inspect(translator, "Two dogs are playing in the snow."))
+    page = _page(inspect_sentence(translator, LONG), inspect_sentence(translator, "Two dogs are playing in the snow."))
     chosen = choosing("target", 3) + "await page.locator('.alternative').first().click();"
     yield Shot("inspection", page, chosen + TOP, height=1230)
     yield Shot("inspection-dark", page, chosen + scrolled("attention"), height=1660, dark=True)
@@ -94,13 +94,13 @@ def of_a_model(bundle: Path) -> Iterable[Shot]:
     yield Shot("inspection-phone", page, chosen + TOP, width=390, height=1180)
 
 
-def _page(*inspected: Inspected) -> str:
-    return inspection_page(inspected, title="What the translator sees")
+def _page(*inspected: InspectionResult) -> str:
+    return render_inspection_page(inspected, title="What the translator sees")
 
 
 def main() -> None:
     """Make them all."""
-    parser = argparse.ArgumentParser(description="Make the pictures of docs/images anew.")
+    parser = argparse.ArgumentParser(description="Make the pictures of docs/images.")
     parser.add_argument("--bundle", type=Path, help="a Transformer bundle from English to German")
     parser.add_argument("--runs", nargs="+", default=[], help="systems as dragoman compare takes them")
     parser.add_argument("--test", nargs=2, type=Path, help="the texts to compare them on")

@@ -23,7 +23,7 @@ def served(
     command: Sequence[str] = (sys.executable, "-m", "dragoman"),
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
-    """Serve bundles by their names, and give the address; what the server said stands in the error if it does not come.
+    """Serve bundles by name and return the address; the server's output is in the error if it fails.
 
     It ends by SIGTERM, as a supervisor would end it.
     """
@@ -44,15 +44,15 @@ def served(
 
 
 def _address(process: subprocess.Popen[str]) -> str:
-    """Where it listens; it goes on being read, so that it never waits for a reader."""
-    said: list[str] = []
+    """Return the address; the output is read continuously, so that the server never blocks on it."""
+    lines: list[str] = []
     late = threading.Timer(_SECONDS, process.kill)
     late.start()
     assert process.stdout is not None
     for line in process.stdout:
-        said.append(line)
+        lines.append(line)
         if line.startswith(_SAYS):
             late.cancel()
             threading.Thread(target=process.stdout.read, daemon=True).start()
             return line.removeprefix(_SAYS).strip()
-    raise AssertionError(f"the server ended with {process.wait()}:\n{''.join(said)}")
+    raise AssertionError(f"the server ended with {process.wait()}:\n{''.join(lines)}")

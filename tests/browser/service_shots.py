@@ -1,4 +1,4 @@
-"""The pictures of the server's page in docs/images, made anew::
+"""Make the pictures of the server's page in docs/images::
 
 python -m tests.browser.service_shots transformer=BUNDLE rnn=BUNDLE     # both from English to German
 """
@@ -42,8 +42,10 @@ def shots() -> Iterable[PageShot]:
     yield PageShot("service-compare", f"{typed} {both} await word('s:1:4').hover({{ force: true }});", {"height": 560})
     others = "await tool('alternatives').click(); await page.locator('#tool li').nth(2).waitFor();"
     yield PageShot("service-chinese", f"{typed} {umbrella} {others} {umbrella}", {"height": 960, "language": "zh-CN"})
-    inside = "await tool('inside').click(); await page.locator('#tool table').waitFor();"
-    yield PageShot("service-inside", f"page.setDefaultTimeout(60000); {typed} {umbrella} {inside}", {"height": 1330})
+    inspection = "await tool('inspection').click(); await page.locator('#tool table').waitFor();"
+    yield PageShot(
+        "service-inside", f"page.setDefaultTimeout(60000); {typed} {umbrella} {inspection}", {"height": 1330}
+    )
     yield PageShot("service-phone", typed + tapped, PHONE)
     odd = f"await page.locator('#source').selectOption('en'); await write({ODD!r});"
     yield PageShot("service-phone-dark", odd, {**PHONE, "dark": True, "language": "zh-CN"})
@@ -63,7 +65,7 @@ def take(chromium: Chromium, address: str, shot: PageShot, folder: Path) -> Path
 
 def main() -> None:
     """Make them all."""
-    parser = argparse.ArgumentParser(description="Make the pictures of the server's page in docs/images anew.")
+    parser = argparse.ArgumentParser(description="Make the pictures of the server's page in docs/images.")
     parser.add_argument("bundles", nargs="+", help="NAME=BUNDLE, from English to German")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     asked = parser.parse_args()

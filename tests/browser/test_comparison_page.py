@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.inspection.comparison_page import comparison_page
+from dragoman.inspection.comparison.page import render_comparison_page
 from tests.browser.chromium import Chromium, plain_page
-from tests.unit.inspection.comparisons import comparison
+from tests.unit.inspection.comparisons import comparison, with_systems
 
 MOST_BYTES = 5_000_000
 
@@ -21,7 +21,7 @@ def written(folder: Path, page: str) -> Path:
 @pytest.mark.slow
 def test_eight_long_runs_open_sooner_than_as_much_plain_text(chromium: Chromium, tmp_path: Path) -> None:
     names = [f"run-{number}" for number in range(8)]
-    path = written(tmp_path, comparison_page(comparison(*names, members=3, points=2000, sentences=30)))
+    path = written(tmp_path, render_comparison_page(comparison(*names, members=3, points=2000, sentences=30)))
     assert path.stat().st_size < MOST_BYTES
     seen = chromium.visit(path)
     assert chromium.opening(path) < chromium.opening(plain_page(tmp_path, path.stat().st_size)) / 2
@@ -31,14 +31,14 @@ def test_eight_long_runs_open_sooner_than_as_much_plain_text(chromium: Chromium,
 
 def test_nothing_is_wider_than_a_phone(chromium: Chromium, tmp_path: Path) -> None:
     names = ["a-system-with-quite-a-long-name", "rnn", "transformer", "W" * 80]
-    path = written(tmp_path, comparison_page(comparison(*names)))
+    path = written(tmp_path, render_comparison_page(comparison(*names)))
     steps = "return await page.evaluate(() => document.documentElement.scrollWidth)"
     for width in (360, 768, 1400):
         assert chromium.visit(path, steps, width=width).result <= width
 
 
 def test_the_keyboard_chooses_the_axis_and_opens_what_is_folded(chromium: Chromium, tmp_path: Path) -> None:
-    path = written(tmp_path, comparison_page(comparison("rnn", "transformer")))
+    path = written(tmp_path, render_comparison_page(comparison("rnn", "transformer")))
     steps = """
         const isShown = all => all.map(one => getComputedStyle(one).display !== 'none');
         const visible = () => page.$$eval('.axis-panel', isShown);
@@ -56,7 +56,7 @@ def test_the_keyboard_chooses_the_axis_and_opens_what_is_folded(chromium: Chromi
 
 
 def test_without_scripting_the_axis_is_chosen_too(chromium: Chromium, tmp_path: Path) -> None:
-    path = written(tmp_path, comparison_page(comparison("rnn", "transformer")))
+    path = written(tmp_path, render_comparison_page(comparison("rnn", "transformer")))
     steps = """
         const panels = page.locator('.axis-panel');
         const visible = async () => Promise.all((await panels.all()).map(one => one.isVisible()));
@@ -70,9 +70,9 @@ def test_without_scripting_the_axis_is_chosen_too(chromium: Chromium, tmp_path: 
 
 
 def test_a_browser_that_cannot_choose_shows_one_axis(chromium: Chromium, tmp_path: Path) -> None:
-    page = comparison_page(comparison("rnn", "transformer"))
+    page = render_comparison_page(comparison("rnn", "transformer"))
     assert "@supports not selector(:has(*))" in page
-    # A selector that no browser knows stands for one that an old browser does not.
+    # A selector that no browser supports replaces one that an old browser does not.
     path = written(tmp_path, page.replace(":has(", ":not-known("))
     steps = """
         const isShown = all => all.map(one => getComputedStyle(one).display !== 'none');
@@ -85,7 +85,7 @@ def test_a_browser_that_cannot_choose_shows_one_axis(chromium: Chromium, tmp_pat
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [390, 1200])
 def test_axe_finds_nothing_that_shuts_people_out(chromium: Chromium, tmp_path: Path, dark: bool, width: int) -> None:
-    path = written(tmp_path, comparison_page(comparison("rnn", "transformer", "wide", members=2)))
+    path = written(tmp_path, render_comparison_page(comparison("rnn", "transformer", "wide", members=2)))
     steps = """
         await page.addStyleTag({ content: 'section { content-visibility: visible !important; }' });
         await page.$$eval('details', all => all.forEach(one => { one.open = true; }));
@@ -96,10 +96,12 @@ def test_axe_finds_nothing_that_shuts_people_out(chromium: Chromium, tmp_path: P
 
 def test_scores_fit_a_phone_and_names_stand_beside_their_lines(chromium: Chromium, tmp_path: Path) -> None:
     page = comparison("rnn", "transformer")
-    third = tuple(
-        replace(system, scores=(*system.scores, replace(system.scores[0], metric="chrf++"))) for system in page.systems
-    )
-    path = written(tmp_path, comparison_page(replace(page, systems=third)))
+    assert page.evaluation is not None
+    third = [
+        replace(system, scores=(*system.scores, replace(system.scores[0], metric="chrf++")))
+        for system in page.evaluation.systems
+    ]
+    path = written(tmp_path, render_comparison_page(with_systems(page, *third)))
     steps = """
         const room = await page.$eval('#scores ~ .card .scroll', one => [one.scrollWidth, one.clientWidth]);
         const rows = await page.$$eval('.named', all => all.map(one => {
@@ -115,20 +117,20 @@ def test_scores_fit_a_phone_and_names_stand_beside_their_lines(chromium: Chromiu
 
 def test_translations_line_up_from_card_to_card(chromium: Chromium, tmp_path: Path) -> None:
     whole = comparison("rnn", "transformer")
-    first, *rest = whole.differing
+    first, *rest = whole.sentences
     longer = replace(
         first,
         translations=tuple(replace(each, system=f"{each.system} by another name") for each in rest[0].translations),
     )
-    path = written(tmp_path, comparison_page(replace(whole, differing=(longer, *rest))))
-    steps = """return await page.$$eval('.said', all => all.map(one =>
+    path = written(tmp_path, render_comparison_page(replace(whole, sentences=(longer, *rest))))
+    steps = """return await page.$$eval('.outputs', all => all.map(one =>
         one.querySelector('.text.source').getBoundingClientRect().left));"""
     assert len(set(chromium.visit(path, steps).result)) == 1
 
 
 def test_hostile_names_and_texts_run_nothing(chromium: Chromium, tmp_path: Path) -> None:
     text = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
-    path = written(tmp_path, comparison_page(comparison(text, f"{text}2", text=text), title=text))
+    path = written(tmp_path, render_comparison_page(comparison(text, f"{text}2", text=text), title=text))
     seen = chromium.visit(path, "return await page.$$eval('script, img', found => found.length)")
     assert seen.result == 0
     assert seen.requests == []
@@ -136,6 +138,6 @@ def test_hostile_names_and_texts_run_nothing(chromium: Chromium, tmp_path: Path)
 
 
 def test_dark_and_light_have_their_own_colours(chromium: Chromium, tmp_path: Path) -> None:
-    path = written(tmp_path, comparison_page(comparison("rnn", "transformer")))
+    path = written(tmp_path, render_comparison_page(comparison("rnn", "transformer")))
     steps = "return await page.$eval('.line.c0', one => getComputedStyle(one).stroke)"
     assert chromium.visit(path, steps).result != chromium.visit(path, steps, dark=True).result

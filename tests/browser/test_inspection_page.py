@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dragoman.inspection.inspected import Candidate, Inspected, TreeNode, WhatIf, coverage, entropy
-from dragoman.inspection.inspected_json import inspected_json
-from dragoman.inspection.inspection_page import inspection_page
+from dragoman.inspection.pages.inspection import render_inspection_page
+from dragoman.inspection.result import BeamNode, Candidate, Counterfactual, InspectionResult, coverage, entropy
 from tests.browser.chromium import Chromium, plain_page
 from tests.browser.samples import ARABIC, CHINESE, ENGLISH, HEBREW, HOSTILE, PLAIN, drawn
 
@@ -21,21 +20,21 @@ WORD = "page.locator('.sample .{side} .word').nth({number})"
 
 @pytest.fixture
 def written(tmp_path: Path) -> Write:
-    def write(*inspected: Inspected) -> Path:
+    def write(*inspected: InspectionResult) -> Path:
         page = tmp_path / "page.html"
-        page.write_text(inspection_page(inspected, title="Looked into"), encoding="utf-8")
+        page.write_text(render_inspection_page(inspected, title="Looked into"), encoding="utf-8")
         return page
 
     return write
 
 
-def mean_map(one: Inspected) -> NDArray[np.float64]:
+def mean_map(one: InspectionResult) -> NDArray[np.float64]:
     mean: NDArray[np.float64] = one.predicted[one.default_layer].mean(0)
     return mean
 
 
 def figure(said: str, name: str) -> float:
-    """A number of the line that says what a word looks at; the page has weights in thousandths."""
+    """A number of the line that describes a word's attention; the page has weights in thousandths."""
     return float(said.partition(f"; {name} ")[2].split()[0])
 
 
@@ -69,7 +68,7 @@ def test_a_word_is_followed_in_both_pictures(chromium: Chromium, written: Write)
     """
     hovered, left, focused = chromium.visit(written(ENGLISH), steps).result
     row = mean_map(ENGLISH)[2]
-    assert hovered["says"].startswith(f"Mann looks at man {round(100 * row[2])}\u00a0%")
+    assert hovered["says"].startswith(f"Mann attends to man {round(100 * row[2])}\u00a0%")
     assert figure(hovered["says"], "entropy") == pytest.approx(entropy(row[None])[0], abs=0.02)
     assert (hovered["band"], hovered["label"], hovered["links"]) == ("inline", "Mann", True)
     assert hovered["count"] == int((row >= 0.04).sum())
@@ -83,7 +82,7 @@ def test_a_touched_word_stays_lit(chromium: Chromium, written: Write):
     return await page.locator('.sample .says').textContent();
     """
     said = chromium.visit(written(ENGLISH), steps, width=390, touch=True).result
-    assert said.startswith("old is looked at by alte")
+    assert said.startswith("old is attended to by alte")
     assert figure(said, "coverage") == pytest.approx(coverage(mean_map(ENGLISH)[:-1])[1], abs=0.02)
 
 
@@ -94,7 +93,7 @@ def test_coverage_is_that_of_the_json(chromium: Chromium, written: Write):
     return [bars, await page.$$eval('.sample .source .word', found => found.map(each => each.title))];
     """
     bars, words = chromium.visit(written(ENGLISH), steps).result
-    expected = inspected_json(ENGLISH)["coverage"][2][1]
+    expected = ENGLISH.to_json()["coverage"][2][1]
     for found in (bars, words):
         figures = [float(each.removeprefix("coverage ")) for each in found[: len(expected)]]
         assert figures == pytest.approx(expected, abs=0.01)
@@ -133,7 +132,7 @@ def test_layer_head_and_reading_are_chosen(chromium: Chromium, written: Write):
 
 
 @pytest.mark.parametrize("one", [ENGLISH, ARABIC])
-def test_a_cell_says_its_weight(chromium: Chromium, written: Write, one: Inspected):
+def test_a_cell_says_its_weight(chromium: Chromium, written: Write, one: InspectionResult):
     steps = """
     const ground = await page.locator('.maps .ground').boundingBox();
     await page.mouse.move(ground.x + 24 * 1.5, ground.y + 24 * 2.5);
@@ -142,14 +141,14 @@ def test_a_cell_says_its_weight(chromium: Chromium, written: Write, one: Inspect
     column = 1 if one is ENGLISH else len(one.source_words) - 1
     share = mean_map(one)[2, column]
     said = chromium.visit(written(one), steps).result
-    assert said.startswith(f"{one.target_words[2]} looks at {one.source_words[column]}: ")
+    assert said.startswith(f"{one.target_words[2]} attends to {one.source_words[column]}: ")
     assert float(said.split()[-2]) == pytest.approx(100 * share, abs=0.6)
 
 
 def test_decoding_step_by_step(chromium: Chromium, written: Write):
     steps = """
     const seen = async () => [await page.locator('.place').textContent(),
-      await page.locator('.pieces:not(.path) .piece').allTextContents(),
+      await page.locator('.tokens:not(.path) .token').allTextContents(),
       await page.locator('.candidates li').count(), await page.locator('.candidates .written bdi').allTextContents(),
       await page.locator('.sample .word.chosen bdi').allTextContents()];
     const states = [await seen()];
@@ -171,10 +170,10 @@ def test_decoding_step_by_step(chromium: Chromium, written: Write):
     assert (back[0], back[4]) == ("5 of 6", ["."])
 
 
-def test_a_step_shows_where_its_piece_looked(chromium: Chromium, written: Write):
-    pieces = np.eye(3)[[0, 1, 2, 2]] * 0.8  # the two pieces of the second word look at different words
-    words = np.stack([pieces[0], pieces[1:3].mean(0), pieces[3]])
-    one = replace(PLAIN, predicted=words[None, None], given=words[None, None, 1:], steps=pieces[None, None])
+def test_a_step_shows_where_its_token_looked(chromium: Chromium, written: Write):
+    tokens = np.eye(3)[[0, 1, 2, 2]] * 0.8  # the two tokens of the second word attend to different words
+    words = np.stack([tokens[0], tokens[1:3].mean(0), tokens[3]])
+    one = replace(PLAIN, predicted=words[None, None], given=words[None, None, 1:], steps=tokens[None, None])
     steps = """
     const shades = async () => (await page.locator('.look').evaluateAll(
       found => found.map(each => each.style.getPropertyValue('--weight')))).map(Number);
@@ -254,13 +253,13 @@ def test_the_tree_of_the_beam(chromium: Chromium, written: Write):
 @pytest.mark.slow
 def test_a_large_tree_stays_usable(chromium: Chromium, written: Write):
     nodes = [
-        TreeNode(
+        BeamNode(
             (step - 1) * 50 + rank // 2 if step else -1, f"p{rank}", step, rank, -0.1 * step - rank, False, rank == 0
         )
         for step in range(100)
         for rank in range(50)
     ]
-    nodes.append(TreeNode(99 * 50, "</s>", 100, -1, -10.1, is_end=True, is_best=True))
+    nodes.append(BeamNode(99 * 50, "</s>", 100, -1, -10.1, is_end=True, is_best=True))
     seen = chromium.visit(
         written(replace(ENGLISH, tree=tuple(nodes))),
         """
@@ -275,7 +274,9 @@ def test_a_large_tree_stays_usable(chromium: Chromium, written: Write):
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("one", [CHINESE, ARABIC, HEBREW, PLAIN])
-def test_a_phone_shows_it_without_sideways_scrolling(chromium: Chromium, written: Write, one: Inspected, dark: bool):
+def test_a_phone_shows_it_without_sideways_scrolling(
+    chromium: Chromium, written: Write, one: InspectionResult, dark: bool
+):
     steps = "return await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)"
     seen = chromium.visit(written(one), steps, width=360, height=740, dark=dark, touch=True)
     assert (seen.result, seen.complaints) == (0, [])
@@ -323,7 +324,7 @@ def test_hostile_texts_are_shown_and_nothing_runs(chromium: Chromium, written: W
         drawn(texts, texts, range(len(texts))),
         source="".join(texts),
         candidates=tuple(tuple(Candidate(text, 0.1) for text in texts) for _ in range(len(texts) + 1)),
-        what_ifs=(WhatIf(1, texts[1], 0.1, " ".join(texts[::-1]), -1.0),),
+        counterfactuals=(Counterfactual(1, texts[1], 0.1, " ".join(texts[::-1]), -1.0),),
         flags=texts,
         model=texts[2],
     )

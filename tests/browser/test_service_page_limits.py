@@ -83,7 +83,7 @@ def test_a_text_in_the_target_language_is_offered_others(chromium: Chromium, ser
     await page.locator('#target').selectOption('de');
     await page.locator('#text').fill({german!r});
     await page.getByText('This text is in German already.').waitFor();
-    const before = [await output().textContent(), await tool('inside').isDisabled(), await accessibility(page)];
+    const before = [await output().textContent(), await tool('inspection').isDisabled(), await accessibility(page)];
     await page.getByRole('button', {{ name: 'Translate into English' }}).click();
     await settled();
     return [before, await page.locator('#target').inputValue(), await page.locator('.target .aside').count()];

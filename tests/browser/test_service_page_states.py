@@ -76,16 +76,16 @@ def test_the_page_speaks_chinese(chromium: Chromium, service: str):
     await tool('heatMap').click();
     await word('t0:0:1').hover();
     const tag = () => page.evaluate(() => document.documentElement.lang);
-    const seen = [await tag(), (await lit()).says, await tool('heatMap').textContent()];
+    const seen = [await tag(), (await lit()).status, await tool('heatMap').textContent()];
     seen.push(await page.locator('#target option').allTextContents());
     const faults = await accessibility(page);
-    await page.locator('#tongue').selectOption('en');
+    await page.locator('#interface-language').selectOption('en');
     await page.reload();
     return [seen, await tag(), await tool('heatMap').textContent(), faults];
     """
-    (tag, says, tool, targets), kept, english, faults = look(chromium, service, steps, language="zh-CN")
+    (tag, status, tool, targets), kept, english, faults = look(chromium, service, steps, language="zh-CN")
     assert (tag, tool) == ("zh-Hans", "热力图")
-    assert says.startswith("spielen 关注 play")
+    assert status.startswith("spielen 关注 play")
     assert set(targets) == {"德语", "英语"}
     assert (kept, english, faults) == ("en", "Heat map", [])
 
@@ -143,7 +143,7 @@ def test_a_document_that_cannot_be_read_says_why(chromium: Chromium, service: st
     steps = f"""
     await page.locator('#text').waitFor();
     await page.locator('#file').setInputFiles({str(path)!r});
-    await page.locator('.document .why').waitFor();
+    await page.locator('.document .reason').waitFor();
     return [await page.locator('.document').textContent(), await accessibility(page)];
     """
     said, faults = look(chromium, service, steps, allowed=[REFUSED])
@@ -207,7 +207,7 @@ def test_what_is_refused_is_said_in_words(chromium: Chromium, service: str):
     too_long, count, silent, large, faults = look(chromium, service, steps, allowed=[REFUSED])
     assert "5,000 characters" in too_long
     assert "5,001 / 5,000" in count
-    assert "The server does not take so much at once." in large
+    assert "The request is too large for this server." in large
     assert "text must be shorter" in large
     assert (silent, faults) == (0, [])
 
@@ -224,7 +224,7 @@ def test_a_key_is_asked_for_and_kept_for_the_tab_alone(chromium: Chromium, toys:
     await field.fill('wrong');
     await page.keyboard.press('Enter');
     await page.locator('#text').fill({ENGLISH!r});
-    await page.getByText('does not take this key').waitFor();
+    await page.getByText('does not accept this key').waitFor();
     await field.fill({secret!r});
     await page.keyboard.press('Enter');
     await settled();
@@ -234,5 +234,5 @@ def test_a_key_is_asked_for_and_kept_for_the_tab_alone(chromium: Chromium, toys:
     """
     with served({"turner": toys["turner"]}, "--keys", str(keys), "--threads", "1") as address:
         asked, faults, text, left, kept = look(chromium, address, steps, allowed=[REFUSED])
-    assert (asked, faults) == ("This server asks for a key.", [])
+    assert (asked, faults) == ("This server requires an API key.", [])
     assert (text, left, kept) == (GERMAN, 0, [False, 1])

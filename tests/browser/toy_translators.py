@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks.toy_tasks import Budget, Sentence, Task, learn
 from dragoman.bundle import write_bundle
 from dragoman.config import parse_config
 from dragoman.text import SPECIALS, Vocabulary, WordTokenizer
-from tests.learning.small import small
+from testkit.toy_tasks import Budget, Sentence, Task, learn
+from tests.learning.small_models import small
 
 __all__ = ["toy_translator"]
 
@@ -35,7 +35,7 @@ TURN = Task("turn", _turned, lambda t, n: t if t == n - 1 else n - 2 - t)
 
 
 def toy_translator(folder: Path, source: str = "en", target: str = "de", *, updates: int = 400) -> Path:
-    """Train one and write its bundle; with few updates it has learnt little, and says other things."""
+    """Train one and write its bundle; with few updates its translations differ."""
     data = {"source": source, "target": target, "train": [{"files": ["a", "b"]}]}
     spoken = parse_config(CONFIG.model_dump(exclude_none=True) | {"data": data})
     tokenizers = {"source": _tokenizer(source), "target": _tokenizer(target)}
@@ -45,7 +45,7 @@ def toy_translator(folder: Path, source: str = "en", target: str = "de", *, upda
 
 @functools.cache
 def _weights(updates: int) -> dict[str, NDArray[np.float32]]:
-    """The same whatever the words are."""
+    """The same for all words."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -56,5 +56,5 @@ def _weights(updates: int) -> dict[str, NDArray[np.float32]]:
 
 
 def _tokenizer(language: str) -> WordTokenizer:
-    pieces = [f"▁{word}" for word in WORDS[language].split()]
-    return WordTokenizer(Vocabulary("word", (*SPECIALS, *pieces, ".")))
+    tokens = [f"▁{word}" for word in WORDS[language].split()]
+    return WordTokenizer(Vocabulary("word", (*SPECIALS, *tokens, ".")))

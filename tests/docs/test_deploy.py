@@ -1,4 +1,4 @@
-"""What lies in deploy/ fits the server: variables, routes, metrics, and files that their own tools can read."""
+"""Files in deploy/ match the server: variables, routes, metrics; and are valid for their tools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dragoman.server.metrics import Metrics
+from dragoman.server.metrics import PrometheusMetrics
 from dragoman.server.settings import Limits, ServerSettings
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -45,7 +45,7 @@ def container() -> dict[str, Any]:
 def families() -> set[str]:
     """The names of all metrics, as queries call them."""
     found: set[str] = set()
-    for family in Metrics().registry.collect():
+    for family in PrometheusMetrics().registry.collect():
         found |= {family.name, f"{family.name}_total"} | {sample.name for sample in family.samples}
         found |= {family.name + suffix for suffix in SUFFIXES} if family.type == "histogram" else set()
     return found
@@ -61,7 +61,7 @@ def families() -> set[str]:
 )
 def test_metrics_are_those_of_the_server(name: str):
     named = set(METRIC.findall((DEPLOY / name).read_text(encoding="utf-8")))
-    named -= {"dragoman_queue_wait_seconds_mean"}  # made of two of them by the adapter's rule beside it
+    named -= {"dragoman_queue_wait_seconds_mean"}  # computed from two metrics by the rule of the adapter
     assert named
     assert named - families() == set()
 

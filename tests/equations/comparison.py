@@ -54,7 +54,7 @@ def assert_same(
     """Equal values and gradients: to 1e-9 where the shipped code ran in float64, to 1e-5 of the scale in float32.
 
     `nearby` is what float64 gives once the leaves are rounded to float32. Where that alone is a long way off (a layer
-    norm of nearly equal numbers), the case is ill-conditioned, and float32 cannot be asked to do better.
+    norm of nearly equal numbers), the case is ill-conditioned, and float32 cannot do better.
     """
     for kind in ("values", "gradients"):
         ours, theirs = getattr(actual, kind), getattr(expected, kind)
@@ -124,5 +124,5 @@ def parameters(module: nn.Module) -> dict[str, Tensor]:
 
 
 def as_leaves(tensors: Tensors, dtype: torch.dtype) -> dict[str, Tensor]:
-    """Copies whose gradient can be asked for."""
+    """Copies that require a gradient."""
     return {name: tensor.detach().to(dtype, copy=True).requires_grad_() for name, tensor in tensors.items()}

@@ -1,6 +1,6 @@
-"""What the attention tests are run on: queries that look at a padded source, and whole models with attention.
+"""Cases of the attention tests: queries over a padded source, and complete models with attention.
 
-Each kind of case knows its roads to a result: the shipped ones and the literal one, with the same outputs by name.
+Each kind of case has several ways to compute a result: the library and the literal one, with the same outputs by name.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from torch import Tensor
 from dragoman.config.combinations import CONTENT_SCORES, EVERY_SCORE, LEGAL_WIRINGS, SAME_SIZE_SCORES, Wiring
 from dragoman.config.schema import AttentionConfig, RnnConfig
 from dragoman.models import Model, build_model
-from dragoman.nn.attention import Alignment, Attention, Memory, build
-from dragoman.nn.noise import number_sites
+from dragoman.nn.attention import Alignment, Attention, Memory
+from dragoman.nn.attention.build import build_attention
 from dragoman.nn.recurrent import CELLS
-from tests.equations.comparison import Tensors, assert_agrees
-from tests.equations.generators import (
+from dragoman.nn.stateless_noise import number_sites
+from testkit.generators import (
     Numbers,
     Sentences,
     lengths,
@@ -29,6 +29,7 @@ from tests.equations.generators import (
     sentence_batches,
     sizes,
 )
+from tests.equations.comparison import Tensors, assert_agrees
 from tests.equations.literal_attention import DECODERS, Attended, attend
 from tests.equations.literal_recurrent import Weights, encode
 
@@ -39,7 +40,7 @@ Road = Callable[[Any, Tensors], Tensors]
 
 
 def attended_as_outputs(steps: Sequence[Attended]) -> dict[str, Tensor]:
-    """What each step looked at. Shapes: weights [steps, src], context [steps, value], the others [steps]."""
+    """Attention of each step. Shapes: weights [steps, src], context [steps, value], the others [steps]."""
     outputs = {
         "weights": torch.stack([torch.stack(step.weights) for step in steps]),
         "context": torch.stack([step.context for step in steps]),
@@ -71,7 +72,7 @@ def off_whole_numbers(places: Tensor) -> float:
     return float((places - places.round()).abs().min())
 
 
-# ---------------------------------------------------------------------------------------- queries that look at a source
+# ------------------------------------------------------------------------------------- queries that attend to a source
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Look:
         return self.keys.size(1)
 
     def attention(self) -> Attention:
-        made = build.attention(self.config, self.queries.size(-1), self.keys.size(-1))
+        made = build_attention(self.config, self.queries.size(-1), self.keys.size(-1))
         number_sites(made)
         return randomised(made, self.seed)
 
@@ -103,17 +104,17 @@ class Look:
         separate = {} if self.values is None else {"values": self.values}
         return {"queries": self.queries, "keys": self.keys, **separate}
 
-    def remember(self, attention: Attention, given: Tensors) -> Memory:
-        return attention.remember(given["keys"], given.get("values", given["keys"]), self.lengths)
+    def make_memory(self, attention: Attention, given: Tensors) -> Memory:
+        return attention.make_memory(given["keys"], given.get("values", given["keys"]), self.lengths)
 
     def at_once(self, attention: Attention, given: Tensors) -> Tensors:
         """Every target step in one call."""
-        context, alignment = attention(given["queries"], self.remember(attention, given), self.positions)
+        context, alignment = attention(given["queries"], self.make_memory(attention, given), self.positions)
         return {"context": context, **alignment_as_outputs(alignment, self.src)}
 
     def step_by_step(self, attention: Attention, given: Tensors) -> Tensors:
         """One target step after the other over a deferred memory, as decoders with feedback do."""
-        memory = self.remember(attention, given).deferred()
+        memory = self.make_memory(attention, given).deferred()
         contexts, alignments = [], []
         for t in range(self.positions.size(1)):
             now = slice(t, t + 1)
@@ -204,18 +205,20 @@ class Translating:
     def model(self) -> Translator:
         return randomised(build_model(self.config, VOCAB, VOCAB), self.seed)
 
-    def remember(self, model: Translator) -> Any:
+    def make_memory(self, model: Translator) -> Any:
         return model.encode(self.source.tokens, self.source.lengths)
 
     def at_once(self, model: Translator, given: Tensors) -> Tensors:
         """Teacher-forced."""
-        decoded = model(self.source.tokens, self.source.lengths, self.target.tokens, self.target.lengths, show=True)
+        decoded = model(
+            self.source.tokens, self.source.lengths, self.target.tokens, self.target.lengths, return_attention=True
+        )
         assert decoded.alignment is not None
         return self._real_steps(model.decoder.output(decoded.features), decoded.alignment)
 
     def step_by_step(self, model: Translator, given: Tensors) -> Tensors:
         """As a search does it."""
-        memory = self.remember(model)
+        memory = self.make_memory(model)
         state = model.decoder.start(memory)
         log_probs, alignments = [], []
         for tokens in self.target.tokens.unbind(1):
@@ -236,7 +239,7 @@ class Translating:
                 log_probs.append(step.log_probs)
                 steps.append(replace(step.attended, weights=padded(step.attended.weights, self.src)))
         outputs = attended_as_outputs(steps)
-        del outputs["context"]  # the shipped decoders do not hand it out
+        del outputs["context"]  # the decoders do not return it
         return {"log_probs": torch.stack(log_probs), **outputs}
 
     def words(self, row: int) -> tuple[list[int], list[int]]:
@@ -291,7 +294,7 @@ def translating(
     memories: Sequence[str] = ("shared",),
     most_layers: int = 2,
 ) -> Translating:
-    """Any cells, sizes and layers around the attention and the decoder that are asked for."""
+    """Any cells, sizes and layers around a given attention and decoder."""
     width = 2 * draw(sizes(1, 2))
     encoder = {
         "cell": draw(st.sampled_from(sorted(CELLS))),

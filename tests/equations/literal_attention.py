@@ -1,6 +1,6 @@
 """The attention equations, read literally: one sentence, one target step t, one source position s at a time; float64.
 
-Nothing here knows of batches, padding or windows of tensors. Weights come by the names the shipped modules give them.
+This code has no batches, padding or windows of tensors. Weights come by the names the shipped modules give them.
 Numbers in brackets are those of docs/papers.md. Steps and positions count from 0.
 """
 
@@ -29,7 +29,7 @@ from tests.equations.literal_recurrent import (
 
 
 def score(config: AttentionConfig, weights: Weights, h: Tensor, key: Tensor, s: int) -> Tensor | None:
-    """How well the state h fits position s; None where it cannot be looked at. [luong2015] 3.1, [vaswani2017] (1)."""
+    """How well the state h fits position s; None where it cannot be attended to. [luong2015] 3.1, [vaswani2017] (1)."""
     if config.score == "dot":
         return h @ key
     if config.score == "scaled-dot":
@@ -64,7 +64,7 @@ def align(
 
 @dataclass(frozen=True)
 class Attended:
-    """What one step looked at: a weight a source position, and the context; the rest where the alignment has it."""
+    """Attention of one step: one weight per source position, and the context; the rest depends on the alignment."""
 
     weights: list[Tensor]
     context: Tensor
@@ -149,7 +149,7 @@ def attend(
 
 @dataclass(frozen=True)
 class Written:
-    """One step of a decoder: log p of every word, what it looked at, and its state."""
+    """One step of a decoder: log p of every word, attention, and state."""
 
     log_probs: Tensor
     attended: Attended
@@ -169,7 +169,7 @@ def decode_before(
 ) -> list[Written]:
     """h_{t-1} → a_t → c_t → [y_{t-1}; c_t], h_{t-1} → h_t → predict. [bahdanau2015] (4)-(6), A.2.2.
 
-    `places` are what hard attention is to look at, step by step.
+    `places` are the positions of hard attention, step by step.
     """
     keys, values = keys_and_values(config, source.states)
     states = first_states(config, weights, source.last, source.final)

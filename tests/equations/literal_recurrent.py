@@ -1,6 +1,6 @@
 """The recurrent equations, read literally: one sentence, one step, one gate at a time, on vectors, in float64.
 
-Nothing here knows of batches or padding. Weights come by the names the shipped modules give them; that is all the two
+This code has no batches or padding. Weights come by the names the shipped modules give them; that is all the two
 have in common. Numbers in brackets are those of docs/papers.md.
 """
 
@@ -149,7 +149,7 @@ class Encoding:
 
 
 def encode(config: RnnConfig, weights: Weights, sentence: Sequence[int]) -> Encoding:
-    """Word vectors, layer upon layer, from the sentence's end where the configuration says so."""
+    """Word vectors, layer upon layer, from the end of the sentence if configured."""
     order = sentence[::-1] if config.reverse_source else sentence
     states = [weights["encoder.embedding.weight"][word] for word in order]
     layers: list[Read] = []

@@ -1,6 +1,6 @@
 """The equations of the Transformer, read literally: one sentence, one head, one position at a time, in float64.
 
-Nothing here knows of batches or padding. Weights come by the names the shipped modules give them; that is all the two
+This code has no batches or padding. Weights come by the names the shipped modules give them; that is all the two
 have in common. Sections and numbers are those of [vaswani2017] in docs/papers.md.
 """
 

@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 
 from dragoman.nn.attention.score import ConcatScore
+from testkit.generators import many_cases
 from tests.equations.comparison import assert_close
-from tests.equations.generators import many_cases
 from tests.equations.generators_attention import Look, looks
 
 

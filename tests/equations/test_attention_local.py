@@ -17,8 +17,8 @@ from dragoman.config.combinations import CONTENT_SCORES
 from dragoman.config.schema import AttentionConfig
 from dragoman.nn.attention import Attention
 from dragoman.nn.attention.alignment import LocalPredictiveAligner
+from testkit.generators import Numbers, many_cases, seeds
 from tests.equations.comparison import Tensors, as_leaves, assert_close, assert_same, evaluate, parameters
-from tests.equations.generators import Numbers, many_cases, seeds
 from tests.equations.generators_attention import Look, looks, off_whole_numbers
 from tests.equations.literal_attention import predicted_centre, window
 
@@ -61,7 +61,7 @@ def test_local_m_near_the_sentence(case: Look):
 
 @pytest.mark.parametrize("reach", [1, 2, 3, 4])
 def test_local_m_at_every_edge(reach: int):
-    """Every step from the first to one whose window has left the longest sentence, for every length beside another."""
+    """Every step from the first to one whose window has left the longest sentence, for every pair of lengths."""
     for length in range(1, 7):
         case = look_at(local("local-m", reach), [length, 6], list(range(6 + reach + 2)), src=8)
         case.assert_is_its_equations()

@@ -14,9 +14,16 @@ from torch import Tensor
 from dragoman.config.combinations import CONTENT_SCORES, EVERY_SCORE, SAME_SIZE_SCORES
 from dragoman.config.schema import AttentionConfig
 from dragoman.nn.attention.build import SCORES
-from dragoman.nn.attention.score import ConcatScore, DotScore, GeneralScore, LocationScore, ScaledDotScore, Score
+from dragoman.nn.attention.score import (
+    ConcatScore,
+    DotScore,
+    GeneralScore,
+    LocationScore,
+    ScaledDotScore,
+    ScoreFunction,
+)
+from testkit.generators import Numbers, many_cases, randomised, seeds, sizes
 from tests.equations.comparison import Tensors, assert_agrees, assert_close
-from tests.equations.generators import Numbers, many_cases, randomised, seeds, sizes
 from tests.equations.generators_attention import Look, looks
 from tests.equations.literal_attention import score as literal_score
 from tests.equations.literal_recurrent import Weights
@@ -31,14 +38,14 @@ class Case:
     keys: Tensor
     seed: int
 
-    def score(self) -> Score:
+    def score(self) -> ScoreFunction:
         made = SCORES[self.config.score](self.config, self.queries.size(-1), self.keys.size(-1))
         return randomised(made, self.seed)
 
     def given(self) -> dict[str, Tensor]:
         return {"queries": self.queries, "keys": self.keys}
 
-    def shipped(self, score: Score, given: Tensors) -> Tensors:
+    def shipped(self, score: ScoreFunction, given: Tensors) -> Tensors:
         return {"scores": score(given["queries"], score.prepare(given["keys"]))}
 
     def literal(self, weights: Weights, given: Tensors) -> Tensors:
@@ -88,7 +95,7 @@ H = torch.tensor([[[1.0, 2.0, -1.0, 0.5]]])  # [1, 1, 4]
 KEYS = torch.tensor([[[1.0, 1.0, 1.0, 2.0], [0.0, -1.0, 0.0, 4.0]]])  # [1, 2, 4]
 
 
-def of(score: Score, keys: Tensor = KEYS) -> list[float]:
+def of(score: ScoreFunction, keys: Tensor = KEYS) -> list[float]:
     with torch.no_grad():
         found: list[float] = score(H, score.prepare(keys))[0, 0].tolist()
     return found

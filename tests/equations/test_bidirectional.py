@@ -13,11 +13,21 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from dragoman.config.schema import RnnConfig
-from dragoman.models.protocol import Encoded
+from dragoman.models.base import Encoded
 from dragoman.models.rnn_encoder import BiLayer, RnnEncoder
 from dragoman.nn.embedding import Embedding
 from dragoman.nn.masks import is_real, reverse_real
 from dragoman.nn.recurrent import CELLS, CellState, Packing
+from testkit.generators import (
+    Padded,
+    Sentences,
+    many_cases,
+    padded_batches,
+    randomised,
+    seeds,
+    sentence_batches,
+    sizes,
+)
 from tests.equations.comparison import (
     Evaluated,
     Tensors,
@@ -27,16 +37,6 @@ from tests.equations.comparison import (
     assert_same,
     evaluate,
     parameters,
-)
-from tests.equations.generators import (
-    Padded,
-    Sentences,
-    many_cases,
-    padded_batches,
-    randomised,
-    seeds,
-    sentence_batches,
-    sizes,
 )
 from tests.equations.literal_recurrent import Encoding, Weights, encode, read_layer
 
@@ -73,7 +73,7 @@ def outputs(states: Tensor, final: CellState, summary: Tensor, last: Tensor) -> 
 
 
 def run_layer(layer: BiLayer, x: Tensor, lengths: Tensor) -> dict[str, Tensor]:
-    """What the shipped layer says of real positions: what it leaves in the padding is nobody's business."""
+    """The output of the layer at real positions; padding may have any value."""
     states, ends = layer(x, Packing.of(lengths, x.size(1), x.device))
     return outputs(states * is_real(lengths, x.size(1)).unsqueeze(-1), *ends)
 
@@ -273,7 +273,7 @@ def test_an_encoder_reads_a_sentence_the_same_way_alone_and_in_a_batch(case: Enc
 @many_cases
 @given(case=encoder_cases(reverse_source=True))
 def test_reversing_turns_real_words_round_and_states_back(case: EncoderCase) -> None:
-    """It is the same as reading a source that somebody reversed by hand, and then turning the states back."""
+    """It equals reading a source reversed by hand, with the states reversed afterwards."""
     encoder = case.encoder()
     reversed_states = encoder(case.source.tokens, case.source.lengths, None)
     encoder.reverse = False
@@ -302,7 +302,7 @@ def test_a_one_way_state_knows_only_the_words_read_before_it(case: EncoderCase) 
         for place in range(length):
             (influence,) = torch.autograd.grad(states[row, place].sum(), words, retain_graph=True)
             seen = influence.abs().sum(-1)[row].nonzero().flatten().tolist()
-            # `words` lie in the order they are read in.
+            # `words` are in reading order.
             assert seen == list(range(length - place) if case.config.reverse_source else range(place + 1))
 
 

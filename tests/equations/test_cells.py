@@ -14,6 +14,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from dragoman.nn import recurrent
 from dragoman.nn.recurrent import CELLS, Cell, CellState, GruFusedCell, GruPublishedCell, Packing
+from testkit.generators import Numbers, Padded, many_cases, padded_batches, randomised, seeds, sizes
 from tests.equations.comparison import (
     Tensors,
     as_leaves,
@@ -23,7 +24,6 @@ from tests.equations.comparison import (
     evaluate,
     parameters,
 )
-from tests.equations.generators import Numbers, Padded, many_cases, padded_batches, randomised, seeds, sizes
 from tests.equations.literal_recurrent import Weights, read
 
 TORCH_LAYERS: dict[str, Callable[..., nn.RNNBase]] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru-fused": nn.GRU}
@@ -168,7 +168,7 @@ def test_torchs_kernel_and_the_steps_are_the_same_function(name: str, case: Case
 @pytest.mark.parametrize("name", CELLS)
 @given(case=cases())
 def test_gradients_asked_for_in_several_passes_are_those_of_one(name: str, case: Case) -> None:
-    """A pass that wants only the inputs' gradient must leave nothing behind that the next pass adds to the weights'."""
+    """A pass that needs only the gradient of the inputs must not change that of the weights in the next pass."""
     cell = case.cell(name)
     given = as_leaves(case.given(cell), torch.float64)
     states, _ = recurrent.run(cell, given["x"], case.packing(), start_of(given))

@@ -15,10 +15,10 @@ from dragoman.config.combinations import CONTENT_SCORES
 from dragoman.data.batch import Batch
 from dragoman.models import build_model
 from dragoman.nn.attention import Alignment
-from dragoman.training.losses import Baseline, coverage_loss
+from dragoman.training.losses import RewardBaseline, coverage_loss
 from dragoman.training.step import objective
+from testkit.generators import Numbers, lengths, many_cases, randomised, seeds, sizes
 from tests.equations.comparison import Tensors, as_leaves, assert_same, evaluate, parameters
-from tests.equations.generators import Numbers, lengths, many_cases, randomised, seeds, sizes
 from tests.equations.generators_attention import VOCAB, Translating, small_config, translating
 
 
@@ -136,12 +136,12 @@ CONFIGS: dict[str, ModelConfig] = {
 
 @pytest.mark.parametrize("family", CONFIGS)
 def test_lambda_is_the_weight_of_the_term_in_what_training_minimises(family: str):
-    batch = Batch.of([([4, 5, 6], [5, 4]), ([6], [4, 4, 5])])
+    batch = Batch.from_pairs([([4, 5, 6], [5, 4]), ([6], [4, 4, 5])])
     model = randomised(build_model(CONFIGS[family], VOCAB + 4, VOCAB + 4), 1)
-    decoded = model(batch.source, batch.source_lengths, batch.inputs, batch.target_lengths, show=True)
+    decoded = model(batch.source, batch.source_lengths, batch.inputs, batch.target_lengths, return_attention=True)
     term = coverage_loss(decoded.alignment, batch.source_lengths, batch.target_lengths, batch.source.size(1))
     plain, covering = (
-        objective(model, batch, TrainingConfig(coverage_weight=weight), None, Baseline(0.9)).total
+        objective(model, batch, TrainingConfig(coverage_weight=weight), None, RewardBaseline(0.9)).total
         for weight in (0.0, 0.75)
     )
     weights = parameters(model)

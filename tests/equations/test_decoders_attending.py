@@ -16,8 +16,8 @@ from dragoman.config.schema import RnnConfig
 from dragoman.models import build_model
 from dragoman.nn.attention.score import ConcatScore
 from dragoman.nn.recurrent import CELLS
+from testkit.generators import Numbers, Sentences, many_cases, randomised, sentence_batches
 from tests.equations.comparison import assert_close, parameters
-from tests.equations.generators import Numbers, Sentences, many_cases, randomised, sentence_batches
 from tests.equations.generators_attention import (
     ATTENDING,
     VOCAB,
@@ -74,7 +74,7 @@ def test_the_first_state_is_made_of_the_backward_state_at_the_first_word(cell: s
     """s_0 = tanh(W_s ←h_1), for every layer and every part of a state; ←h_1 is the right half of the first state."""
     case = Translating(small(cell, attend="before"), *PAIRS, seed=4)
     model = case.model()
-    memory = case.remember(model)
+    memory = case.make_memory(model)
     states = model.encoder(case.source.tokens, case.source.lengths, None).states
     backward = states[:, 0, 3:]  # [batch, hidden of one direction]
     W_s, bias = (parameters(model)[f"decoder.begin.W_s.{name}"] for name in ("weight", "bias"))

@@ -19,13 +19,14 @@ from torch import Tensor
 from dragoman.config import AttentionConfig, RnnConfig, TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.models import build_model
-from dragoman.nn.attention import Alignment, build
+from dragoman.nn.attention import Alignment
 from dragoman.nn.attention.alignment import HardAligner
-from dragoman.nn.noise import Noise, number_sites
-from dragoman.training.losses import Baseline, reinforce_loss
+from dragoman.nn.attention.build import build_attention
+from dragoman.nn.stateless_noise import Noise, number_sites
+from dragoman.training.losses import RewardBaseline, reinforce_loss
 from dragoman.training.step import objective
+from testkit.generators import Numbers, Padded, lengths, many_cases, padded_batches, randomised, seeds
 from tests.equations.comparison import assert_close, assert_same, evaluate, parameters
-from tests.equations.generators import Numbers, Padded, lengths, many_cases, padded_batches, randomised, seeds
 from tests.equations.generators_attention import VOCAB, Look, Translator, looks, small_config
 from tests.equations.literal_attention import DECODERS
 from tests.equations.literal_recurrent import Weights, encode
@@ -71,7 +72,7 @@ def test_the_context_has_no_gradient_to_the_score(case: Look):
 
 SHARES = torch.tensor([0.4, 0.05, 0.25, 0.1, 0.2], dtype=torch.float64)
 CRITICAL = {4: 18.47, 16: 39.25}
-"""What a chi-square with so many degrees of freedom exceeds once in a thousand times."""
+"""The 99.9 % quantile of chi-square by degrees of freedom."""
 
 DRAWS = 20_000
 
@@ -80,10 +81,10 @@ def draw(noise: Noise, *, tgt: int = 1, scores: Tensor | None = None) -> Tensor:
     """The places every row of the noise draws, all under one distribution. Shapes: scores [src] -> [batch, tgt]."""
     scores = SHARES.log() if scores is None else scores
     batch, src = len(noise.key), len(scores)
-    attention = build.attention(AttentionConfig(score="dot", alignment="hard"), src, src)
+    attention = build_attention(AttentionConfig(score="dot", alignment="hard"), src, src)
     number_sites(attention)
     units = torch.eye(src, dtype=torch.float64).expand(batch, -1, -1)  # so a query's s-th component scores place s
-    memory = attention.remember(units, units, torch.full((batch,), src))
+    memory = attention.make_memory(units, units, torch.full((batch,), src))
     context, alignment = attention(scores.expand(batch, tgt, -1), memory, torch.arange(tgt), noise)
     assert torch.equal(context, alignment.weights)
     places: Tensor = alignment.weights.argmax(-1)
@@ -140,7 +141,7 @@ def test_a_place_without_weight_is_never_drawn():
 def test_a_draw_depends_on_the_sentence_and_not_on_its_company(case: Look, seed: int, update: int):
     """Nor on the padding, nor on how many steps are taken at once."""
     attention, rows = case.attention(), torch.arange(len(case.lengths)) + 17
-    memory = case.remember(attention, case.given())
+    memory = case.make_memory(attention, case.given())
     _, together = attention(case.queries, memory, case.positions, Noise.of(seed, update, rows))
     for row, length in enumerate(case.lengths.tolist()):
         assert not together.weights[row, :, length:].any(), "padding is never drawn"
@@ -149,7 +150,7 @@ def test_a_draw_depends_on_the_sentence_and_not_on_its_company(case: Look, seed:
         alone = replace(
             case, queries=case.queries[mine], keys=case.keys[mine, :length], values=values, lengths=case.lengths[mine]
         )
-        memory = alone.remember(attention, alone.given())
+        memory = alone.make_memory(attention, alone.given())
         for t in range(case.positions.size(1)):
             _, single = attention(alone.queries[:, t : t + 1], memory, case.positions[mine, t : t + 1], noise)
             assert torch.equal(single.weights[0, 0], together.weights[row, t, :length])
@@ -160,7 +161,7 @@ def test_a_draw_in_a_whole_model_depends_on_the_sentence_and_not_on_its_company(
     pairs = [([4, 5, 6], [5, 6, 7, 4]), ([7, 4, 5, 6, 4], [4]), ([5], [6, 6])]
 
     def weights(chosen: list[int]) -> list[Tensor]:
-        batch = Batch.of([pairs[n] for n in chosen], rows=[100 + n for n in chosen])
+        batch = Batch.from_pairs([pairs[n] for n in chosen], rows=[100 + n for n in chosen])
         noise = Noise.of(9, 4, batch.rows)
         decoded = model(batch.source, batch.source_lengths, batch.inputs, batch.target_lengths, noise)
         sizes = zip(batch.target_lengths.tolist(), batch.source_lengths.tolist(), strict=True)
@@ -205,7 +206,7 @@ def test_the_reinforce_and_entropy_terms(
     losses = batch.values[..., 0].clone().requires_grad_()
     alignment = Alignment(torch.zeros(*shape, 1), log_prob=log_prob, entropy=entropy)
     found = reinforce_loss(
-        alignment, losses, batch.lengths, Baseline(0.9, mean), weight=weight, entropy_weight=entropy_weight
+        alignment, losses, batch.lengths, RewardBaseline(0.9, mean), weight=weight, entropy_weight=entropy_weight
     )
     wanted = loop_over_reinforce(batch, log_prob, entropy, mean or 0.0, weight, entropy_weight)
     leaves = {"log_prob": log_prob, "entropy": entropy, "losses": losses}
@@ -215,7 +216,7 @@ def test_the_reinforce_and_entropy_terms(
 @many_cases
 @given(data=st.data(), decay=st.sampled_from([0.0, 0.5, 0.9]), seed=seeds)
 def test_the_baseline_is_a_moving_average_of_the_words_log_probability(data: st.DataObject, decay: float, seed: int):
-    baseline, average = Baseline(decay), None
+    baseline, average = RewardBaseline(decay), None
     for number in range(3):
         tgt = data.draw(lengths())
         losses = Numbers(seed + number).normal(len(tgt), int(tgt.max())).abs()
@@ -256,7 +257,7 @@ def looking_at(places: Tensor) -> Iterator[None]:
 
 
 def ways(batch: Batch) -> list[Tensor]:
-    """Every way to look at the sources of a batch, one place a target step. Shapes: each [batch, tgt]."""
+    """Every combination of source positions, one per target step. Shapes: each [batch, tgt]."""
     choices = []
     for src, tgt in zip(batch.source_lengths.tolist(), batch.target_lengths.tolist(), strict=True):
         spare = batch.inputs.size(1) - tgt
@@ -288,9 +289,9 @@ def exact_gradients(config: RnnConfig, weights: dict[str, Tensor], batch: Batch)
 
 
 def expected_estimate(
-    config: RnnConfig, model: Translator, batch: Batch, baseline: Baseline, **training: Any
+    config: RnnConfig, model: Translator, batch: Batch, baseline: RewardBaseline, **training: Any
 ) -> dict[str, Tensor]:
-    """The mean of what training would take for the gradient, each way to look weighing as much as it is likely."""
+    """The mean of the gradient estimates, each combination weighted by its probability."""
     weights = parameters(model)
     mean = {name: torch.zeros_like(weight) for name, weight in weights.items()}
     settings = TrainingConfig.model_validate({"entropy_weight": 0.0, **training})
@@ -312,7 +313,7 @@ def evaluate_gradients(total: Tensor, weights: dict[str, Tensor]) -> dict[str, T
     return dict(zip(weights, found, strict=True))
 
 
-def assert_unbiased(config: RnnConfig, model: Translator, batch: Batch, baseline: Baseline) -> None:
+def assert_unbiased(config: RnnConfig, model: Translator, batch: Batch, baseline: RewardBaseline) -> None:
     wanted = exact_gradients(config, parameters(model), batch)
     for name, gradient in expected_estimate(config, model, batch, baseline).items():
         assert_close(gradient, wanted[name], 1e-9, name)
@@ -322,8 +323,8 @@ def tiny_model(config: RnnConfig, seed: int) -> Translator:
     return randomised(build_model(config, VOCAB + 4, VOCAB + 4), seed, scale=1.0)
 
 
-ONE = Batch.of([([4, 6], [7, 5])])  # three places (the end counts), three words: 27 ways to look
-TWO = Batch.of([([5], [4]), ([6], [])])  # two places and two words beside two places and one: 8 ways
+ONE = Batch.from_pairs([([4, 6], [7, 5])])  # three places (the end counts), three words: 27 ways to look
+TWO = Batch.from_pairs([([5], [4]), ([6], [])])  # 2 positions, 2 words; 2 positions, 1 word: 8 combinations
 
 
 @pytest.mark.parametrize("wiring", WIRINGS)
@@ -331,19 +332,19 @@ TWO = Batch.of([([5], [4]), ([6], [])])  # two places and two words beside two p
 def test_the_estimate_is_unbiased(wiring: str, mean: float | None):
     config = WIRINGS[wiring]
     for batch in (ONE, TWO):
-        assert_unbiased(config, tiny_model(config, 1), batch, Baseline(0.9, mean))
+        assert_unbiased(config, tiny_model(config, 1), batch, RewardBaseline(0.9, mean))
 
 
 @pytest.mark.slow
 @many_cases
 @given(
     wiring=st.sampled_from(sorted(WIRINGS)),
-    batch=st.sampled_from([TWO, Batch.of([([4], [5])])]),
+    batch=st.sampled_from([TWO, Batch.from_pairs([([4], [5])])]),
     mean=st.sampled_from([0.0, -2.0, 1.0]),
     seed=seeds,
 )
 def test_the_estimate_is_unbiased_for_any_weights(wiring: str, batch: Batch, mean: float, seed: int):
-    assert_unbiased(WIRINGS[wiring], tiny_model(WIRINGS[wiring], seed), batch, Baseline(0.9, mean))
+    assert_unbiased(WIRINGS[wiring], tiny_model(WIRINGS[wiring], seed), batch, RewardBaseline(0.9, mean))
 
 
 def test_an_estimate_without_the_reinforce_term_is_biased():
@@ -351,7 +352,7 @@ def test_an_estimate_without_the_reinforce_term_is_biased():
     config = WIRINGS["before"]
     model = tiny_model(config, 1)
     wanted = exact_gradients(config, parameters(model), TWO)
-    found = expected_estimate(config, model, TWO, Baseline(0.9), reinforce_weight=0.0)
+    found = expected_estimate(config, model, TWO, RewardBaseline(0.9), reinforce_weight=0.0)
     off = {name: float((found[name] - wanted[name]).abs().max()) for name in wanted}
     assert off["decoder.attention.score.W_a"] > 1e-3
     assert off["decoder.output.weight"] < 1e-9
@@ -363,8 +364,8 @@ def test_the_entropy_is_rewarded(wiring: str):
     config, batch = WIRINGS[wiring], TWO
     model = tiny_model(config, 2)
     weights = parameters(model)
-    without = expected_estimate(config, model, batch, Baseline(0.9))
-    rewarded = expected_estimate(config, model, batch, Baseline(0.9), entropy_weight=0.25)
+    without = expected_estimate(config, model, batch, RewardBaseline(0.9))
+    rewarded = expected_estimate(config, model, batch, RewardBaseline(0.9), entropy_weight=0.25)
     wanted = {name: torch.zeros_like(weight) for name, weight in weights.items()}
     for places in ways(batch):
         probability = log_joint(config, weights, batch, places)[0].detach().exp()

@@ -12,8 +12,8 @@ from torch import Tensor
 from dragoman.config.combinations import Wiring, legal_wirings
 from dragoman.config.schema import RnnConfig
 from dragoman.models import Encoded
+from testkit.generators import Numbers, Sentences, many_cases
 from tests.equations.comparison import assert_close
-from tests.equations.generators import Numbers, Sentences, many_cases
 from tests.equations.generators_attention import (
     ATTENDING,
     VOCAB,
@@ -70,7 +70,7 @@ def test_weights_come_from_the_first_half_and_contexts_from_the_second(score: st
     config, model = split_model(score, attend)
     states = Numbers(4).normal(2, 4, config.encoder.hidden).requires_grad_()
     half = config.encoder.hidden // 2
-    memory = model.decoder.remember(Encoded(states, torch.tensor([4, 2]), last=Numbers(5).normal(2, half)))
+    memory = model.decoder.make_memory(Encoded(states, torch.tensor([4, 2]), last=Numbers(5).normal(2, half)))
     query = Numbers(6).normal(2, 1, config.decoder.hidden)
     context, alignment = model.decoder.get_submodule("attention")(query, memory.attended, torch.tensor([0]))
     assert context.size(-1) == half
@@ -89,7 +89,7 @@ def test_values_do_not_decide_where_to_look():
     states, last = Numbers(4).normal(2, 4, 2 * half), Numbers(5).normal(2, half)
 
     def looked_at(states: Tensor) -> Tensor:
-        memory = model.decoder.remember(Encoded(states, torch.tensor([4, 2]), last=last))
+        memory = model.decoder.make_memory(Encoded(states, torch.tensor([4, 2]), last=last))
         weights: Tensor = model.decoder(PAIRS[1].tokens, PAIRS[1].lengths, memory).alignment.weights
         return weights.detach()
 

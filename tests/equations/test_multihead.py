@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from dragoman.nn.attention import MultiHeadAttention
+from testkit.generators import Numbers, lengths, many_cases, randomised, seeds, sizes
 from tests.equations.comparison import Tensors, as_leaves, assert_agrees, assert_close, evaluate, parameters
-from tests.equations.generators import Numbers, lengths, many_cases, randomised, seeds, sizes
 from tests.equations.literal_recurrent import Weights
 from tests.equations.literal_transformer import SeenFrom, Vectors, multi_head
 
@@ -52,9 +52,9 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 def literal(
-    case: Case, sees: Callable[[int], SeenFrom], *, to_itself: bool = False, show: bool = False
+    case: Case, sees: Callable[[int], SeenFrom], *, to_itself: bool = False, return_attention: bool = False
 ) -> Callable[[Weights, Tensors], Tensors]:
-    """One sentence after the other; `sees` says for each which position may attend to which."""
+    """One sentence after the other; `sees` is the attention mask of each."""
 
     def run(weights: Weights, given: Tensors) -> Tensors:
         rows: list[Tensor] = []
@@ -69,7 +69,7 @@ def literal(
             ]
             flat = torch.stack([shown.get(place, nothing) for place in places])
             maps.append(flat.view(case.heads, len(queries), len(others)))
-        return {"contexts": torch.stack(rows), **({"weights": torch.stack(maps)} if show else {})}
+        return {"contexts": torch.stack(rows), **({"weights": torch.stack(maps)} if return_attention else {})}
 
     return run
 
@@ -80,7 +80,7 @@ def as_drawn(case: Case) -> Callable[[int], SeenFrom]:
 
 def attend(case: Case, attention: MultiHeadAttention, given: Tensors) -> Tensors:
     """Fused, under the mask as drawn."""
-    q, memory = attention.query(given["x"]), attention.remember(given["other"], case.lengths)
+    q, memory = attention.query(given["x"]), attention.make_memory(given["other"], case.lengths)
     y = attention.attend(q, memory.keys, memory.values, may_attend=case.may_attend, is_causal=False, noise=None)
     return {"contexts": y}
 
@@ -89,12 +89,12 @@ def attend(case: Case, attention: MultiHeadAttention, given: Tensors) -> Tensors
 @given(case=cases())
 def test_heads_are_the_equation_and_show_their_weights(case: Case) -> None:
     def shipped(attention: MultiHeadAttention, given: Tensors) -> Tensors:
-        q, memory = attention.query(given["x"]), attention.remember(given["other"], case.lengths)
-        y, alignment = attention.attend_and_show(q, memory.keys, memory.values, may_attend=case.may_attend)
+        q, memory = attention.query(given["x"]), attention.make_memory(given["other"], case.lengths)
+        y, alignment = attention.attend_with_weights(q, memory.keys, memory.values, may_attend=case.may_attend)
         return {"contexts": y, "weights": alignment.weights}
 
     given = {"x": case.x, "other": case.other}
-    assert_agrees(case.attention(), given, shipped, literal(case, as_drawn(case), show=True))
+    assert_agrees(case.attention(), given, shipped, literal(case, as_drawn(case), return_attention=True))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name.lower())
@@ -112,7 +112,7 @@ def test_the_fused_kernel_is_the_equation(kernel: SDPBackend, case: Case) -> Non
 @given(case=cases())
 def test_a_memory_hides_its_padding(case: Case) -> None:
     def shipped(attention: MultiHeadAttention, given: Tensors) -> Tensors:
-        q, memory = attention.query(given["x"]), attention.remember(given["other"], case.lengths)
+        q, memory = attention.query(given["x"]), attention.make_memory(given["other"], case.lengths)
         masked = memory.may_attend
         return {
             "contexts": attention.attend(q, memory.keys, memory.values, may_attend=masked, is_causal=False, noise=None)
@@ -159,8 +159,8 @@ def test_a_row_with_nothing_to_attend_to_gives_zeros(case: Case, data: st.DataOb
 
 
 def explicitly(case: Case, attention: MultiHeadAttention, given: Tensors) -> Tensors:
-    q, memory = attention.query(given["x"]), attention.remember(given["other"], case.lengths)
-    y, _ = attention.attend_and_show(q, memory.keys, memory.values, may_attend=case.may_attend)
+    q, memory = attention.query(given["x"]), attention.make_memory(given["other"], case.lengths)
+    y, _ = attention.attend_with_weights(q, memory.keys, memory.values, may_attend=case.may_attend)
     return {"contexts": y}
 
 
@@ -170,7 +170,7 @@ def test_the_score_is_divided_by_the_root_of_the_key_size(d_k: int) -> None:
     attention = MultiHeadAttention(d_k, 1, dropout=0.0).double()
     q = torch.ones(1, 1, 1, d_k, dtype=torch.float64)
     k = torch.stack([torch.ones(d_k), torch.zeros(d_k)]).double().view(1, 1, 2, d_k)
-    _, alignment = attention.attend_and_show(q, k, k, may_attend=None)
+    _, alignment = attention.attend_with_weights(q, k, k, may_attend=None)
     odds = math.exp(d_k / math.sqrt(d_k))
     wanted = torch.tensor([odds, 1.0], dtype=torch.float64) / (odds + 1.0)
     assert_close(alignment.weights.view(2), wanted, 1e-12)
@@ -187,10 +187,12 @@ def test_one_head_is_plain_scaled_dot_product_attention(case: Case) -> None:
         attention.W_o.copy_(torch.eye(dim))
     scores = torch.einsum("btd,bsd->bts", case.x, case.other) / dim**0.5
     open_mask = torch.ones_like(case.may_attend)
-    y, _ = attention.attend_and_show(attention.query(case.x), *heads_of(attention, case.other), may_attend=open_mask)
+    y, _ = attention.attend_with_weights(
+        attention.query(case.x), *heads_of(attention, case.other), may_attend=open_mask
+    )
     assert_close(y, torch.einsum("bts,bsd->btd", scores.softmax(-1), case.other), 1e-9)
 
 
 def heads_of(attention: MultiHeadAttention, other: Tensor) -> tuple[Tensor, Tensor]:
-    memory = attention.remember(other, torch.full((other.size(0),), other.size(1)))
+    memory = attention.make_memory(other, torch.full((other.size(0),), other.size(1)))
     return memory.keys, memory.values

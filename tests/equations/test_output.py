@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.nn.output import DeepOutput, Output
+from dragoman.nn.output_layer import DeepOutput, Output
 from dragoman.training.losses import cross_entropy
+from testkit.generators import Numbers, Padded, many_cases, padded_batches, randomised, seeds, sizes
 from tests.equations.comparison import TOLERANCE, Tensors, assert_agrees, assert_close
-from tests.equations.generators import Numbers, Padded, many_cases, padded_batches, randomised, seeds, sizes
 from tests.equations.literal_recurrent import Weights, deep_output, log_softmax
 
 smoothings = st.sampled_from([0.0, 0.1, 0.5])
@@ -74,7 +74,7 @@ def words(weights: Weights, features: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Case:
-    """What a decoder made of sentences, and the words it should have said. Shapes: labels [batch, tgt]."""
+    """Features of a decoder and the reference words. Shapes: labels [batch, tgt]."""
 
     vocab: int
     batch: Padded
@@ -131,7 +131,7 @@ def test_the_cross_entropy_is_its_equation(case: Case, smoothing: float) -> None
 @pytest.mark.parametrize("learns", ["features", "weight", "bias", "nothing"])
 @given(case=cases(), smoothing=smoothings)
 def test_the_gradient_is_right_for_whichever_part_learns(learns: str, case: Case, smoothing: float) -> None:
-    """Also where the rest is frozen, or nothing asks for a gradient at all."""
+    """Also where the rest is frozen, or no gradient is required."""
     output = case.output().requires_grad_(False)
     leaves = {"features": case.batch.values.clone(), "weight": output.weight, "bias": output.bias}
     if learns in leaves:

@@ -15,8 +15,8 @@ from torch import Tensor
 from dragoman.config.schema import RnnConfig
 from dragoman.models import Model, build_model
 from dragoman.nn.recurrent import CELLS
+from testkit.generators import Sentences, many_cases, randomised, seeds, sentence_batches, sizes
 from tests.equations.comparison import Tensors, assert_agrees
-from tests.equations.generators import Sentences, many_cases, randomised, seeds, sentence_batches, sizes
 from tests.equations.literal_attention import decode_after
 from tests.equations.literal_recurrent import Encoding, Weights, decode_plain, encode
 
@@ -53,7 +53,7 @@ def real_steps(steps: Tensor, lengths: Tensor) -> Tensor:
 
 @st.composite
 def cases(draw: st.DrawFn, /, **decoder: Any) -> Case:
-    """Any cells, sizes and layers around the decoder that is asked for."""
+    """Any cells, sizes and layers around a given decoder."""
     encoder = {
         "cell": draw(st.sampled_from(sorted(CELLS))),
         "layers": draw(sizes(1, 2)),
@@ -164,7 +164,7 @@ def test_input_feeding(case: Case) -> None:
 @many_cases
 @given(case=cases(attend="after", output="linear", input_feeding=False))
 def test_without_input_feeding(case: Case) -> None:
-    """The same loop with nothing handed on: the switch switches that and no more."""
+    """The same loop without input feeding: the setting changes nothing else."""
     assert_is_its_equations(case, decode_feeding_back)
 
 

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from dragoman.errors import DataError
 from dragoman.nn.embedding import Embedding
-from dragoman.nn.position import LearnedPositions, NoPositions, SinusoidalPositions
+from dragoman.nn.positional_encoding import LearnedPositions, NoPositions, SinusoidalPositions
+from testkit.generators import Numbers, many_cases, randomised, seeds, sizes
 from tests.equations.comparison import TOLERANCE, Tensors, assert_agrees, assert_close
-from tests.equations.generators import Numbers, many_cases, randomised, seeds, sizes
 from tests.equations.literal_recurrent import Weights
 from tests.equations.literal_transformer import position_vector
 

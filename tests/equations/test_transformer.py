@@ -15,9 +15,8 @@ from torch import Tensor
 from dragoman.config.schema import TransformerConfig
 from dragoman.models import Model, build_model
 from dragoman.nn.masks import is_real
-from dragoman.nn.transformer import DecoderLayer, EncoderLayer, FeedForward, Sizes
-from tests.equations.comparison import Tensors, assert_agrees, assert_close
-from tests.equations.generators import (
+from dragoman.nn.transformer import DecoderLayer, EncoderLayer, FeedForward, LayerSizes
+from testkit.generators import (
     Numbers,
     Padded,
     Sentences,
@@ -28,6 +27,7 @@ from tests.equations.generators import (
     sentence_batches,
     sizes,
 )
+from tests.equations.comparison import Tensors, assert_agrees, assert_close
 from tests.equations.literal_recurrent import Weights
 from tests.equations.literal_transformer import decode, decoder_layer, encode, encoder_layer, feed_forward
 
@@ -53,7 +53,7 @@ def real(x: Tensor, lengths: Tensor) -> Tensor:
 class LayerCase:
     """One layer's sizes, the source it sees and, for a decoder's, the target it writes."""
 
-    sizes: Sizes
+    sizes: LayerSizes
     source: Padded
     target: Tensor
     seed: int
@@ -63,7 +63,7 @@ class LayerCase:
 def layer_cases(draw: st.DrawFn, norm: str) -> LayerCase:
     heads = draw(sizes(1, 2))
     dim = draw(dims_of(heads))
-    shape = Sizes(dim, heads, draw(sizes(1, 5)), norm == "pre", 0.0, 0.0, 0.0)
+    shape = LayerSizes(dim, heads, draw(sizes(1, 5)), norm == "pre", 0.0, 0.0, 0.0)
     source, seed = draw(padded_batches(dim, most_rows=2, longest=4)), draw(seeds)
     return LayerCase(shape, source, Numbers(seed + 1).normal(len(source.lengths), draw(sizes(1, 4)), dim), seed)
 
@@ -106,13 +106,18 @@ def test_a_decoder_layer_is_its_equation(norm: str, data: st.DataObject) -> None
     case = data.draw(layer_cases(norm))
     lengths = case.source.lengths
 
-    def at_once(layer: DecoderLayer, given: Tensors, *, show: bool = False) -> Tensors:
-        y, alignment = layer(given["x"], layer.source_attention.remember(given["source"], lengths), None, show=show)
-        assert (alignment is not None) is show
+    def at_once(layer: DecoderLayer, given: Tensors, *, return_attention: bool = False) -> Tensors:
+        y, alignment = layer(
+            given["x"],
+            layer.source_attention.make_memory(given["source"], lengths),
+            None,
+            return_attention=return_attention,
+        )
+        assert (alignment is not None) is return_attention
         return {"y": y}
 
     def step_by_step(layer: DecoderLayer, given: Tensors) -> Tensors:
-        memory = layer.source_attention.remember(given["source"], lengths)
+        memory = layer.source_attention.make_memory(given["source"], lengths)
         cache, steps = layer.start(given["x"]), []
         for x in given["x"].split(1, dim=1):
             y, cache, _ = layer.step(x, cache, memory)
@@ -127,7 +132,7 @@ def test_a_decoder_layer_is_its_equation(norm: str, data: st.DataObject) -> None
 
     layer = randomised(DecoderLayer(case.sizes), case.seed)
     given = {"x": case.target, "source": case.source.values}
-    assert_agrees(layer, given, at_once, literal, also=[partial(at_once, show=True), step_by_step])
+    assert_agrees(layer, given, at_once, literal, also=[partial(at_once, return_attention=True), step_by_step])
 
 
 # --------------------------------------------------------------------------------------------------------------- stacks
@@ -216,7 +221,7 @@ def test_no_word_sees_a_later_one(case: Case, data: st.DataObject) -> None:
 @many_cases
 @given(case=cases(positions="none"))
 def test_without_positions_a_source_is_a_bag_of_words(case: Case) -> None:
-    """Section 3.5's reason for positions: shuffle the source, and nothing the decoder says changes."""
+    """Section 3.5's reason for positions: without them, shuffling the source changes no output."""
     tokens = case.source.tokens.clone()
     for row, length in enumerate(case.source.lengths.tolist()):
         tokens[row, :length] = tokens[row, :length].flip(0)
@@ -229,7 +234,7 @@ def test_without_positions_a_source_is_a_bag_of_words(case: Case) -> None:
 @many_cases
 @given(case=cases(encoder_layers=1, decoder_layers=1, tie="none"))
 def test_the_norms_are_in_different_places(case: Case) -> None:
-    """Post-norm states are normed last, whatever the residual sum was; pre-norm has one more norm on each stack."""
+    """Post-norm states are normalised last; pre-norm has one additional norm on each stack."""
     counts = {}
     for norm in NORMS:
         config = TransformerConfig.model_validate({**case.config.model_dump(), "norm": norm})

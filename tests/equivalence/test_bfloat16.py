@@ -1,4 +1,4 @@
-"""bfloat16 products: everything stays finite, and near to what float32 says."""
+"""bfloat16 products: results are finite and close to float32."""
 
 import statistics
 
@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from dragoman.config import TrainingConfig
-from dragoman.nn.noise import Noise
-from tests.equivalence.roads import gradients, steps, written
-from tests.presets import EVERY_LENGTH, MODELS, fresh_model, sentences, tiny_config
+from dragoman.nn.stateless_noise import Noise
+from testkit.presets import EVERY_LENGTH, MODELS, fresh_model, sentences, tiny_config
+from tests.equivalence.decoding_paths import gradients, steps, written
 
 TRAINING = TrainingConfig(label_smoothing=0.1, coverage_weight=0.1)
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from dragoman.config import TrainingConfig
-from dragoman.nn.noise import Noise
-from tests.equivalence.roads import features, gradients, steps
-from tests.presets import MODELS, POSITIONS, WINDOW, sentences, tiny_model
+from dragoman.nn.stateless_noise import Noise
+from testkit.presets import MODELS, POSITIONS, WINDOW, sentences, tiny_model
+from tests.equivalence.decoding_paths import features, gradients, steps
 
 LENGTHS = {
     "every source with every target": list(product(range(1, 8), repeat=2)),

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.campaign.comparing import differences
-from dragoman.api.resume_check import verify_resume
-from dragoman.api.training import train
-from dragoman.data.loader import Loader
-from dragoman.training import keeper
-from dragoman.training.guard import Guard
-from dragoman.training.standing import Standing
-from tests.equivalence.tiny_project import Stop, Told, tiny_project, tiny_training, train_tiny
-from tests.presets import MODELS
+from dragoman.api.training.resume_check import verify_resume
+from dragoman.api.training.training_run import train_model
+from dragoman.data.loader import BatchLoader
+from dragoman.training.checkpoint import manager
+from dragoman.training.divergence import DivergenceMonitor
+from dragoman.training.train_state import TrainState
+from testkit.presets import MODELS
+from testkit.tiny_project import EventRecorder, Stop, tiny_project, tiny_training, train_tiny
+from testkit.training_faults.run_differences import differences
 
 UPDATES = 12
 EVERY_KIND = [
@@ -39,7 +39,7 @@ EVERYTHING = ("training.ema_decay=0.9", "training.schedule=cosine", "training.wa
 
 @pytest.fixture(autouse=True)
 def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody pulls the plug here: that is tested elsewhere."""
+    """Skip fsync: power loss is tested elsewhere."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
@@ -104,19 +104,19 @@ def test_early_stopping_ends_at_the_same_update(tmp_path: Path):
 def test_a_run_that_is_over_stays_as_it_is(tmp_path: Path):
     config = tiny_training("luong2015-desk", "training.max_updates=3")
     train_tiny(config, tmp_path / "whole")
-    told = Told()
-    train_tiny(config, tmp_path / "whole", observers=[told])
+    events = EventRecorder()
+    train_tiny(config, tmp_path / "whole", callbacks=[events])
     train_tiny(config, tmp_path / "once")
-    assert not told.moments
+    assert not events.moments
     assert differences(tmp_path / "whole", tmp_path / "once") == []
 
 
 def test_a_longer_run_is_a_shorter_one_that_goes_on(tmp_path: Path):
     longer = tiny_training("luong2015-desk", "training.validate_every=1000")
     shorter = tiny_training("luong2015-desk", "training.validate_every=1000", "training.max_updates=6")
-    train(longer, tiny_project().folder, run=tmp_path / "whole")
-    train(shorter, tiny_project().folder, run=tmp_path / "parts")
-    train(longer, tiny_project().folder, run=tmp_path / "parts", resume=True)
+    train_model(longer, tiny_project().folder, run=tmp_path / "whole")
+    train_model(shorter, tiny_project().folder, run=tmp_path / "parts")
+    train_model(longer, tiny_project().folder, run=tmp_path / "parts", resume=True)
     weights = [tmp_path / run / "checkpoints" / "step_12" / "weights.safetensors" for run in ("whole", "parts")]
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
@@ -142,28 +142,28 @@ FORGETFUL = ("xu2015-desk", "training.ema_decay=0.9")  # hard attention has a ba
 
 
 def forget_optimizer(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(keeper, "load_optimizer", lambda model, optimizer, tensors: None)
+    patch.setattr(manager, "load_optimizer_state", lambda model, optimizer, tensors: None)
 
 
 def forget_weights(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(keeper, "load_weights", lambda model, weights: None)
+    patch.setattr(manager, "load_weights", lambda model, weights: None)
 
 
 def forget_average(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(keeper, "load_tensors", lambda mine, others: None)
+    patch.setattr(manager, "load_tensors", lambda mine, others: None)
 
 
 def forget_place(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Loader, "resume", lambda loader, state: None)
+    patch.setattr(BatchLoader, "resume", lambda loader, state: None)
 
 
 def forget_guard(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Guard, "from_json", classmethod(lambda cls, value: cls()))
+    patch.setattr(DivergenceMonitor, "from_json", classmethod(lambda cls, value: cls()))
 
 
 def forget_of_standing(name: str, patch: pytest.MonkeyPatch) -> None:
-    from_json = Standing.from_json
-    patch.setattr(Standing, "from_json", lambda value: from_json({**value, name: Standing().to_json()[name]}))
+    from_json = TrainState.from_json
+    patch.setattr(TrainState, "from_json", lambda value: from_json({**value, name: TrainState().to_json()[name]}))
 
 
 CONTROLS = {

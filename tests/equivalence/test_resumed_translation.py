@@ -17,15 +17,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.random_bundle import random_bundle, words
+from testkit.random_bundle import random_bundle, words
 
 LINES = 3000
 SHORT_WINDOWS = """
 import resource
-from dragoman.api import text_lines, translation_draft
+from dragoman.api.files import lines, resumable_output
 from dragoman.cli.main import main
 resource.setrlimit(resource.RLIMIT_FSIZE, ({most_bytes}, resource.RLIM_INFINITY))
-text_lines._ROWS, translation_draft._EVERY = 50, {every}
+lines._LINES, resumable_output._INTERVAL = 50, {every}
 main()
 """
 
@@ -44,7 +44,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def start(
     room: Path, output: Path, *more: str, every: float = 0.0, most_bytes: int = resource.RLIM_INFINITY
 ) -> subprocess.Popen[bytes]:
-    """The command as a process: its windows are short, its journal is written so often, and its files are so small."""
+    """The command as a process, with short windows, frequent journal entries and small files."""
     code = SHORT_WINDOWS.format(every=every, most_bytes=most_bytes)
     arguments = [
         str(room / "bundle"),
@@ -120,7 +120,7 @@ def test_a_disk_that_is_full(room: Path, tmp_path: Path):
     process = start(room, output, most_bytes=whole.stat().st_size // 2)
     _, said = process.communicate()
     assert process.returncode == 1, said
-    assert said.decode().splitlines()[-1].endswith("see to the disk, the folder or its permissions")
+    assert said.decode().splitlines()[-1].endswith("check the disk, the folder and its permissions")
     assert "Traceback" not in said.decode()
     assert 0 < lines_done(output) < LINES
     assert ended(start(room, output, "--resume")) == 0

@@ -1,10 +1,10 @@
-"""Reordering hypotheses before a step or after it: the same. That is all beam search asks of a state."""
+"""Reordering hypotheses before or after a step gives the same result."""
 
 import pytest
 import torch
 
-from tests.equivalence.roads import assert_equal, assert_same_tensors
-from tests.presets import EVERY_LENGTH, MODELS, sentences, tiny_model
+from testkit.presets import EVERY_LENGTH, MODELS, sentences, tiny_model
+from tests.equivalence.decoding_paths import assert_equal, assert_same_tensors
 
 ROWS = {
     "permuted": [3, 0, 7, 1, 6, 5, 2, 4],

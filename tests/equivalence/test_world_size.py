@@ -1,6 +1,6 @@
 """Any number of processes: the same batches in the same order, the same losses, and in reproducible mode the same bits.
 
-The processes are real ones and speak gloo; `world_worker` holds what runs in them.
+The processes are real ones and speak gloo; `process_group_worker` holds what runs in them.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import Any
 import pytest
 from torch import Tensor
 
-from benchmarks.campaign.comparing import differences
-from dragoman.api.training import train
+from dragoman.api.training.training_run import train_model
 from dragoman.config import Config, load_config
 from dragoman.errors import ConfigError
-from dragoman.training import gradient
-from dragoman.training.checkpoint import Checkpoints
+from dragoman.training.checkpoint.store import CheckpointStore
+from dragoman.training.distributed import gradient
+from testkit.tiny_project import tiny_project, tiny_training
+from testkit.training_faults.run_differences import differences
+from tests.equivalence.process_group_worker import PATIENCE, SIZES, Job, Report, Together, processes
 from tests.equivalence.test_resume import EVERY_KIND
-from tests.equivalence.tiny_project import tiny_project, tiny_training
-from tests.equivalence.world_worker import PATIENCE, SIZES, Job, Report, Together, processes
 
 UPDATES = 8
 TRANSFORMER = "vaswani2017-desk"
@@ -40,7 +40,7 @@ def together() -> Iterator[Together]:
 
 
 def four_batches(name: str, *overrides: str) -> Config:
-    """Four batches an update, so that one, two and four processes can share it."""
+    """Four batches per update, so that one, two and four processes can share it."""
     settings = ("training.micro_batches=4", "training.batch_tokens=40", f"training.max_updates={UPDATES}")
     return tiny_training(name, *settings, "training.checkpoint_every=4", "training.keep_last=9", *overrides)
 
@@ -56,13 +56,13 @@ def job(config: Config, run: Path, **settings: Any) -> Job:
 
 
 def in_order(reports: list[Report], batches: int) -> list[list[int]]:
-    """The first so many batches of all processes together, in the order of the plan."""
+    """The first batches of all processes, in the order of the plan."""
     return list(chain.from_iterable(zip(*(report.rows for report in reports), strict=True)))[:batches]
 
 
 def saved(run: Path, update: int = UPDATES) -> dict[str, Tensor]:
     """All tensors of a checkpoint."""
-    checkpoint = Checkpoints(run / "checkpoints").open(update)
+    checkpoint = CheckpointStore(run / "checkpoints").open(update)
     found = {f"weights/{name}": tensor for name, tensor in checkpoint.weights().items()}
     found |= {f"average/{name}": tensor for name, tensor in (checkpoint.average() or {}).items()}
     return found | checkpoint.optimizer()
@@ -117,7 +117,7 @@ def test_one_process_that_is_asked_to_stop_stops_all_with_a_checkpoint(together:
     config = four_batches("luong2015-desk")
     reports = together.train(2, job(config, tmp_path / "run", stop_after=6, stopping_rank=1))
     assert [(report.why, report.update) for report in reports] == [("terminated", 5)] * 2
-    assert Checkpoints(tmp_path / "run" / "checkpoints").steps()[-1] == 5
+    assert CheckpointStore(tmp_path / "run" / "checkpoints").steps()[-1] == 5
     together.train(2, job(config, tmp_path / "run"))
     together.train(2, job(config, tmp_path / "whole"))
     assert differences(tmp_path / "run", tmp_path / "whole") == []
@@ -134,19 +134,19 @@ def test_every_family_trains_on_two_processes(together: Together, tmp_path: Path
 
 
 def wrongly_normalised() -> None:
-    """Each process divides by its own target pieces, and the mean of the gradients is taken: the common mistake."""
-    make = gradient.GradientMaker.make
+    """Each process divides by its own target tokens, and the mean of the gradients is taken: the common mistake."""
+    make = gradient.GradientAccumulator.accumulate
 
     def wrong(self: Any, batches: Any, tokens: int, update: int, baseline: Any) -> Any:
         mine = sum(batch.target_tokens for batch in batches)
         found = make(self, batches, mine * 2, update, baseline)
         return gradient.Gradient(found.nll, tokens)
 
-    gradient.GradientMaker.make = wrong  # type: ignore[method-assign]
+    gradient.GradientAccumulator.accumulate = wrong  # type: ignore[method-assign]
 
 
 @pytest.mark.slow
-def test_uneven_processes_are_normalised_by_all_their_pieces(tmp_path: Path):
+def test_uneven_processes_are_normalised_by_all_their_tokens(tmp_path: Path):
     config = tiny_training("luong2015-desk", f"training.max_updates={UPDATES}", "training.optimizer=sgd")
     runs = {name: tmp_path / name for name in ("one", "two", "wrong")}
     with processes() as together:
@@ -177,7 +177,7 @@ def test_a_sharded_run_goes_on_without_and_the_reverse(together: Together, tmp_p
         together.train(2, job(first, run, stop_after=4))
         together.train(2 if second is configs[0] else 1, job(second, run))
         assert largest_difference(run, tmp_path / "whole") < 1e-5
-    together.train(1, job(configs[0], tmp_path / "alone"))  # nobody to share with
+    together.train(1, job(configs[0], tmp_path / "alone"))  # a single process
     assert largest_difference(tmp_path / "alone", tmp_path / "whole") == 0.0
 
 
@@ -247,5 +247,5 @@ def test_a_process_that_is_killed_is_started_again_and_nothing_is_lost(tmp_path:
             launched.wait(timeout=PATIENCE)
     assert launched.returncode == 0, said
     assert "-9" in said, "torchrun tells of the kill"
-    train(load_config(tiny_project().config, ELASTIC), tiny_project().folder, run=whole)
+    train_model(load_config(tiny_project().config, ELASTIC), tiny_project().folder, run=whole)
     assert differences(run, whole) == []

@@ -1,4 +1,4 @@
-"""Malformed corpora of line pairs, as data: the bytes of their files, what must be said, and what must survive."""
+"""Malformed corpora of line pairs: the bytes of their files, the expected message and the remaining pairs."""
 
 import bz2
 import gzip
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from dragoman.config.corpora import FileFormat
+from dragoman.config.corpus import FileFormat
 
 Pairs = list[tuple[int, str, str]]
 Places = dict[str, list[str]]  # by reason, as file:line
@@ -75,12 +75,12 @@ def odd(name: str, text: str) -> Case:
 
 
 def bad(name: str, reason: str, text: bytes) -> Case:
-    """A line 3 of the source that is no text."""
+    """An invalid line 3 of the source."""
     return pair(name, side(0, line=3, text=text), good=good(3), faults={reason: ["a.de:3"]})
 
 
 def refused(name: str, source: bytes, *says: str, suffix: str = "") -> Case:
-    """A source file that is refused as a whole, beside a good target file."""
+    """A source file that is rejected, with a valid target file."""
     return Case(name, {f"a.de{suffix}": source, "a.en": side(1)}, says=(f"a.de{suffix}", *says))
 
 
@@ -133,7 +133,7 @@ def odd_cases() -> list[Case]:
 
 
 def end_cases() -> list[Case]:
-    """The ends of lines and the beginnings of files: mended, and noted."""
+    """The ends of lines and the beginnings of files: normalized and noted."""
     everywhere = {"carriage return removed": [f"a.de:{line}" for line in range(1, 6)]}
     return [
         pair("crlf", side(0, end=b"\r\n"), good=good(), notes=everywhere),
@@ -152,7 +152,7 @@ def end_cases() -> list[Case]:
 
 
 def bad_cases() -> list[Case]:
-    """Lines that are no text."""
+    """Lines that are not text."""
     latin = TEXTS[0][0].encode("latin-1")
     return [
         bad("nul", "NUL byte", b"one\0two"),
@@ -211,8 +211,8 @@ def packed_cases() -> list[Case]:
         refused("empty-file-named-gz", b"", "empty", suffix=".gz"),
         refused("truncated-gz", packed[:-100], "gzip", "after line", suffix=".gz"),
         refused("truncated-gz-trailer", packed[:-3], "gzip", "after line", suffix=".gz"),
-        refused("one-byte-gz", packed[:1], "gzip", "cut off", suffix=".gz"),
-        refused("five-bytes-gz", packed[:5], "gzip", "cut off", suffix=".gz"),
+        refused("one-byte-gz", packed[:1], "gzip", "truncated", suffix=".gz"),
+        refused("five-bytes-gz", packed[:5], "gzip", "truncated", suffix=".gz"),
         refused("wrong-checksum-gz", wrong_sum, "gzip", "CRC", suffix=".gz"),
         refused("wrong-length-gz", wrong_length, "gzip", "ength", suffix=".gz"),
         refused("flipped-bit-gz", bytes(flipped), "gzip", suffix=".gz"),

@@ -1,4 +1,4 @@
-"""Pages that want to be read in two ways, and a translator that helps them."""
+"""Hostile HTML pages with ambiguous markup, and a malicious translator."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from random import Random
 
 import html5lib
 
-from dragoman.markup.marked import Marked, Span
-from dragoman.markup.projection import project
+from dragoman.markup.tag_projection import project_tags
+from dragoman.markup.tagged_text import TaggedText, TagSpan
 
 
 def _names(text: str) -> list[str]:
@@ -18,12 +18,12 @@ def _names(text: str) -> list[str]:
 
 WORDS = _names("click here to read the news of today please and win a house with two big dogs")
 
-DEEDS = ["onerror=alert(1)", "onload='alert(2)'", 'onclick="alert(3)"', "onfocus=alert`4` autofocus", "style=x:y"]
+HANDLERS = ["onerror=alert(1)", "onload='alert(2)'", 'onclick="alert(3)"', "onfocus=alert`4` autofocus", "style=x:y"]
 QUOTES = ['"', "'", "`", '">', "'>", '" ', "=", "/", "&quot;", "&#34", "&#x27;", "\x00", "\\"]
 TAGS = _names("a abbr b bdo code div em font form i img li nobr p q s select small span strong sub svg table td u x-y")
 RAW = _names("iframe noembed noframes noscript plaintext script select style svg math template textarea title xmp")
 ENTITIES = ["&lt", "&lt;", "&LT;", "&#60;", "&#x3c", "&#0000060", "&amp;lt;", "&ampgt;", "&notit;", "&#0;", "&#xD800;"]
-ODDS = [
+FRAGMENTS = [
     "<",
     "</",
     "<!",
@@ -40,7 +40,7 @@ ODDS = [
     "--!>",
     "<a<b>",
 ]
-ODDS += [
+FRAGMENTS += [
     "< b>",
     "</ b>",
     "<\x00b>",
@@ -54,7 +54,18 @@ ODDS += [
     "<=",
     "<1>",
 ]
-ODDS += ["<b x='", '<b x="', "<b x=", "<b\fx>", "<B/x/y>", "<b x=a/>", "<b x='a'y=\"b\">", "<ſcript>", "<İmg>", "\x1a"]
+FRAGMENTS += [
+    "<b x='",
+    '<b x="',
+    "<b x=",
+    "<b\fx>",
+    "<B/x/y>",
+    "<b x=a/>",
+    "<b x='a'y=\"b\">",
+    "<ſcript>",
+    "<İmg>",
+    "\x1a",
+]
 
 SKELETONS = (
     "<{r}>{p}</{r}>{w}",
@@ -105,50 +116,55 @@ SKELETONS = (
 
 
 def payloads(count: int, seed: int = 1) -> Iterator[str]:
-    """So many hostile pages, always the same."""
-    chance = Random(seed)
+    """Yield `count` hostile pages, the same for each seed."""
+    rng = Random(seed)
     for number in range(count):
         page = SKELETONS[number % len(SKELETONS)]
         while "{" in page:
             place = page.index("{")
-            page = page[:place] + _filled(page[place + 1], chance) + page[place + 3 :]
-        if chance.random() < 0.2:
-            page = _damaged(page, chance)
+            page = page[:place] + _filled(page[place + 1], rng) + page[place + 3 :]
+        if rng.random() < 0.2:
+            page = _damaged(page, rng)
         yield page
 
 
-def _filled(what: str, chance: Random) -> str:
+def _filled(what: str, rng: Random) -> str:
     if what == "w":
-        return " ".join(chance.choices(WORDS, k=chance.randint(1, 5)))
+        return " ".join(rng.choices(WORDS, k=rng.randint(1, 5)))
     if what == "p":
-        return _payload(chance)
-    return chance.choice({"r": RAW, "t": TAGS, "d": DEEDS, "e": ENTITIES, "o": ODDS}[what])
+        return _payload(rng)
+    return rng.choice({"r": RAW, "t": TAGS, "d": HANDLERS, "e": ENTITIES, "o": FRAGMENTS}[what])
 
 
-def _payload(chance: Random) -> str:
-    tag, deed, word = chance.choice(TAGS), chance.choice(DEEDS), chance.choice(WORDS)
-    return chance.choice(
+def _payload(rng: Random) -> str:
+    tag, handler, word = rng.choice(TAGS), rng.choice(HANDLERS), rng.choice(WORDS)
+    return rng.choice(
         [
-            f"<img src=x {deed}>",
-            f"<{tag} {deed}>{word}</{tag}>",
-            f"<{tag} title={chance.choice(QUOTES)}{chance.choice(QUOTES)}{deed}>{word}</{tag}>",
-            f"</{chance.choice(RAW)}><script>{word}</script>",
-            f"{chance.choice(ENTITIES)}img {deed}{chance.choice(['&gt;', '>', '&gt'])}",
-            f"{chance.choice(ODDS)}<img {deed}>{chance.choice(ODDS)}",
-            f"<{chance.choice(RAW)}>{chance.choice(ODDS)}<img {deed}></{chance.choice(RAW)}>",
-            f"<{tag}>{word}<{chance.choice(TAGS)}>{word}</{tag}>{word}",
+            f"<img src=x {handler}>",
+            f"<{tag} {handler}>{word}</{tag}>",
+            f"<{tag} title={rng.choice(QUOTES)}{rng.choice(QUOTES)}{handler}>{word}</{tag}>",
+            f"</{rng.choice(RAW)}><script>{word}</script>",
+            f"{rng.choice(ENTITIES)}img {handler}{rng.choice(['&gt;', '>', '&gt'])}",
+            f"{rng.choice(FRAGMENTS)}<img {handler}>{rng.choice(FRAGMENTS)}",
+            f"<{rng.choice(RAW)}>{rng.choice(FRAGMENTS)}<img {handler}></{rng.choice(RAW)}>",
+            f"<{tag}>{word}<{rng.choice(TAGS)}>{word}</{tag}>{word}",
         ]
     )
 
 
-def _damaged(page: str, chance: Random) -> str:
-    start = chance.randrange(len(page) + 1)
-    end = min(len(page), start + chance.randint(0, 6))
-    return page[:start] + chance.choice(["", chance.choice(ODDS), chance.choice(QUOTES)]) + page[end:]
+def _damaged(page: str, rng: Random) -> str:
+    start = rng.randrange(len(page) + 1)
+    end = min(len(page), start + rng.randint(0, 6))
+    return page[:start] + rng.choice(["", rng.choice(FRAGMENTS), rng.choice(QUOTES)]) + page[end:]
 
 
-EVIL = ["<script>alert(9)</script>", "&lt;img src=x onerror=alert(9)&gt;", '"onmouseover="alert(9)', "'><svg/onload=1>"]
-EVIL += [
+INJECTIONS = [
+    "<script>alert(9)</script>",
+    "&lt;img src=x onerror=alert(9)&gt;",
+    '"onmouseover="alert(9)',
+    "'><svg/onload=1>",
+]
+INJECTIONS += [
     "-->",
     "--!>",
     "]]>",
@@ -162,7 +178,7 @@ EVIL += [
     "&#60;b&#62;",
     "\x00",
 ]
-EVIL += [
+INJECTIONS += [
     "<frameset onload=1>",
     "\N{NO-BREAK SPACE}",
     "`",
@@ -175,33 +191,33 @@ EVIL += [
 ]
 
 
-def evil_translation(source: Marked, chance: Random) -> Marked:
-    """What a translator might say at the worst: markup in every dress, and links between anything."""
-    words = [chance.choice([word, word.upper(), chance.choice(EVIL)]) for word in source.text.split()]
-    words += chance.choices(EVIL, k=chance.randint(0, 3))
-    chance.shuffle(words)
-    target = chance.choice([" ", " ", ""]).join(words)
-    if chance.random() < 0.2:
-        return Marked(target, _any_spans(source, len(target), chance))
+def malicious_translation(source: TaggedText, rng: Random) -> TaggedText:
+    """Return a worst-case translation: markup in many forms, and random links."""
+    words = [rng.choice([word, word.upper(), rng.choice(INJECTIONS)]) for word in source.text.split()]
+    words += rng.choices(INJECTIONS, k=rng.randint(0, 3))
+    rng.shuffle(words)
+    target = rng.choice([" ", " ", ""]).join(words)
+    if rng.random() < 0.2:
+        return TaggedText(target, _any_spans(source, len(target), rng))
     size = len(source.text.split())
-    links = [(chance.randint(-1, size), chance.randint(-1, len(words))) for _ in range(chance.randint(0, 2 * size))]
-    return project(source, source.text.split(), target, words, links)
+    links = [(rng.randint(-1, size), rng.randint(-1, len(words))) for _ in range(rng.randint(0, 2 * size))]
+    return project_tags(source, source.text.split(), target, words, links)
 
 
-def _any_spans(source: Marked, length: int, chance: Random) -> tuple[Span, ...]:
-    """Tags anywhere, some twice, some not at all, none of them nested."""
-    ends = [sorted((chance.randint(0, length), chance.randint(0, length))) for _ in source.spans for _ in range(2)]
-    return tuple(Span(start, end, chance.randint(-1, len(source.spans)), chance.randint(0, 2)) for start, end in ends)
+def _any_spans(source: TaggedText, length: int, rng: Random) -> tuple[TagSpan, ...]:
+    """Return tags at random positions: some duplicated, some missing, without proper nesting."""
+    ends = [sorted((rng.randint(0, length), rng.randint(0, length))) for _ in source.spans for _ in range(2)]
+    return tuple(TagSpan(start, end, rng.randint(-1, len(source.spans)), rng.randint(0, 2)) for start, end in ends)
 
 
 def elements(page: str) -> Counter[tuple[str, frozenset[tuple[str, str]]]]:
-    """The elements of a page and their attributes, as a browser sees them."""
+    """Count the elements of a page with their attributes, as a browser parses them."""
     tree = html5lib.parse(page, treebuilder="etree", namespaceHTMLElements=True)
     return Counter((str(node.tag), frozenset(node.attrib.items())) for node in tree.iter() if isinstance(node.tag, str))
 
 
-def gained(
+def added_elements(
     page: str, write: Callable[[str, Random], str], seed: int = 0
 ) -> Counter[tuple[str, frozenset[tuple[str, str]]]]:
-    """Elements that the translation of a page has and the page has not."""
+    """Return the elements that a translation adds to a page."""
     return elements(write(page, Random(seed))) - elements(page)

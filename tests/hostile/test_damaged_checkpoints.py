@@ -13,7 +13,7 @@ import torch
 
 from dragoman.bundle import verify
 from dragoman.config import load_config
-from dragoman.training.checkpoint import Checkpoints
+from dragoman.training.checkpoint.store import CheckpointStore
 
 FLIPS = 1000
 CUTS = 200
@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         generator = torch.Generator().manual_seed(update)
         weights, optimizer, average = ({"w": torch.randn(2500, generator=generator)} for _ in range(3))
         state = {"update": update}
-        Checkpoints(folder).save(
+        CheckpointStore(folder).save(
             update, weights=weights, optimizer=optimizer, average=average, state=state, config=config
         )
     assert newest(folder) == (40, 0)
@@ -45,10 +45,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def newest(folder: Path) -> tuple[int | None, int]:
-    """The update that is gone on from, and how many notes of damage there were."""
+    """The update that is resumed, and the number of damage reports."""
     notes: list[str] = []
-    found = Checkpoints(folder).latest(notes.append)
-    assert all("step_40 is damaged (" in note and note.endswith("; going back to step_20") for note in notes)
+    found = CheckpointStore(folder).latest(notes.append)
+    assert all("step_40 is damaged (" in note and note.endswith("; using step_20 instead") for note in notes)
     return None if found is None else found.update, len(notes)
 
 
@@ -97,7 +97,7 @@ def test_every_bit_of_the_manifest_counts(folder: Path):
 
 
 def test_without_hashes_flipped_bits_go_unnoticed(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("dragoman.training.checkpoint.verify", functools.partial(verify, hash_files=False))
+    monkeypatch.setattr("dragoman.training.checkpoint.store.verify", functools.partial(verify, hash_files=False))
     missed = 0
     for path, data in flips(folder, 200):
         with damaged(path, data):

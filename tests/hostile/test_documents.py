@@ -1,5 +1,6 @@
-"""A stranger's document is refused quickly, in a sentence, or it is read; and it does nothing meanwhile."""
+"""Untrusted documents are read or rejected quickly, with a one-line error and without side effects."""
 
+import contextlib
 import os
 import sys
 import time
@@ -9,51 +10,54 @@ import pytest
 
 from dragoman.documents.formats import FORMATS, read_document
 from dragoman.errors import DataError
-from tests.hostile.strange_documents import CASES, CONTENT, W, with_body, with_entry
+from tests.hostile.untrusted_documents import CASES, CONTENT, W, with_body, with_entry
 from tests.unit.documents.office_files import report
-from tests.unit.documents.translating import loud, members, packed, translated
+from tests.unit.documents.uppercase_translation import members, packed, translated, uppercased
 
 SECONDS = 1.0
 SUSPECT = ("ctypes", "os.exec", "os.fork", "os.posix_spawn", "os.system", "pickle", "socket", "subprocess", "urllib")
 
-_heard: list[str] | None = None
+_events: list[str] | None = None
 
 
-def _listen(event: str, args: tuple[Any, ...]) -> None:
-    """Hear what the interpreter does, while a test asks for it; a hook of this kind cannot be taken away."""
-    if _heard is None:
+def _record(event: str, args: tuple[Any, ...]) -> None:
+    """Record audit events while a test requests it; an audit hook cannot be removed."""
+    if _events is None:
         return
     if event.startswith(SUSPECT) or event == "exec":
-        _heard.append(f"{event} {args}")
+        _events.append(f"{event} {args}")
     elif event == "open" and isinstance(args[0], str | bytes):
-        _heard.append(f"open {os.fsdecode(args[0])}")
+        _events.append(f"open {os.fsdecode(args[0])}")
 
 
-sys.addaudithook(_listen)
+sys.addaudithook(_record)
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    read_document("a.docx", report())  # Python has loaded all it needs to read one
+def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    for suffix in FORMATS:  # import every reader before events are recorded
+        with contextlib.suppress(DataError):
+            read_document(f"a{suffix}", b"x")
+    read_document("a.docx", report())
     found: list[str] = []
-    monkeypatch.setattr(sys.modules[__name__], "_heard", found)
+    monkeypatch.setattr(sys.modules[__name__], "_events", found)
     return found
 
 
-def test_there_are_enough():
+def test_the_number_of_cases():
     assert len(CASES) >= 40
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_refused_in_one_clear_line(name: str, heard: list[str]):
+def test_a_bad_document_is_rejected_with_one_clear_line(name: str, events: list[str]):
     file, make, fault = CASES[name]
     data = make()
-    heard.clear()
+    events.clear()
     began = time.process_time()
     with pytest.raises(DataError, match=fault) as caught:
         read_document(file, data)
     spent = time.process_time() - began
-    assert heard == []
+    assert events == []
     assert spent < SECONDS
     message = str(caught.value)
     assert "\n" not in message
@@ -61,36 +65,36 @@ def test_it_is_refused_in_one_clear_line(name: str, heard: list[str]):
     assert len(message) < 400
 
 
-def test_the_listener_hears(heard: list[str]):
-    with open("/dev/null", encoding="utf-8"):  # noqa: PTH123 -- the control
+def test_the_audit_hook_records_events(events: list[str]):
+    with open("/dev/null", encoding="utf-8"):  # noqa: PTH123 -- control: this event must be recorded
         pass
-    assert heard == ["open /dev/null"]
+    assert events == ["open /dev/null"]
 
 
-def test_too_much_text_is_refused():
+def test_too_much_text_is_rejected():
     assert read_document("a.docx", report(), characters=1000).segments
     with pytest.raises(DataError, match="at most 10 characters of text, got 1"):
         read_document("a.docx", report(), characters=10)
 
 
-def test_archives_and_macros_in_a_document_are_copied_and_not_opened(heard: list[str]):
+def test_archives_and_macros_in_a_document_are_copied_and_not_opened(events: list[str]):
     inner = packed({"bomb": bytes(1 << 20)})
     data = packed(members(with_entry("word/embeddings/a.xlsx", inner)) | {"word/vbaProject.bin": b"\xd0\xcf\x11\xe0"})
-    heard.clear()
+    events.clear()
     result = translated("a.docx", data)
     assert members(result)["word/embeddings/a.xlsx"] == inner
     assert members(result)["word/vbaProject.bin"] == b"\xd0\xcf\x11\xe0"
-    assert heard == []
+    assert events == []
 
 
-def test_a_member_that_is_damaged_but_not_read_is_found_when_writing():
+def test_a_damaged_member_is_detected_when_writing():
     entry = b"not to be read " * 50
     data = bytearray(with_entry("word/media/a.bin", entry))
     place = data.find(b"word/media/a.bin") + len("word/media/a.bin") + 5
     data[place : place + 4] = b"\xff\xff\xff\xff"
     document = read_document("a.docx", bytes(data))
     with pytest.raises(DataError, match="damaged"):
-        document.write([loud(segment) for segment in document.segments], language="de")
+        document.write([uppercased(segment) for segment in document.segments], language="de")
 
 
 @pytest.mark.parametrize(
@@ -103,7 +107,7 @@ def test_a_member_that_is_damaged_but_not_read_is_found_when_writing():
         b"<w:r><w:t>a<b/>c</w:t><w:t/></w:r><w:sdt/><w:sdt><w:sdtContent/></w:sdt>text of nobody",
     ],
 )
-def test_strange_paragraphs_are_read_and_written(inside: bytes):
+def test_unusual_paragraphs_are_read_and_written(inside: bytes):
     data = with_body(b"<w:document " + W + b"><w:body><w:p>" + inside + b"</w:p></w:body></w:document>")
     began = time.process_time()
     result = translated("a.docx", data)
@@ -130,14 +134,14 @@ def test_strange_paragraphs_are_read_and_written(inside: bytes):
         ("a.xlf", b"<xliff><trans-unit><source>" + b"<g>a" * 200 + b"</g>" * 200 + b"</source></trans-unit></xliff>"),
     ],
 )
-def test_what_is_made_to_be_slow_is_not(name: str, data: bytes):
+def test_slow_inputs_are_read_quickly(name: str, data: bytes):
     began = time.process_time()
     translated(name, data)
     assert time.process_time() - began < 5 * SECONDS
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_bytes_of_any_kind_give_a_document_or_a_clear_refusal(suffix: str):
+def test_any_bytes_give_a_document_or_a_clear_error(suffix: str):
     seeds = [report(), b"<xliff><trans-unit><source>a</source>", b"1\n00:00:01,000 --> 00:00:02,000\na", b'msgid "a"\n']
     for seed in seeds:
         for cut in (1, 7, len(seed) // 2, len(seed) - 1):
@@ -145,6 +149,6 @@ def test_bytes_of_any_kind_give_a_document_or_a_clear_refusal(suffix: str):
                 try:
                     document = read_document(f"a{suffix}", data)
                 except DataError as error:
-                    assert "must" in str(error)  # noqa: PT017 -- either is right
+                    assert "must" in str(error)  # noqa: PT017 -- both outcomes are valid
                 else:
                     document.write(document.segments, language="de")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.config.corpora import CorpusConfig, OnBadLine
+from dragoman.config.corpus import CorpusConfig, OnBadLine
 from dragoman.data.readers import open_corpus
-from dragoman.data.tally import Tally
+from dragoman.data.reason_counts import Tally
 from dragoman.errors import ConfigError, DataError
 from tests.hostile import malformed_lines, malformed_records
 from tests.hostile.malformed_lines import Case, Pairs
@@ -84,7 +84,7 @@ def test_replacing_mends_what_is_no_text_and_nothing_else(case: Case, tmp_path: 
     assert [pair for pair in pairs if pair in case.good] == case.good
     assert all("\ufffd" in source + target and "\0" not in source + target for _, source, target in mended)
     assert len(mended) + faults.total == sum(len(found) for found in case.faults.values())
-    replaced = {example.line for example in notes.examples.get("bytes that are no text replaced by U+FFFD", [])}
+    replaced = {example.line for example in notes.examples.get("invalid bytes replaced by U+FFFD", [])}
     assert replaced == {line for line, _, _ in mended}
     assert "replacement character already there" not in notes.counts
     assert not {"not UTF-8", "NUL byte", "lone surrogate"} & set(faults.counts)

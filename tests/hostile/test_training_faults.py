@@ -1,30 +1,31 @@
-"""What may happen to a training: losses that are no numbers, spikes, a full disk, signals, kill -9, too little memory.
+"""Faults during training: losses that are not finite, spikes, a full disk, signals, kill -9, too little memory.
 
-The full campaign is ``python -m benchmarks.campaign``; this is its small sister, on every change.
+The full campaign is ``python -m benchmarks.training_campaign``; this is its small version for CI.
 """
 
+import json
 import math
 import os
 import random
 import resource
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from benchmarks.campaign.comparing import differences
-from benchmarks.campaign.project import VARIANTS
-from benchmarks.campaign.runs import Reference, Run, make_reference
-from benchmarks.campaign.starting import CommandLine, Nursery, nursery
-from benchmarks.campaign.trials import Row, disk_trials, kill_trials, small_disk, stop_trials
-from dragoman.api.training import train
-from dragoman.bundle.sealed import verify
+from dragoman.api.training.training_run import train_model
+from dragoman.bundle.verified_folder import verify
 from dragoman.errors import TrainingError
-from dragoman.training.checkpoint import Checkpoints
-from dragoman.training.guard import Guard
-from tests.equivalence.tiny_project import Killed, Stop, Stopper, Told, tiny_project, tiny_training, train_tiny
-from tests.hostile.poison import KINDS, SPIKE, poison, starve
+from dragoman.training.checkpoint.store import CheckpointStore
+from dragoman.training.divergence import DivergenceMonitor
+from testkit.tiny_project import EventRecorder, Killed, Stop, Stopper, tiny_project, tiny_training, train_tiny
+from testkit.training_faults.process_start import CommandLine, ForkServer, fork_server
+from testkit.training_faults.project import VARIANTS
+from testkit.training_faults.run_differences import differences
+from testkit.training_faults.runs import Reference, Run, train_reference
+from testkit.training_faults.trials import Row, disk_trials, kill_trials, small_disk, stop_trials
+from tests.hostile.injected_faults import KINDS, SPIKE, poison, starve
 
 MODEL = "luong2015-desk"
 ONE_BATCH = ("training.micro_batches=1", "training.batch_tokens=64", "training.validate_every=1000")
@@ -32,7 +33,7 @@ ONE_BATCH = ("training.micro_batches=1", "training.batch_tokens=64", "training.v
 
 @pytest.fixture(autouse=True)
 def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody pulls the plug here, and some tests save after every update. Other processes wait as ever."""
+    """Skip fsync in this process: some tests save after every update."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
@@ -47,7 +48,7 @@ def saved(run: Path, step: int, name: str) -> str:
 
 
 def weights_are_finite(run: Path) -> bool:
-    checkpoints = Checkpoints(run / "checkpoints")
+    checkpoints = CheckpointStore(run / "checkpoints")
     last = checkpoints.open(checkpoints.steps()[-1])
     tensors = [*last.weights().values(), *last.optimizer().values()]
     return all(bool(tensor.isfinite().all()) for tensor in tensors)
@@ -74,10 +75,10 @@ def test_fifty_bad_updates_do_not_reach_the_weights(tmp_path: Path, monkeypatch:
     settings = (f"training.max_updates={updates}", "training.checkpoint_every=1", "training.keep_last=100")
     config = one_batch_an_update(*settings, "training.ema_decay=0.9")
     poison(monkeypatch, config, bad)
-    told = Told()
-    train_tiny(config, tmp_path / "run", observers=[told])
-    assert {moment.update for moment in told.moments if moment.skipped} == {1 + number for number in bad}
-    assert not any("went back" in note for note in told.notes)
+    events = EventRecorder()
+    train_tiny(config, tmp_path / "run", callbacks=[events])
+    assert {moment.update for moment in events.moments if moment.skipped} == {1 + number for number in bad}
+    assert not any("rolled back" in note for note in events.notes)
     for update in range(1, updates + 1):
         same = [
             saved(tmp_path / "run", update, name) == saved(tmp_path / "run", update - 1, name)
@@ -87,30 +88,30 @@ def test_fifty_bad_updates_do_not_reach_the_weights(tmp_path: Path, monkeypatch:
     assert weights_are_finite(tmp_path / "run")
 
 
-def test_the_guard_is_what_keeps_them_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_the_monitor_bad_updates_change_the_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     config = one_batch_an_update()
     poison(monkeypatch, config, {4: "nan"})
-    monkeypatch.setattr(Guard, "objection", lambda *_: "")
-    with pytest.raises(Killed):  # before a validation, which has nothing to look at any more
-        train(config, tiny_project().folder, run=tmp_path / "run", observers=[Stopper(Stop(8, "killed"))])
+    monkeypatch.setattr(DivergenceMonitor, "skip_reason", lambda *_: "")
+    with pytest.raises(Killed):  # before a validation
+        train_model(config, tiny_project().folder, run=tmp_path / "run", callbacks=[Stopper(Stop(8, "killed"))])
     assert not weights_are_finite(tmp_path / "run")
 
 
 def test_a_bad_part_makes_the_whole_update_bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     config = tiny_training(MODEL)
     poison(monkeypatch, config, {7: "nan"})
-    told = Told()
-    train_tiny(config, tmp_path / "run", observers=[told])
-    assert [moment.update for moment in told.moments if moment.skipped] == [4]
-    assert "update 4 was skipped: the loss is nan (batches 6 to 7)" in told.notes
+    events = EventRecorder()
+    train_tiny(config, tmp_path / "run", callbacks=[events])
+    assert [moment.update for moment in events.moments if moment.skipped] == [4]
+    assert "update 4 was skipped: the loss is nan (batches 6 to 7)" in events.notes
 
 
 def test_a_spike_is_skipped_once_the_mean_has_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     config = one_batch_an_update("training.max_updates=112", "training.checkpoint_every=1", "training.keep_last=200")
     poison(monkeypatch, config, {105: SPIKE, 106: SPIKE, 109: SPIKE})
-    told = Told()
-    train_tiny(config, tmp_path / "run", observers=[told])
-    skipped = [moment.update for moment in told.moments if moment.skipped]
+    events = EventRecorder()
+    train_tiny(config, tmp_path / "run", callbacks=[events])
+    skipped = [moment.update for moment in events.moments if moment.skipped]
     assert skipped == [106, 107, 110]
     for update in skipped:
         name = "weights.safetensors"
@@ -120,15 +121,15 @@ def test_a_spike_is_skipped_once_the_mean_has_settled(tmp_path: Path, monkeypatc
 def test_three_in_a_row_roll_back_and_leave_their_window_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     config = one_batch_an_update("training.max_updates=14", "training.checkpoint_every=4")
     poison(monkeypatch, config, {9: "nan", 10: "inf", 11: "gradient"})
-    told = Told()
-    train_tiny(config, tmp_path / "run", observers=[told])
-    assert [moment.update for moment in told.moments] == [*range(1, 13), *range(9, 15)]
-    assert [note for note in told.notes if "skipped" in note] == [
+    events = EventRecorder()
+    train_tiny(config, tmp_path / "run", callbacks=[events])
+    assert [moment.update for moment in events.moments] == [*range(1, 13), *range(9, 15)]
+    assert [note for note in events.notes if "skipped" in note] == [
         f"update {update} was skipped: {why} (batches {update - 1} to {update - 1})"
         for update, why in ((10, "the loss is nan"), (11, "the loss is inf"), (12, "the norm of the gradient is nan"))
     ]
-    assert "went back to update 8, leaving out the batches of the 4 updates since then" in told.notes
-    state = Checkpoints(tmp_path / "run" / "checkpoints").open(14).state
+    assert "rolled back to update 8; the batches of the 4 updates after it are not used again" in events.notes
+    state = CheckpointStore(tmp_path / "run" / "checkpoints").open(14).state
     assert state["loader"]["number"] == 18  # four of them were left out
     assert weights_are_finite(tmp_path / "run")
 
@@ -137,10 +138,10 @@ def test_three_in_a_row_roll_back_and_leave_their_window_out(tmp_path: Path, mon
 def test_bad_for_good_is_an_error_that_says_what_to_do(every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     config = one_batch_an_update("training.max_updates=60", f"training.checkpoint_every={every}")
     poison(monkeypatch, config, dict.fromkeys(range(5, 60), "nan"))
-    told = Told()
+    events = EventRecorder()
     with pytest.raises(TrainingError, match=r"training must not diverge, .*; .*training\.learning_rate"):
-        train_tiny(config, tmp_path / "run", observers=[told])
-    assert len([note for note in told.notes if "went back" in note]) == 3
+        train_tiny(config, tmp_path / "run", callbacks=[events])
+    assert len([note for note in events.notes if "rolled back" in note]) == 3
     assert weights_are_finite(tmp_path / "run")
 
 
@@ -178,13 +179,11 @@ def test_stops_around_a_rollback_change_nothing(
 @pytest.mark.parametrize("name", [MODEL, "vaswani2017-desk"])
 def test_batches_too_large_for_memory_are_split(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     config = tiny_training(name)
-    whole, split = Told(), Told()
-    train_tiny(config, tmp_path / "whole", observers=[whole])
+    whole, split = EventRecorder(), EventRecorder()
+    train_tiny(config, tmp_path / "whole", callbacks=[whole])
     starve(monkeypatch, 100)
-    train_tiny(config, tmp_path / "split", observers=[split])
-    assert any(
-        note.startswith("out of memory: from here on a batch is worked through in parts") for note in split.notes
-    )
+    train_tiny(config, tmp_path / "split", callbacks=[split])
+    assert any(note.startswith("out of memory: batches are now processed in parts") for note in split.notes)
     assert len(whole.moments) == len(split.moments) == 12
     for one, other in zip(whole.moments, split.moments, strict=True):
         # Adam's first steps are as long for a small gradient as for a large one: rounding grows from update to update.
@@ -213,26 +212,35 @@ def test_other_errors_are_not_taken_for_that(tmp_path: Path, monkeypatch: pytest
 
 
 def silent(_: Row) -> None:
-    """Nobody watches."""
+    """No callback."""
 
 
 @pytest.fixture(scope="module")
-def start() -> Iterator[Nursery]:
-    with nursery() as started:
+def start() -> Iterator[ForkServer]:
+    with fork_server() as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def references(start: Nursery, tmp_path_factory) -> list[Reference]:
-    folder = tmp_path_factory.mktemp("references")
-    return [
-        make_reference(Run(tiny_project(), folder / str(number), [*settings, "training.max_updates=60"]), start)
-        for number, settings in enumerate(VARIANTS.values())
-    ]
+def references(start: ForkServer, once_per_run: Callable[[str, Callable[[Path], object]], Path]) -> list[Reference]:
+    """Undisturbed runs, trained once per test run."""
+
+    def runs(folder: Path) -> list[Run]:
+        settings = [[*variant, "training.max_updates=60"] for variant in VARIANTS.values()]
+        return [Run(tiny_project(), folder / str(number), each) for number, each in enumerate(settings)]
+
+    def build(folder: Path) -> None:
+        folder.mkdir()
+        found = [train_reference(run, start) for run in runs(folder)]
+        (folder / "seconds.json").write_text(json.dumps([(each.startup, each.training) for each in found]))
+
+    folder = once_per_run("training-references", build)
+    seconds = json.loads((folder / "seconds.json").read_text())
+    return [Reference(run, *times) for run, times in zip(runs(folder), seconds, strict=True)]
 
 
 @pytest.mark.slow
-def test_25_random_kills(references: list[Reference], start: Nursery, tmp_path: Path):
+def test_25_random_kills(references: list[Reference], start: ForkServer, tmp_path: Path):
     row = kill_trials(references, start, tmp_path, 25, 1, silent)
     assert row.failures == []
     assert row.trials == 25
@@ -243,7 +251,7 @@ def test_25_random_kills(references: list[Reference], start: Nursery, tmp_path: 
 @pytest.mark.parametrize("fault", ["forget-optimizer", "forget-place"])
 def test_the_kills_find_a_planted_fault(fault: str, references: list[Reference], tmp_path: Path):
     """On a busy machine all kills of a round may come before the first checkpoint, where there is nothing to forget."""
-    with nursery(fault) as faulty:
+    with fork_server(fault) as faulty:
         folders = {seed: tmp_path / str(seed) for seed in range(2, 8)}
         for folder in folders.values():
             folder.mkdir()
@@ -253,7 +261,9 @@ def test_the_kills_find_a_planted_fault(fault: str, references: list[Reference],
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("asked", "trials"), [(signal.SIGTERM, 6), (signal.SIGINT, 2)])
-def test_asked_to_stop(asked: signal.Signals, trials: int, references: list[Reference], start: Nursery, tmp_path: Path):
+def test_asked_to_stop(
+    asked: signal.Signals, trials: int, references: list[Reference], start: ForkServer, tmp_path: Path
+):
     row = stop_trials(references, start, tmp_path, trials, 3, silent, asked)
     assert row.failures == []
     assert row.trials == trials
@@ -268,36 +278,38 @@ def test_a_command_line_is_killed_and_asked_to_stop(references: list[Reference],
 
 
 @pytest.mark.slow
-def test_a_full_disk(references: list[Reference], start: Nursery, tmp_path: Path):
+def test_a_full_disk(references: list[Reference], start: ForkServer, tmp_path: Path):
     with small_disk(tmp_path / "disk") as disk:
         if disk is None:
             pytest.skip("this user may not mount a disk")
         row = disk_trials(references[0], start, disk, 4, 5, silent)
-        with nursery("careless-disk") as faulty:
+        with fork_server("careless-disk") as faulty:
             control = disk_trials(references[0], faulty, disk, 2, 6, silent)
     assert row.failures == []
     assert control.failures
 
 
 def test_a_disk_without_room_for_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """For those who may not mount a disk: files may have 8 KiB from the fifth update on."""
+    """Without permission to mount a disk: limit files to 8 KiB from the fifth update on."""
     config = tiny_training("bahdanau2015-desk", "training.log_every=1000", "training.validate_every=1000")
     train_tiny(config, tmp_path / "whole")
 
-    class Full(Told):
-        def updated(self, moment):
-            super().updated(moment)
+    class Full(EventRecorder):
+        def on_update(self, moment):
+            super().on_update(moment)
             if moment.update == 5:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (8192, limits[1]))
 
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
-        with pytest.raises(TrainingError, match=r"must take a checkpoint at update 6, .*--resume") as error:
-            train_tiny(config, tmp_path / "run", observers=[Full()])
+        with pytest.raises(
+            TrainingError, match=r"must be writable for the checkpoint of update 6, .*--resume"
+        ) as error:
+            train_tiny(config, tmp_path / "run", callbacks=[Full()])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert "earlier ones are whole" in str(error.value)
-    assert Checkpoints(tmp_path / "run" / "checkpoints").steps()[-1] == 3
+    assert "earlier checkpoints are undamaged" in str(error.value)
+    assert CheckpointStore(tmp_path / "run" / "checkpoints").steps()[-1] == 3
     assert list((tmp_path / "run" / "checkpoints").glob("*.tmp")) == []
     train_tiny(config, tmp_path / "run")
     assert differences(tmp_path / "run", tmp_path / "whole") == []

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.api import check_corpora, prepare_corpora
-from dragoman.data.check.report import CorpusReport, Report
-from dragoman.data.tally import Tally
+from dragoman.api.training.preparation import check_corpora, prepare_corpora
+from dragoman.data.check.report import CheckReport, CorpusReport
+from dragoman.data.reason_counts import Tally
 from dragoman.errors import ConfigError, DataError, DragomanError
 from tests.hostile import malformed_lines, malformed_records
 from tests.hostile.malformed_lines import Case
@@ -41,8 +41,8 @@ def good(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
-    """One check of all the malformed corpora that can be read, beside a good one."""
+def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CheckReport]:
+    """One check of all readable malformed corpora, with a good one."""
     folder = tmp_path_factory.mktemp("read")
     train = [good(folder), *(settings(folder, case) for case in READ)]
     return folder, check_corpora(config(train, source="de", target="en"), folder, measure=False)
@@ -59,13 +59,13 @@ def places(tally: Tally, *folders: Path | str) -> dict[str, list[str]]:
     return {reason: [inner(example.place) for example in found] for reason, found in tally.examples.items()}
 
 
-def corpus(report: Report, name: str) -> CorpusReport:
+def corpus(report: CheckReport, name: str) -> CorpusReport:
     (found,) = [corpus for corpus in report.corpora if corpus.name == name]
     return found
 
 
 @pytest.mark.parametrize("case", READ, ids=lambda case: case.name)
-def test_bad_lines_are_in_the_report_with_their_places(case: Case, report: tuple[Path, Report]):
+def test_bad_lines_are_in_the_report_with_their_places(case: Case, report: tuple[Path, CheckReport]):
     folder, whole = report
     summary = corpus(whole, case.name).summary
     assert places(summary.faults, folder, case.name) == case.faults
@@ -73,9 +73,9 @@ def test_bad_lines_are_in_the_report_with_their_places(case: Case, report: tuple
     assert summary.records == len(case.good) + summary.faults.total
 
 
-def test_all_faults_together_are_one_problem(report: tuple[Path, Report]):
+def test_all_faults_together_are_one_problem(report: tuple[Path, CheckReport]):
     count = sum(len(found) for case in READ for found in case.faults.values())
-    assert report[1].fatal == [f"{count} bad lines must be mended, or left out with --on-bad-line skip"]
+    assert report[1].fatal == [f"{count} bad lines must be corrected, or skipped with --on-bad-line skip"]
     assert report[1].selection.kept > 280
 
 
@@ -113,7 +113,7 @@ def chinese_pairs(count: int) -> list[tuple[str, str]]:
     return found
 
 
-def says_swapped(report: Report) -> bool:
+def says_swapped(report: CheckReport) -> bool:
     return report.corpora[0].looks_swapped or any("look swapped" in advice for advice in report.advice)
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks.toy_tasks import REVERSE, Budget, learn
-from tests.learning.small import small
+from testkit.toy_tasks import REVERSE, Budget, learn
+from tests.learning.small_models import small
 
 
 def test_a_model_that_never_moves_is_reported() -> None:
@@ -24,7 +24,7 @@ def test_without_attention_the_same_updates_are_not_enough() -> None:
 
 @pytest.mark.slow
 def test_hard_attention_finds_no_place_without_reinforce() -> None:
-    """The draw has no gradient: only REINFORCE (and the reward for spreading out) says where to look."""
+    """The draw has no gradient: only REINFORCE (and the entropy term) trains the attention."""
     deaf = small("xu2015-desk", "training.reinforce_weight=0", "training.entropy_weight=0")
     learned = learn(deaf, REVERSE, Budget(300, batch=128))
     assert learned.exact < 0.8

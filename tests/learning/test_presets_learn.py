@@ -7,10 +7,10 @@ With attention, it must also have learnt it *by* attending: without, a state can
 import pytest
 import torch
 
-from benchmarks.toy_tasks import COPY, EXERCISES, REVERSE, Budget, Exercise, Learned, Task, learn
 from dragoman.config import preset_names
 from dragoman.data.batch import Batch
-from tests.learning.small import small
+from testkit.toy_tasks import COPY, EXERCISES, REVERSE, Budget, Exercise, Learned, Task, learn
+from tests.learning.small_models import small
 
 BY_PRESET = {exercise.preset: exercise for exercise in EXERCISES}
 
@@ -72,7 +72,7 @@ def test_predictive_local_attention_reverses() -> None:
 
 def error_of_centres(learned: Learned, task: Task) -> float:
     """How far predicted places are from the right ones, on average, in words."""
-    batch = Batch.of(task.held_out)
+    batch = Batch.from_pairs(task.held_out)
     with torch.no_grad():
         decoded = learned.model(batch.source, batch.source_lengths, batch.inputs, batch.target_lengths)
     assert decoded.alignment is not None

@@ -11,7 +11,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchmarks.toy_tasks import (
+from dragoman.models import Model, Step
+from dragoman.nn.attention import Alignment
+from dragoman.text import EOS_ID
+from testkit.toy_tasks import (
     COPY,
     REVERSE,
     REWRITE,
@@ -26,10 +29,7 @@ from benchmarks.toy_tasks import (
     translate,
     well_aligned,
 )
-from dragoman.models import Model, Step
-from dragoman.nn.attention import Alignment
-from dragoman.text import EOS_ID
-from tests.learning.small import small
+from tests.learning.small_models import small
 
 TASKS = [REVERSE, COPY, SHORT_COPY, REWRITE]
 
@@ -80,7 +80,7 @@ class Reading:
 
 
 class Parrot:
-    """A model that knows what to write: `answers[source]`, always looking at the place it was told to."""
+    """A model that writes `answers[source]`, with attention to given positions."""
 
     def __init__(self, answers: dict[Sentence, Sentence], place: int) -> None:
         self.answers = answers
@@ -109,7 +109,7 @@ def parrot(answers: dict[Sentence, Sentence], place: int = 0) -> Model[Any, Any]
 
 
 def share_exact(answers: Sequence[Sentence]) -> float:
-    """What `exact_match` says of answers to sources whose right translations are (4,), (4, 5) and (6, 7, 8)."""
+    """The `exact_match` of answers to sources whose right translations are (4,), (4, 5) and (6, 7, 8)."""
     pairs = [((4,), (4,)), ((5, 4), (4, 5)), ((8, 7, 6), (6, 7, 8))]
     return exact_match(parrot(dict(zip([source for source, _ in pairs], answers, strict=True))), pairs)
 

@@ -1,4 +1,4 @@
-"""Requests to an app in this process, one at a time: for what a route does, where no server is needed."""
+"""Call an app in this process, without a server."""
 
 from __future__ import annotations
 

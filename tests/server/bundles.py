@@ -9,17 +9,20 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.random_bundle import random_bundle
+from dragoman.api.translation.options import TranslateOptions
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import parse_config
-from dragoman.server.jobs import Answer, Ask
-from dragoman.server.service import Service, open_service
+from dragoman.config.search import SearchSettings
+from dragoman.server.pipeline.service import TranslationService, open_service
+from dragoman.server.request_types import TranslationRequest, TranslationResult
 from dragoman.server.settings import ServerSettings
+from testkit.random_bundle import random_bundle
 
-__all__ = ["PRESETS", "answer", "answers", "serving", "tiny_bundle"]
+__all__ = ["PRESETS", "request", "serving", "tiny_bundle", "translate", "translate_text"]
 
 PRESETS = {"transformer": "vaswani2017-desk", "rnn": "luong2015-desk"}
 
@@ -32,7 +35,7 @@ def _random(family: str, seed: int) -> Bundle:
 
 
 def tiny_bundle(folder: Path, source: str, target: str, family: str = "transformer", *, seed: int = 1) -> Path:
-    """Write an untrained bundle between two languages, in the place of what is there."""
+    """Write an untrained bundle between two languages; an existing one is replaced."""
     made = _random(family, seed)
     data = {"source": source, "target": target, "train": [{"files": ["a", "b"]}]}
     config = parse_config(made.config.model_dump(exclude_none=True) | {"data": data})
@@ -42,25 +45,37 @@ def tiny_bundle(folder: Path, source: str, target: str, family: str = "transform
 
 
 @asynccontextmanager
-async def serving(bundles: Mapping[str, Path], meter: Any = None, **settings: Any) -> AsyncIterator[Service]:
+async def serving(
+    bundles: Mapping[str, Path], metrics: Any = None, **settings: Any
+) -> AsyncIterator[TranslationService]:
     """A service with these bundles and settings, closed at the end."""
-    service = await open_service(bundles, ServerSettings(**({"threads": 2, "beam": 2} | settings)), meter)
+    service = await open_service(bundles, ServerSettings(**({"threads": 2, "beam": 2} | settings)), metrics)
     try:
         yield service
     finally:
         await service.close()
 
 
-async def answers(service: Service, texts: Sequence[str], ask: Ask, seconds: float | None = None) -> list[Answer]:
-    """One request, from its place to its end."""
-    ticket = service.enter(seconds)
+def request(
+    source: str, target: str, text: str = "", *, model: str | None = None, **options: Any
+) -> TranslationRequest:
+    """A request with these options of `TranslateOptions`, and the beam of `serving`."""
+    options.setdefault("search", SearchSettings(beam=2))
+    return TranslationRequest([text], source, target, model, options=TranslateOptions(**options))
+
+
+async def translate(
+    service: TranslationService, texts: Sequence[str], wanted: TranslationRequest, seconds: float | None = None
+) -> list[TranslationResult]:
+    """Translate texts as one request, from its admission to its release."""
+    reservation = service.admit(seconds)
     try:
-        return await service.translate(texts, ask, ticket)
+        return await service.translate(replace(wanted, texts=texts), reservation)
     finally:
-        ticket.leave()
+        reservation.release()
 
 
-async def answer(service: Service, text: str, ask: Ask) -> str:
+async def translate_text(service: TranslationService, text: str, wanted: TranslationRequest) -> str:
     """The text of one translation."""
     await asyncio.sleep(0)
-    return (await answers(service, [text], ask))[0].translation.text
+    return (await translate(service, [text], wanted))[0].text

@@ -1,4 +1,4 @@
-"""A real server, in a process of its own, in front of a service that translates by rule.
+"""Run a real server with a fake service in a separate process.
 
 Run as a module it serves; `running` starts it so. It prints its address, and then a line for each place that is given
 back, and each whose work is stopped.
@@ -20,25 +20,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dragoman.server.access_log import set_up_logging
 from dragoman.server.app import create_app
-from dragoman.server.lifetime import bound_socket, live
-from dragoman.server.metrics import Metrics
-from dragoman.server.request_log import set_up_logging
+from dragoman.server.metrics import PrometheusMetrics
 from dragoman.server.run import new_event_loop
 from dragoman.server.settings import ServerSettings
-from tests.server.fake_service import FakeService, FakeTicket
+from dragoman.server.uvicorn_server import bind_socket, serve_until_signal
+from tests.server.fake_service import FakeReservation, FakeService
 
 __all__ = ["RunningServer", "eventually", "exchange", "running"]
 
 ROOT = Path(__file__).parents[2]
 
 
-class TellingTicket(FakeTicket):
+class TellingReservation(FakeReservation):
     def cancel(self) -> None:
         super().cancel()
         print("cancelled", flush=True)
 
-    def leave(self) -> None:
+    def release(self) -> None:
         print("left", flush=True)
 
 
@@ -47,22 +47,24 @@ class TellingService(FakeService):
     plant: str = ""
     """A fault that tests must find: `burn` takes a second and more of the processor, `die` ends the process."""
 
-    def enter(self, seconds: float | None = None) -> FakeTicket:
+    def admit(
+        self, seconds: float | None = None, charge: Callable[[int], None] = lambda tokens: None
+    ) -> FakeReservation:
         if self.plant == "die":
             os._exit(1)
         end = time.process_time() + 1.2
         while self.plant == "burn" and time.process_time() < end:
             pass
-        return TellingTicket(super().enter(seconds).deadline)
+        return TellingReservation(super().admit(seconds).deadline, charge)
 
 
 async def _serve(settings: ServerSettings, options: dict[str, Any]) -> None:
     fault = RuntimeError(options.pop("fault")) if "fault" in options else None
     service = TellingService(fault=fault, **options)
-    guard = create_app(service, settings, Metrics(), set_up_logging(settings.log))
-    bound, url = bound_socket(settings)
+    app = create_app(service, settings, PrometheusMetrics(), set_up_logging(settings.log))
+    bound, url = bind_socket(settings)
     with bound:
-        await live(guard, bound, lambda: print(url, flush=True))
+        await serve_until_signal(app, bound, service.reload, lambda: print(url, flush=True))
 
 
 @dataclass
@@ -78,7 +80,7 @@ class RunningServer:
         return int(self.url.rpartition(":")[2])
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     def cpu_seconds(self) -> float:
         """User and system time so far, from /proc."""
@@ -119,7 +121,7 @@ def running(settings: dict[str, Any] | None = None, **options: Any) -> Iterator[
         process.stderr.close()
 
 
-def exchange(server: RunningServer, data: bytes, *, seconds: float = 10.0) -> bytes:
+def exchange(server: RunningServer, data: bytes, *, seconds: float = 60.0) -> bytes:
     """Send raw bytes on a connection of its own, and return all that comes until it is closed."""
     with server.connect() as connection:
         connection.settimeout(seconds)
@@ -133,7 +135,7 @@ def exchange(server: RunningServer, data: bytes, *, seconds: float = 10.0) -> by
         return received
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 5.0) -> bool:
+def eventually(holds: Callable[[], bool], seconds: float = 60.0) -> bool:
     """Whether something comes to hold within the time."""
     end = time.monotonic() + seconds
     while not holds() and time.monotonic() < end:

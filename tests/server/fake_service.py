@@ -1,108 +1,118 @@
-"""A service that translates by rule, at once: what routes do can be seen without a model."""
+"""A translation service that translates by rule, at once, without a model."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dragoman.api.translation import Translation, joined
+from dragoman.api.translation.translation import Translation, join_sentences
 from dragoman.evaluation.quality_flags import Flag
 from dragoman.server.errors import Draining, Overloaded
-from dragoman.server.jobs import Answer, Ask, ModelFacts, Reloaded, Route, Ticket
+from dragoman.server.pipeline.service import TranslationService
+from dragoman.server.request_types import ModelInfo, ReloadResult, Route, TranslationRequest, TranslationResult
+from dragoman.server.scheduling.admission import Reservation
 
-__all__ = ["FakeService", "FakeTicket", "in_fake"]
+__all__ = ["FakeReservation", "FakeService", "in_fake"]
 
 _SIGNS = re.compile("[{}%@:/]")
 
 
 def in_fake(text: str, target: str) -> str:
-    """How a text reads in a language: every word gets its code, and the signs of placeholders are lost."""
+    """Translate a text: every word gets the language code, and the signs of placeholders are lost."""
     words = [_SIGNS.sub("", word) for word in text.split()]
     return " ".join(f"{word}-{target}" if any(map(str.isalpha, word)) else word for word in words)
 
 
 @dataclass
-class FakeTicket:
-    """A place that remembers what became of it."""
+class FakeReservation(Reservation):
+    """A reservation without an admission controller that records its calls."""
 
     deadline: float = 1e12
-    pieces: int = 0
+    charge: Callable[[int], None] = lambda tokens: None
+    tokens: int = 0
     is_cancelled: bool = False
-    has_left: bool = False
+    is_released: bool = False
 
-    def add(self, pieces: int) -> None:
-        self.pieces += pieces
+    def reserve(self, tokens: int) -> None:
+        self.charge(tokens)
+        self.tokens += tokens
 
-    def done(self, pieces: int) -> None:
-        self.pieces -= pieces
+    def complete(self, tokens: int) -> None:
+        self.tokens -= tokens
 
     def cancel(self) -> None:
         self.is_cancelled = True
 
-    def leave(self) -> None:
-        self.has_left = True
+    def release(self) -> None:
+        self.is_released = True
 
 
 @dataclass
-class FakeService:
-    """Routes en ↔ de, fr → en and so fr → de, zh → en. What it was asked is in `asked`, its tickets in `tickets`."""
+class FakeService(TranslationService):
+    """Routes en ↔ de, fr → en and so fr → de, zh → en. Records requests and reservations."""
 
     is_ready: bool = True
     delay: float = 0.0
-    """Seconds that a translation takes, and each word of a stream."""
+    """Seconds per translation, and per word of a stream."""
     is_full: bool = False
     is_draining: bool = False
     fault: Exception | None = None
-    """What a translation ends with."""
-    asked: list[tuple[tuple[str, ...], Ask]] = field(default_factory=list)
-    tickets: list[FakeTicket] = field(default_factory=list)
+    """Error of every translation."""
+    requests: list[TranslationRequest] = field(default_factory=list)
+    reservations: list[FakeReservation] = field(default_factory=list)
     reloads: int = 0
 
-    def enter(self, seconds: float | None = None) -> FakeTicket:
+    def admit(
+        self, seconds: float | None = None, charge: Callable[[int], None] = lambda tokens: None
+    ) -> FakeReservation:
         if self.is_draining:
-            raise Draining("the server is about to end; ask another one", retry_after=1.0)
+            raise Draining("the server is shutting down", retry_after=1.0)
         if self.is_full:
-            raise Overloaded("the server is busy; ask again later", retry_after=2.0)
-        self.tickets.append(FakeTicket(asyncio.get_running_loop().time() + (seconds or 30.0)))
-        return self.tickets[-1]
+            raise Overloaded("the server is overloaded", retry_after=2.0)
+        self.reservations.append(FakeReservation(asyncio.get_running_loop().time() + (seconds or 30.0), charge))
+        return self.reservations[-1]
 
-    async def translate(self, texts: Sequence[str], ask: Ask, ticket: Ticket) -> list[Answer]:
-        self.asked.append((tuple(texts), ask))
-        ticket.add(sum(len(text.split()) for text in texts))
+    async def translate(self, request: TranslationRequest, reservation: Reservation) -> list[TranslationResult]:
+        self.requests.append(request)
+        reservation.reserve(sum(len(text.split()) for text in request.texts))
         if self.delay:
             await asyncio.sleep(self.delay)
         if self.fault is not None:
             raise self.fault
-        return [self._answer(text, ask) for text in texts]
+        return [self._fake(text, request) for text in request.texts]
 
-    async def stream(self, text: str, ask: Ask, ticket: Ticket) -> AsyncIterator[str | Answer]:
-        self.asked.append(((text,), ask))
-        ticket.add(len(text.split()))
+    async def stream(
+        self, request: TranslationRequest, reservation: Reservation
+    ) -> AsyncIterator[str | TranslationResult]:
+        (text,) = request.texts
+        self.requests.append(request)
+        reservation.reserve(len(text.split()))
         if self.fault is not None:
             raise self.fault
-        answer = self._answer(text, ask)
-        for number, word in enumerate(answer.translation.text.split(" ")):
+        result = self._fake(text, request)
+        for number, word in enumerate(result.text.split(" ")):
             await asyncio.sleep(self.delay)
             yield word if number == 0 else f" {word}"
-        yield answer
+        yield result
 
     async def inspect(
-        self, text: str, ask: Ask, ticket: Ticket, *, translation: str | None, what_ifs: int
+        self, request: TranslationRequest, reservation: Reservation, *, translation: str | None, counterfactuals: int
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
-        answer = self._answer(text, ask)
-        written = translation or answer.translation.text
+        (text,) = request.texts
+        result = self._fake(text, request)
+        written = translation or result.text
         value = {
             "source": text,
             "translation": written,
             "source_words": text.split(),
             "target_words": written.split(),
-            "what_ifs": [{}] * what_ifs,
+            "counterfactuals": [{}] * counterfactuals,
             "model": "a fake",
         }
-        return value, answer.models
+        return value, result.models
 
     def routes(self) -> Sequence[Route]:
         pairs = [("de", "en"), ("en", "de"), ("fr", "en"), ("zh", "en")]
@@ -112,42 +122,45 @@ class FakeService:
             *(Route(each, "de", ((f"{each}-en", "en-de"),), via="en") for each in ("fr", "zh")),
         ]
 
-    def models(self) -> Sequence[ModelFacts]:
+    def models(self) -> Sequence[ModelInfo]:
         return [
-            ModelFacts(
-                route.models[0][0], route.source, route.target, "fake", "ready", "0" * 64, "table", "exact", 1000
-            )
+            ModelInfo(route.models[0][0], route.source, route.target, "fake", "ready", "0" * 64, "table", "exact", 1000)
             for route in self.routes()
             if route.via is None
         ]
 
-    async def reload(self) -> Reloaded:
+    async def reload(self) -> ReloadResult:
         self.reloads += 1
-        return Reloaded(kept=tuple(each.name for each in self.models()))
+        return ReloadResult(kept=tuple(each.name for each in self.models()))
 
-    def _answer(self, text: str, ask: Ask) -> Answer:
-        route = next(each for each in self.routes() if (each.source, each.target) == (ask.source, ask.target))
-        lines = text.split("\n") if ask.split else [text]
-        parts = [_translation(line, ask) for line in lines]
-        whole = parts[0] if len(parts) == 1 else joined(text, "\n".join(p.text for p in parts), parts, is_cut=False)
-        return Answer(whole, route.models[0], route.via)
+    def _fake(self, text: str, request: TranslationRequest) -> TranslationResult:
+        pair = (request.source, request.target)
+        route = next(each for each in self.routes() if (each.source, each.target) == pair)
+        lines = text.split("\n") if request.options.split_sentences else [text]
+        parts = [_translation(line, request) for line in lines]
+        whole = parts[0]
+        if len(parts) > 1:
+            whole = join_sentences(text, "\n".join(part.text for part in parts), parts, is_cut=False)
+        return TranslationResult(whole, route.source, models=route.models[0], via=route.via)
 
 
-def _translation(text: str, ask: Ask) -> Translation:
-    written = in_fake(text, ask.target)
+def _translation(text: str, request: TranslationRequest) -> Translation:
+    options = request.options
+    written = in_fake(text, request.target)
     source, target = text.split(), written.split()
     best = Translation(text, written, -0.5, -0.5 * len(target), tuple(f"▁{word}" for word in target))
-    if ask.alignments or ask.weights:
+    if options.alignment or options.attention:
         best = replace(best, source_words=tuple(source), target_words=tuple(target))
-    if ask.alignments:
+    if options.alignment:
         best = replace(best, alignment=tuple((number, number) for number in range(len(target))))
-    if ask.weights:
+    if options.attention:
         size = len(source)
         rows = ((0.0,) * row + (1.0,) + (0.0,) * (size - row - 1) for row in range(size))
         best = replace(best, weights=tuple(rows))
-    if ask.flags:
+    if options.flags:
         best = replace(best, flags=(Flag("copied", "nearly"),) if "copied" in text else ())
-    if ask.nbest > 1:
-        others = [replace(best, text=f"{written} {'!' * rank}", score=-0.5 - rank) for rank in range(1, ask.nbest)]
+    nbest = options.search.nbest
+    if nbest > 1:
+        others = [replace(best, text=f"{written} {'!' * rank}", score=-0.5 - rank) for rank in range(1, nbest)]
         best = replace(best, nbest=(best, *others))
     return best

@@ -1,4 +1,4 @@
-"""The APIs of ``dragoman serve`` with real engines behind them: untrained, so that what it says means nothing."""
+"""APIs of ``dragoman serve`` with real engines and untrained models."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _address(output: IO[str]) -> str:
-    """Where a server says that it serves."""
+    """Return the address that a server prints."""
     lines: list[str] = []
     for line in output:
         lines.append(line)
@@ -130,7 +130,7 @@ def test_placeholders(server: str, kept: str) -> None:
 
 @pytest.mark.slow
 def test_inspect(server: str) -> None:
-    found = post(server, "/v1/inspect", text="two small dogs", source="en", target="de", what_ifs=1)
+    found = post(server, "/v1/inspect", text="two small dogs", source="en", target="de", counterfactuals=1)
 
     assert found["source_words"] == ["two", "small", "dogs"]
     assert found["models"] == ["en-de"]

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
-from dragoman.server.keys import new_key
+from dragoman.server.access.api_keys import create_key
 from tests.server.fake_server import running
 
 DETECTED = {"language": str, "confidence": float}
@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def has_shape(value: Any, shape: Any) -> bool:
-    """Whether a value is what a shape says: values, kinds, or dictionaries and lists of them."""
+    """Whether a value has a shape: values, types, or dictionaries and lists of them."""
     if isinstance(shape, dict):
         return (
             isinstance(value, dict)
@@ -216,7 +216,7 @@ def test_the_client_of_pypi(server: str) -> None:
 
 
 def test_the_client_of_pypi_with_a_key(tmp_path: Path) -> None:
-    key = new_key(tmp_path / "keys", "anna")
+    key = create_key(tmp_path / "keys", "anna")
     with running({"keys": str(tmp_path / "keys")}) as started:
         address = started.url
         assert LibreTranslateAPI(address, key).translate("Two dogs", "en", "de") == "Two-de dogs-de"

@@ -1,4 +1,4 @@
-"""What `/openapi.json` promises is what a real server does, whatever it is sent."""
+"""A real server behaves as `/openapi.json` describes, for every input."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @schema.parametrize()
 @settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_every_answer_is_one_of_those_that_are_described(case: schemathesis.Case, server: str) -> None:
-    # The description does not name languages and models: what it allows may still be none of this server's.
+def test_every_response_is_described(case: schemathesis.Case, server: str) -> None:
+    # The document does not list languages and models: a valid request may still name one that is not served.
     case.call_and_validate(base_url=server, excluded_checks=[positive_data_acceptance])
 
 
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_every_operation_says_what_it_is_for(method: str, path: str) -> None:
+def test_every_operation_has_a_description(method: str, path: str) -> None:
     operation = DESCRIPTION["paths"][path][method]
 
     assert operation.get("description") or operation.get("summary")
     assert operation["tags"]
-    assert "422" not in operation["responses"]  # faults of requests are told with 400
+    assert "422" not in operation["responses"]  # invalid requests have status 400
     assert "403" in operation["responses"] or path in {"/health", "/livez", "/readyz"}
 
 

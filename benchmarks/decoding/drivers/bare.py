@@ -1,4 +1,4 @@
-"""CTranslate2 by itself, on sentences that are pieces already: a thread a batch, and batches side by side."""
+"""CTranslate2 by itself, on tokenized sentences: one thread per batch, and parallel batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def load(task: Task, options: argparse.Namespace) -> Translate:
     numbers = {word: number for number, word in enumerate(words)}
 
     def translate(ask: Ask) -> list[list[int]]:
-        sources = [[words[piece] for piece in source] for source in ask.sources]
+        sources = [[words[token] for token in source] for source in ask.sources]
         longest = limit(ask.sources)
         # All at once: it makes batches of like length itself, and as many of them run at a time as there are threads.
         parts = [sources] if ask.batch > 1 else [[source] for source in sources]

@@ -94,7 +94,7 @@ def load(task: Task, options: argparse.Namespace) -> Translate:
             do_sample=False,
             max_length=limit(sources) + 1,
         )
-        return [cut(pieces[1:]) for pieces in found.tolist()]
+        return [cut(tokens[1:]) for tokens in found.tolist()]
 
     def translate(ask: Ask) -> list[list[int]]:
         return in_batches(ask, lambda sources: batch(sources, ask.beam))

@@ -97,11 +97,11 @@ def load(task: Task, options: argparse.Namespace) -> Translate:
         lengths = torch.tensor([len(source) + 1 for source in sources])
         padded = torch.full((len(sources), int(lengths.max())), THEIRS[PAD])
         for row, source in enumerate(sources):
-            padded[row, : len(source) + 1] = torch.tensor([*(THEIRS.get(piece, piece) for piece in source), EOS])
+            padded[row, : len(source) + 1] = torch.tensor([*(THEIRS.get(token, token) for token in source), EOS])
         rows = torch.arange(len(sources))
         made = Batch(padded, lengths, None, None, None, rows, cpu, THEIRS[PAD], EOS, is_train=False)
         found, _, _ = search(model, made, limit(sources), beam, ALPHA)
-        return [cut([THEIRS.get(piece, piece) for piece in pieces]) for pieces in found.tolist()]
+        return [cut([THEIRS.get(token, token) for token in tokens]) for tokens in found.tolist()]
 
     def translate(ask: Ask) -> list[list[int]]:
         return in_batches(ask, lambda sources: batch(sources, ask.beam))

@@ -35,7 +35,7 @@ def load(task: Task, options: argparse.Namespace) -> Translate:
 
 
 def factor(sources: list[list[int]], batch: int, steps: float) -> float:
-    """What the longest source of a batch, its end among it, must be multiplied by for so many steps a sentence."""
+    """The factor of the longest source of a batch, end included, that allows this number of steps per sentence."""
     lengths = sorted(map(len, sources))
     widths = [lengths[min(start + batch, len(lengths)) - 1] + 1 for start in range(0, len(lengths), batch)]
     return steps * len(widths) / sum(widths)

@@ -129,7 +129,7 @@ def engine(model: str, threads: int) -> InferenceEnginePY:
     )
     ArgumentParser.validate_translate_opts(options)
     ArgumentParser.validate_translate_opts_dynamic(options)
-    vars(options).update(_all_transform=set())  # lines are pieces already
+    vars(options).update(_all_transform=set())  # lines are subwords already
     return InferenceEnginePY(options)
 
 
@@ -151,8 +151,8 @@ def load(task: Task, options: argparse.Namespace) -> Translate:
     return translate
 
 
-def word(piece: int) -> str:
-    return SPECIALS.get(piece) or str(piece)
+def word(subword: int) -> str:
+    return SPECIALS.get(subword) or str(subword)
 
 
 def number(token: str) -> int:

@@ -1,12 +1,12 @@
-"""Dragoman's translator: text in, text out, on the engine that is asked for."""
+"""Dragoman's translator: text in, text out, on the given engine."""
 
 from __future__ import annotations
 
 import argparse
 
 from benchmarks.decoding.drivers.serving import Ask, Task, Translate, serve
-from dragoman.api.translator import Translator
-from dragoman.search.settings import SearchSettings
+from dragoman.api.translation.translator import Translator
+from dragoman.config.search import SearchSettings
 
 
 def load(task: Task, options: argparse.Namespace) -> Translate:
@@ -17,7 +17,9 @@ def load(task: Task, options: argparse.Namespace) -> Translate:
         settings = SearchSettings(beam=ask.beam)
         # All at once: the translator itself makes batches of like length, of 64 sentences at most.
         parts = [ask.texts] if ask.batch > 1 else [[text] for text in ask.texts]
-        return [each.text for part in parts for each in translator.translate_batch(part, settings=settings)]
+        return [
+            each.text for part in parts for each in translator.translate(part, search=settings, split_sentences=False)
+        ]
 
     return translate
 

@@ -1,7 +1,7 @@
-"""What every driver does: load once, then translate as it is asked, a JSON object a line. Needs only Python itself.
+"""The protocol of every driver: load once, then translate per request, one JSON object per line. Standard library only.
 
 In: `{"beam": 5, "batch": 64, "sentences": 1000}`. Out, after a warm-up the first time: the seconds and CPU seconds of
-the translation alone, and what was found: piece numbers or texts.
+the translation alone, and what was found: token numbers or texts.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 PAD, UNK, BOS, EOS = range(4)
-Pieces = list[int]
-Found = Sequence[Pieces] | Sequence[str]
+Tokens = list[int]
+Found = Sequence[Tokens] | Sequence[str]
 
 
 @dataclass(frozen=True)
 class Ask:
-    """Sentences, as piece numbers without specials and as text, and how to translate them."""
+    """Sentences, as token numbers without specials and as text, and how to translate them."""
 
-    sources: list[Pieces]
+    sources: list[Tokens]
     texts: list[str]
     beam: int
     batch: int
@@ -60,26 +60,26 @@ class Task:
         return found
 
 
-def in_batches(ask: Ask, translate: Callable[[list[Pieces]], Sequence[Pieces]]) -> list[Pieces]:
+def in_batches(ask: Ask, translate: Callable[[list[Tokens]], Sequence[Tokens]]) -> list[Tokens]:
     """Batches of like length, the longest first; the answers in the order of the sentences."""
     order = sorted(range(len(ask.sources)), key=lambda row: -len(ask.sources[row]))
-    found: list[Pieces] = [[] for _ in order]
+    found: list[Tokens] = [[] for _ in order]
     for start in range(0, len(order), ask.batch):
         rows = order[start : start + ask.batch]
-        for row, pieces in zip(rows, translate([ask.sources[row] for row in rows]), strict=True):
-            found[row] = pieces
+        for row, tokens in zip(rows, translate([ask.sources[row] for row in rows]), strict=True):
+            found[row] = tokens
     return found
 
 
-def cut(pieces: Pieces) -> Pieces:
+def cut(tokens: Tokens) -> Tokens:
     """A translation up to its end, without specials."""
-    if EOS in pieces:
-        pieces = pieces[: pieces.index(EOS)]
-    return [piece for piece in pieces if piece not in (PAD, BOS)]
+    if EOS in tokens:
+        tokens = tokens[: tokens.index(EOS)]
+    return [token for token in tokens if token not in (PAD, BOS)]
 
 
-def limit(sources: Sequence[Pieces]) -> int:
-    """The most pieces that a translation of any of these may have, its end among them."""
+def limit(sources: Sequence[Tokens]) -> int:
+    """The most tokens that a translation of any of these may have, its end among them."""
     return 2 * max(map(len, sources)) + 20
 
 

@@ -19,23 +19,23 @@ Pair = tuple[list[int], list[int]]
 
 @dataclass(frozen=True)
 class Corpus:
-    """Prepared data as piece numbers without specials."""
+    """Prepared data as subword numbers without specials."""
 
     train: list[Pair]
     test: list[list[int]]
-    pieces: list[str]
+    subwords: list[str]
     batches: list[list[int]]
 
     @classmethod
     def read(cls, folder: Path, tokens: int) -> Corpus:
-        pieces = read_lines(folder / "vocab.txt")
-        numbers = {piece: number for number, piece in enumerate(pieces)}
+        subwords = read_lines(folder / "vocab.txt")
+        numbers = {subword: number for number, subword in enumerate(subwords)}
         sides = {
-            name: [[numbers.get(piece, UNK) for piece in line.split()] for line in read_lines(folder / name)]
+            name: [[numbers.get(subword, UNK) for subword in line.split()] for line in read_lines(folder / name)]
             for name in ("train.en", "train.de", "test.en")
         }
         batches = json.loads((folder / f"batches.{tokens}.json").read_text(encoding="utf-8"))
-        return cls(list(zip(sides["train.en"], sides["train.de"], strict=True)), sides["test.en"], pieces, batches)
+        return cls(list(zip(sides["train.en"], sides["train.de"], strict=True)), sides["test.en"], subwords, batches)
 
     def rows(self, seed: int = 1) -> Iterator[list[int]]:
         """Batches for ever, in a new order each epoch."""
@@ -61,7 +61,7 @@ def padded(sentences: list[list[int]], pad: int = PAD) -> torch.Tensor:
 
 
 def target_tokens(pairs: list[Pair]) -> int:
-    """What there is to predict: target pieces and ends of sentences, no padding."""
+    """Number of predictions: target subwords and ends of sentences, no padding."""
     return sum(len(target) + 1 for _, target in pairs)
 
 
@@ -85,25 +85,25 @@ def train(corpus: Corpus, options: argparse.Namespace, step: Callable[[list[int]
 def translate(
     corpus: Corpus, path: Path, greedy: Callable[[list[list[int]]], list[list[int]]], batch: int = 50
 ) -> None:
-    """Write the pieces of each translation of the test set, a line a sentence."""
+    """Write the subwords of each translation of the test set, one line per sentence."""
     order = sorted(range(len(corpus.test)), key=lambda row: len(corpus.test[row]))
     lines = [""] * len(order)
     for start in range(0, len(order), batch):
         rows = order[start : start + batch]
         for row, found in zip(rows, greedy([corpus.test[row] for row in rows]), strict=True):
-            lines[row] = " ".join(corpus.pieces[piece] for piece in found)
+            lines[row] = " ".join(corpus.subwords[subword] for subword in found)
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
-def cut(pieces: list[int]) -> list[int]:
+def cut(subwords: list[int]) -> list[int]:
     """A translation up to its end, without specials."""
-    if EOS in pieces:
-        pieces = pieces[: pieces.index(EOS)]
-    return [piece for piece in pieces if piece > EOS]
+    if EOS in subwords:
+        subwords = subwords[: subwords.index(EOS)]
+    return [subword for subword in subwords if subword > EOS]
 
 
 def longest_output(sources: list[list[int]]) -> int:
-    """The most pieces that a translation of any of these may have."""
+    """The most subwords that a translation of any of these may have."""
     return 2 * max(map(len, sources)) + 10
 
 

@@ -1,4 +1,4 @@
-"""``dragoman train`` on data prepared before; what its log.jsonl says is passed on as it comes.
+"""Run ``dragoman train`` on prepared data and forward the lines of its log.jsonl.
 
 The time of a window is that between two lines of the log, so checkpoints and logging count.
 """

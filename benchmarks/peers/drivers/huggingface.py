@@ -62,7 +62,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
     corpus = Corpus.read(options.data, options.tokens)
-    model = build(len(corpus.pieces)).train()
+    model = build(len(corpus.subwords)).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=options.peak, fused=True)
 
     def step(rows: list[int], rate: float) -> None:
@@ -76,7 +76,7 @@ def main() -> None:
 
     def search(sources: list[list[int]]) -> list[list[int]]:
         found = model.generate(**inputs(sources), num_beams=1, do_sample=False, max_length=longest_output(sources))
-        return [cut(pieces[1:]) for pieces in found.tolist()]
+        return [cut(subwords[1:]) for subwords in found.tolist()]
 
     train(corpus, options, step)
     if options.hypotheses:

@@ -38,12 +38,12 @@ def settings(config: Path, options: Any) -> Any:
 def batches(corpus: Corpus, vocabs: Any) -> Iterator[tuple[dict[str, Any], int]]:
     """What its data iterator would give, of our pairs."""
     vocab = vocabs["src"]
-    numbers = [vocab[piece] for piece in corpus.pieces]
+    numbers = [vocab[subword] for subword in corpus.subwords]
     pad, start, end = (vocab[word] for word in ("<blank>", "<s>", "</s>"))
     for place, rows in enumerate(corpus.rows()):
         pairs = corpus.pairs(rows)
-        sources = [[numbers[piece] for piece in source] for source, _ in pairs]
-        targets = [[start, *(numbers[piece] for piece in target), end] for _, target in pairs]
+        sources = [[numbers[subword] for subword in source] for source, _ in pairs]
+        targets = [[start, *(numbers[subword] for subword in target), end] for _, target in pairs]
         batch = {
             "src": padded(sources, pad).unsqueeze(-1),
             "srclen": torch.tensor([len(source) for source in sources]),

@@ -9,7 +9,7 @@ from dragoman.config import RnnConfig, TrainingConfig, TransformerConfig
 from dragoman.data.batch import Batch
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.models import build_model
-from dragoman.search import SearchSettings, Sentence
+from dragoman.search import SearchInput, SearchSettings
 from dragoman.training import build_optimizer, train_step
 
 R = {
@@ -24,7 +24,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     corpus = Corpus.read(options.data, options.tokens)
     config = TransformerConfig(family="transformer") if options.model == "T" else RnnConfig.model_validate(R)
-    model = build_model(config, len(corpus.pieces), len(corpus.pieces), options.seed)
+    model = build_model(config, len(corpus.subwords), len(corpus.subwords), options.seed)
     # The schedule is that of all drivers: inverse-sqrt with a warm-up.
     training = TrainingConfig.model_validate(
         {
@@ -42,12 +42,12 @@ def main() -> None:
     def step(rows: list[int], _: float) -> None:
         nonlocal done
         done += 1
-        train_step(model, optimizer, Batch.of(corpus.pairs(rows), rows), training, done)
+        train_step(model, optimizer, Batch.from_pairs(corpus.pairs(rows), rows), training, done)
 
     def search(sources: list[list[int]]) -> list[list[int]]:
         settings = SearchSettings(beam=1, max_length=longest_output(sources))
-        found = TorchEngine(model).search([Sentence(source) for source in sources], settings)
-        return [cut(best.pieces) for (best,) in found]
+        found = TorchEngine(model).search([SearchInput(source) for source in sources], settings)
+        return [cut(best.tokens) for (best,) in found]
 
     train(corpus, options, step)
     if options.hypotheses:

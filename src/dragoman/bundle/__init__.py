@@ -1,7 +1,7 @@
-"""The saved model: folders that are whole or not there, bundles, and their cards. Imports no torch."""
+"""Bundles: saved models in verified folders, and model cards. Imports no torch."""
 
 from dragoman.bundle.bundle import Bundle, write_bundle
 from dragoman.bundle.card import model_card
-from dragoman.bundle.sealed import sealed, verify
+from dragoman.bundle.verified_folder import verify, write_verified
 
-__all__ = ["Bundle", "model_card", "sealed", "verify", "write_bundle"]
+__all__ = ["Bundle", "model_card", "verify", "write_bundle", "write_verified"]

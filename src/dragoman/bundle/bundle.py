@@ -1,4 +1,4 @@
-"""A bundle: the saved translator that people share. Opening one from a stranger runs no code of theirs."""
+"""Read and write bundles: saved models that can be shared. Opening an untrusted bundle runs no code from it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.bundle.probe import check_sentencepiece
-from dragoman.bundle.sealed import MANIFEST, check_contents, digest_of, sealed, verify
-from dragoman.bundle.shared_config import read_shared_config, shared_config
-from dragoman.bundle.weights import check_weights, read_weights, write_weights
-from dragoman.bundle.zipped import unpack
+from dragoman.bundle.bundle_config import read_shared_config, shared_config
+from dragoman.bundle.sandboxed_parse import check_sentencepiece
+from dragoman.bundle.verified_folder import MANIFEST, check_hashes, manifest_digest, verify, write_verified
+from dragoman.bundle.weights import check_weights, count_parameters, read_weights, write_weights
+from dragoman.bundle.zip_archive import unpack
 from dragoman.config import Config, TokenizerConfig, to_toml
 from dragoman.errors import BundleError, TokenizerError
 from dragoman.text import TOKENIZER_FILES, SentencePieceTokenizer, Tokenizer, tokenizer_class, tokenizer_from_bytes
-
-__all__ = ["Bundle", "CARD", "CONFIG", "WEIGHTS", "write_bundle"]
 
 CONFIG = "dragoman.toml"
 WEIGHTS = "weights.safetensors"
@@ -32,22 +30,21 @@ CARD = "card.md"
 
 _SIDES = ("source", "target")
 _TOKENIZERS = (*TOKENIZER_FILES, *(f"{side}.{name}" for side in _SIDES for name in TOKENIZER_FILES))
-_MOST_BYTES = {
+_MAX_BYTES = {
     MANIFEST: 1 << 16,
     CONFIG: 1 << 18,
     CARD: 1 << 20,
     WEIGHTS: 1 << 38,
     **dict.fromkeys(_TOKENIZERS, 1 << 24),
 }
-"""Every name there may be, and how large the file may be."""
+"""Every allowed file name, with the maximum size of the file."""
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """A saved translator, verified. One that was read from a zip archive lives in a temporary folder while it is used.
+    """A saved model, verified. A zip archive is unpacked to a temporary folder, which exists as long as the bundle.
 
-    `path` is where it was opened from, the folder itself or the archive. `manifest` lists every file with its size and
-    its SHA-256.
+    `path` is the folder or archive that was opened. `manifest` lists every file with its size and its SHA-256.
     """
 
     folder: Path
@@ -57,10 +54,9 @@ class Bundle:
 
     @classmethod
     def open(cls, folder: Path | str, *, trusted: bool = False) -> Self:
-        """Verify a folder, or a zip archive of one, and read it; whatever is wrong is a `BundleError`.
+        """Verify and read a folder or a zip archive; raise a `BundleError` if anything is wrong.
 
-        A bundle that is not `trusted`, because it was not written here, has its tokenizer read in a process of its own
-        first.
+        The tokenizer of a bundle that is not `trusted` (not written by this process) is first parsed in a sandbox.
         """
         path = Path(folder)
         try:
@@ -69,14 +65,14 @@ class Bundle:
             return cls._open_archive(path, trusted)
         except OSError as error:
             raise BundleError(f"{path} must be a readable bundle, got: {error}; check its permissions") from None
-        except ValueError as error:  # of a name that no file can have
+        except ValueError as error:  # a name that no file can have
             raise BundleError(f"a bundle must be a folder, got {ascii(str(folder))[:80]}: {error}") from None
 
     @classmethod
     def _open_archive(cls, archive: Path, trusted: bool) -> Self:
         unpacked = Path(tempfile.mkdtemp(prefix="dragoman-bundle-"))
         try:
-            unpack(archive, unpacked, lambda name: _MOST_BYTES.get(name, 0))
+            unpack(archive, unpacked, lambda name: _MAX_BYTES.get(name, 0))
             bundle = cls._open(unpacked, archive, trusted)
         except BaseException:
             shutil.rmtree(unpacked, ignore_errors=True)
@@ -86,15 +82,15 @@ class Bundle:
 
     @classmethod
     def _open(cls, folder: Path, path: Path, trusted: bool) -> Self:
-        manifest = verify(folder, allowed=_MOST_BYTES.__contains__, hash_files=False)
+        manifest = verify(folder, allowed=_MAX_BYTES.__contains__, hash_files=False)
         for name, facts in manifest["files"].items():
-            if facts["size"] > _MOST_BYTES[name]:
+            if facts["size"] > _MAX_BYTES[name]:
                 raise BundleError(
-                    f"{folder / name} must have at most {_MOST_BYTES[name]:,} bytes, got {facts['size']:,}; it is no "
-                    "file of a bundle"
+                    f"{folder / name} must have at most {_MAX_BYTES[name]:,} bytes, got {facts['size']:,}; it is "
+                    "not a file of a bundle"
                 )
-        check_contents(folder, manifest)
-        config = _check_names(folder, set(manifest["files"]))
+        check_hashes(folder, manifest)
+        config = _check_names(folder, set(manifest["files"]), manifest["version"])
         check_weights(folder / WEIGHTS)
         bundle = cls(folder, path, config, manifest)
         bundle.card()
@@ -106,20 +102,24 @@ class Bundle:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the manifest, which names the bundle: it changes with any bit of any file."""
-        return digest_of(self.manifest)
+        """The SHA-256 of the manifest. It identifies the bundle: it changes with any bit of any file."""
+        return manifest_digest(self.manifest)
 
     def tokenizers(self) -> dict[str, Tokenizer]:
         """The tokenizers of "source" and "target"; a joint one is the same object."""
         return dict(self._tokenizers)
 
     def weights(self) -> dict[str, NDArray[np.float32]]:
-        """The weights by the names of the model's parameters; float32, and verified once more."""
-        check_contents(self.folder, {"files": {WEIGHTS: self.manifest["files"][WEIGHTS]}})
+        """The weights by parameter name, in float32; their hash is checked again."""
+        check_hashes(self.folder, {"files": {WEIGHTS: self.manifest["files"][WEIGHTS]}})
         return read_weights(self.folder / WEIGHTS)
 
+    def parameter_count(self) -> int:
+        """Return the number of weights."""
+        return count_parameters(self.folder / WEIGHTS)
+
     def card(self) -> str:
-        """What there is to know about the model, in Markdown."""
+        """The model card, in Markdown."""
         try:
             return self._verified(CARD).decode("utf-8")
         except UnicodeDecodeError:
@@ -136,19 +136,21 @@ class Bundle:
         try:
             tokenizer = tokenizer_from_bytes(tokenizer_class(settings.kind).file_name, self._verified(name))
         except (TokenizerError, RuntimeError, ValueError) as error:
-            raise BundleError(f"{self.folder / name} must be a tokenizer, got a fault: {error}") from None
+            raise BundleError(f"{self.folder / name} must be a tokenizer, got an error: {error}") from None
         if tokenizer.kind != settings.kind:
             raise BundleError(
-                f"{self.folder / name} must be of the kind {settings.kind}, as {CONFIG} says, got {tokenizer.kind}; "
+                f"{self.folder / name} must be of the kind {settings.kind}, as in {CONFIG}, got {tokenizer.kind}; "
                 "write the bundle again"
             )
         return tokenizer
 
     def _verified(self, name: str) -> bytes:
-        """The content of a small file, compared with the manifest once more: what is used is what was verified."""
+        """Read a small file and check its hash again, so that the content used is the content verified."""
         data = (self.folder / name).read_bytes()
         if hashlib.sha256(data).hexdigest() != self.manifest["files"][name]["sha256"]:
-            raise BundleError(f"{self.folder / name} must stay as it was opened, got other content; open it again")
+            raise BundleError(
+                f"{self.folder / name} must not change while it is open, got other content; open it again"
+            )
         return data
 
 
@@ -159,9 +161,9 @@ def write_bundle(
     tokenizers: Mapping[str, Tokenizer],
     card: str,
 ) -> Bundle:
-    """Write a bundle, whole, in place of what was there. Its configuration keeps the names of files, not their paths.
+    """Write a bundle atomically, replacing an earlier one. Its configuration has file names instead of paths.
 
-    `tokenizers` are those of "source" and "target"; where the configuration says that they are joint, they are equal.
+    `tokenizers` has the keys "source" and "target"; with `tokenizer.joint` both are equal.
     """
     source, target = (tokenizers[side] for side in _SIDES)
     if config.tokenizer.joint and source is not target and source.to_bytes() != target.to_bytes():
@@ -172,7 +174,7 @@ def write_bundle(
         raise BundleError(
             f"{folder} must be a new folder or an earlier bundle, got other files, which would be lost; name another"
         )
-    with sealed(folder) as draft:
+    with write_verified(folder) as draft:
         (draft / CONFIG).write_text(to_toml(shared_config(config)), encoding="utf-8")
         write_weights(draft / WEIGHTS, weights)
         names = _tokenizer_names(config.tokenizer)
@@ -183,19 +185,19 @@ def write_bundle(
 
 
 def _tokenizer_names(settings: TokenizerConfig) -> tuple[str, ...]:
-    """The files of the tokenizers: one of both sides, or the source's and the target's."""
+    """The file names of the tokenizers: one for both sides, or one per side."""
     name = tokenizer_class(settings.kind).file_name
     return (name,) if settings.joint else tuple(f"{side}.{name}" for side in _SIDES)
 
 
-def _check_names(folder: Path, names: set[str]) -> Config:
-    """The configuration, and with it whether all files are there that it asks for, and no others."""
+def _check_names(folder: Path, names: set[str], version: int) -> Config:
+    """Read the configuration, and require exactly the files that it implies."""
     if missing := {CONFIG, WEIGHTS, CARD} - names:
-        raise BundleError(f"{folder} must hold {min(missing)}, got no such file; it is no whole bundle")
-    config = read_shared_config(str(folder / CONFIG), (folder / CONFIG).read_bytes())
+        raise BundleError(f"{folder} must hold {min(missing)}, got no such file; the bundle is incomplete")
+    config = read_shared_config(str(folder / CONFIG), (folder / CONFIG).read_bytes(), version)
     expected = {CONFIG, WEIGHTS, CARD, *_tokenizer_names(config.tokenizer)}
     if missing := expected - names:
-        raise BundleError(f"{folder} must hold {min(missing)}, as its {CONFIG} says, got no such file")
+        raise BundleError(f"{folder} must hold {min(missing)}, as its {CONFIG} requires, got no such file")
     if others := names - expected:
-        raise BundleError(f"{folder} must hold what its {CONFIG} asks for, got {min(others)} as well; remove it")
+        raise BundleError(f"{folder} must hold only what its {CONFIG} requires, got {min(others)} as well; remove it")
     return config

@@ -1,4 +1,4 @@
-"""The card of a model: what it is, what it learnt from, how good it is, where it fails, and how to use it."""
+"""Model card: data, model, training, scores, limitations and use."""
 
 from __future__ import annotations
 
@@ -7,35 +7,33 @@ from typing import Any
 
 from dragoman.config import Config, CorpusConfig, DataConfig, ModelConfig
 
-__all__ = ["model_card"]
-
 _LIMITS = """\
-It knows what its corpora are about, and little else. Names, numbers and long sentences are where translations go wrong
-first, and a wrong translation can read well: have somebody who knows both languages check what matters. Whatever is
-false or unfair in the corpora can come back in translations."""
+It covers the subjects of its corpora and little else. Names, numbers and long sentences are the most frequent errors,
+and a wrong translation can be fluent: important texts need a check by a speaker of both languages. False or unfair
+statements in the corpora can appear in translations."""
 
 _USE = """\
 ```python
-from dragoman.api import Translator
+from dragoman import Translator
 
 translator = Translator.open("BUNDLE")  # verifies every file; runs no code from it
-print(translator.translate("...").text)
+print(translator.translate("..."))
 ```
 
 On the command line: `dragoman translate BUNDLE`."""
 
 _LICENCE = """\
-The bundle carries no licence of its own. The licences of the corpora may bind what is learnt from them; whoever
-publishes this model says here which one holds."""
+The bundle has no licence. The licences of the corpora may apply to models trained on them; a publisher of this model
+states the licence here."""
 
 
 def model_card(config: Config, facts: Mapping[str, Any]) -> str:
-    """The card in Markdown, of the configuration and of what the run found out. No text of a corpus is in it.
+    """Write the card, in Markdown, from the configuration and facts about the run. It contains no text of a corpus.
 
-    `facts` may hold any of these, and what it lacks is left out: `parameters`, `updates`, `epochs`, `seconds`,
+    `facts` may have these keys; sections without facts are omitted: `parameters`, `updates`, `epochs`, `seconds`,
     `tokens`, `machine`, `versions` (name to version), `pairs` (set to number, such as train to 29000), `validation`
     (plain text), `scores` (a sequence of mappings with `name`, `value`, `signature`, and `set`), `start` (the digest
-    of the bundle that training began with), `licence`.
+    of the bundle that training started from), `licence`.
     """
     parts = [
         _title(config),
@@ -70,7 +68,7 @@ def _data(data: DataConfig | None, facts: Mapping[str, Any]) -> str:
 
 
 def _corpus(corpus: CorpusConfig) -> str:
-    """What it is called; of a path its last part only, since a card is shared."""
+    """The name of a corpus, or its file names without folders, since a card is shared."""
     return corpus.name or " and ".join(
         file.rstrip("/\\").replace("\\", "/").rpartition("/")[2] for file in corpus.files
     )
@@ -80,15 +78,15 @@ def _model(model: ModelConfig, facts: Mapping[str, Any]) -> str:
     rows: list[tuple[str, str]] = [("Family", model.family)]
     if model.family == "transformer":
         rows += [
-            ("Layers", f"{model.encoder_layers} read, {model.decoder_layers} write"),
+            ("Layers", f"{model.encoder_layers} encoder, {model.decoder_layers} decoder"),
             ("Width", f"{model.dim}, {model.heads} heads, feed-forward {model.feedforward}"),
             ("Normalisation", model.norm),
         ]
     else:
         attention = f"{model.attention.score} × {model.attention.alignment}, {model.decoder.attend} the cell"
         rows += [
-            ("Reader", f"{model.encoder.layers} × {model.encoder.cell}, {model.encoder.hidden}"),
-            ("Writer", f"{model.decoder.layers} × {model.decoder.cell}, {model.decoder.hidden}"),
+            ("Encoder", f"{model.encoder.layers} × {model.encoder.cell}, {model.encoder.hidden}"),
+            ("Decoder", f"{model.decoder.layers} × {model.decoder.cell}, {model.decoder.hidden}"),
             ("Attention", "none" if model.decoder.attend == "none" else attention),
         ]
     rows += [("Parameters", f"{facts['parameters']:,}")] if "parameters" in facts else []
@@ -101,17 +99,17 @@ def _training(config: Config, facts: Mapping[str, Any]) -> str:
     rows += [("Precision", training.precision), ("Seed", str(training.seed))]
     rows += [
         (title, f"{facts[name]:,}")
-        for title, name in (("Updates", "updates"), ("Epochs", "epochs"), ("Target pieces seen", "tokens"))
+        for title, name in (("Updates", "updates"), ("Epochs", "epochs"), ("Target tokens seen", "tokens"))
         if facts.get(name) is not None
     ]
     if facts.get("seconds") is not None:
         rows.append(("Time", _time(facts["seconds"])))
-    rows += [(title, str(facts[name])) for title, name in _PLAIN if facts.get(name)]
+    rows += [(title, str(facts[name])) for title, name in _TEXTS if facts.get(name)]
     rows += [(_line(name), str(version)) for name, version in facts.get("versions", {}).items()]
     return _table(rows)
 
 
-_PLAIN = (("Validation", "validation"), ("Machine", "machine"), ("Began with the bundle", "start"))
+_TEXTS = (("Validation", "validation"), ("Machine", "machine"), ("Started from the bundle", "start"))
 
 
 def _scores(scores: Sequence[Mapping[str, Any]]) -> str:
@@ -141,5 +139,5 @@ def _line(text: object) -> str:
 
 
 def _cell(text: object) -> str:
-    """A text that stays within its cell."""
+    """Escape a table cell."""
     return _line(text).replace("\\", "\\\\").replace("|", "\\|")

@@ -1,4 +1,4 @@
-"""How commands speak: results on stdout, everything else on stderr, errors in one line with their mend."""
+"""Console output of commands: results on stdout, messages on stderr, errors in one line with a fix."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ import typer
 
 from dragoman.errors import ConfigError, DragomanError, MissingExtraError
 
-__all__ = ["EXIT_CODES", "exit_code", "friendly", "print_json", "print_table"]
+__all__ = ["EXIT_CODES", "EXIT_STOPPED", "exit_code", "print_json", "print_table", "report_errors"]
 
 EXIT_CODES = {
-    0: "done",
-    1: "something can be mended: the message says what",
-    2: "the command was typed wrongly, or a setting is wrong",
-    3: "a package is missing: the message says how to install it",
-    75: "stopped before the end: type the same with --resume to go on",
+    0: "success",
+    1: "an error that the message explains",
+    2: "a wrong option or setting",
+    3: "a missing package; the message has the command that installs it",
+    75: "stopped before the end; --resume continues",
     130: "interrupted",
 }
+EXIT_STOPPED = {"terminated": 75, "interrupted": 130}
 
 
 def exit_code(error: DragomanError) -> int:
-    """The documented exit code of an error."""
+    """Return the documented exit code of an error."""
     if isinstance(error, MissingExtraError):
         return 3
     return 2 if isinstance(error, ConfigError) else 1
 
 
 @contextmanager
-def friendly(again: str = "type the same again to go on from here") -> Iterator[None]:
-    """Errors a user can mend become a line on stderr and an exit code; any other is ours and keeps its traceback.
+def report_errors(interrupted: str = "run the same command to continue") -> Iterator[None]:
+    """Print errors that a user can correct on stderr and exit with their code; other errors keep their traceback.
 
-    What the system refuses (a full disk, a folder that may not be written to) is for the user to mend too.
+    Errors of the operating system, such as a full disk, are among them. `interrupted` is the fix after Ctrl-C.
     """
     try:
         yield
@@ -44,24 +45,24 @@ def friendly(again: str = "type the same again to go on from here") -> Iterator[
             typer.echo(f"error: {line}", err=True)
         raise typer.Exit(exit_code(error)) from None
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; {again}", err=True)
+        typer.echo(f"interrupted; {interrupted}", err=True)
         raise typer.Exit(130) from None
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter tries to flush once more
+    except BrokenPipeError:  # the reader of stdout has closed it, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter flushes again at exit
         raise typer.Exit(0) from None
     except OSError as error:
-        what = f"{error.filename}: " if error.filename else ""
-        typer.echo(f"error: {what}{error.strerror or error}; see to the disk, the folder or its permissions", err=True)
+        path = f"{error.filename}: " if error.filename else ""
+        typer.echo(f"error: {path}{error.strerror or error}; check the disk, the folder and its permissions", err=True)
         raise typer.Exit(1) from None
 
 
 def print_json(value: object) -> None:
-    """A result for scripts."""
+    """Print a result as JSON."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def print_table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> None:
-    """Columns padded to their widest cell; those in `right` are flush right. Plain text: it pipes well."""
+    """Print columns padded to their widest cell, as plain text; columns in `right` are right-aligned."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         cells = [

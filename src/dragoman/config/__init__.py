@@ -1,18 +1,22 @@
-"""Settings: what there is, what is legal, and how files and presets are read. Imports no torch."""
+"""Settings: schemas, presets, and loading from files, options and the environment. Imports no numpy and no torch."""
 
-from dragoman.config.corpora import CleaningConfig, CorpusConfig, DataConfig, OnBadLine, SamplingConfig
-from dragoman.config.load import file_schema, load_config, parse_config, preset_names, to_toml
-from dragoman.config.schema import (
-    AttentionConfig,
-    Config,
-    ModelConfig,
-    RnnConfig,
-    RnnDecoderConfig,
-    RnnEncoderConfig,
-    TokenizerConfig,
-    TransformerConfig,
-)
-from dragoman.config.training import StartConfig, TrainingConfig
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dragoman.config.corpus import CleaningConfig, CorpusConfig, DataConfig, OnBadLine, SamplingConfig
+    from dragoman.config.load import file_schema, load_config, parse_config, preset_names, to_toml
+    from dragoman.config.schema import (
+        AttentionConfig,
+        Config,
+        ModelConfig,
+        RnnConfig,
+        RnnDecoderConfig,
+        RnnEncoderConfig,
+        TokenizerConfig,
+        TransformerConfig,
+    )
+    from dragoman.config.training import StartConfig, TrainingConfig
 
 __all__ = [
     "AttentionConfig",
@@ -36,3 +40,17 @@ __all__ = [
     "preset_names",
     "to_toml",
 ]
+
+_NAMES = {
+    "corpus": ("CleaningConfig", "CorpusConfig", "DataConfig", "OnBadLine", "SamplingConfig"),
+    "load": ("file_schema", "load_config", "parse_config", "preset_names", "to_toml"),
+    "training": ("StartConfig", "TrainingConfig"),
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is used: the settings of a command do not need the schema of configurations."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'schema')}"), name)

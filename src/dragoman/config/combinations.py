@@ -1,4 +1,4 @@
-"""Which parts go together, as data; and the error that lists what does."""
+"""Legal combinations of model parts, and errors that list them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ SAME_SIZE_SCORES = ("dot", "scaled-dot")
 SCORES_OF_ALIGNMENT = {
     "global": EVERY_SCORE,
     "hard": EVERY_SCORE,
-    # A location score is one row over all positions, whatever the keys: there is no window of it to gather.
+    # A location score is one row over all positions, independent of the keys: there is no window of it to gather.
     "local-m": CONTENT_SCORES,
     "local-p": CONTENT_SCORES,
 }
 MEMORIES_OF_SCORE = {
     **dict.fromkeys(CONTENT_SCORES, ("shared", "split")),
-    "location": ("shared",),  # it never looks at a key, so half of each state would be lost
+    "location": ("shared",),  # it uses no keys, so half of each state would be lost
 }
 
 
 class Wiring(NamedTuple):
-    """How a recurrent decoder is connected: when it attends, what it feeds back, what its output sees."""
+    """Connections of a recurrent decoder: when it attends, what it feeds back, and the input of its output layer."""
 
     attend: str
     input_feeding: bool
@@ -50,7 +50,7 @@ LEGAL_WIRINGS = (
 
 
 def legal_wirings() -> Iterator[tuple[Wiring, str | None, str | None, str | None]]:
-    """Every legal (wiring, score, alignment, memory); the last three are None where the decoder does not attend."""
+    """Yield every legal (wiring, score, alignment, memory); the last three are None if the decoder does not attend."""
     for wiring in LEGAL_WIRINGS:
         if wiring.attend == "none":
             yield wiring, None, None, None
@@ -62,7 +62,7 @@ def legal_wirings() -> Iterator[tuple[Wiring, str | None, str | None, str | None
 
 
 def check_rnn(config: RnnConfig) -> None:
-    """Raise unless the parts of a recurrent model compose."""
+    """Raise an error if the parts of a recurrent model cannot be combined."""
     _check_wiring(config)
     _check_sizes(config)
     if config.decoder.attend != "none":
@@ -101,7 +101,7 @@ def _check_attention(config: RnnConfig) -> None:
     if attention.score in SAME_SIZE_SCORES and config.value_size != config.decoder.hidden:
         raise CombinationError(
             f"model.decoder.hidden must be {config.value_size}, the size of a key, with score {attention.score}, "
-            f"got {config.decoder.hidden}; or take score general or concat, which need no equal sizes"
+            f"got {config.decoder.hidden}; or use score general or concat, which need no equal sizes"
         )
 
 
@@ -120,6 +120,6 @@ def _check_sizes(config: RnnConfig) -> None:
         )
     if config.tie != "none" and config.features != config.embedding:
         raise ConfigError(
-            f"model.tie must be none where the output sees {config.features} features and embeddings have "
+            f"model.tie must be none where the output layer has {config.features} features and embeddings have "
             f"{config.embedding}, got {config.tie}; make the two sizes equal to tie them"
         )

@@ -1,12 +1,11 @@
-"""From a TOML file or a preset's name to a checked `Config`; and errors that say how to mend it."""
+"""Load configurations from TOML files and presets, with overrides; write them as TOML and JSON Schema."""
 
 from __future__ import annotations
 
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, get_args
@@ -14,32 +13,33 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from dragoman.config.schema import Config, RnnConfig, TransformerConfig
+from dragoman.config.validation_errors import did_you_mean, error_message
 from dragoman.errors import ConfigError
 
 __all__ = ["file_schema", "load_config", "parse_config", "preset_names", "to_toml"]
 
 Table = dict[str, Any]
 
-_DEEPEST = 32
+_MAX_EXTENDS = 32
 _PRESETS = resources.files("dragoman.config") / "presets"
 
 
 def preset_names() -> list[str]:
-    """The names of the shipped presets, in order."""
+    """Return the names of the presets, sorted."""
     return sorted(entry.name.removesuffix(".toml") for entry in _PRESETS.iterdir() if entry.name.endswith(".toml"))
 
 
 def load_config(source: str | Path, overrides: Sequence[str] = ()) -> Config:
-    """The configuration in a file, or of a preset named `source`, with ``a.b=c`` overrides on top."""
+    """Load a configuration from a file or a preset, and apply ``a.b=c`` overrides."""
     name = str(source)
     is_preset = name in preset_names() or not (name.endswith(".toml") or os.path.isfile(name))  # noqa: PTH113 -- see below
-    # os.path.isfile answers False where Path.is_file raises, for a name no file could have.
+    # os.path.isfile returns False for illegal file names, where Path.is_file raises.
     table = _read_preset(name, "the configuration", ()) if is_preset else _read_file(Path(name), ())
     return parse_config(table, overrides)
 
 
 def parse_config(table: Mapping[str, Any], overrides: Sequence[str] = ()) -> Config:
-    """A checked configuration from settings already read (their ``extends`` resolved)."""
+    """Validate settings whose ``extends`` is resolved, and apply overrides."""
     merged = dict(table)
     for override in overrides:
         merged = _merge(merged, _read_override(override))
@@ -50,21 +50,21 @@ def parse_config(table: Mapping[str, Any], overrides: Sequence[str] = ()) -> Con
 
 
 def to_toml(config: Config) -> str:
-    """The configuration written out in full, readable by `load_config`."""
+    """Return the complete configuration as TOML, readable by `load_config`."""
     lines: list[str] = []
     _write_table(config.model_dump(exclude_none=True), (), lines)
     return "\n".join(lines).strip() + "\n"
 
 
 def file_schema() -> Table:
-    """The JSON Schema of a configuration *file*, for editors: it may extend another and then leave anything out."""
+    """Return the JSON Schema of configuration files, for editors. No key is required: a file may extend another."""
     schema = Config.model_json_schema()
     for table in (schema, *schema["$defs"].values()):
         table.pop("required", None)
     model = schema["properties"]["model"]
-    model["anyOf"] = model.pop("oneOf")  # without its family a table of settings may fit either
+    model["anyOf"] = model.pop("oneOf")  # a table without its family may match both
     model.pop("discriminator")
-    extends = {"type": "string", "description": "Start from this preset, or from this .toml file beside this one."}
+    extends = {"type": "string", "description": "Start from this preset, or from this .toml file in the same folder."}
     schema["properties"] = {"extends": extends, **schema["properties"]}
     return schema
 
@@ -76,7 +76,7 @@ def _read_file(path: Path, seen: tuple[str, ...]) -> Table:
         raise ConfigError(f"the configuration must be a file or a preset, got {path}; there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            f"{path} must be a readable UTF-8 file, got: {error}; mend the file or its permissions"
+            f"{path} must be a readable UTF-8 file, got: {error}; check the file and its permissions"
         ) from None
     return _parse(text, str(path.resolve()), path.parent, seen)
 
@@ -86,37 +86,37 @@ def _read_preset(name: str, asked_by: str, seen: tuple[str, ...]) -> Table:
     if name not in names:
         raise ConfigError(
             f"{asked_by} must be a .toml file or one of the presets {', '.join(names)}, "
-            f"got {name}{_did_you_mean(name, names)}"
+            f"got {name}{did_you_mean(name, names)}"
         )
     return _parse((_PRESETS / f"{name}.toml").read_text(encoding="utf-8"), name, None, seen)
 
 
 def _parse(text: str, name: str, folder: Path | None, seen: tuple[str, ...]) -> Table:
-    """The settings of one file on top of those it extends."""
+    """Return the settings of one file, merged into those it extends."""
     if name in seen:
-        raise ConfigError(f"extends must not go in a circle, got {' → '.join((*seen, name))}; leave one of them out")
-    if len(seen) > _DEEPEST:
-        raise ConfigError(f"extends must go through at most {_DEEPEST} files, got more, from {seen[0]}; join some")
+        raise ConfigError(f"extends must not be circular, got {' → '.join((*seen, name))}; remove one of them")
+    if len(seen) > _MAX_EXTENDS:
+        raise ConfigError(f"extends must go through at most {_MAX_EXTENDS} files, got more, from {seen[0]}; merge some")
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{name} must be valid TOML, got: {error}; mend it there") from None
+        raise ConfigError(f"{name} must be valid TOML, got: {error}; correct it there") from None
     base = table.pop("extends", None)
     if base is None:
         return table
     if not isinstance(base, str):
-        raise ConfigError(f"extends must be a string, got {base!r}; name a preset, or a .toml file beside this one")
+        raise ConfigError(f"extends must be a string, got {base!r}; name a preset, or a .toml file in the same folder")
     seen = (*seen, name)
     if base.endswith(".toml") and folder is not None:
         under = _read_file(folder / base, seen)
     else:
         under = _read_preset(base, "extends", seen)
-    under.pop("description", None)  # it says what the base is
+    under.pop("description", None)  # describes the base only
     return _merge(under, table)
 
 
 def _merge(under: Table, over: Mapping[str, Any]) -> Table:
-    """`over` on top of `under`, table by table; another model family starts from an empty model table."""
+    """Merge `over` into `under`, table by table; another model family starts from an empty table."""
     merged = dict(under)
     for key, value in over.items():
         old = merged.get(key)
@@ -132,7 +132,7 @@ def _other_family(under: Table, over: Mapping[str, Any]) -> bool:
 
 
 def _read_override(override: str) -> Table:
-    """``a.b=c`` as nested tables; c is a TOML value, or a plain string where it is not one."""
+    """Return ``a.b=c`` as nested tables; c is a TOML value, or else a string."""
     path, equals, text = override.partition("=")
     keys = [key.strip() for key in path.split(".")]
     if not equals or not all(keys):
@@ -154,56 +154,44 @@ _FAMILIES = {"rnn": RnnConfig, "transformer": TransformerConfig}
 
 
 def _explain(error: ValidationError, table: Table) -> str:
-    """One line a fault: `<setting> must be <rule>, got <value>; <mend>`."""
+    """Return one line per error: `<setting> must be <rule>, got <value>; <fix>`."""
     return "\n".join(dict.fromkeys(_explain_one(fault, table) for fault in error.errors()))
 
 
 def _explain_one(fault: Mapping[str, Any], table: Table) -> str:
-    place = [str(part) for part in fault["loc"]]  # of a list: its name, then a number from 0
+    place = [str(part) for part in fault["loc"]]  # in a list: its name, then a number from 0
     if len(place) > 1 and place[0] == "model" and place[1] in _FAMILIES:
         del place[1]  # pydantic names the branch of the union; the file does not
-    name, kind, value, context = ".".join(place), fault["type"], fault["input"], fault.get("ctx", {})
+    name, kind, value = ".".join(place), fault["type"], fault["input"]
     if kind == "extra_forbidden":
-        siblings = _settings_beside(place, table)
-        mend = _did_you_mean(place[-1], siblings) or f"; known here: {', '.join(siblings)}"
-        return f"{name} must be a known setting, got an unknown one{mend}"
-    if kind == "literal_error":
-        legal = [part.strip().strip("'") for part in context["expected"].replace(" or ", ", ").split(",")]
-        return f"{name} must be one of {', '.join(legal)}, got {value!r}{_did_you_mean(str(value), legal)}"
+        hint = did_you_mean(place[-1], _settings_beside(place, table), otherwise="known here")
+        return f"{name} must be a known setting, got an unknown one{hint}"
     if kind in ("union_tag_not_found", "union_tag_invalid"):
         got = value.get("family") if isinstance(value, dict) else value
-        names = list(_FAMILIES)
-        return f"{name}.family must be one of {', '.join(names)}, got {got!r}{_did_you_mean(str(got), names)}"
+        return f"{name}.family must be one of {', '.join(_FAMILIES)}, got {got!r}{did_you_mean(str(got), _FAMILIES)}"
     if kind in ("model_type", "model_attributes_type"):
         return f"{name} must be a table of settings, got {value!r}; write [{name}] and its settings below"
     if kind == "missing":
         return f'{name} must be given, got nothing; start from a preset with extends = "…", or write it out'
-    rule = str(fault["msg"]).removeprefix("Input should be ").replace("a valid integer", "a whole number")
-    return f"{name} must be {rule.replace('a valid ', 'a ')}, got {value!r}"
+    return error_message(fault, name)
 
 
 def _settings_beside(place: Sequence[str], table: Table) -> list[str]:
-    """The legal names at the place of an unknown setting."""
+    """Return the legal names in the table of an unknown setting."""
     schema: Any = Config
     for key in place[:-1]:
         if key == "model":
             model = table.get("model")
             schema = _FAMILIES[model["family"] if isinstance(model, dict) else "rnn"]
-        elif not key.isdigit():  # a number is a place in a list, whose settings are those of all its entries
+        elif not key.isdigit():  # a number is the position in a list of tables
             schema = _table_in(schema.model_fields[key].annotation)
     return list(schema.model_fields)
 
 
 def _table_in(annotation: Any) -> Any:
-    """The table of settings inside ``Table``, ``Table | None`` and ``list[Table]``."""
+    """Return the model in ``Table``, ``Table | None`` and ``list[Table]``."""
     inside = [_table_in(part) for part in get_args(annotation)]
     return next((table for table in inside if hasattr(table, "model_fields")), annotation)
-
-
-def _did_you_mean(name: str, legal: Iterable[str]) -> str:
-    known = list(legal)
-    close = get_close_matches(name, known, n=1) or [other for other in known if other.startswith(f"{name}-")]
-    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def _write_table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str], brackets: str = "[]") -> None:
@@ -221,14 +209,14 @@ def _write_table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[st
 
 
 def _is_tables(value: object) -> bool:
-    """Whether a value is written as a table of its own, or as several."""
+    """Return whether a value is written as a table, or as several."""
     return isinstance(value, Mapping) or (isinstance(value, list) and bool(value) and isinstance(value[0], Mapping))
 
 
 def _toml_value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, str):  # a JSON string is a TOML string, but for one character
+    if isinstance(value, str):  # a JSON string is a TOML string, except for one character
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list):
         return f"[{', '.join(_toml_value(entry) for entry in value)}]"

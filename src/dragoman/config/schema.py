@@ -1,4 +1,4 @@
-"""Every setting there is, with its type, its range and its default. Nothing else is accepted."""
+"""Schema of configurations: all keys with their types, ranges and defaults; unknown keys are rejected."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dragoman.config.closed import Closed, Rate, Size
+from dragoman.config.base import Rate, Settings, Size
 from dragoman.config.combinations import check_rnn
-from dragoman.config.corpora import DataConfig
+from dragoman.config.corpus import DataConfig
 from dragoman.config.training import StartConfig, TrainingConfig
 from dragoman.errors import ConfigError
 
@@ -27,113 +27,113 @@ CellName = Literal["rnn", "lstm", "gru-published", "gru-fused"]
 Tie = Literal["none", "target", "all"]
 
 
-class TokenizerConfig(Closed):
-    """How text becomes pieces."""
+class TokenizerConfig(Settings):
+    """Tokenization of text."""
 
     kind: Literal["sentencepiece", "word", "character"] = "sentencepiece"
-    """Subwords learnt from the corpus, whole words, or single characters."""
+    """Subwords learned from the corpus, words, or characters."""
     algorithm: Literal["unigram", "bpe"] = "unigram"
-    """How SentencePiece learns its pieces."""
+    """Algorithm of SentencePiece."""
     size: Annotated[int, Field(ge=8)] = 8000
-    """The number of pieces, of each side where `joint` is false."""
+    """Number of tokens; per side if `joint` is false."""
     joint: bool = True
-    """One vocabulary for both languages."""
+    """Use one vocabulary for both languages."""
     normal_form: Literal["nfc", "nfkc", "none"] = "nfc"
-    """The Unicode normal form text is brought to first."""
+    """Unicode normal form of the text."""
     character_coverage: Annotated[float, Field(ge=0.98, le=1.0)] = 0.9995
-    """SentencePiece: the share of the text whose characters are pieces of their own; rarer ones are spelt in bytes."""
+    """SentencePiece: share of the text whose characters are tokens; rarer characters are encoded as bytes."""
     sample_sentences: Size = 200_000
-    """The most sentences it is learnt from, both sides together; memory grows with them."""
+    """Maximum number of sentences to learn from, both sides together; memory grows with it."""
 
 
-class RnnEncoderConfig(Closed):
-    """The reader of a recurrent model."""
+class RnnEncoderConfig(Settings):
+    """Encoder of a recurrent model."""
 
     cell: CellName = "lstm"
-    """gru-published is the paper's, gru-fused is what cuDNN computes; they are different functions."""
+    """Recurrent cell; gru-published is the one of the paper, gru-fused the one of cuDNN: different functions."""
     layers: Size = 2
-    """How many layers lie on each other."""
+    """Number of layers."""
     hidden: Size = 512
-    """The size of an encoder state, both directions together."""
+    """Size of an encoder state, both directions together."""
     bidirectional: bool = True
-    """Read from both ends."""
+    """Encode in both directions."""
     join: Literal["concat", "linear"] = "concat"
-    """How the two directions become one state: side by side (each has half the size), or by a learnt linear map."""
+    """Combination of both directions: concatenation (each has half the size), or a learned linear map."""
 
 
-class RnnDecoderConfig(Closed):
-    """The writer of a recurrent model."""
+class RnnDecoderConfig(Settings):
+    """Decoder of a recurrent model."""
 
     cell: CellName = "lstm"
-    """As for the encoder."""
+    """Recurrent cell, as for the encoder."""
     layers: Size = 2
-    """How many layers lie on each other."""
+    """Number of layers."""
     hidden: Size = 512
-    """The size of a decoder state."""
+    """Size of a decoder state."""
     attend: Literal["before", "after", "none"] = "after"
-    """Attend before the cell's step (Bahdanau), after it (Luong), or not at all."""
+    """Attend before the step of the cell (Bahdanau), after it (Luong), or not at all."""
     input_feeding: bool = False
-    """Hand the attentional state to the next step (Luong, section 3.3)."""
+    """Pass the attentional state to the next step (Luong, section 3.3)."""
     context: Literal["initial", "every-step"] = "initial"
-    """Without attention: the source vector only starts the decoder (Sutskever), or enters every step (Cho)."""
+    """Without attention: the source vector initializes the decoder (Sutskever), or is an input of every step (Cho)."""
     output: Literal["linear", "deep"] = "linear"
-    """What precedes the softmax: nothing, or a maxout layer over state, previous word and context."""
+    """Layer before the softmax: none, or maxout over state, previous word and context."""
     output_hidden: Size | None = None
-    """The size of the maxout layer; that of a word vector if not given."""
+    """Size of the maxout layer; the embedding size by default."""
     start: Literal["copy", "project"] = "project"
-    """The first state: the encoder's last, layer by layer, or tanh of a learnt map of it."""
+    """First state: the last state of the encoder, layer by layer, or tanh of a learned map of it."""
 
 
-class AttentionConfig(Closed):
-    """Attention of a recurrent model: score × alignment, over a memory. Unused where `decoder.attend` is none."""
+class AttentionConfig(Settings):
+    """Attention of a recurrent model: score × alignment, over a memory. Unused if `decoder.attend` is none."""
 
     score: Literal["dot", "scaled-dot", "general", "concat", "location"] = "general"
-    """How well a decoder state fits a source position."""
+    """Score function of a decoder state and a source position."""
     alignment: Literal["global", "local-m", "local-p", "hard"] = "global"
-    """Where to look: everywhere, in a window around t or around a predicted place, or at one sampled place."""
+    """Positions: all, a window around t or around a predicted position, or one sampled position."""
     memory: Literal["shared", "split"] = "shared"
-    """Encoder states are keys and values at once, or one half is the key and the other the value."""
+    """Encoder states are both keys and values, or one half is the key and the other the value."""
     window: Size = 10
-    """D of local attention: it sees positions p − D to p + D. The paper uses 10."""
+    """D of local attention: positions p − D to p + D. The paper uses 10."""
     positions: Size = 100
-    """How many source positions a location score knows. Words of a longer source beyond that are not attended to."""
+    """Number of source positions of the location score; later words of a source get no attention."""
     hidden: Size | None = None
-    """The inner size of concat and of local-p's predictor; the decoder's hidden size if not given."""
+    """Inner size of the concat score and of the predictor of local-p; the decoder's hidden size by default."""
 
 
-class RnnConfig(Closed):
-    """A recurrent encoder and decoder."""
+class RnnConfig(Settings):
+    """Recurrent encoder and decoder."""
 
     family: Literal["rnn"]
-    """Which kind of model."""
+    """Model family."""
     embedding: Size = 512
-    """The size of a word vector."""
+    """Embedding size."""
     tie: Tie = "none"
-    """Share weights: the output with the target embedding, or those with the source embedding too."""
+    """Shared weights: output and target embedding, or these and the source embedding."""
     dropout: Rate = 0.2
-    """On word vectors, between layers and before the output."""
+    """Dropout of embeddings, between layers and before the output."""
     reverse_source: bool = False
-    """Read the source from its end (Sutskever, section 3.3). Alignments still count from its beginning."""
+    """Encode the source in reverse order (Sutskever, section 3.3). Alignments keep the original order."""
     encoder: RnnEncoderConfig = RnnEncoderConfig()
-    """The reader."""
+    """Encoder."""
     decoder: RnnDecoderConfig = RnnDecoderConfig()
-    """The writer."""
+    """Decoder."""
     attention: AttentionConfig = AttentionConfig()
-    """What the writer sees of the source."""
+    """Attention of the decoder."""
 
     @property
     def directions_halved(self) -> bool:
-        """Whether each reading direction has half of the encoder's hidden size."""
+        """Whether each direction has half of the encoder's hidden size."""
         return self.encoder.bidirectional and self.encoder.join == "concat"
 
     @property
     def value_size(self) -> int:
-        """The size of a key, and of a value, that the decoder attends to."""
+        """Size of a key, and of a value."""
         return self.encoder.hidden // 2 if self.attention.memory == "split" else self.encoder.hidden
 
     @property
     def features(self) -> int:
-        """The size of what the output layer sees."""
+        """Size of the input of the output layer."""
         if self.decoder.output == "deep":
             return self.decoder.output_hidden or self.embedding
         return self.decoder.hidden
@@ -144,35 +144,35 @@ class RnnConfig(Closed):
         return self
 
 
-class TransformerConfig(Closed):
-    """A Transformer."""
+class TransformerConfig(Settings):
+    """Transformer."""
 
     family: Literal["transformer"]
-    """Which kind of model."""
+    """Model family."""
     dim: Size = 256
-    """The width of the model: word vectors, states, outputs."""
+    """Model dimension: embeddings, states and outputs."""
     heads: Size = 4
-    """Attention heads; they divide the width among them."""
+    """Number of attention heads; it must divide the model dimension."""
     encoder_layers: Size = 3
-    """How many layers the reader has."""
+    """Number of encoder layers."""
     decoder_layers: Size = 3
-    """How many layers the writer has."""
+    """Number of decoder layers."""
     feedforward: Size = 1024
-    """The inner size of the feed-forward layers."""
+    """Inner size of the feed-forward layers."""
     norm: Literal["post", "pre"] = "pre"
-    """Normalise after the residual sum as published, or before the sub-layer, which trains more steadily."""
+    """Layer normalization after the residual sum, as published, or before the sub-layer, which trains more stably."""
     positions: Literal["sinusoidal", "learned", "none"] = "sinusoidal"
-    """How word order is known."""
+    """Position encoding."""
     max_positions: Size = 1024
-    """The longest sentence learnt positions can number; the others have none."""
+    """Maximum sentence length of learned positions; the other encodings have none."""
     tie: Tie = "all"
-    """Share weights: the output with the target embedding, or those with the source embedding too."""
+    """Shared weights: output and target embedding, or these and the source embedding."""
     dropout: Rate = 0.1
-    """On the sum of word vectors and positions, and on each sub-layer's output."""
+    """Dropout of the sum of embeddings and positions, and of the output of each sub-layer."""
     attention_dropout: Rate = 0.0
-    """On attention weights."""
+    """Dropout of attention weights."""
     activation_dropout: Rate = 0.0
-    """Inside the feed-forward layers."""
+    """Dropout inside the feed-forward layers."""
 
     @model_validator(mode="after")
     def _heads_divide(self) -> Self:
@@ -187,21 +187,21 @@ class TransformerConfig(Closed):
 ModelConfig = Annotated[RnnConfig | TransformerConfig, Field(discriminator="family")]
 
 
-class Config(Closed):
-    """A whole experiment."""
+class Config(Settings):
+    """Configuration of one experiment."""
 
     description: str = ""
-    """What this configuration is for, in a line."""
+    """Purpose of this configuration in one line."""
     data: DataConfig | None = None
-    """Which corpora, and how they are prepared; presets leave it to you."""
+    """Corpora and their preparation; presets have none."""
     tokenizer: TokenizerConfig = TokenizerConfig()
-    """How text becomes pieces."""
+    """Tokenization of text."""
     model: ModelConfig
-    """What is trained."""
+    """Model architecture."""
     training: TrainingConfig = TrainingConfig()
-    """How it is trained."""
+    """Training."""
     start: StartConfig | None = None
-    """The model to begin with, for fine-tuning; without it weights are drawn at random."""
+    """Model to fine-tune; without it weights are initialized at random."""
 
     @model_validator(mode="after")
     def _recomputes_layers(self) -> Self:
@@ -223,10 +223,10 @@ class Config(Closed):
 
     @model_validator(mode="after")
     def _pairs_fit_a_batch(self) -> Self:
-        if self.data is not None and self.data.max_pieces >= self.training.batch_tokens:
+        if self.data is not None and self.data.max_tokens >= self.training.batch_tokens:
             raise ConfigError(
-                f"data.max_pieces must be less than training.batch_tokens = {self.training.batch_tokens}, so that a "
-                f"sentence and its end fit a batch, got {self.data.max_pieces}; lower it, or raise batch_tokens"
+                f"data.max_tokens must be less than training.batch_tokens = {self.training.batch_tokens}, so that a "
+                f"sentence and its end fit a batch, got {self.data.max_tokens}; lower it, or raise batch_tokens"
             )
         return self
 
@@ -237,6 +237,6 @@ class Config(Closed):
         if self.training.coverage_weight and not soft:
             raise ConfigError(
                 f"training.coverage_weight must be 0 without attention and with hard attention, whose weights have no "
-                f"gradient, got {self.training.coverage_weight}; take another alignment to use it"
+                f"gradient, got {self.training.coverage_weight}; use another alignment"
             )
         return self

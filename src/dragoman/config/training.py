@@ -1,4 +1,4 @@
-"""The settings of training: how a model learns, when it stops, what is kept, what it begins with."""
+"""Schema of training: optimization, validation, checkpoints and fine-tuning."""
 
 from __future__ import annotations
 
@@ -6,91 +6,91 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dragoman.config.closed import Closed, NotNegative, Positive, Rate, Size
+from dragoman.config.base import NotNegative, Positive, Rate, Settings, Size
 from dragoman.errors import ConfigError
 
 __all__ = ["StartConfig", "TrainingConfig"]
 
 
-class TrainingConfig(Closed):
-    """How the model learns."""
+class TrainingConfig(Settings):
+    """Training of a model."""
 
     seed: Annotated[int, Field(ge=0)] = 1
-    """Everything random is a function of it."""
+    """Random seed of training."""
     precision: Literal["fp32", "bf16"] = "fp32"
-    """What products are computed in; weights, sums and losses stay fp32."""
+    """Number format of matrix products; weights, sums and losses stay fp32."""
     optimizer: Literal["adam", "adamw", "adadelta", "sgd"] = "adam"
-    """The rule that turns gradients into updates."""
+    """Optimizer."""
     learning_rate: Positive = 1e-3
-    """The rate, or the peak rate of a schedule."""
+    """Learning rate, or the peak of its schedule."""
     beta1: Rate = 0.9
-    """Adam's memory of the gradient."""
+    """Adam's decay of the mean gradient."""
     beta2: Rate = 0.999
-    """Adam's memory of its square."""
+    """Adam's decay of the mean squared gradient."""
     rho: Rate = 0.95
-    """Adadelta's memory of the squared gradient."""
+    """Adadelta's decay of the mean squared gradient."""
     epsilon: Positive = 1e-8
-    """Adam's and Adadelta's floor under the square root."""
+    """Term under the square root of Adam and Adadelta."""
     weight_decay: NotNegative = 0.0
-    """adamw: decoupled; otherwise added to the gradient."""
+    """Weight decay: decoupled with adamw, otherwise added to the gradient."""
     schedule: Literal["constant", "inverse-sqrt", "halving", "cosine"] = "constant"
-    """How the rate changes: Vaswani's, Luong's and Sutskever's halving, or a cosine."""
+    """Learning-rate schedule: constant, Vaswani's, Luong's and Sutskever's halving, or cosine."""
     warmup_updates: Annotated[int, Field(ge=0)] = 0
-    """Updates over which the rate rises from zero."""
+    """Number of updates in which the learning rate rises from zero."""
     halve_from: Annotated[int, Field(ge=0)] = 0
-    """halving: the first update at half the rate."""
+    """halving: first update at half the rate."""
     halve_every: Size = 1000
-    """halving: updates between two halvings."""
+    """halving: number of updates between halvings."""
     max_updates: Size = 10_000
-    """Where training ends at the latest; the cosine ends there."""
+    """Maximum number of updates; the cosine ends there."""
     batch_tokens: Size = 4096
-    """The most pieces of either side in one batch, padding included."""
+    """Maximum number of tokens per side in a batch, padding included."""
     clip_norm: NotNegative = 1.0
-    """Gradients with a larger norm are scaled to it; 0 leaves them alone."""
+    """Maximum norm of the gradient; 0 disables clipping."""
     label_smoothing: Rate = 0.0
-    """Probability taken from the right word and spread over all."""
+    """Probability taken from the reference word and spread over all words."""
     coverage_weight: NotNegative = 0.0
-    """λ of the doubly stochastic term: every source word should be looked at about once."""
+    """λ of the doubly stochastic term, which favours a total attention of 1 per source word."""
     reinforce_weight: NotNegative = 1.0
     """Hard attention: weight of the REINFORCE term."""
     entropy_weight: NotNegative = 0.01
-    """Hard attention: reward for spread-out distributions."""
+    """Hard attention: weight of the entropy term."""
     baseline_decay: Rate = 0.9
-    """Hard attention: memory of the moving-average baseline."""
+    """Hard attention: decay of the moving-average baseline."""
     micro_batches: Size = 1
-    """Batches that make one update, over all processes together; a multiple of their number."""
+    """Number of batches per update, over all processes; a multiple of their number."""
     max_epochs: Annotated[int, Field(ge=0)] = 0
-    """Training also ends after so many passes over the data; 0 sets no such end."""
+    """Maximum number of epochs; 0 is no limit."""
     validate_every: Size = 500
-    """Updates between two looks at the validation set."""
+    """Number of updates between validations."""
     validation_sentences: Annotated[int, Field(ge=0)] = 500
-    """So many of its sentences are translated at each look, for scores and samples; 0 looks at the loss alone."""
+    """Number of sentences translated at each validation, for scores and samples; 0 computes the loss only."""
     stop_on: Literal["loss", "bleu", "chrf"] = "loss"
-    """What decides which validation was the best: its loss, or the score of its translations."""
+    """Criterion of the best validation: the loss, or the score of its translations."""
     patience: Annotated[int, Field(ge=0)] = 0
-    """Training ends after so many validations without a better one; 0 never ends it early."""
+    """Stop after this many validations without improvement; 0 disables early stopping."""
     checkpoint_every: Size = 500
-    """Updates between two checkpoints; there is one at each validation too."""
+    """Number of updates between checkpoints; each validation writes one too."""
     keep_last: Size = 3
-    """How many of the newest checkpoints stay; the best one stays too."""
+    """Number of newest checkpoints to keep, in addition to the best one."""
     ema_decay: Rate = 0.0
-    """Validate and keep a moving average of the weights with this memory; 0 keeps the weights themselves."""
+    """Decay of the moving average of the weights that is validated and saved; 0 disables it."""
     average_last: Annotated[int, Field(ge=0)] = 0
-    """The bundle's weights are the mean of so many of the newest checkpoints; 0 takes the best checkpoint."""
+    """Number of newest checkpoints averaged in the bundle; 0 uses the best checkpoint."""
     spike: NotNegative = 3.0
-    """An update whose loss is more than this above the recent mean is skipped; 0 skips only what is not finite."""
+    """Skip updates whose loss exceeds the recent mean by more than this; 0 skips only losses that are not finite."""
     freeze: list[str] = Field(default_factory=list)
-    """Patterns of names of parameters that do not learn; encoder.* stands for the whole reader."""
+    """Patterns of parameter names that are not trained; encoder.* is the whole encoder."""
     log_every: Size = 50
-    """Updates between two entries of the log and the curves."""
+    """Number of updates between entries of the log and the curves."""
     reproducible: bool = False
-    """Sum gradients batch by batch in one order, so that any number of processes gives the same bits."""
+    """Sum gradients in one order, so that any number of processes gives the same bits."""
     sharded: bool = False
-    """Divide weights, gradients and optimizer state among the processes (FSDP2) instead of copying them (DDP)."""
+    """Shard weights, gradients and optimizer state over the processes (FSDP2) instead of copying them (DDP)."""
     recompute: bool = False
-    """Transformers: compute activations again in the backward pass instead of keeping them; less memory, slower."""
+    """Transformers: recompute activations in the backward pass instead of storing them; less memory, slower."""
     compile: bool = False
-    """Let torch.compile fuse operations; slow to start, and rarely worth it on a CPU."""
+    """Use torch.compile; slow to start, and rarely useful on a CPU."""
 
     @model_validator(mode="after")
     def _sums_whole_gradients(self) -> Self:
@@ -106,7 +106,7 @@ class TrainingConfig(Closed):
         if self.stop_on != "loss" and not self.validation_sentences:
             raise ConfigError(
                 f"training.validation_sentences must be at least 1 where training.stop_on is {self.stop_on}, got 0; "
-                "some sentences have to be translated to score them"
+                "scores need translated sentences"
             )
         return self
 
@@ -128,12 +128,12 @@ class TrainingConfig(Closed):
         return self
 
 
-class StartConfig(Closed):
-    """Training begins with the weights of another model: fine-tuning."""
+class StartConfig(Settings):
+    """Fine-tuning: training starts with the weights of another model."""
 
     bundle: str
-    """The folder of the model to begin with, relative to the configuration file."""
+    """Bundle of the base model, relative to the configuration file."""
     vocabulary: Literal["same", "extend"] = "same"
-    """Keep its pieces, or add new ones learnt from the new corpora; the old ones keep their numbers and vectors."""
-    new_pieces: Size = 1000
-    """extend: at most so many are added."""
+    """Keep its tokens, or add new ones learned from the new corpora; old tokens keep their ids and embeddings."""
+    new_tokens: Size = 1000
+    """extend: maximum number of new tokens."""

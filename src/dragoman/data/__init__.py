@@ -1,6 +1,6 @@
-"""From raw files to batches: readers, cleaning, prepared shards, the plan of batches.
+"""Data: from raw corpora to batches.
 
-Only `batch` and `loader` need torch, so nothing is imported here.
+Nothing is imported here because only `batch` and `loader` need torch.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""One batch of sentence pairs, as numbers."""
+"""A batch of sentence pairs as padded tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dragoman.data.pairs import Pairs, Sentences
+from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.errors import DataError
 from dragoman.text import BOS_ID, EOS_ID, PAD_ID
 
@@ -22,9 +22,9 @@ __all__ = ["Batch"]
 class Batch:
     """Sentence pairs padded to one shape.
 
-    The decoder reads `inputs` (``<s> y_1 … y_n``) and is to predict `labels` (``y_1 … y_n </s>``); the source ends in
-    ``</s>`` too. `rows` names each pair, for instance by its place in the epoch: what is random about a pair depends on
-    that name and not on its company.
+    The decoder reads `inputs` (``<s> y_1 … y_n``) and predicts `labels` (``y_1 … y_n </s>``); the source also ends in
+    ``</s>``. `rows` identifies each pair, for instance by its slot in the epoch: random operations on a pair depend on
+    this id only, not on the other pairs of the batch.
 
     Shapes: source [batch, src]; inputs, labels [batch, tgt]; source_lengths, target_lengths, rows [batch].
     """
@@ -37,14 +37,16 @@ class Batch:
     rows: Tensor
 
     @classmethod
-    def of(cls, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], rows: Sequence[int] | None = None) -> Batch:
-        """A batch of pairs of piece numbers without specials."""
+    def from_pairs(
+        cls, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], rows: Sequence[int] | None = None
+    ) -> Batch:
+        """Make a batch from pairs of token ids without special tokens."""
         flat = Pairs(*(_flat([pair[side] for pair in pairs]) for side in range(2)))
-        return cls.of_flat(flat, np.arange(len(pairs)) if rows is None else np.asarray(rows))
+        return cls.from_flat(flat, np.arange(len(pairs)) if rows is None else np.asarray(rows))
 
     @classmethod
-    def of_flat(cls, pairs: Pairs, rows: NDArray[np.integer]) -> Batch:
-        """A batch of pairs whose piece numbers stand one after the other, as shards give them. Shapes: rows [batch]."""
+    def from_flat(cls, pairs: Pairs, rows: NDArray[np.integer]) -> Batch:
+        """Make a batch from flat pairs, as shards return them. Shapes: rows [batch]."""
         if not len(pairs):
             raise DataError("a batch must have at least one pair, got none; leave empty batches out")
         source, target = _padded(pairs.source), _padded(pairs.target)
@@ -62,16 +64,16 @@ class Batch:
 
     @property
     def target_tokens(self) -> int:
-        """How many target pieces there are to predict, ends of sentences among them."""
+        """Number of target tokens to predict, including end tokens."""
         return int(self.target_lengths.sum())
 
     @property
     def cells(self) -> int:
-        """Places of both sides, padding included: what memory grows with."""
+        """Number of positions on both sides, including padding; memory is proportional to it."""
         return self.source.numel() + self.labels.numel()
 
     def parts(self, most_cells: int) -> list[Batch]:
-        """The same pairs in several batches of at most so many cells each, but of one pair at least."""
+        """Split into batches of at most `most_cells` cells, but at least one pair each."""
         rows = max(1, most_cells // (self.source.size(1) + self.labels.size(1)))
         cuts = [slice(start, start + rows) for start in range(0, len(self.rows), rows)]
         return [self] if len(cuts) == 1 else [self._rows(cut) for cut in cuts]
@@ -89,7 +91,7 @@ class Batch:
         )
 
     def to(self, device: torch.device | str) -> Batch:
-        """The same batch on another device; its lengths stay on the host, which plans by them."""
+        """Return the batch on another device; lengths stay on the host."""
         tokens = {name: getattr(self, name).to(device) for name in ("source", "inputs", "labels", "rows")}
         return replace(self, **tokens)
 
@@ -101,7 +103,7 @@ def _flat(sentences: Sequence[Sequence[int]]) -> Sentences:
 
 
 def _padded(sentences: Sentences) -> NDArray[np.int64]:
-    """Room for one more than the longest sentence. Shapes: -> [batch, longest + 1]."""
+    """Pad sentences to one more than the longest. Shapes: -> [batch, longest + 1]."""
     longest = int(sentences.lengths.max())
     padded = np.full((len(sentences), longest + 1), PAD_ID, dtype=np.int64)
     padded[np.arange(longest + 1) < sentences.lengths[:, None]] = sentences.ids
@@ -109,6 +111,6 @@ def _padded(sentences: Sentences) -> NDArray[np.int64]:
 
 
 def _ended(padded: NDArray[np.int64], lengths: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Each sentence with its end, in place."""
+    """Write the end token of each sentence in place."""
     padded[np.arange(len(padded)), lengths] = EOS_ID
     return padded

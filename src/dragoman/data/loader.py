@@ -1,4 +1,4 @@
-"""From the plan and the shards to batches: the same ones in the same order, by any number of ranks and workers."""
+"""Load batches from shards in the order of the plan; the order does not depend on ranks or workers."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from torch.utils.data import DataLoader, Dataset
 
 from dragoman.config import Config
 from dragoman.data.batch import Batch
-from dragoman.data.pairs import Pairs, Sentences
-from dragoman.data.preparation.manifest import Prepared
-from dragoman.data.sampling import Plan, PlannedBatch, Position
+from dragoman.data.preparation.prepared_data import PreparedData
+from dragoman.data.sampling import BatchPlan, PlannedBatch, StreamPosition
 from dragoman.data.shards import Shards
+from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.errors import ConfigError, DataError
 from dragoman.text import Tokenizer
 
-__all__ = ["Loader", "SubwordSampling"]
+__all__ = ["BatchLoader", "SubwordSampling"]
 
-_PREFETCHED = 4  # batches that each worker is ahead
+_PREFETCHED = 4  # batches per worker
 
 
 @dataclass(frozen=True)
 class SubwordSampling:
-    """Another segmentation of the same words each time a pair is drawn: subword regularisation.
+    """Sample a new segmentation each time a pair is drawn: subword regularization.
 
-    A draw depends on the seed, the epoch, the slot and the side, and on nothing else. It is never cut: where it has
-    more than `max_pieces`, or more than `growth` times the pieces on disk, or those do not give the text back, the
-    pieces on disk are taken. Batches are planned by them, so one can be up to `growth` times its token budget.
+    A draw depends only on the seed, the epoch, the slot and the side. If it has more than `max_tokens`, more than
+    `growth` times the stored tokens, or the stored tokens contain ``<unk>``, the stored tokens are used. Batches are
+    planned by the stored tokens, so a batch can have up to `growth` times its token budget.
     """
 
     source: Tokenizer
     target: Tokenizer
     seed: int
     temperature: float
-    max_pieces: int
+    max_tokens: int
     growth: float = 1.5
 
     def __post_init__(self) -> None:
@@ -54,7 +54,7 @@ class SubwordSampling:
                 )
 
     def draw(self, pairs: Pairs, planned: PlannedBatch) -> Pairs:
-        """The same pairs in other pieces."""
+        """Return the pairs with sampled segmentations."""
         sides = enumerate(((self.source, pairs.source), (self.target, pairs.target)))
         source, target = (self._draw_side(*side, (planned.epoch, planned.slots.tolist(), n)) for n, side in sides)
         return Pairs(source, target)
@@ -73,11 +73,11 @@ class SubwordSampling:
         if tokenizer.unk_id in best:
             return best
         drawn = tokenizer.sample(tokenizer.decode(best), seed=seed, temperature=self.temperature)
-        return drawn if len(drawn) <= min(self.max_pieces, self.growth * len(best)) else best
+        return drawn if len(drawn) <= min(self.max_tokens, self.growth * len(best)) else best
 
 
 class _Fetch(Dataset[Pairs]):
-    """What a worker does: read the pairs of a planned batch, and cut them anew if asked to."""
+    """Read the pairs of a planned batch in a worker, and sample segmentations if enabled."""
 
     def __init__(self, shards: Shards, subword: SubwordSampling | None) -> None:
         self.shards = shards
@@ -88,23 +88,23 @@ class _Fetch(Dataset[Pairs]):
         return pairs if self.subword is None else self.subword.draw(pairs, planned)
 
 
-class Loader:
-    """The batches of one rank, without end, from a position on.
+class BatchLoader:
+    """Infinite iterator over the batches of one rank, from a position on.
 
-    Of every `world` batches in a row, rank r takes the one whose number is r modulo `world`. After each batch `state`
-    is where all ranks go on together: it is the same on all of them, and any number of ranks and workers can resume it.
-    Close the loader, or use it in a ``with`` block, to end its workers.
+    Of every `world` consecutive batches, rank r takes the one whose number is r modulo `world`. After each batch,
+    `state` is the same on all ranks, and any number of ranks and workers can resume it. Close the loader, or use it in
+    a ``with`` block, to end its workers.
     """
 
     def __init__(
         self,
         shards: Shards,
-        plan: Plan,
+        plan: BatchPlan,
         *,
         rank: int = 0,
         world: int = 1,
         workers: int = 0,
-        start: Position | None = None,
+        start: StreamPosition | None = None,
         subword: SubwordSampling | None = None,
     ) -> None:
         if not 0 <= rank < world:
@@ -112,23 +112,23 @@ class Loader:
         if workers < 0:
             raise ConfigError(f"workers must be 0 or more, got {workers}; 0 loads in the process that trains")
         self.plan = plan
-        self.position = start or Position()
+        self.position = start or StreamPosition()
         self._rank, self._world, self._workers = rank, world, workers
         self._fetch = _Fetch(shards, subword)
         self._stream: Generator[Batch, None, None] | None = None
 
     @classmethod
-    def of(
+    def from_prepared(
         cls,
-        prepared: Prepared,
+        prepared: PreparedData,
         config: Config,
         *,
         rank: int = 0,
         world: int = 1,
         workers: int = 0,
-        start: Position | None = None,
+        start: StreamPosition | None = None,
     ) -> Self:
-        """The training batches of prepared data, as a configuration asks for them."""
+        """Make the loader of the training batches of prepared data for a configuration."""
         plan, subword = prepared.plan(config), None
         if config.data is not None and config.data.sampling.subword_temperature > 0:
             tokenizers = prepared.tokenizers()
@@ -137,7 +137,7 @@ class Loader:
                 tokenizers["target"],
                 seed=config.training.seed,
                 temperature=config.data.sampling.subword_temperature,
-                max_pieces=config.data.max_pieces,
+                max_tokens=config.data.max_tokens,
             )
         shards = prepared.shards()
         return cls(shards, plan, rank=rank, world=world, workers=workers, start=start, subword=subword)
@@ -157,11 +157,11 @@ class Loader:
         return next(self._stream)
 
     def state(self) -> dict[str, int]:
-        """Where the stream stands, after the batch that was given last: a few integers."""
+        """Return the position after the last batch as a few integers."""
         return {**asdict(self.position), "plan": self.plan.fingerprint}
 
     def resume(self, state: Mapping[str, int]) -> None:
-        """Go on from a state that a loader of the same plan was in."""
+        """Continue from the state of a loader with the same plan."""
         if (known := set(self.state())) != set(state):
             raise DataError(f"a loader's state must have {sorted(known)}, got {sorted(state)}; restore the whole state")
         if state["plan"] != self.plan.fingerprint:
@@ -170,16 +170,16 @@ class Loader:
                 "seed, batch_tokens and sampling it was saved with, or begin a new run"
             )
         self.close()
-        self.position = Position(**{name: value for name, value in state.items() if name != "plan"})
+        self.position = StreamPosition(**{name: value for name, value in state.items() if name != "plan"})
 
     def close(self) -> None:
-        """End the workers; batches they have ready are forgotten, and the next batch starts others."""
+        """End the workers and discard prefetched batches; the next batch starts new workers."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None
 
     def _batches(self) -> Generator[Batch, None, None]:
-        due: deque[tuple[PlannedBatch, Position]] = deque()
+        due: deque[tuple[PlannedBatch, StreamPosition]] = deque()
 
         def planned() -> Iterator[PlannedBatch]:
             for turn in self._turns():
@@ -189,10 +189,10 @@ class Loader:
         for pairs in self._fetched(planned()):
             batch, after = due.popleft()
             self.position = after
-            yield Batch.of_flat(pairs, self.plan.name_of(batch.epoch, batch.slots))
+            yield Batch.from_flat(pairs, self.plan.draw_ids(batch.epoch, batch.slots))
 
-    def _turns(self) -> Iterator[tuple[PlannedBatch, Position]]:
-        """This rank's batch of every `world` in a row, and where the stream stands after all of them."""
+    def _turns(self) -> Iterator[tuple[PlannedBatch, StreamPosition]]:
+        """Yield this rank's batch of every `world` consecutive ones, and the position after all of them."""
         plan = self.plan.batches(self.position)
         while True:
             turn = list(islice(plan, self._world))
@@ -202,27 +202,27 @@ class Loader:
         if not self._workers:
             return map(self._fetch.__getitem__, planned)
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([__name__])  # workers start as copies of a process that has torch already
+        context.set_forkserver_preload([__name__])  # workers are forked from a process that has imported torch
         loader = DataLoader(
             self._fetch,
             batch_size=None,
             sampler=planned,
             num_workers=self._workers,
-            collate_fn=_as_it_is,
+            collate_fn=_identity,
             multiprocessing_context=context,
             prefetch_factor=_PREFETCHED,
-            generator=torch.Generator(),  # the default one would be advanced, and is none of ours
-            worker_init_fn=_outlive_signals,
+            generator=torch.Generator(),  # a separate one, so that the global generator does not advance
+            worker_init_fn=_ignore_signals,
         )
         return iter(loader)
 
 
-def _outlive_signals(_: int) -> None:
-    """A stop is for the process that trains: it ends its workers when it has saved what it needs to."""
+def _ignore_signals(_: int) -> None:
+    """Ignore stop signals in a worker: the training process ends its workers after saving."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
 
 
-def _as_it_is(pairs: Any) -> Any:
-    """Flat arrays of 16 bits go through the pipe: a tenth of the bytes of padded tensors."""
+def _identity(pairs: Any) -> Any:
+    """Send flat 16-bit arrays through the pipe: a tenth of the bytes of padded tensors."""
     return pairs

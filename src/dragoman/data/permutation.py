@@ -1,7 +1,7 @@
-"""Permutations of any size without a table: the place of every number is computed, in any order, from a key.
+"""Keyed random permutations of any size, computed without a table.
 
-A Feistel network (Luby and Rackoff, 1988) permutes the numbers of b bits; those that land outside of ``range(n)`` are
-sent through it again until they are inside (cycle walking), which leaves a permutation of ``range(n)``.
+A Feistel network (Luby and Rackoff, 1988) permutes the numbers of b bits; it is applied again to results outside
+``range(n)`` until they are inside (cycle walking), which gives a permutation of ``range(n)``.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from dragoman.errors import DataError
 
-__all__ = ["MOST_ITEMS", "Permutation", "mix_key"]
+__all__ = ["MAX_ITEMS", "Permutation", "mix_key"]
 
-MOST_ITEMS: Final = 2**40
-"""A permutation has at most so many items."""
+MAX_ITEMS: Final = 2**40
+"""Maximum number of items of a permutation."""
 
 _ROUNDS = 8
-_ROUNDS_WHEN_SMALL = 24  # with halves of a few bits one round changes little
+_ROUNDS_WHEN_SMALL = 24  # one round changes little in halves of a few bits
 _SMALL_BITS = 16
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -32,22 +32,22 @@ Integers = NDArray[np.integer] | Sequence[int] | int
 
 
 def mix_key(key: tuple[int, ...], words: int) -> Words:
-    """So many 64-bit words that depend on every integer of the key, the same on every machine."""
+    """Return 64-bit words that depend on every integer of the key, the same on every machine."""
     text = " ".join(map(str, key)).encode()
     digests = [blake2b(text, digest_size=64, salt=n.to_bytes(2, "little")).digest() for n in range(-(-words // 8))]
     return np.frombuffer(b"".join(digests), dtype="<u8")[:words].astype(np.uint64)
 
 
 class Permutation:
-    """A family of permutations of ``range(size)``, one for each turn, all of them fixed by the key.
+    """A family of permutations of ``range(size)``, one for each number of `turns`, determined by the key.
 
-    >>> turns = Permutation(5, key=(1, 2))
-    >>> sorted(turns.at(range(5)).tolist())
+    >>> permutation = Permutation(5, key=(1, 2))
+    >>> sorted(permutation.at(range(5)).tolist())
     [0, 1, 2, 3, 4]
     """
 
     def __init__(self, size: int, key: tuple[int, ...]) -> None:
-        if not 1 <= size <= MOST_ITEMS:
+        if not 1 <= size <= MAX_ITEMS:
             raise DataError(f"a permutation must have from 1 to 2^40 items, got {size}; leave empty corpora out")
         self.size = size
         bits = max(1, (size - 1).bit_length())
@@ -57,7 +57,7 @@ class Permutation:
         self._keys = mix_key(key, _ROUNDS if bits > _SMALL_BITS else _ROUNDS_WHEN_SMALL)
 
     def at(self, indices: Integers, turns: Integers = 0) -> NDArray[np.int64]:
-        """Where the permutation of its turn sends each index. Shapes: [n], [n] or one for all -> [n]."""
+        """Return the image of each index under the permutation with its number. Shapes: [n], [n] or one -> [n]."""
         words = np.atleast_1d(np.asarray(indices)).astype(np.uint64)
         numbers = np.atleast_1d(np.asarray(turns)).astype(np.uint64)
         tweaks = np.broadcast_to(_scrambled(numbers * _GAMMA + _GAMMA), words.shape)
@@ -79,7 +79,7 @@ class Permutation:
 
 
 def _scrambled(words: Words) -> Words:
-    """The finaliser of SplitMix64 [steele2014]; 64-bit products wrap around, as they should."""
+    """Apply the finalizer of SplitMix64 [steele2014]; 64-bit products wrap around."""
     words = words ^ (words >> np.uint64(30))
     words *= _MIX_1
     words ^= words >> np.uint64(27)

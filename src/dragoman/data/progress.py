@@ -1,27 +1,27 @@
-"""What long work tells about itself while it runs."""
+"""Progress callbacks of long-running work."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-__all__ = ["Progress", "Silent"]
+__all__ = ["NoProgress", "Progress"]
 
 
 class Progress(Protocol):
-    """Somebody who watches. A stage begins, advances and is over when the next one begins."""
+    """Receive progress. A stage ends when the next one begins."""
 
     def begin(self, stage: str) -> None:
-        """A stage of this name begins."""
+        """Begin a stage."""
 
     def advance(self, share: float, pairs: int = 0) -> None:
-        """The stage is done to this share (0 to 1), and has dealt with so many pairs since it began."""
+        """Report the completed share (0 to 1) of the stage, and the pairs processed since it began."""
 
     def skip(self, stage: str) -> None:
-        """A stage has nothing to do: its result is there from before."""
+        """Skip a stage whose result exists."""
 
 
-class Silent:
-    """Nobody watches."""
+class NoProgress:
+    """Progress that is not shown."""
 
     def begin(self, stage: str) -> None:
         """Do nothing."""

@@ -1,12 +1,11 @@
-"""The plan: which pairs make up each batch, as a pure function of (seed, epoch, position).
+"""Batch plan: the pairs of each batch as a pure function of (seed, epoch, position).
 
-An epoch has as many slots as there are pairs. Each corpus has its share of them, by weight and temperature, and fills
-it with its next draws: a corpus is gone through in a new random order again and again, over the ends of epochs, so
-none of its pairs is favoured. The slots are permuted and cut into windows; the pairs of a window are brought into an
-order in which neighbours are of like length on both sides, cut into batches by token budget, and the batches are
-shuffled.
+An epoch has one slot per pair. Each corpus has a share of the slots, by weight and temperature, and fills it with its
+next draws: it is read repeatedly in new random orders, across the ends of epochs, so all of its pairs are drawn equally
+often. The slots are permuted and divided into windows. The pairs of a window are ordered by length on both sides and
+divided into batches by token budget, and the batches are shuffled.
 
-Nothing is stored but integers: any batch of any epoch is found by computing the one window it is in.
+Only integers are stored: any batch of any epoch is found by computing its window.
 """
 
 from __future__ import annotations
@@ -22,18 +21,26 @@ from numpy.typing import NDArray
 from dragoman.data.permutation import Permutation, mix_key
 from dragoman.errors import ConfigError, DataError
 
-__all__ = ["CorpusRows", "Plan", "PlannedBatch", "Position", "cut_by_tokens", "neighbours", "shares"]
+__all__ = [
+    "BatchPlan",
+    "CorpusRows",
+    "PlannedBatch",
+    "StreamPosition",
+    "corpus_shares",
+    "cut_by_tokens",
+    "order_by_length",
+]
 
 Rows = NDArray[np.int64]
 
-_DRAWS, _SLOTS, _BATCHES = range(3)  # what a permutation is for: part of its key
+_DRAWS, _SLOTS, _BATCHES = range(3)  # purpose of a permutation, part of its key
 _NONE = np.empty(0, dtype=np.int64)
-_LEAST_WINDOW = 8192  # an epoch of twice as many pairs has two windows at least, so that its batches are never the same
+_LEAST_WINDOW = 8192  # an epoch of twice as many pairs has at least two windows, so that its batches vary
 
 
 @dataclass(frozen=True)
 class CorpusRows:
-    """A corpus among the rows of the prepared data; `weight` says how often its pairs are drawn."""
+    """Range of rows of a corpus in the prepared data; `weight` scales how often its pairs are drawn."""
 
     name: str
     first_row: int
@@ -42,8 +49,8 @@ class CorpusRows:
 
 
 @dataclass(frozen=True)
-class Position:
-    """Where the stream of batches stands: before the batch `batch` of a window, which is the `number`-th of all."""
+class StreamPosition:
+    """Position in the stream of batches: before batch `batch` of a window, the `number`-th of all."""
 
     epoch: int = 0
     window: int = 0
@@ -57,20 +64,20 @@ class Position:
 
 @dataclass(frozen=True)
 class PlannedBatch:
-    """The pairs of one batch: their rows in the prepared data, and the slots of the epoch they were drawn for."""
+    """The pairs of one batch: their rows in the prepared data, and their slots in the epoch."""
 
     number: int
     epoch: int
     slots: Rows
     rows: Rows
-    position_after: Position
+    position_after: StreamPosition
 
 
-class Plan:
+class BatchPlan:
     """All batches of all epochs, in order.
 
-    `lengths` gives the pieces of both sides of rows, without specials: [n] -> [n, 2]. `identity` stands for what the
-    rows are, beyond their number: plans of other data have another fingerprint.
+    `lengths` returns the tokens of both sides of rows, without special tokens: [n] -> [n, 2]. `identity` is a hash of
+    the data: plans of other data have another fingerprint.
     """
 
     def __init__(
@@ -89,11 +96,11 @@ class Plan:
         self.seed = seed
         self.batch_tokens = batch_tokens
         self.corpora = tuple(corpora)
-        self.shares = shares(self.corpora, temperature)
+        self.shares = corpus_shares(self.corpora, temperature)
         self.pairs = sum(self.shares)
-        """Pairs of an epoch."""
+        """Number of pairs of an epoch."""
         self.windows = max(round(self.pairs / window), min(2, self.pairs // _LEAST_WINDOW), 1)
-        """Windows of an epoch; all are of the same size, but for one pair."""
+        """Number of windows of an epoch; their sizes differ by at most one pair."""
         self._lengths = lengths
         self._identity = identity
         self._bounds = np.cumsum([0, *self.shares])
@@ -102,26 +109,26 @@ class Plan:
 
     @cached_property
     def fingerprint(self) -> int:
-        """A number that plans share only if they have the same batches, as long as the rows are of the same lengths."""
+        """Hash of everything that determines the batches, except the lengths of the rows."""
         ranges = [(c.first_row, c.rows, share) for c, share in zip(self.corpora, self.shares, strict=True)]
         numbers = (number for numbers in ranges for number in numbers)
         key = (self.seed, self.batch_tokens, self.windows, self._identity, *numbers)
         return int(mix_key(key, 1)[0] >> np.uint64(1))  # 63 bits: it fits a signed integer
 
-    def batches(self, start: Position | None = None) -> Iterator[PlannedBatch]:
-        """The batches from a position on, over the ends of epochs and without end."""
-        position = start or Position()
+    def batches(self, start: StreamPosition | None = None) -> Iterator[PlannedBatch]:
+        """Yield batches from a position on, without end."""
+        position = start or StreamPosition()
         while True:
             for batch in self._rest_of_window(position):
                 yield batch
                 position = batch.position_after
 
-    def name_of(self, epoch: int, slots: Rows) -> Rows:
-        """A number for each draw that no other draw of the training has. Shapes: [n] -> [n]."""
+    def draw_ids(self, epoch: int, slots: Rows) -> Rows:
+        """Return a unique id for each draw of the training. Shapes: [n] -> [n]."""
         return epoch * self.pairs + slots
 
     def rows(self, epoch: int, slots: Rows) -> Rows:
-        """The row that fills each slot of an epoch. Shapes: [n] -> [n]."""
+        """Return the row drawn for each slot of an epoch. Shapes: [n] -> [n]."""
         owners = np.searchsorted(self._bounds, slots, side="right") - 1
         rows = np.empty(len(slots), dtype=np.int64)
         for owner in np.unique(owners).tolist():
@@ -132,18 +139,18 @@ class Plan:
         return rows
 
     def window(self, epoch: int, window: int) -> tuple[Rows, Rows, list[slice]]:
-        """The slots and rows of a window, neighbours of like length, and its batches in the order they are taken."""
+        """Return slots and rows of a window, ordered by length, and its batches in shuffled order."""
         first, end = (self.pairs * w // self.windows for w in (window, window + 1))
         slots = self._slots.at(np.arange(first, end), turns=epoch)
         rows = self.rows(epoch, slots)
-        lengths = self._lengths(rows) + 1  # the end of the sentence counts
-        order = neighbours(lengths, upwards=epoch + window)
+        lengths = self._lengths(rows) + 1  # with the end token
+        order = order_by_length(lengths, upwards=epoch + window)
         ends = cut_by_tokens(lengths[order].max(axis=1), self.batch_tokens)
         cuts = [slice(*pair) for pair in pairwise([0, *ends])]
         shuffled = Permutation(len(cuts), (self.seed, _BATCHES, epoch, window)).at(np.arange(len(cuts)))
         return slots[order], rows[order], [cuts[number] for number in shuffled.tolist()]
 
-    def _rest_of_window(self, position: Position) -> Iterator[PlannedBatch]:
+    def _rest_of_window(self, position: StreamPosition) -> Iterator[PlannedBatch]:
         epoch, window, first = position.epoch, position.window, position.batch
         slots, rows, cuts = self.window(epoch, window) if window < self.windows else (_NONE, _NONE, [])
         if first >= len(cuts):
@@ -154,16 +161,16 @@ class Plan:
         is_last = window + 1 == self.windows
         for batch in range(first, len(cuts)):
             number = position.number + batch - first
-            after = Position(epoch, window, batch + 1, number + 1)
+            after = StreamPosition(epoch, window, batch + 1, number + 1)
             if batch + 1 == len(cuts):
-                after = Position(epoch + is_last, 0 if is_last else window + 1, 0, number + 1)
+                after = StreamPosition(epoch + is_last, 0 if is_last else window + 1, 0, number + 1)
             yield PlannedBatch(number, epoch, slots[cuts[batch]], rows[cuts[batch]], after)
 
 
-def shares(corpora: Sequence[CorpusRows], temperature: float) -> list[int]:
-    """How many slots of an epoch each corpus has: p ∝ weight · rows^(1 / temperature), by largest remainder.
+def corpus_shares(corpora: Sequence[CorpusRows], temperature: float) -> list[int]:
+    """Return the slots of each corpus in an epoch: p ∝ weight · rows^(1 / temperature), by largest remainder.
 
-    An epoch has as many slots as the corpora that are drawn from have pairs.
+    The number of slots is the number of pairs of the corpora with positive weight.
     """
     drawn = [corpus.rows if corpus.weight > 0 else 0 for corpus in corpora]
     total = sum(drawn)
@@ -178,12 +185,12 @@ def shares(corpora: Sequence[CorpusRows], temperature: float) -> list[int]:
     return found
 
 
-def neighbours(lengths: NDArray[np.int64], upwards: int = 0) -> Rows:
-    """An order in which neighbours are of like length on both sides; what is alike stays as it is.
+def order_by_length(lengths: NDArray[np.int64], upwards: int = 0) -> Rows:
+    """Return an order in which neighbours have similar lengths on both sides; it is stable.
 
-    By the longer side, which decides how many pairs fit a batch; within that by the difference of the sides, up and
-    down in turn, so that the lengths of neighbours differ little also where the longer side grows. `upwards` says
-    whether even or odd lengths go up, as it is even or odd itself. Shapes: [n, 2] -> [n].
+    Pairs are sorted by the longer side, which determines how many fit a batch, then by the difference of the sides,
+    alternately ascending and descending, so that lengths also differ little where the longer side grows. If `upwards`
+    is even, even lengths ascend. Shapes: [n, 2] -> [n].
     """
     longer = lengths.max(axis=1)
     difference = lengths[:, 0] - lengths[:, 1]
@@ -191,11 +198,11 @@ def neighbours(lengths: NDArray[np.int64], upwards: int = 0) -> Rows:
 
 
 def cut_by_tokens(longer: NDArray[np.int64], batch_tokens: int) -> list[int]:
-    """Where batches end in rows whose longer sides do not get shorter: as many rows as fit, padding included."""
+    """Return the ends of batches in rows sorted by longer side: as many rows as fit, padding included."""
     if longer[-1] > batch_tokens:
         raise DataError(
-            f"batch_tokens must be at least the pieces of a sentence and its end, got {batch_tokens} for a sentence of "
-            f"{longer[-1]}; raise it, or set data.max_pieces to {batch_tokens - 1} or less and prepare again"
+            f"batch_tokens must be at least the tokens of a sentence and its end, got {batch_tokens} for a sentence of "
+            f"{longer[-1]}; raise it, or set data.max_tokens to {batch_tokens - 1} or less and prepare again"
         )
     ends = [0]
     while (start := ends[-1]) < len(longer):

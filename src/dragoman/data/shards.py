@@ -1,8 +1,8 @@
-"""Prepared pairs on disk: uncompressed Arrow files, read in place at any row.
+"""Shards: prepared pairs in memory-mapped Arrow files with random access.
 
-A shard has the columns ``source`` and ``target``, lists of piece numbers (16 bits each where the vocabulary allows it).
-Nothing is loaded: the files are mapped into memory, and only the pages of the rows that are asked for are read. The
-offsets of a record batch stand together, so lengths are found without touching the pieces.
+A shard has the columns ``source`` and ``target``, lists of token ids (16 bits each if the vocabulary is small enough).
+Files are memory-mapped, and only the pages of requested rows are read. The offsets of a record batch are contiguous, so
+lengths are computed without reading tokens.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dragoman.data.pairs import SIDES, Pairs, Sentences
+from dragoman.data.token_pairs import SIDES, Pairs, Sentences
 from dragoman.errors import DataError
-from dragoman.files import flush
+from dragoman.files import fsync
 
 __all__ = ["ShardWriter", "Shards"]
 
 _FORMAT = b"dragoman shard 1"
-_MOST_PIECES = 2**31 - 1  # of a side in one record batch: Arrow's list offsets are signed 32-bit numbers
+_MAX_TOKENS = 2**31 - 1  # of a side in one record batch: Arrow's list offsets are signed 32-bit numbers
 
 
 class ShardWriter:
-    """Write one shard, a chunk of pairs at a time; it appears under its name only when it is complete.
+    """Write one shard in chunks of pairs; the file gets its name when it is complete.
 
-    The same chunks give the same bytes. Leave the ``with`` block by an error, and nothing is left behind.
+    The same chunks give the same bytes. If an error leaves the ``with`` block, the partial file is deleted.
     """
 
     def __init__(self, path: Path, vocab_sizes: tuple[int, int]) -> None:
@@ -59,18 +59,18 @@ class ShardWriter:
         self.rows += len(pairs)
 
     def close(self) -> None:
-        """Bring everything to disk, and give the file its name."""
+        """Write everything to disk and rename the file."""
         self._writer.close()
         self._sink.close()
-        flush(self._partial)
+        fsync(self._partial)
         self._partial.replace(self.path)
-        flush(self.path.parent)
+        fsync(self.path.parent)
 
     def discard(self) -> None:
-        """Forget what was written."""
+        """Delete the partial file."""
         try:
             self._writer.close()
-        except OSError:  # the disk is full, say, which is why we are here
+        except OSError:  # for instance, the disk is full
             pass
         finally:
             self._sink.close()
@@ -78,20 +78,20 @@ class ShardWriter:
 
 
 def _column(sentences: Sentences, kind: pa.DataType) -> pa.Array:
-    if len(sentences.ids) > _MOST_PIECES:
+    if len(sentences.ids) > _MAX_TOKENS:
         raise DataError(
-            f"a chunk must have less than 2^31 pieces a side, got {len(sentences.ids)}; append fewer pairs at a time"
+            f"a chunk must have less than 2^31 tokens per side, got {len(sentences.ids)}; append fewer pairs at a time"
         )
     offsets = np.zeros(len(sentences) + 1, dtype=np.int32)
     np.cumsum(sentences.lengths, out=offsets[1:])
-    assert offsets[-1] == len(sentences.ids), "lengths must add up to the number of pieces"
+    assert offsets[-1] == len(sentences.ids), "lengths must add up to the number of tokens"
     values = np.ascontiguousarray(sentences.ids, dtype=kind.to_pandas_dtype())
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values, type=kind))
 
 
 @dataclass(frozen=True)
 class _Column:
-    """One side of one record batch, in place. Shapes: offsets [rows + 1], values [pieces]."""
+    """One side of one record batch, in place. Shapes: offsets [rows + 1], values [tokens]."""
 
     offsets: NDArray[np.int32]
     values: NDArray[np.integer]
@@ -103,7 +103,7 @@ class _Column:
 
 @dataclass(frozen=True)
 class _Index:
-    """Where everything is: the first row of each record batch and the number of all rows; the columns of each side."""
+    """First row of each record batch, total number of rows, and the columns of each side."""
 
     starts: NDArray[np.int64]
     columns: tuple[list[_Column], list[_Column]]
@@ -122,14 +122,14 @@ class _Index:
 
 
 class Shards:
-    """The pairs of several shards under one numbering, from 0 in the order of the paths.
+    """The pairs of several shards, numbered from 0 in the order of the paths.
 
-    Opening reads only where the record batches are. What goes to another process is the paths; it opens them again when
-    it reads from them first.
+    Opening reads only the locations of record batches. Only the paths are pickled; another process opens the files at
+    the first access.
     """
 
     def __init__(self, paths: Sequence[Path], rows: Sequence[int] | None = None) -> None:
-        """`rows` are the numbers of pairs that the files must have, as the manifest of the prepared data says."""
+        """`rows` are the expected numbers of pairs of the files, from the manifest."""
         self.paths = tuple(paths)
         self._rows = None if rows is None else tuple(rows)
         self._opened: _Index | None = _Index.of(self.paths, self._rows)
@@ -147,7 +147,7 @@ class Shards:
         return self._opened
 
     def lengths(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Pieces of both sides of each row, without specials. Shapes: [n] -> [n, 2]."""
+        """Return the tokens of both sides of each row, without special tokens. Shapes: [n] -> [n, 2]."""
         found, places = self._locate(rows)
         order = np.argsort(found, kind="stable")
         lengths = np.empty((len(rows), 2), dtype=np.int64)
@@ -161,14 +161,14 @@ class Shards:
         return lengths
 
     def gather(self, rows: NDArray[np.int64]) -> Pairs:
-        """The pairs of the rows, in that order."""
+        """Return the pairs of the rows, in that order."""
         found, places = self._locate(rows)
         wanted = list(zip(found.tolist(), places.tolist(), strict=True))
         source, target = (_gather(columns, wanted) for columns in self._index.columns)
         return Pairs(source, target)
 
     def _locate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The record batch of each row, and its place there. Shapes: [n] -> [n], [n]."""
+        """Return the record batch of each row, and its index there. Shapes: [n] -> [n], [n]."""
         if len(rows) and not (rows.min() >= 0 and rows.max() < len(self)):
             raise DataError(f"rows must be from 0 to {len(self) - 1}, got {rows.min()} to {rows.max()}")
         starts = self._index.starts
@@ -177,16 +177,16 @@ class Shards:
 
 
 def _gather(columns: list[_Column], wanted: list[tuple[int, int]]) -> Sentences:
-    pieces = []
+    tokens = []
     for number, place in wanted:
         column = columns[number]
-        pieces.append(column.values[column.offsets[place] : column.offsets[place + 1]])
-    lengths = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
-    return Sentences(np.concatenate(pieces) if pieces else np.empty(0, dtype=np.uint16), lengths)
+        tokens.append(column.values[column.offsets[place] : column.offsets[place + 1]])
+    lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+    return Sentences(np.concatenate(tokens) if tokens else np.empty(0, dtype=np.uint16), lengths)
 
 
 def _open(path: Path) -> list[pa.RecordBatch]:
-    """The record batches of a shard: maps, not copies. The file is closed at once, so that few are ever open."""
+    """Return the memory-mapped record batches of a shard. The file is closed at once, so that few files are open."""
     try:
         with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
             schema = reader.schema

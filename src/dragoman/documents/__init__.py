@@ -1,3 +1,5 @@
-"""Files whose text is translated and whose layout stays: each format reads text out, and puts translations back in."""
+"""Documents: read the text of a file and write translations back into its layout."""
 
-__all__: list[str] = []
+from dragoman.documents.formats import FORMATS, MAX_BYTES, read_document
+
+__all__ = ["FORMATS", "MAX_BYTES", "read_document"]

@@ -1,33 +1,33 @@
-"""What every format has in common: texts that come out, and translations that go back in their places."""
+"""Protocol of a document: extract its segments and write the file with their translations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
 
-from dragoman.markup.marked import Marked
+from dragoman.markup.tagged_text import TaggedText
 
-__all__ = ["Document", "paired"]
+__all__ = ["Document", "changed_segments"]
 
 
 class Document(Protocol):
-    """A file that was read: its texts, and the same file with translations in their places."""
+    """A parsed file that can be written with translations."""
 
     @property
-    def segments(self) -> tuple[Marked, ...]:
-        """What is to be translated, in the order of the file; each text is a paragraph, a heading, a cell, a line."""
+    def segments(self) -> tuple[TaggedText, ...]:
+        """Texts to translate, in file order; each is a paragraph, a heading, a table cell or a line."""
         ...
 
-    def write(self, translated: Sequence[Marked], *, language: str) -> bytes:
-        """The file with a translation for each segment; `language` is its code, for formats that name it.
+    def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
+        """Return the file with one translation per segment; `language` is the code of the target language.
 
-        Where a translation is the segment itself, that part of the file stays as it is.
+        If a translation equals its segment, that part of the file stays unchanged.
         """
         ...
 
 
-def paired(segments: Sequence[Marked], translated: Sequence[Marked]) -> list[Marked | None]:
-    """The translations in order, None in place of one that changes nothing."""
+def changed_segments(segments: Sequence[TaggedText], translated: Sequence[TaggedText]) -> list[TaggedText | None]:
+    """Return the translations, with None for each that equals its segment."""
     if len(segments) != len(translated):
-        raise ValueError(f"there must be {len(segments)} translations, one for each segment, got {len(translated)}")
+        raise ValueError(f"translated must have {len(segments)} items, one per segment, got {len(translated)}")
     return [None if new == old else new for old, new in zip(segments, translated, strict=True)]

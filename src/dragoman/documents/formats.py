@@ -1,74 +1,93 @@
-"""The formats of documents, by the suffix of a file's name."""
+"""Document formats by file suffix; each reader is imported when it is needed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import PurePath
+from typing import TYPE_CHECKING, cast
 
-from dragoman.documents.document import Document
-from dragoman.documents.gettext_messages import read_po
-from dragoman.documents.html_page import read_html
-from dragoman.documents.markdown import read_md
-from dragoman.documents.office_open import read_docx, read_pptx
-from dragoman.documents.open_document import read_odt
-from dragoman.documents.plain_text import read_txt
-from dragoman.documents.subtitles import read_srt
-from dragoman.documents.tmx import read_tmx
-from dragoman.documents.xliff import read_xliff
 from dragoman.errors import DataError
 
-__all__ = ["FORMATS", "MOST_BYTES", "read_document"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-MOST_BYTES = 64 << 20
-"""No document may have more bytes, whatever a caller allows."""
+    from dragoman.documents.document import Document
 
-_MOST_TEXT_BYTES = 8 << 20  # of a file that is read as a whole: text, not pictures
+__all__ = ["ARCHIVES", "FORMATS", "MAX_BYTES", "read_document"]
+
+MAX_BYTES = 64 << 20
+"""Maximum size of a document in bytes; callers may allow less."""
+
+_MAX_TEXT_BYTES = 8 << 20  # of formats that consist of text only
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 
-_READERS: dict[str, tuple[str, Callable[[str, bytes], Document]]] = {
-    ".docx": (f"{_OFFICE}wordprocessingml.document", read_docx),
-    ".htm": ("text/html", read_html),
-    ".html": ("text/html", read_html),
-    ".md": ("text/markdown", read_md),
-    ".odt": ("application/vnd.oasis.opendocument.text", read_odt),
-    ".po": ("text/x-gettext-translation", read_po),
-    ".pptx": (f"{_OFFICE}presentationml.presentation", read_pptx),
-    ".srt": ("application/x-subrip", read_srt),
-    ".tmx": ("application/x-tmx+xml", read_tmx),
-    ".txt": ("text/plain", read_txt),
-    ".xlf": ("application/xliff+xml", read_xliff),
-    ".xliff": ("application/xliff+xml", read_xliff),
+FORMATS = {
+    ".docx": f"{_OFFICE}wordprocessingml.document",
+    ".htm": "text/html",
+    ".html": "text/html",
+    ".md": "text/markdown",
+    ".odt": "application/vnd.oasis.opendocument.text",
+    ".po": "text/x-gettext-translation",
+    ".pptx": f"{_OFFICE}presentationml.presentation",
+    ".srt": "application/x-subrip",
+    ".tmx": "application/x-tmx+xml",
+    ".txt": "text/plain",
+    ".xlf": "application/xliff+xml",
+    ".xliff": "application/xliff+xml",
 }
-FORMATS = {suffix: media_type for suffix, (media_type, _) in _READERS.items()}
-"""The suffixes of files that can be read, and what a server calls them."""
+"""Media type of each supported suffix."""
 
-_MOST = {".docx": MOST_BYTES, ".odt": MOST_BYTES, ".pptx": MOST_BYTES, ".md": 1 << 20}  # Markdown is slow to parse
+ARCHIVES = frozenset({".docx", ".odt", ".pptx"})
+"""Suffixes of formats that are zip archives."""
+
+_READERS = {
+    ".docx": ("office.ooxml", "read_docx"),
+    ".htm": ("html", "read_html"),
+    ".html": ("html", "read_html"),
+    ".md": ("markdown.document", "read_md"),
+    ".odt": ("office.odt", "read_odt"),
+    ".po": ("text.po", "read_po"),
+    ".pptx": ("office.ooxml", "read_pptx"),
+    ".srt": ("text.srt", "read_srt"),
+    ".tmx": ("xml.tmx", "read_tmx"),
+    ".txt": ("text.txt", "read_txt"),
+    ".xlf": ("xml.xliff", "read_xliff"),
+    ".xliff": ("xml.xliff", "read_xliff"),
+}
+"""Module in this package and function that reads each format."""
+
+_LIMITS = {**dict.fromkeys(ARCHIVES, MAX_BYTES), ".md": 1 << 20}  # parsing Markdown is slow
 
 
 def read_document(name: str, data: bytes, *, characters: int | None = None) -> Document:
-    """Read a document of the format that its name ends in; a `DataError` says why where that cannot be.
+    """Read a document in the format of its suffix.
 
-    The content must be what the name says. Nothing in it is run, fetched, or unpacked to the disk, and what would grow
-    without bound is refused. With `characters`, text beyond so many is refused too.
+    Raise `DataError` if the content does not have that format, is too large, or has more than `characters` characters
+    of text. Nothing in a document is executed, downloaded or unpacked to disk.
     """
     suffix = PurePath(name).suffix.lower()
     shown = _shown(name)
-    if suffix not in _READERS:
+    if suffix not in FORMATS:
         raise DataError(f"a document must be one of {', '.join(FORMATS)}, got {shown}; convert it to one of these")
     if not data.strip():
-        raise DataError(f"{shown} must hold something, got an empty file; check that it was sent whole")
-    most = _MOST.get(suffix, _MOST_TEXT_BYTES)
-    if len(data) > most:
-        raise DataError(f"{shown} must have at most {most:,} bytes, got {len(data):,}; cut it into parts")
-    _, read = _READERS[suffix]
-    document = read(shown, data)
+        raise DataError(f"{shown} must not be empty, got an empty file; check that the upload was complete")
+    limit = _LIMITS.get(suffix, _MAX_TEXT_BYTES)
+    if len(data) > limit:
+        raise DataError(f"{shown} must have at most {limit:,} bytes, got {len(data):,}; split it")
+    document = _reader(suffix)(shown, data)
     size = sum(len(segment.text) for segment in document.segments)
     if characters is not None and size > characters:
-        raise DataError(f"{shown} must have at most {characters:,} characters of text, got {size:,}; cut it into parts")
+        raise DataError(f"{shown} must have at most {characters:,} characters of text, got {size:,}; split it")
     return document
 
 
+def _reader(suffix: str) -> Callable[[str, bytes], Document]:
+    module, function = _READERS[suffix]
+    found = getattr(import_module(f"dragoman.documents.{module}"), function)
+    return cast("Callable[[str, bytes], Document]", found)
+
+
 def _shown(name: str) -> str:
-    """A name in one line of plain characters, whatever it was."""
+    """Return a file name for messages: printable and at most 80 characters."""
     plain = "".join(character if character.isprintable() else "?" for character in PurePath(name).name)
     return plain if len(plain) <= 80 else f"{plain[:60]}…{plain[-19:]}"

@@ -1,4 +1,4 @@
-"""Between a format's own inline markup and `Marked`: a text is built tag by tag, and its translation read as a tree."""
+"""Convert a format's inline markup to `TaggedText`, and a translation back to a tree of tags."""
 
 from __future__ import annotations
 
@@ -6,69 +6,69 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dragoman.markup.marked import Marked, Span
-from dragoman.markup.nesting import walk
-from dragoman.markup.placeholders import kept_in
+from dragoman.markup.placeholders import find_placeholders
+from dragoman.markup.tag_nesting import walk_tags
+from dragoman.markup.tagged_text import TaggedText, TagSpan
 
-__all__ = ["Held", "Inline", "InlineBuilder", "Node"]
+__all__ = ["InlineBuilder", "InlineText", "Node", "TagNode"]
 
 
 @dataclass
-class Held:
-    """A tag of the source and what it holds in the translation."""
+class TagNode:
+    """A tag of the source with its content in the translation."""
 
     tag: Any
-    inside: list[Node]
+    children: list[Node]
 
 
-Node = str | Held
+Node = str | TagNode
 
 
 @dataclass(frozen=True)
-class Inline:
-    """A text of a document without the white space around it, and what its tags stand for."""
+class InlineText:
+    """A text of a document without surrounding white space, and the format's data for its tags."""
 
-    marked: Marked
+    tagged: TaggedText
     tags: tuple[Any, ...]
-    """By the number of a span's tag: what the format put there."""
+    """The format's object for each tag number."""
     empty: frozenset[int]
-    """The tags that cannot hold text. Each stands for something of which there is one: it comes exactly once."""
+    """Tags without content; each occurs exactly once in the translation."""
     before: str = ""
     after: str = ""
     spaced: frozenset[int] = frozenset()
-    """Line breaks and the like, for which a space was put into the text, so that the words beside them are two."""
+    """Line breaks and similar tags for which a space was added to the text, to separate the adjacent words."""
 
-    def tree(self, translated: Marked) -> list[Node]:
-        """The translation with its tags as a tree, and the white space around it."""
+    def tree(self, translated: TaggedText) -> list[Node]:
+        """Return the translation as a tree of tags, with the original surrounding white space."""
         root: list[Node] = [self.before] if self.before else []
         open_ = [root]
         used: set[int] = set()
-        for each in walk(translated):
+        for each in walk_tags(translated):
             if isinstance(each, str):
                 open_[-1].append(each)
             elif each.is_end:
                 open_.pop()
             elif each.span.tag in self.empty:
                 if each.span.tag not in used:
-                    open_[-1].append(Held(self.tags[each.span.tag], []))
+                    open_[-1].append(TagNode(self.tags[each.span.tag], []))
                 used.add(each.span.tag)
-                open_.append(open_[-1])  # should anything be said to be in it, it comes behind it
+                open_.append(open_[-1])  # any content of an empty tag is placed after it
             else:
-                held = Held(self.tags[each.span.tag], [])
+                held = TagNode(self.tags[each.span.tag], [])
                 open_[-1].append(held)
-                open_.append(held.inside)
-        root += [Held(self.tags[tag], []) for tag in sorted(self.empty - used)]
+                open_.append(held.children)
+        root += [TagNode(self.tags[tag], []) for tag in sorted(self.empty - used)]
         if self.spaced:
             _take_spaces(root, {id(self.tags[tag]) for tag in self.spaced})
         return [*root, self.after] if self.after else root
 
 
 def _take_spaces(nodes: list[Node], spaced: set[int]) -> None:
-    """Take away the spaces that were put into the source beside tags which need none."""
+    """Remove the spaces that were added to the source next to tags in `spaced`."""
     for place, node in enumerate(nodes):
         if isinstance(node, str):
             continue
-        _take_spaces(node.inside, spaced)
+        _take_spaces(node.children, spaced)
         if id(node.tag) in spaced:
             after = nodes[place + 1] if place + 1 < len(nodes) else None
             before = nodes[place - 1] if place else None
@@ -79,21 +79,21 @@ def _take_spaces(nodes: list[Node], spaced: set[int]) -> None:
 
 
 class InlineBuilder:
-    """Collects text and tags in their order in the file."""
+    """Builder of an `InlineText` from text and tags in file order."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._length = 0
-        self._spans: list[Span] = []
+        self._spans: list[TagSpan] = []
         self._open: list[int] = []
         self._kept: list[tuple[int, int]] = []
         self._tags: list[Any] = []
         self._empty: set[int] = set()
-        self._breaks: list[int] = []  # the tags behind which a space is to be, should text follow
+        self._breaks: list[int] = []  # tags that need a space after them if text follows
         self._spaced: set[int] = set()
 
     def add_text(self, text: str, *, is_kept: bool = False) -> None:
-        """Add text; what `is_kept` must not change by a byte."""
+        """Add text; with `is_kept` it must stay byte-identical."""
         if not text:
             return
         if not text[0].isspace():
@@ -105,18 +105,18 @@ class InlineBuilder:
         self._length += len(text)
 
     def open(self, tag: Any) -> None:
-        """Begin what a tag holds."""
+        """Open a tag."""
         self._add_space()
         self._add(tag)
         self._open.append(len(self._spans) - 1)
 
     def close(self) -> None:
-        """End what the innermost open tag holds."""
+        """Close the innermost open tag."""
         index = self._open.pop()
         self._spans[index] = replace(self._spans[index], end=self._length)
 
     def add_empty(self, tag: Any, *, breaks: bool = False) -> None:
-        """Add something that stands between words and is none; what `breaks` parts words as a space does."""
+        """Add a tag without content; with `breaks` it separates words as a space does."""
         self._empty.add(len(self._tags))
         if breaks and self._length and not self._texts[-1][-1:].isspace():
             self._breaks.append(len(self._tags))
@@ -130,11 +130,11 @@ class InlineBuilder:
             self._length += 1
 
     def _add(self, tag: Any) -> None:
-        self._spans.append(Span(self._length, self._length, len(self._tags), len(self._open)))
+        self._spans.append(TagSpan(self._length, self._length, len(self._tags), len(self._open)))
         self._tags.append(tag)
 
-    def build(self) -> Inline:
-        """What was collected, without the white space around it."""
+    def build(self) -> InlineText:
+        """Return the collected text without surrounding white space."""
         whole = "".join(self._texts)
         text = whole.strip()
         begin = len(whole) - len(whole.lstrip())
@@ -144,9 +144,9 @@ class InlineBuilder:
 
         spans = [replace(span, start=moved(span.start), end=moved(span.end)) for span in self._spans]
         own = [(moved(start), moved(end)) for start, end in self._kept]
-        marked = Marked(text, tuple(spans), _all_kept(text, own))
-        return Inline(
-            marked,
+        tagged = TaggedText(text, tuple(spans), _all_kept(text, own))
+        return InlineText(
+            tagged,
             tuple(self._tags),
             frozenset(self._empty),
             whole[:begin],
@@ -156,13 +156,13 @@ class InlineBuilder:
 
 
 def _all_kept(text: str, own: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """What the format keeps, and the placeholders and addresses apart from it."""
+    """Merge the spans kept by the format with those of placeholders and addresses; the format's spans win."""
     mine = set(own)
     kept: list[tuple[int, int]] = []
-    for start, end, _ in sorted([*((*place, 0) for place in own), *((*place, 1) for place in kept_in(text))]):
+    for start, end, _ in sorted([*((*place, 0) for place in own), *((*place, 1) for place in find_placeholders(text))]):
         if kept and start < kept[-1][1]:
             if (start, end) not in mine:
                 continue
-            kept.pop()  # an address that begins before code, and goes on into it
+            kept.pop()  # an address that starts before code and overlaps it
         kept.append((start, end))
     return tuple(kept)

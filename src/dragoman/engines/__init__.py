@@ -1,3 +1,3 @@
-"""Engines: what computes a model's predictions. Each kind is imported only when it is used."""
+"""Inference engines: torch, CTranslate2 and ONNX Runtime. Each is imported only when it is used."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What a translator knows about an engine: it translates and scores sentences that are already pieces."""
+"""Engine protocol: translate and score tokenized sentences."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.search.hypothesis import Hypothesis, Sentence
-from dragoman.search.protocol import Watch
-from dragoman.search.settings import SearchSettings
-from dragoman.search.trace import Trace
-
-__all__ = ["Attentive", "Engine"]
+from dragoman.config.search import SearchSettings
+from dragoman.search.decoding_protocol import SearchMonitor
+from dragoman.search.hypothesis import Hypothesis, SearchInput
+from dragoman.search.trace import SearchTrace
 
 
 class Engine(Protocol):
@@ -28,46 +26,46 @@ class Engine(Protocol):
         """float32, bfloat16 or int8."""
 
     @property
-    def lanes(self) -> int:
-        """How many batches it works on at a time: so many calls of `search` may well be made at once."""
+    def concurrency(self) -> int:
+        """Number of batches that it processes in parallel: the useful number of concurrent calls of `search`."""
 
     @property
     def longest(self) -> int | None:
-        """The most pieces of a sentence, its end among them, where there is such a limit."""
+        """Maximum length of a sentence including the end; None if unlimited."""
 
-    def lacks(self, settings: SearchSettings, *, phrases: bool = False, trace: bool = False) -> str | None:
-        """What of this it cannot do, in a few words; None where it can do all."""
+    def unsupported(self, settings: SearchSettings, *, phrases: bool = False, trace: bool = False) -> str | None:
+        """The first unsupported feature, in a few words; None if all are supported."""
 
     def search(
         self,
-        sentences: Sequence[Sentence],
+        sentences: Sequence[SearchInput],
         settings: SearchSettings,
         *,
-        show: bool = False,
-        watch: Watch | None = None,
-        trace: Trace | None = None,
+        return_attention: bool = False,
+        monitor: SearchMonitor | None = None,
+        trace: SearchTrace | None = None,
     ) -> list[list[Hypothesis]]:
         """Translate sentences as one batch: for each its translations, the best first.
 
-        With `show` alignments come too, where the model has any. A `trace` gets the search tree.
+        With `return_attention` hypotheses have alignments, if the model has attention. `trace` receives the tree.
         """
 
     def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, show: bool = False
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, return_attention: bool = False
     ) -> list[Hypothesis]:
-        """Forced decoding: how likely these translations are, their end among them, and where they look."""
+        """Forced decoding: log p of given translations including the end, and their alignment."""
 
 
 @runtime_checkable
-class Attentive(Protocol):
-    """An engine that also shows every layer and head."""
+class AttentionEngine(Protocol):
+    """An engine with attention weights of every layer and head."""
 
     def attention(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[NDArray[np.float32] | None]:
-        """Where translations look while they are written. Shapes: each [layers, heads, tgt + 1, src + 1]."""
+        """Attention weights of given translations. Shapes: each [layers, heads, tgt + 1, src + 1]."""
 
     def likelihoods(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[NDArray[np.float32] | None]:
-        """log p of pieces, had each step seen one place of the source alone. Shapes: each [tgt + 1, src + 1]."""
+        """log p of tokens if each step attends to a single source position. Shapes: each [tgt + 1, src + 1]."""

@@ -1,4 +1,4 @@
-"""The engine that every family runs on, and the reference for the others: torch, a step at a time."""
+"""Torch engine: supports every model family, and is the reference for the other engines."""
 
 from __future__ import annotations
 
@@ -11,26 +11,22 @@ import torch
 from torch import Tensor
 
 from dragoman.bundle import Bundle
+from dragoman.config.search import SearchSettings
 from dragoman.data.batch import Batch
-from dragoman.engines.stepping import SteppingEngine
+from dragoman.engines.incremental import IncrementalEngine
+from dragoman.models.base import Model
 from dragoman.models.load import load_model
-from dragoman.models.protocol import Model
-from dragoman.nn.attention.memory import apart
-from dragoman.nn.rows import Rows
-from dragoman.search import Hypothesis, Prediction
+from dragoman.nn.attention.memory import split_positions
+from dragoman.nn.row_selection import Rows
+from dragoman.search import Hypothesis, StepOutput
+from dragoman.search.decoding_protocol import Floats, Numbers
 from dragoman.search.penalties import Penalties
-from dragoman.search.protocol import Floats, Numbers
-from dragoman.search.settings import SearchSettings
-
-__all__ = ["Precision", "TorchEngine"]
 
 Precision = Literal["float32", "bfloat16"]
 
 
-class TorchEngine(SteppingEngine):
-    """A torch model. In bfloat16 its weights are cast once, here: casting them at every step would take longer than the
-    step.
-    """
+class TorchEngine(IncrementalEngine):
+    """A torch model. For bfloat16 the weights are cast once: a cast at every step would take longer than the step."""
 
     name = "torch"
 
@@ -49,30 +45,34 @@ class TorchEngine(SteppingEngine):
         threads: int | None = None,
         device: str | torch.device = "cpu",
     ) -> Self:
-        """The model of a bundle. `threads` is torch's own setting, of the whole process."""
+        """The model of a bundle. `threads` sets the number of threads of the process."""
         if threads is not None:
             torch.set_num_threads(threads)
         return cls(load_model(bundle).to(device), precision)
 
     @torch.inference_mode()
-    def start(self, sources: Sequence[Sequence[int]], show: bool) -> _TorchWriting:
-        batch = Batch.of([(source, ()) for source in sources]).to(self.device)
+    def start(self, sources: Sequence[Sequence[int]], return_attention: bool) -> _TorchDecodingState:
+        batch = Batch.from_pairs([(source, ()) for source in sources]).to(self.device)
         memory = self.model.encode(batch.source, batch.source_lengths)
-        return _TorchWriting(self, memory, self.model.decoder.start(memory), batch.source.size(1), show)
+        return _TorchDecodingState(
+            self, memory, self.model.decoder.start(memory), batch.source.size(1), return_attention
+        )
 
     @torch.inference_mode()
     def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, show: bool = False
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, return_attention: bool = False
     ) -> list[Hypothesis]:
-        """All words at once: teacher-forced."""
+        """All words at once, teacher-forced."""
         if not sources:
             return []
-        batch = Batch.of(list(zip(sources, targets, strict=True))).to(self.device)
-        decoded = self.model(batch.source, batch.source_lengths, batch.inputs, batch.target_lengths, show=show)
+        batch = Batch.from_pairs(list(zip(sources, targets, strict=True))).to(self.device)
+        decoded = self.model(
+            batch.source, batch.source_lengths, batch.inputs, batch.target_lengths, return_attention=return_attention
+        )
         log_probs = self.model.decoder.output(decoded.features)  # [batch, tgt, vocab]
         gained = log_probs.gather(-1, batch.labels.unsqueeze(-1)).squeeze(-1).double().cpu().numpy()  # [batch, tgt]
         maps = None
-        if show and decoded.alignment is not None:
+        if return_attention and decoded.alignment is not None:
             maps = decoded.alignment.one_map(batch.source.size(1)).float().cpu().numpy()  # [batch, tgt, src]
         return [
             _scored(gained[row], None if maps is None else maps[row], len(sources[row]), list(target))
@@ -81,14 +81,16 @@ class TorchEngine(SteppingEngine):
 
     @torch.inference_mode()
     def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[Floats | None]:
-        """Every map of every layer and head while these translations are written; None where there is no attention.
+        """Attention weights of every layer and head for given translations; None without attention.
 
         Shapes: each [layers, heads, tgt + 1, src + 1], the ends last; a recurrent model has one layer and one head.
         """
         if not sources:
             return []
-        batch = Batch.of(list(zip(sources, targets, strict=True))).to(self.device)
-        decoded = self.model(batch.source, batch.source_lengths, batch.inputs, batch.target_lengths, show=True)
+        batch = Batch.from_pairs(list(zip(sources, targets, strict=True))).to(self.device)
+        decoded = self.model(
+            batch.source, batch.source_lengths, batch.inputs, batch.target_lengths, return_attention=True
+        )
         if decoded.alignment is None:
             return [None] * len(sources)
         maps = decoded.alignment.dense(batch.source.size(1)).float().cpu().numpy()  # [batch, *, tgt, src]
@@ -100,23 +102,23 @@ class TorchEngine(SteppingEngine):
 
     @torch.inference_mode()
     def likelihoods(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[Floats | None]:
-        """log p of each piece, had the model seen one place of the source alone at that step; None without attention.
+        """log p of each token if the model attends to a single source position at that step; None without attention.
 
         Paper: [shankar2019] (section 2). Shapes: each [tgt + 1, src + 1], the ends last.
         """
         if not sources:
             return []
-        batch = Batch.of(list(zip(sources, targets, strict=True))).to(self.device)
+        batch = Batch.from_pairs(list(zip(sources, targets, strict=True))).to(self.device)
         decoder, src = self.model.decoder, batch.source.size(1)
         memory = self.model.encode(batch.source, batch.source_lengths)
-        alone, state = apart(memory, src), decoder.start(memory)
+        alone, state = split_positions(memory, src), decoder.start(memory)
         rows = torch.arange(len(sources), device=self.device).repeat_interleave(src)  # [batch × src]
         found = []
         for number in range(batch.inputs.size(1)):
             tokens, labels = batch.inputs[:, number], batch.labels[:, number]
-            log_probs = decoder.step(tokens[rows], state.select(rows), alone, show=False).log_probs
+            log_probs = decoder.step(tokens[rows], state.select(rows), alone, return_attention=False).log_probs
             found.append(log_probs.gather(-1, labels[rows].unsqueeze(-1)).view(-1, src))  # [batch, src]
-            step = decoder.step(tokens, state, memory, show=number == 0)
+            step = decoder.step(tokens, state, memory, return_attention=number == 0)
             state = step.state
             if number == 0 and step.alignment is None:
                 return [None] * len(sources)
@@ -135,23 +137,23 @@ def _scored(gained: np.ndarray, weights: Floats | None, src: int, target: list[i
 
 
 @dataclass(frozen=True)
-class _TorchWriting:
-    """Rows in the making on a torch model."""
+class _TorchDecodingState:
+    """Decoding state on a torch model."""
 
     engine: TorchEngine
     memory: Rows
     state: Rows
     src: int
-    show: bool
+    return_attention: bool
 
     @torch.inference_mode()
-    def step(self, tokens: Numbers) -> Prediction:
+    def step(self, tokens: Numbers) -> StepOutput:
         decoder = self.engine.model.decoder
-        step = decoder.step(self._tensor(tokens), self.state, self.memory, show=self.show)
+        step = decoder.step(self._tensor(tokens), self.state, self.memory, return_attention=self.return_attention)
         weights = None
-        if self.show and step.alignment is not None:
+        if self.return_attention and step.alignment is not None:
             weights = step.alignment.one_map(self.src)[:, 0].float().cpu().numpy()  # [rows, src]
-        return Prediction(step.log_probs.cpu().numpy(), weights, replace(self, state=step.state))
+        return StepOutput(step.log_probs.cpu().numpy(), weights, replace(self, state=step.state))
 
     @torch.inference_mode()
     def reorder(self, rows: Numbers) -> Self:

@@ -1,6 +1,6 @@
-"""Evaluation: how good translations are, in figures that others can compute again, and what looks wrong in them.
+"""Evaluation of translations: metrics, significance tests, alignment error and quality flags.
 
-Only `metrics` needs sacreBLEU, so nothing is imported here.
+Imports nothing, because only some modules need sacreBLEU.
 """
 
 __all__: list[str] = []

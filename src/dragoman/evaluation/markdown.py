@@ -1,65 +1,81 @@
-"""An evaluation as Markdown: a table that is ready to be pasted, with signatures below it."""
+"""Format an evaluation as Markdown tables with signatures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from dragoman.data.check.figures import counted
-from dragoman.evaluation.figures import LOWER_IS_BETTER, baseline_of, figures, legend, lengths, signatures, title
-from dragoman.evaluation.probes import SHARES_MEAN
-from dragoman.evaluation.report import Evaluation, SystemScores
+from dragoman.evaluation.metrics.metadata import format_difference, metric_title
+from dragoman.evaluation.results import Evaluation, SystemResult
+from dragoman.evaluation.robustness import SHARES_NOTE
+from dragoman.evaluation.score_format import column_title, format_score, legend, signatures
+from dragoman.reporting.markdown import escape_markdown, markdown_table
+from dragoman.reporting.number_format import format_count
 
-__all__ = ["markdown"]
+__all__ = ["evaluation_markdown"]
 
 
-def markdown(evaluation: Evaluation) -> str:
-    """Tables and notes; those parts that were not asked for are left out."""
-    parts = [_scores(evaluation), _lengths(evaluation), _probes(evaluation), _flags(evaluation), _speed(evaluation)]
-    return "\n".join(part for part in (*parts, _notes(evaluation)) if part)
+def evaluation_markdown(evaluation: Evaluation) -> str:
+    """Return tables and notes; parts that were not evaluated are omitted."""
+    parts = [
+        _scores(evaluation),
+        _by_length(evaluation),
+        _perturbations(evaluation),
+        _flags(evaluation),
+        _throughput(evaluation),
+        _notes(evaluation),
+    ]
+    return "\n".join(part for part in parts if part)
 
 
 def _scores(evaluation: Evaluation) -> str:
-    names, baseline = [figure.metric for figure in figures(evaluation.systems[0])], baseline_of(evaluation)
-    head = ["system", *(f"{title(name)} ↓" if name in LOWER_IS_BETTER else title(name) for name in names)]
+    metrics = [score.metric for score in evaluation.systems[0].scores]
     rows = []
     for system in evaluation.systems:
-        found = {figure.metric: str(figure) for figure in figures(system, baseline)}
-        rows.append([_name(system, evaluation), *(found.get(name, "–") for name in names)])
-    text = _table(head, rows)
-    said = " ".join(legend(evaluation, _plain))
-    return f"{text}\n{said}\n" if said else text
+        cells = (
+            "–" if (score := system.score(metric)) is None else format_score(score, system.test(metric))
+            for metric in metrics
+        )
+        rows.append([_name(system, evaluation), *cells])
+    table = markdown_table(["system", *map(column_title, metrics)], rows)
+    notes = " ".join(legend(evaluation, escape_markdown))
+    return f"{table}\n{notes}\n" if notes else table
 
 
-def _lengths(evaluation: Evaluation) -> str:
-    metrics = dict.fromkeys(
-        score.name
-        for system in evaluation.systems
-        for member in system.members
-        for row in member.by_length
-        for score in row.scores
-    )
+def _by_length(evaluation: Evaluation) -> str:
+    rows = [row for system in evaluation.systems for row in system.by_length]
+    labels = dict.fromkeys(row.label for row in rows)
     parts = []
-    for metric in metrics:
-        columns = [lengths(system, metric) for system in evaluation.systems]
-        ranges = dict.fromkeys(name for column in columns for name in column)
-        rows = [[name, *(str(column[name]) if name in column else "–" for column in columns)] for name in ranges]
-        head = [f"{title(metric)} by words of the source", *(_plain(system.name) for system in evaluation.systems)]
-        parts.append(_table(head, rows))
+    for metric in dict.fromkeys(score.metric for row in rows for score in row.scores):
+        columns = [
+            {
+                row.label: format_score(score)
+                for row in system.by_length
+                for score in row.scores
+                if score.metric == metric
+            }
+            for system in evaluation.systems
+        ]
+        header = [
+            f"{metric_title(metric)} by words of the source",
+            *(escape_markdown(system.name) for system in evaluation.systems),
+        ]
+        cells = [[label, *(column.get(label, "–") for column in columns)] for label in labels]
+        parts.append(markdown_table(header, [row for row in cells if any(cell != "–" for cell in row[1:])]))
     return "\n".join(parts)
 
 
-def _probes(evaluation: Evaluation) -> str:
+def _perturbations(evaluation: Evaluation) -> str:
     rows = []
-    for system in evaluation.systems:
-        for member in system.members:
-            for probe in member.probes:
-                changes = [f"{title(name)} {-drop:+.2f}".replace("-", "−") for name, drop in probe.drops.items()]
-                shares = [f"{100 * share:.1f} % {name}" for name, share in probe.shares.items()]
-                found = ", ".join([*changes, *shares]) or "–"
-                rows.append([_plain(member.name), probe.name, f"{probe.changed:,}", found])
+    for member in evaluation.members:
+        for each in member.perturbations:
+            changes = [f"{metric_title(name)} {format_difference(name, -drop)}" for name, drop in each.drops.items()]
+            shares = [f"{100 * share:.1f} % {name}" for name, share in each.shares.items()]
+            rows.append(
+                [escape_markdown(member.name), each.name, f"{each.changed:,}", ", ".join([*changes, *shares]) or "–"]
+            )
     if not rows:
         return ""
-    return f"{_table(['system', 'probe', 'texts', 'change'], rows)}\n{SHARES_MEAN}\n"
+    return f"{markdown_table(['system', 'perturbation', 'texts', 'change'], rows)}\n{SHARES_NOTE}\n"
 
 
 def _flags(evaluation: Evaluation) -> str:
@@ -71,50 +87,47 @@ def _flags(evaluation: Evaluation) -> str:
         [name, *("–" if counts is None else f"{counts.get(name, 0):g}" for counts in flagged.values())]
         for name in names
     ]
-    return _table([f"flagged, of {evaluation.sentences:,}", *map(_plain, flagged)], rows)
+    return markdown_table([f"flagged, of {evaluation.test_set.sentences:,}", *map(escape_markdown, flagged)], rows)
 
 
-def _mean_flags(system: SystemScores) -> dict[str, float] | None:
-    counted = [member.flags for member in system.members if member.flags is not None]
-    names = dict.fromkeys(name for counts in counted for name in counts)
-    if not counted:
+def _mean_flags(system: SystemResult) -> dict[str, float] | None:
+    known = [member.flags for member in system.members if member.flags is not None]
+    names = dict.fromkeys(name for counts in known for name in counts)
+    if not known:
         return None
-    return {name: round(sum(counts.get(name, 0) for counts in counted) / len(counted), 1) for name in names}
+    return {name: round(sum(counts.get(name, 0) for counts in known) / len(known), 1) for name in names}
 
 
-def _speed(evaluation: Evaluation) -> str:
-    rows = []
-    for system in evaluation.systems:
-        for member in system.members:
-            if speed := member.speed:
-                rate = f"{speed.sentences / speed.seconds:,.1f}", f"{speed.source_words / speed.seconds:,.0f}"
-                memory = f"{speed.peak_bytes / 2**20:,.0f}"
-                size = "–" if member.parameters is None else f"{member.parameters:,}"
-                rows.append([_plain(member.name), *rate, f"{speed.cpu_seconds:,.1f}", memory, size, speed.engine])
-    head = ["system", "sentences/s", "words/s", "CPU s", "peak MiB", "parameters", "engine"]
-    return _table(head, rows) if rows else ""
+def _throughput(evaluation: Evaluation) -> str:
+    rows = [
+        [
+            escape_markdown(member.name),
+            f"{found.sentences_per_second:,.1f}",
+            f"{found.words_per_second:,.0f}",
+            f"{found.cpu_seconds:,.1f}",
+            f"{found.peak_bytes / 2**20:,.0f}",
+            "–" if member.parameters is None else f"{member.parameters:,}",
+            found.engine,
+        ]
+        for member in evaluation.members
+        if (found := member.throughput)
+    ]
+    header = ["system", "sentences/s", "words/s", "CPU s", "peak MiB", "parameters", "engine"]
+    return markdown_table(header, rows) if rows else ""
 
 
 def _notes(evaluation: Evaluation) -> str:
-    lines = [f"- {title(name)}: `{signature}`" for name, signature in signatures(evaluation).items()]
-    test = f"{_plain(evaluation.test)}, " if evaluation.test else ""
-    lines.append(
-        f"- Test set: {test}{counted(evaluation.sentences, 'sentence')}, {_arrow(evaluation)}{_digests(evaluation)}"
-    )
-    if any(member.speed for system in evaluation.systems for member in system.members):
-        search = ", ".join(_search(evaluation))
-        lines.append(f"- Search: {search}")
+    test_set = evaluation.test_set
+    lines = [f"- {metric_title(name)}: `{signature}`" for name, signature in signatures(evaluation).items()]
+    name = f"{escape_markdown(test_set.name)}, " if test_set.name else ""
+    source, target = test_set.languages
+    arrow = f"{source} → {target}, " if source and target else ""
+    digests = f"SHA-256 {test_set.source_digest[:12]} and {test_set.reference_digest[:12]}"
+    lines.append(f"- Test set: {name}{format_count(test_set.sentences, 'sentence')}, {arrow}{digests}")
+    if any(member.throughput for member in evaluation.members):
+        lines.append(f"- Search: {', '.join(_search(evaluation))}")
     versions = ", ".join(f"{name} {version}" for name, version in evaluation.versions.items())
-    return "\n".join([*lines, f"- Versions: {versions}", f"- Machine: {_plain(evaluation.machine)}", ""])
-
-
-def _arrow(evaluation: Evaluation) -> str:
-    source, target = evaluation.languages
-    return f"{source} → {target}, " if source and target else ""
-
-
-def _digests(evaluation: Evaluation) -> str:
-    return f"SHA-256 {evaluation.source_digest[:12]} and {evaluation.reference_digest[:12]}"
+    return "\n".join([*lines, f"- Versions: {versions}", f"- Machine: {escape_markdown(evaluation.machine)}", ""])
 
 
 def _search(evaluation: Evaluation) -> Iterator[str]:
@@ -123,17 +136,6 @@ def _search(evaluation: Evaluation) -> Iterator[str]:
     yield f"length penalty {search.get('length_penalty')}, alpha {search.get('alpha')}"
 
 
-def _name(system: SystemScores, evaluation: Evaluation) -> str:
+def _name(system: SystemResult, evaluation: Evaluation) -> str:
     several = f" ({len(system.members)} members)" if len(system.members) > 1 else ""
-    return f"{_plain(system.name)}{several}{' (baseline)' if system.name == evaluation.baseline else ''}"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    rule = ["---", *["--:"] * (len(head) - 1)]
-    return "".join("| " + " | ".join(row) + " |\n" for row in (head, rule, *rows))
-
-
-def _plain(text: str) -> str:
-    r"""Text that no sign of Markdown is read in; ``|`` would end a cell."""
-    line = " ".join(text.split())
-    return "".join(f"\\{character}" if character in "\\|*_`<>[]#" else character for character in line)
+    return f"{escape_markdown(system.name)}{several}{' (baseline)' if system.name == evaluation.baseline else ''}"

@@ -1,7 +1,7 @@
-"""Signs that something is wrong with a translation, seen without a reference.
+"""Quality flags: detect suspicious translations without a reference.
 
-A flag says "look at this one"; nothing is repaired. Every detector takes time linear in the texts, and a sentence takes
-well under a millisecond, so all of them can run on everything that is translated.
+Nothing is repaired. Every detector takes time linear in the length of the texts, well under a millisecond per sentence,
+so all of them can run on every translation.
 """
 
 from __future__ import annotations
@@ -15,65 +15,65 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.text.addresses import ADDRESS, addresses
+from dragoman.text.addresses import ADDRESS, find_addresses
 from dragoman.text.characters import is_spaceless
-from dragoman.text.numbers import numbers
+from dragoman.text.numbers import find_numbers
 
 __all__ = ["FLAGS", "Flag", "TranslationFacts", "quality_flags"]
 
 FLAGS = {
-    "unlikely": "the model itself hardly believes in the translation: it may be made up",
-    "unfocused": "the translation was written with hardly a look at the words of the source: it may be made up",
+    "unlikely": "the translation has a low probability: it may be hallucinated",
+    "unfocused": "attention is hardly on words of the source: the translation may be hallucinated",
     "repetition": "words are repeated more often than in the source",
-    "from-nothing": "the source holds no letters, the translation does",
-    "empty": "nothing, or hardly anything, was written",
-    "truncated": "the translation was cut where it was as long as it may be",
+    "from-nothing": "the source has no letters, but the translation has",
+    "empty": "the translation is empty or almost empty",
+    "truncated": "the translation reached the maximum length",
     "numbers": "numbers of the source are lost or changed, or there are new ones",
     "addresses": "web or mail addresses of the source are lost or changed, or there are new ones",
     "copied": "the translation is the source, or nearly so",
-    "dropped": "words of the source were never looked at: they may be missing",
+    "dropped": "words of the source got no attention: they may be missing",
 }
-"""Every name that a flag may have, and what it means."""
+"""Names of flags and their descriptions."""
 
 # Chosen on the validation set of Multi30k with the recurrent model and the Transformer of benchmarks/results/quality.md
-# and a beam of 5. On test_2017, on which it was not chosen, 4 to 6 in 1,000 English sentences are below it, and 68 to
-# 82 % of French ones, a language that the models do not know and turn into something fluent and wrong. Greedy search
-# finds less likely translations, and is flagged more often. It fits models and data of this kind.
-_LEAST_MEAN_LOG_PROB = -1.5
+# and a beam of 5. On test_2017, which was not used to choose it, 4 to 6 in 1,000 English sentences are below it, and 68
+# to 82 % of French ones, a language unknown to the models, which turn it into fluent but wrong text. Greedy search
+# finds less probable translations and is flagged more often. The value suits models and data of this kind.
+_MIN_MEAN_LOG_PROB = -1.5
 
-# The same models never spend more than 0.2 of their attention on the end of the source and on punctuation, in any
-# language: this is for models that fail in another way than they do, and is not measured.
-_MOST_IDLE_ATTENTION = 0.5
+# The same models never have more than 0.2 of their attention on the end of the source and on punctuation, in any
+# language: the limit is for models that fail differently, and is not measured.
+_MAX_IDLE_ATTENTION = 0.5
 
-# The least that a word of some length gets in all steps together: 5 to 7 in 1,000 sentences have such a word, and of
-# those in unknown languages up to 17 in 100. A hint, no more.
-_LEAST_COVERAGE = 0.1
-_CONTENT_LETTERS = 4  # shorter words are mostly grammar, and need not have a counterpart of their own
+# Minimum attention on a long word in all steps together: 5 to 7 in 1,000 sentences have a word below it, and up to 17
+# in 100 sentences in unknown languages. Only a hint.
+_MIN_COVERAGE = 0.1
+_CONTENT_LETTERS = 4  # shorter words are mostly function words, which may have no counterpart
 
-_NGRAM, _SPACELESS_NGRAM = 4, 8  # long enough not to come back by chance
-_MORE_OFTEN = 2  # once more may be style
-_WORDS_A_CHANCE = 100  # in longer texts, so many words give an n-gram one more chance to come back
-_LONGEST_RUN = 3  # words that may stutter; longer runs are seen as n-grams
+_NGRAM, _SPACELESS_NGRAM = 4, 8  # long enough not to repeat by chance
+_MIN_REPETITIONS = 2  # one repetition may be style
+_WORDS_PER_REPETITION = 100  # longer texts may repeat an n-gram once more per this many words
+_MAX_RUN = 3  # words of a stutter; longer runs are detected as n-grams
 
 _COPIED = 0.9
-_LEAST_LETTERS_COPIED, _LEAST_WORDS_COPIED, _MOST_WORDS_OF_A_NAME = 12, 3, 5  # names and titles are often kept
+_MIN_COPIED_LETTERS, _MIN_COPIED_WORDS, _MAX_NAME_WORDS = 12, 3, 5  # names and titles are often copied correctly
 
-_LEAST_BYTES_RATIO = 0.2  # no pair of languages needs so few, and UTF-8 evens out short and long scripts
-_BYTES_TO_JUDGE = 40
+_MIN_BYTES_RATIO = 0.2  # below that of every language pair; UTF-8 balances short and long scripts
+_MIN_BYTES = 40  # shorter sources are not checked
 
-_MOST_IN_WORDS = 12  # numbers that style guides let one write in words
+_MAX_SPELT_NUMBER = 12  # style guides allow words for smaller numbers
 
 _LETTER = re.compile(r"[^\W\d_]")
-_STUTTER = re.compile(r"([^\W\d_]{1,4}?)\1{5,}")  # Sooooooo, mimimimimimi: subwords that go round and round
+_STUTTER = re.compile(r"([^\W\d_]{1,4}?)\1{5,}")  # Sooooooo, mimimimimimi: repeated subwords
 _WRITTEN = re.compile(r"[^\W_]")
 _DIGIT_RUN = re.compile("[0-9]+")
 _MYRIADS = re.compile(r"\d[万萬亿億兆만억조]")
-_MOST_SHOWN = 60
+_MAX_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One sign: a name out of `FLAGS`, and what was seen."""
+    """A flag: a name of `FLAGS` and the evidence."""
 
     name: str
     detail: str
@@ -81,10 +81,10 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class TranslationFacts:
-    """What is known about a translation. `length` is in pieces, its end among them; `log_prob` is that of all of them.
+    """Inputs of the detectors. `length` is the number of tokens including the end, `log_prob` their total.
 
-    Shapes: weights [tgt words, src words], where the words of the translation looked. If the source's end has a column
-    it is the last one; if the translation's end has a row, it is the last one too, and does not count.
+    Shapes: weights [tgt words, src words], the attention weights. If the source's end has a column, it is the last; if
+    the translation's end has a row, it is the last, and is ignored.
     """
 
     source: str
@@ -98,7 +98,7 @@ class TranslationFacts:
 
 
 def quality_flags(facts: TranslationFacts) -> tuple[Flag, ...]:
-    """All that looks wrong, in the order of `FLAGS`."""
+    """Return the flags of a translation, in the order of `FLAGS`."""
     return tuple(Flag(name, detail) for name, detail in _flags(facts) if detail)
 
 
@@ -110,11 +110,11 @@ def _flags(facts: TranslationFacts) -> Iterator[tuple[str, str | None]]:
     yield "repetition", _stuttering(facts) or _repetition(facts.source_words, facts.target_words)
     yield "from-nothing", None if has_letters or not _LETTER.search(facts.translation) else _shown(facts.translation)
     yield "empty", _empty(facts)
-    yield "truncated", None if facts.is_finished else f"cut after {facts.length} pieces"
+    yield "truncated", None if facts.is_finished else f"cut after {facts.length} tokens"
     source, translation = facts.source, facts.translation
     details = None
     if any("@" in text or "://" in text or "www." in text.lower() for text in (source, translation)):
-        details = _changed(Counter(addresses(source)), Counter(addresses(translation)))
+        details = _changed(Counter(find_addresses(source)), Counter(find_addresses(translation)))
         source, translation = ADDRESS.sub(" ", source), ADDRESS.sub(" ", translation)
     yield "numbers", _other_numbers(source, translation)
     yield "addresses", details
@@ -124,11 +124,11 @@ def _flags(facts: TranslationFacts) -> Iterator[tuple[str, str | None]]:
 
 def _unlikely(facts: TranslationFacts) -> str | None:
     mean = facts.log_prob / max(1, facts.length)
-    return f"mean log-probability {mean:.2f}" if mean < _LEAST_MEAN_LOG_PROB else None
+    return f"mean log-probability {mean:.2f}" if mean < _MIN_MEAN_LOG_PROB else None
 
 
 def _word_weights(facts: TranslationFacts) -> NDArray[np.floating] | None:
-    """Without the row of the end."""
+    """Return the weights without the row of the end."""
     if facts.weights is None or not len(facts.target_words) or not len(facts.source_words):
         return None
     return facts.weights[: len(facts.target_words)]
@@ -137,19 +137,19 @@ def _word_weights(facts: TranslationFacts) -> NDArray[np.floating] | None:
 def _unfocused(facts: TranslationFacts, weights: NDArray[np.floating]) -> str | None:
     has_end = weights.shape[1] > len(facts.source_words)
     spent = float(weights.sum())
-    # Without the column of the end, what is missing to one a word was spent on it.
+    # Without a column of the end, the weight missing to 1 per word was on the end.
     total = spent if has_end else max(spent, float(len(weights)))
     is_word = np.array([_WRITTEN.search(word) is not None for word in facts.source_words])
     idle = 1 - float(weights[:, : len(is_word)].sum(0)[is_word].sum()) / total if total else 1.0
-    return f"{idle:.0%} of the attention on no word" if idle > _MOST_IDLE_ATTENTION else None
+    return f"{idle:.0%} of the attention on no word" if idle > _MAX_IDLE_ATTENTION else None
 
 
 def _dropped(words: Sequence[str], weights: NDArray[np.floating]) -> str | None:
     coverage = weights.sum(0).tolist()
     found: list[str] = []
-    characters = ""  # of a script without spaces, where one alone may be grammar
+    characters = ""  # of a script without spaces, in which a single one may be a function word
     for word, covered in zip([*words, ""], [*coverage[: len(words)], 1.0], strict=True):
-        is_left = covered < _LEAST_COVERAGE
+        is_left = covered < _MIN_COVERAGE
         if is_left and word and is_spaceless(word[0]) and _LETTER.match(word):
             characters += word
             continue
@@ -167,38 +167,38 @@ def _stuttering(facts: TranslationFacts) -> str | None:
 
 
 def _repetition(source: Sequence[str], target: Sequence[str]) -> str | None:
-    if len(target) <= _MORE_OFTEN:
+    if len(target) <= _MIN_REPETITIONS:
         return None
     target = [word.casefold() for word in target]
     source = [word.casefold() for word in source]
     spaceless = sum(is_spaceless(word[0]) for word in target if word) > len(target) // 2
     size = _SPACELESS_NGRAM if spaceless else _NGRAM
-    more = _MORE_OFTEN + len(target) // _WORDS_A_CHANCE
+    more = _MIN_REPETITIONS + len(target) // _WORDS_PER_REPETITION
     often, run = _most_frequent(target, size)
     if often > more and often - max(1, _most_frequent(source, size)[0]) >= more:
         return f"{often} times {_shown(' '.join(run))}"
     stutters, run = _most_stuttered(target)
-    least = _MORE_OFTEN + spaceless  # reduplication is grammar in many of them
+    least = _MIN_REPETITIONS + spaceless  # reduplication is common in many of these languages
     if stutters >= least and stutters - _most_stuttered(source)[0] >= least:
         return f"{stutters + 1} times in a row {_shown(' '.join(run))}"
     return None
 
 
 def _most_frequent(words: list[str], size: int) -> tuple[int, tuple[str, ...]]:
-    """How often the most frequent run of so many words with a letter among them comes."""
+    """Return the most frequent run of `size` words that has a letter, with its count."""
     runs = list(zip(*(words[start:] for start in range(size)), strict=False))
     if len(set(runs)) == len(runs):
         return min(1, len(runs)), ()
-    for run, count in Counter(runs).most_common(8):  # a few may be of dots and dashes
+    for run, count in Counter(runs).most_common(8):  # some may be dots and dashes only
         if _LETTER.search("".join(run)):
             return count, run
     return 1, ()
 
 
 def _most_stuttered(words: list[str]) -> tuple[int, tuple[str, ...]]:
-    """How often a run of a few words, with a letter among them, follows itself directly."""
+    """Return how often a short run with a letter directly follows itself."""
     best: tuple[int, tuple[str, ...]] = (0, ())
-    for size in range(1, _LONGEST_RUN + 1):
+    for size in range(1, _MAX_RUN + 1):
         same = 0
         for place in range(size, len(words)):
             same = same + 1 if words[place] == words[place - size] else 0
@@ -211,20 +211,20 @@ def _empty(facts: TranslationFacts) -> str | None:
     if not _WRITTEN.search(facts.source):
         return None
     if not _WRITTEN.search(facts.translation):
-        return "no word was written"
+        return "no word was generated"
     before, after = len(facts.source.encode()), len(facts.translation.encode())
-    if before >= _BYTES_TO_JUDGE and after < _LEAST_BYTES_RATIO * before:
+    if before >= _MIN_BYTES and after < _MIN_BYTES_RATIO * before:
         return f"{len(facts.translation)} characters for {len(facts.source)}"
     return None
 
 
 def _other_numbers(source: str, translation: str) -> str | None:
-    """Compare the digits, all together: separators, the order of dates and the digits' script then do not matter.
+    """Compare the counts of all digits, so that separators, date order and the script of digits do not matter.
 
-    Where digits are missing on one side only, small numbers may stand there in words; where 万 and its like are used,
-    zeros do not count.
+    If only one side lacks digits, small numbers may be written in words there. With myriads such as 万, zeros are
+    ignored.
     """
-    first, second = numbers(source), numbers(translation)
+    first, second = find_numbers(source), find_numbers(translation)
     if first == second:
         return None
     parts = [[part for chain in chains for part in _DIGIT_RUN.findall(chain)] for chains in (first, second)]
@@ -234,7 +234,7 @@ def _other_numbers(source: str, translation: str) -> str | None:
         for counts in digits:
             counts["0"] = 0
     lost, new = digits[0] - digits[1], digits[1] - digits[0]
-    small = [Counter(part for part in side if len(part) <= 2 and int(part) <= _MOST_IN_WORDS) for side in parts]
+    small = [Counter(part for part in side if len(part) <= 2 and int(part) <= _MAX_SPELT_NUMBER) for side in parts]
     may_be_lost, may_be_new = (Counter("".join(side.elements())) for side in (small[0] - small[1], small[1] - small[0]))
     if (not lost and new <= may_be_new) or (not new and lost <= may_be_lost):
         return None
@@ -242,7 +242,7 @@ def _other_numbers(source: str, translation: str) -> str | None:
 
 
 def _changed(source: Counter[str], translation: Counter[str]) -> str:
-    """What is lost, and what is new."""
+    """List what is lost and what is new."""
     lost, new = (sorted(set(each)) for each in (source - translation, translation - source))
     parts = [f"{what} {_shown(', '.join(some))}" for what, some in (("lost", lost), ("new", new)) if some]
     return "; ".join(parts)
@@ -251,17 +251,17 @@ def _changed(source: Counter[str], translation: Counter[str]) -> str:
 def _copied(source: str, translation: str, words: Sequence[str]) -> str | None:
     letters = len(_LETTER.findall(source))
     written = [word for word in words if _LETTER.search(word)]
-    is_name = len(written) <= _MOST_WORDS_OF_A_NAME and all(
+    is_name = len(written) <= _MAX_NAME_WORDS and all(
         not word.islower() and not is_spaceless(word[0]) for word in written
     )
-    if letters < _LEAST_LETTERS_COPIED or len(written) < _LEAST_WORDS_COPIED or is_name:
+    if letters < _MIN_COPIED_LETTERS or len(written) < _MIN_COPIED_WORDS or is_name:
         return None
     similarity = _similarity(source.casefold(), translation.casefold())
     return f"similarity {similarity:.2f}" if similarity > _COPIED else None
 
 
 def _similarity(first: str, second: str) -> float:
-    """The share of pairs of neighbouring characters that two texts have in common (Dice)."""
+    """Return the Dice coefficient of the character bigrams of two texts."""
     if first == second:
         return 1.0
     shorter, longer = sorted((len(first), len(second)))
@@ -272,4 +272,4 @@ def _similarity(first: str, second: str) -> float:
 
 
 def _shown(text: str) -> str:
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"

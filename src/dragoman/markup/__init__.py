@@ -1,3 +1,19 @@
-"""Text with something in it that is not text: tags and placeholders, which follow their words into the translation."""
+"""Markup: tags and placeholders in a text, and their projection to its translation."""
 
-__all__: list[str] = []
+from dragoman.markup.html import HtmlText
+from dragoman.markup.masking import MaskedText, mask_protected
+from dragoman.markup.placeholders import find_placeholders
+from dragoman.markup.soft_alignment import SoftAlignment
+from dragoman.markup.tag_projection import project_tags
+from dragoman.markup.tagged_text import TaggedText, TagSpan
+
+__all__ = [
+    "HtmlText",
+    "MaskedText",
+    "SoftAlignment",
+    "TagSpan",
+    "TaggedText",
+    "find_placeholders",
+    "mask_protected",
+    "project_tags",
+]

@@ -1,4 +1,4 @@
-"""HTML whose text is translated: everything else comes out as it went in."""
+"""Extract the text of HTML and write translations back; all markup stays byte-identical."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dragoman.markup.html_runs import Item, runs
-from dragoman.markup.html_tokens import tokens
-from dragoman.markup.marked import Marked, Span
-from dragoman.markup.nesting import Edge, walk
-from dragoman.markup.placeholders import kept_in
+from dragoman.markup.html_segments import HtmlItem, find_segments
+from dragoman.markup.html_tokenizer import tokenize_html
+from dragoman.markup.placeholders import find_placeholders
+from dragoman.markup.tag_nesting import TagEdge, walk_tags
+from dragoman.markup.tagged_text import TaggedText, TagSpan
 from dragoman.text.characters import has_letters
 
 __all__ = ["HtmlText"]
@@ -23,7 +23,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f]")
 
 @dataclass(frozen=True)
 class _Place:
-    """A segment in the page: its bytes, the white space around its text, and the tags of its spans, both ends."""
+    """Position of a segment in the page, the white space around its text, and the start and end tags of its spans."""
 
     start: int
     end: int
@@ -34,49 +34,49 @@ class _Place:
 
 @dataclass(frozen=True)
 class HtmlText:
-    """A page or a piece of one, cut into `segments` of text with inline tags.
+    """An HTML page or fragment, split into `segments` of text with inline tags.
 
-    ``parse(page).write(parse(page).segments) == page``. No input is an error, and whatever is written has the elements
-    and attributes of what was read, and no others.
+    ``parse(page).write(parse(page).segments) == page``. Any input is accepted. The output has the same elements and
+    attributes as the input and no others.
     """
 
-    segments: tuple[Marked, ...]
+    segments: tuple[TaggedText, ...]
     _page: str = field(repr=False)
     _places: tuple[_Place, ...] = field(repr=False)
 
     @classmethod
     def parse(cls, page: str) -> HtmlText:
-        """Find the text of a page."""
-        segments: list[Marked] = []
+        """Find the translatable text of a page."""
+        segments: list[TaggedText] = []
         places: list[_Place] = []
-        for run in runs(page, tokens(page)):
-            marked, place = _segment(page, run)
-            if has_letters(marked.text):
-                segments.append(marked)
+        for run in find_segments(page, tokenize_html(page)):
+            tagged, place = _segment(page, run)
+            if has_letters(tagged.text):
+                segments.append(tagged)
                 places.append(place)
         return cls(tuple(segments), page, tuple(places))
 
-    def write(self, translated: Sequence[Marked]) -> str:
-        """Return the page with other text in its segments; what is the same as before, or has no text, stays."""
-        pieces: list[str] = []
+    def write(self, translated: Sequence[TaggedText]) -> str:
+        """Return the page with translated segments; an unchanged or empty translation keeps the source text."""
+        fragments: list[str] = []
         at = 0
         for place, segment, other in zip(self._places, self.segments, translated, strict=True):
-            pieces.append(self._page[at : place.start])
+            fragments.append(self._page[at : place.start])
             if other == segment or not other.text.strip():
-                pieces.append(self._page[place.start : place.end])
+                fragments.append(self._page[place.start : place.end])
             else:
-                pieces += [place.lead, *_written(other, place.tags), place.trail]
+                fragments += [place.lead, *_render(other, place.tags), place.trail]
             at = place.end
-        return "".join([*pieces, self._page[at:]])
+        return "".join([*fragments, self._page[at:]])
 
 
-def _segment(page: str, run: Sequence[Item]) -> tuple[Marked, _Place]:
-    """The text of a run, its spans, and how to write them again."""
-    text = _Text()
+def _segment(page: str, run: Sequence[HtmlItem]) -> tuple[TaggedText, _Place]:
+    """Convert the items of a segment to tagged text and the data needed to write it back."""
+    text = _TextBuilder()
     spans: list[tuple[int, int, int]] = []  # start, end, depth
     tags: list[tuple[str, str]] = []
     open_: list[int] = []
-    start, end = _bare(page, run)
+    start, end = _stripped_bounds(page, run)
     for item in run:
         if item.kind == "text":
             text.add(html.unescape(page[max(item.start, start) : min(item.end, end)]))
@@ -91,21 +91,21 @@ def _segment(page: str, run: Sequence[Item]) -> tuple[Marked, _Place]:
                 open_.append(len(spans) - 1)
             else:
                 text.pass_void(breaks=item.breaks)
-    whole = text.whole()
+    whole = text.build()
     lead = len(whole) - len(whole.lstrip())
     bare = whole.strip()
 
     def inside(place: int) -> int:
         return min(max(place - lead, 0), len(bare))
 
-    found = (Span(inside(first), inside(last), tag, depth) for tag, (first, last, depth) in enumerate(spans))
-    marked = Marked(bare, tuple(found), kept_in(bare))
+    found = (TagSpan(inside(first), inside(last), tag, depth) for tag, (first, last, depth) in enumerate(spans))
+    tagged = TaggedText(bare, tuple(found), find_placeholders(bare))
     trail = whole[lead + len(bare) :]
-    return marked, _Place(start, end, _escaped(whole[:lead]), _escaped(trail), tuple(tags))
+    return tagged, _Place(start, end, _escaped(whole[:lead]), _escaped(trail), tuple(tags))
 
 
-def _bare(page: str, run: Sequence[Item]) -> tuple[int, int]:
-    """Where a run begins and ends without the white space around it."""
+def _stripped_bounds(page: str, run: Sequence[HtmlItem]) -> tuple[int, int]:
+    """Return the start and end of a segment without surrounding white space."""
     start, end = run[0].start, run[-1].end
     while run[0].kind == "text" and start < end and page[start] in _ASCII_SPACES:
         start += 1
@@ -114,12 +114,12 @@ def _bare(page: str, run: Sequence[Item]) -> tuple[int, int]:
     return start, end
 
 
-class _Text:
-    """A text under way, in which white space is one space."""
+class _TextBuilder:
+    """A text under construction, with white space collapsed to single spaces."""
 
     def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._is_spaced = False  # and what follows needs no space of its own
+        self._fragments: list[str] = []
+        self._is_spaced = False  # the text ends with a space, so a leading space is dropped
         self._breaks = False
         self.length = 0
 
@@ -127,38 +127,38 @@ class _Text:
         plain = _SPACES.sub(" ", text)
         if self._is_spaced and plain.startswith(" "):
             plain = plain[1:]
-        if self._breaks and plain and self.length and not plain[0].isspace() and not self._pieces[-1][-1].isspace():
+        if self._breaks and plain and self.length and not plain[0].isspace() and not self._fragments[-1][-1].isspace():
             plain = " " + plain
         if plain:
-            self._pieces.append(plain)
+            self._fragments.append(plain)
             self.length += len(plain)
             self._is_spaced, self._breaks = plain.endswith(" "), False
 
     def pass_void(self, *, breaks: bool) -> None:
-        """Something without text stands here; a line break stands for a space, should there be none around it."""
+        """Pass a void item; a line break becomes a space unless there is one next to it."""
         self._is_spaced = False
         self._breaks = self._breaks or breaks
 
-    def whole(self) -> str:
-        return "".join(self._pieces)
+    def build(self) -> str:
+        return "".join(self._fragments)
 
 
-def _written(marked: Marked, tags: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """The text escaped, and each tag once: what is there twice loses the second, what is missing comes at the end."""
+def _render(tagged: TaggedText, tags: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield the escaped text and each tag once: duplicates are dropped, missing tags are appended."""
     open_: list[int] = []
     seen: set[int] = set()
-    for piece in walk(marked):
-        if not isinstance(piece, Edge):
-            yield _escaped(piece)
+    for fragment in walk_tags(tagged):
+        if not isinstance(fragment, TagEdge):
+            yield _escaped(fragment)
             continue
-        tag = piece.span.tag
-        if piece.is_end:
-            if open_ and open_[-1] == id(piece.span):
+        tag = fragment.span.tag
+        if fragment.is_end:
+            if open_ and open_[-1] == id(fragment.span):
                 open_.pop()
                 yield tags[tag][1]
         elif 0 <= tag < len(tags) and tag not in seen:
             seen.add(tag)
-            open_.append(id(piece.span))
+            open_.append(id(fragment.span))
             yield tags[tag][0]
     yield from ("".join(both) for tag, both in enumerate(tags) if tag not in seen)
 

@@ -1,4 +1,4 @@
-"""What a program or a reader needs byte for byte: placeholders, web and mail addresses."""
+"""Find text that must stay byte-identical: placeholders, web and mail addresses."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from dragoman.markup.punctuation import joins
 from dragoman.text.addresses import MAIL_ADDRESS
 from dragoman.text.characters import SPACELESS
 
-__all__ = ["kept_in", "kept_strings", "places_of"]
+__all__ = ["find_placeholders", "locate_placeholders", "placeholder_strings"]
 
-# Scripts without spaces go on right behind an address. Braces in one are a placeholder: https://example.org/{id}/edit
+# In scripts without spaces, text follows an address directly. Braces in a URL are a placeholder:
+# https://example.org/{id}/edit
 _URL = (
     r"(?<![A-Za-z0-9])(?:[A-Za-z][A-Za-z0-9+.-]{1,20}://|[Ww]{3}\.|mailto:)"
     rf"(?:[^\s<>\"|`{{}}\\^{SPACELESS}]|\{{\w{{0,40}}\}})+"
@@ -32,15 +33,15 @@ _PERCENT = (
 _KEPT = re.compile("|".join((_URL, rf"(?<![A-Za-z0-9_.+-]){MAIL_ADDRESS}", *_BRACES, *_PERCENT)))
 _FOLLOWING = ".,;:!?'*_\u2019\u201d\u00bb\u203a\u2026"
 _NO_ADDRESS = "{%#$@"
-"""What placeholders begin with."""
+"""First characters of placeholders that are not addresses."""
 _BRACKETS = {")": "(", "]": "["}
 
 
-def kept_in(text: str) -> tuple[tuple[int, int], ...]:
-    """Where a text must not change: ``{name}``, ``{0}``, ``{{x}}``, ``${x}``, ``%s``, ``%(name)s``, ``%1$s``, URLs.
+def find_placeholders(text: str) -> tuple[tuple[int, int], ...]:
+    """Return the spans of placeholders (``{name}``, ``{{x}}``, ``${x}``, ``%s``, ``%(name)s``, ``%1$s``) and addresses.
 
-    Mail addresses too. Those that touch are one. The punctuation after an address is no part of it. ICU messages with
-    text of their own inside, ``{n, plural, …}``, are not understood.
+    Adjacent spans are merged. Punctuation after an address is excluded. ICU messages that contain text, such as
+    ``{n, plural, …}``, are not supported.
     """
     found: list[tuple[int, int]] = []
     for match in _KEPT.finditer(text):
@@ -53,15 +54,15 @@ def kept_in(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def kept_strings(text: str, kept: Iterable[tuple[int, int]]) -> list[str]:
-    """What stands at these places."""
+def placeholder_strings(text: str, kept: Iterable[tuple[int, int]]) -> list[str]:
+    """Return the text of each span that is not empty."""
     return [text[start:end] for start, end in kept if end > start]
 
 
-def places_of(strings: Iterable[str], source: str, target: str) -> tuple[tuple[int, int], ...] | None:
-    """Where strings of a source stand in its translation; None where one does not come exactly as often in both.
+def locate_placeholders(strings: Iterable[str], source: str, target: str) -> tuple[tuple[int, int], ...] | None:
+    """Return the spans of source strings in the translation; None if one occurs a different number of times there.
 
-    Nor may letters touch an address that touched none: they would be read as a part of it.
+    Also None if letters touch an address that they did not touch in the source: they would be read as part of it.
     """
     wanted = sorted(set(strings), key=len, reverse=True)
     if not wanted:
@@ -75,7 +76,7 @@ def places_of(strings: Iterable[str], source: str, target: str) -> tuple[tuple[i
 
 
 def _touched(pattern: re.Pattern[str], text: str) -> set[str]:
-    """The addresses that letters stand right beside."""
+    """Return the addresses that are directly adjacent to a letter or digit."""
     return {
         match[0]
         for match in pattern.finditer(text)

@@ -1,4 +1,4 @@
-"""Marks that belong to the word behind them or before them, and letters that do not go with another's."""
+"""Punctuation characters by position: opening, closing, separating, paired."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["CLOSING", "OPENING", "PAIRS", "STOPS", "joins"]
 
 OPENING = "([{<\u00ab\u2018\u201c\u201e\u2039\u00bf\u00a1\u3008\u300a\u300c\u300e\u3010\uff08"
 STOPS = ".,;:!?\u2026\u3001\u3002\uff01\uff0c\uff0e\uff1a\uff1b\uff1f"
-"""Those that part sentences or parts of one."""
+"""Marks that end a sentence or a part of one."""
 CLOSING = STOPS + ")]}>\u00bb\u2019\u201d\u203a\u3009\u300b\u300d\u300f\u3011\uff09"
 
 PAIRS = {"(": ")", "[": "]", '"': '"', "'": "'", "\u2018": "\u2019", "\u201c": "\u201d", "\u201e": "\u201c"}
@@ -16,5 +16,5 @@ PAIRS |= {"\u00ab": "\u00bb", "\u2039": "\u203a", "\u300c": "\u300d", "\uff08": 
 
 
 def joins(character: str) -> bool:
-    """Whether a character, or none, is a letter or a digit that would be read as one word with its neighbour."""
+    """Whether a character is a letter or digit that forms one word with an adjacent letter; False if empty."""
     return character.isalnum() and not is_spaceless(character)

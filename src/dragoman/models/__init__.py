@@ -1,6 +1,6 @@
-"""Whole translators behind one protocol."""
+"""Encoder-decoder models behind one protocol."""
 
+from dragoman.models.base import Decoded, Decoder, Encoded, Encoder, Model, Step
 from dragoman.models.build import build_model
-from dragoman.models.protocol import Decoded, Decoder, Encoded, Encoder, Model, Step
 
 __all__ = ["Decoded", "Decoder", "Encoded", "Encoder", "Model", "Step", "build_model"]

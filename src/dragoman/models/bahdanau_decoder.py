@@ -1,26 +1,24 @@
-"""The decoder that attends before its cell steps. Paper: [bahdanau2015] (section 3)."""
+"""Decoder that attends before the recurrent step. Paper: [bahdanau2015] (section 3)."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
 from dragoman.config.schema import RnnConfig
-from dragoman.models.attending_decoder import AttendingDecoder
-from dragoman.models.protocol import Decoded
-from dragoman.models.rnn_stack import CellStack, RnnMemory, RnnState, Start, stacked
+from dragoman.models.attention_decoder import AttentionDecoder
+from dragoman.models.base import Decoded
+from dragoman.models.rnn_stack import CellStack, InitialState, RnnMemory, RnnState, stacked
 from dragoman.nn.attention import Alignment, Attention
 from dragoman.nn.embedding import Embedding
-from dragoman.nn.noise import Noise
-from dragoman.nn.output import DeepOutput, Output
-
-__all__ = ["BahdanauDecoder"]
+from dragoman.nn.output_layer import DeepOutput, Output
+from dragoman.nn.stateless_noise import Noise
 
 
-class BahdanauDecoder(AttendingDecoder):
+class BahdanauDecoder(AttentionDecoder):
     """h_{t-1} → a_t → c_t → [y_{t-1}; c_t], h_{t-1} → h_t → predict. Paper: [bahdanau2015] (4)-(6), appendix A.2.2.
 
-    The query is the state *before* the word, so every step waits for the one before it; what does not depend on the
-    state (the words' products, the keys' products, the deep output) is computed outside the loop.
+    The query is the state *before* the word, so every step depends on the previous one. Products that do not depend on
+    the state (of words, of keys, of the deep output) are computed outside the loop.
     """
 
     def __init__(
@@ -28,7 +26,7 @@ class BahdanauDecoder(AttendingDecoder):
         config: RnnConfig,
         embedding: Embedding,
         attention: Attention,
-        start: Start,
+        start: InitialState,
         deep: DeepOutput | None,
         output: Output,
     ) -> None:
@@ -37,7 +35,13 @@ class BahdanauDecoder(AttendingDecoder):
         self.deep = deep
 
     def forward(
-        self, inputs: Tensor, lengths: Tensor, memory: RnnMemory, noise: Noise | None = None, *, show: bool = False
+        self,
+        inputs: Tensor,
+        lengths: Tensor,
+        memory: RnnMemory,
+        noise: Noise | None = None,
+        *,
+        return_attention: bool = False,
     ) -> Decoded:
         features, alignment, _ = self._loop(self.embedding(inputs, noise), self.start(memory), memory, noise)
         return Decoded(features, alignment)

@@ -1,4 +1,4 @@
-"""From a checked configuration to a model."""
+"""Build a model from a validated configuration."""
 
 from __future__ import annotations
 
@@ -10,26 +10,24 @@ from torch import nn
 from dragoman.config.schema import ModelConfig, RnnConfig, TransformerConfig
 from dragoman.errors import ConfigError
 from dragoman.models.bahdanau_decoder import BahdanauDecoder
+from dragoman.models.base import Decoder, Model
 from dragoman.models.luong_decoder import LuongDecoder
-from dragoman.models.plain_decoder import PlainDecoder
-from dragoman.models.protocol import Decoder, Model
+from dragoman.models.no_attention_decoder import PlainDecoder
 from dragoman.models.rnn_encoder import RnnEncoder
-from dragoman.models.rnn_stack import RnnMemory, RnnState, Start
+from dragoman.models.rnn_stack import InitialState, RnnMemory, RnnState
 from dragoman.models.transformer import TransformerDecoder, TransformerEncoder, TransformerMemory, TransformerState
-from dragoman.nn.attention import build as attention_build
+from dragoman.nn.attention.build import build_attention
 from dragoman.nn.embedding import Embedding
-from dragoman.nn.output import DeepOutput, Output
-from dragoman.nn.position import LearnedPositions, NoPositions, Positions, SinusoidalPositions
-from dragoman.nn.transformer import Sizes
-
-__all__ = ["build_model"]
+from dragoman.nn.output_layer import DeepOutput, Output
+from dragoman.nn.positional_encoding import LearnedPositions, NoPositions, Positions, SinusoidalPositions
+from dragoman.nn.transformer import LayerSizes
 
 
 def build_model(config: ModelConfig, source_vocab: int, target_vocab: int, seed: int = 1) -> Model[Any, Any]:
-    """The model a configuration describes, for vocabularies of these sizes, with fresh weights that `seed` decides."""
+    """Build the model of a configuration for vocabularies of these sizes, with new weights drawn with `seed`."""
     if config.tie == "all" and source_vocab != target_vocab:
         raise ConfigError(
-            f"model.tie must be target or none with vocabularies of {source_vocab} and {target_vocab} pieces, got all"
+            f"model.tie must be target or none with vocabularies of {source_vocab} and {target_vocab} tokens, got all"
         )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -41,8 +39,8 @@ def build_model(config: ModelConfig, source_vocab: int, target_vocab: int, seed:
 def _embeddings(
     config: RnnConfig | TransformerConfig, dim: int, source_vocab: int, target_vocab: int, *, scaled: bool
 ) -> tuple[Embedding, Embedding]:
-    """The two embeddings, on one weight where they are tied."""
-    # Word vectors of unit size teach a recurrent model much faster than small ones, but would make poor output weights.
+    """The two embeddings; they share one weight if tied."""
+    # Recurrent models learn much faster with embeddings of unit size, but these are poor output weights.
     std = 1.0 if config.tie == "none" and not scaled else dim**-0.5
     source = _vectors(source_vocab, dim, std)
     target = source if config.tie == "all" else _vectors(target_vocab, dim, std)
@@ -66,9 +64,11 @@ def _rnn(config: RnnConfig, source_vocab: int, target_vocab: int) -> Model[RnnMe
 def _rnn_decoder(config: RnnConfig, embedding: Embedding, output: Output) -> Decoder[RnnMemory, RnnState]:
     encoder, decoder = config.encoder, config.decoder
     if decoder.attend == "none":
-        return PlainDecoder(config, embedding, Start(config, encoder.hidden), _deep(config, encoder.hidden), output)
-    attention = attention_build.attention(config.attention, decoder.hidden, config.value_size)
-    start = Start(config, encoder.hidden // 2 if config.directions_halved else encoder.hidden)
+        return PlainDecoder(
+            config, embedding, InitialState(config, encoder.hidden), _deep(config, encoder.hidden), output
+        )
+    attention = build_attention(config.attention, decoder.hidden, config.value_size)
+    start = InitialState(config, encoder.hidden // 2 if config.directions_halved else encoder.hidden)
     if decoder.attend == "before":
         return BahdanauDecoder(config, embedding, attention, start, _deep(config, config.value_size), output)
     return LuongDecoder(config, embedding, attention, start, output)
@@ -90,7 +90,7 @@ def _transformer(
     config: TransformerConfig, source_vocab: int, target_vocab: int
 ) -> Model[TransformerMemory, TransformerState]:
     source, target = _embeddings(config, config.dim, source_vocab, target_vocab, scaled=True)
-    sizes = Sizes(
+    sizes = LayerSizes(
         dim=config.dim,
         heads=config.heads,
         feedforward=config.feedforward,

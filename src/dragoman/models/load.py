@@ -1,4 +1,4 @@
-"""From a bundle to its model."""
+"""Load the model of a bundle."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import torch
 
 from dragoman.bundle import Bundle
 from dragoman.errors import BundleError
+from dragoman.models.base import Model
 from dragoman.models.build import build_model
-from dragoman.models.protocol import Model
-
-__all__ = ["load_model"]
 
 
 def load_model(bundle: Bundle) -> Model[Any, Any]:
-    """The model of a bundle with its weights; one that does not fit its own configuration is a `BundleError`."""
+    """Build the model of a bundle and load its weights; raise a `BundleError` if they do not match."""
     tokenizers = bundle.tokenizers()
     model = build_model(bundle.config.model, tokenizers["source"].size, tokenizers["target"].size)
     weights = {name: torch.from_numpy(array) for name, array in bundle.weights().items()}
@@ -23,7 +21,7 @@ def load_model(bundle: Bundle) -> Model[Any, Any]:
     if wanted != {name: tuple(tensor.shape) for name, tensor in weights.items()}:
         raise BundleError(
             f"the weights of {bundle.folder} must be those of the model that its configuration describes, got others; "
-            "restore it from where it came from"
+            "restore it from its source"
         )
     with torch.no_grad():
         for name, parameter in model.named_parameters():

@@ -1,4 +1,4 @@
-"""The decoder that attends after its cell has stepped. Paper: [luong2015] (section 3)."""
+"""Decoder that attends after the recurrent step. Paper: [luong2015] (section 3)."""
 
 from __future__ import annotations
 
@@ -10,27 +10,25 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dragoman.config.schema import RnnConfig
-from dragoman.models.attending_decoder import AttendingDecoder
-from dragoman.models.protocol import Decoded
-from dragoman.models.rnn_stack import CellStack, RnnMemory, RnnState, Start, by_step, stacked
-from dragoman.nn import loop
+from dragoman.models.attention_decoder import AttentionDecoder
+from dragoman.models.base import Decoded
+from dragoman.models.rnn_stack import CellStack, InitialState, RnnMemory, RnnState, by_step, stacked
+from dragoman.nn import deferred_gradient
 from dragoman.nn.attention import Alignment, Attention
 from dragoman.nn.embedding import Embedding
-from dragoman.nn.noise import Noise
-from dragoman.nn.output import Output
-
-__all__ = ["LuongDecoder"]
+from dragoman.nn.output_layer import Output
+from dragoman.nn.stateless_noise import Noise
 
 
-class LuongDecoder(AttendingDecoder):
+class LuongDecoder(AttentionDecoder):
     """[y_{t-1}; h̃_{t-1}], h_{t-1} → h_t → a_t → c_t → h̃_t = tanh(W_c [c_t; h_t]) → softmax(W_s h̃_t).
 
-    Paper: [luong2015] (5)-(6); feeding h̃_{t-1} to the next step is section 3.3, and a switch. Without it no step waits
-    for another's attention, and the teacher-forced pass is one run of the cells and one attention over all steps.
+    Paper: [luong2015] (5)-(6); feeding h̃_{t-1} to the next step is section 3.3, and optional. Without it no step
+    depends on the attention of another: the teacher-forced pass is one run of the cells and one attention.
     """
 
     def __init__(
-        self, config: RnnConfig, embedding: Embedding, attention: Attention, start: Start, output: Output
+        self, config: RnnConfig, embedding: Embedding, attention: Attention, start: InitialState, output: Output
     ) -> None:
         super().__init__(config, embedding, attention, start, output)
         hidden = config.decoder.hidden
@@ -44,7 +42,13 @@ class LuongDecoder(AttendingDecoder):
         return replace(state, fed=torch.zeros_like(memory.first[-1][0])) if self.feeding else state
 
     def forward(
-        self, inputs: Tensor, lengths: Tensor, memory: RnnMemory, noise: Noise | None = None, *, show: bool = False
+        self,
+        inputs: Tensor,
+        lengths: Tensor,
+        memory: RnnMemory,
+        noise: Noise | None = None,
+        *,
+        return_attention: bool = False,
     ) -> Decoded:
         words = self.embedding(inputs, noise)
         if self.feeding:
@@ -63,7 +67,7 @@ class LuongDecoder(AttendingDecoder):
         assert memory.attended is not None
         attended = memory.attended.deferred()
         stack = self.stack.loop(words, noise)
-        W_c = loop.defer(self.W_c)
+        W_c = deferred_gradient.defer(self.W_c)
         masks = by_step(self.dropout.mask((*words.shape[:2], W_c.size(0)), noise, self.W_c.dtype))
         layers, fed = state.layers, state.fed
         features: list[Tensor] = []
@@ -73,7 +77,11 @@ class LuongDecoder(AttendingDecoder):
             h = layers[-1][0]
             position = (state.position + number).unsqueeze(1)
             context, alignment = self.attention(h.unsqueeze(1), attended, position, noise)
-            attentional = loop.linear(torch.cat([context.squeeze(1), h.to(context.dtype)], -1), W_c).to(h.dtype).tanh()
+            attentional = (
+                deferred_gradient.linear(torch.cat([context.squeeze(1), h.to(context.dtype)], -1), W_c)
+                .to(h.dtype)
+                .tanh()
+            )
             if masks is not None:
                 attentional = attentional * masks[number]
             fed = attentional if self.feeding else None

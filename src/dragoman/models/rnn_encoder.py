@@ -1,4 +1,4 @@
-"""The recurrent reader, and what it leaves for the decoder."""
+"""Recurrent encoder."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.config.schema import RnnConfig
-from dragoman.models.protocol import Encoded, Encoder
+from dragoman.models.base import Encoded, Encoder
 from dragoman.nn.embedding import Embedding
 from dragoman.nn.masks import reverse_real
-from dragoman.nn.noise import Dropout, Noise
 from dragoman.nn.recurrent import CELLS, CellState, Packing, run
-
-__all__ = ["BiLayer", "RnnEncoder"]
+from dragoman.nn.stateless_noise import Dropout, Noise
 
 
 class Ends(NamedTuple):
-    """Where a layer's reading ended: as in `Encoded`, for one layer."""
+    """The final states of one layer, as in `Encoded`."""
 
     final: CellState
     summary: Tensor
@@ -26,7 +24,7 @@ class Ends(NamedTuple):
 
 
 class BiLayer(nn.Module):
-    """One layer read in one or both directions, which never touch each other. Paper: [schuster1997] (section II.B).
+    """One layer with one or two independent directions. Paper: [schuster1997] (section II.B).
 
     Shapes: x [batch, src, inputs] -> states [batch, src, hidden].
     """
@@ -39,7 +37,7 @@ class BiLayer(nn.Module):
         self.join = nn.Linear(2 * hidden, hidden) if bidirectional and join == "linear" else None
 
     def forward(self, x: Tensor, packing: Packing) -> tuple[Tensor, Ends]:
-        """-> states, and where the reading ended."""
+        """States and final states."""
         states, final = run(self.left, x, packing)
         if self.right is None:
             return states, Ends(final, final[0], final[0])
@@ -52,9 +50,9 @@ class BiLayer(nn.Module):
 
 
 class RnnEncoder(Encoder):
-    """Embedding, then one `BiLayer` on the other; the source reversed where asked.
+    """Embedding and a stack of `BiLayer`; the source can be reversed.
 
-    Whatever the reading order, states are handed on in the order of the source: position s of a memory is word s.
+    States are returned in the order of the source, even if it is reversed: position s of a memory is word s.
     """
 
     def __init__(self, config: RnnConfig, embedding: Embedding) -> None:

@@ -1,4 +1,4 @@
-"""What the recurrent decoders have in common: layers of cells, their first state, and the state between steps."""
+"""Stack of recurrent cells of a decoder, its initial state and its state between steps."""
 
 from __future__ import annotations
 
@@ -10,21 +10,19 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.config.schema import RnnConfig
-from dragoman.nn import loop
+from dragoman.nn import deferred_gradient
 from dragoman.nn.attention import Memory
-from dragoman.nn.noise import Dropout, Noise
 from dragoman.nn.recurrent import CELLS, Cell, CellState, Packing, run
-from dragoman.nn.rows import Rows
-
-__all__ = ["CellStack", "RnnMemory", "RnnState", "Start", "by_step", "stacked"]
+from dragoman.nn.row_selection import Rows
+from dragoman.nn.stateless_noise import Dropout, Noise
 
 
 @dataclass(frozen=True)
 class RnnMemory(Rows):
-    """What a recurrent decoder keeps of the source.
+    """The source memory of a recurrent decoder.
 
-    Shapes: attended (None without attention); first: the cell state each layer starts from, each tensor
-    [batch, hidden]; summary [batch, dim]: the vector that enters every step (None where none does).
+    Shapes: attended (None without attention); first: the initial cell state of each layer, each tensor
+    [batch, hidden]; summary [batch, dim]: the vector that enters every step (None without it).
     """
 
     attended: Memory | None
@@ -34,10 +32,10 @@ class RnnMemory(Rows):
 
 @dataclass(frozen=True)
 class RnnState(Rows):
-    """Between two steps.
+    """The state of a recurrent decoder between two steps.
 
-    Shapes: layers: one cell state a layer, each tensor [batch, hidden]; fed [batch, hidden]: the attentional state
-    handed on by input feeding (None without it); position [batch]: how many words have been written.
+    Shapes: layers: one cell state per layer, each tensor [batch, hidden]; fed [batch, hidden]: the attentional state
+    for input feeding (None without it); position [batch]: the number of words so far.
     """
 
     layers: tuple[CellState, ...]
@@ -46,16 +44,16 @@ class RnnState(Rows):
 
     @classmethod
     def first(cls, memory: RnnMemory) -> RnnState:
-        """Before the first word."""
+        """The state before the first word."""
         h = memory.first[-1][0]
         return cls(memory.first, torch.zeros(h.size(0), dtype=torch.long, device=h.device))
 
 
-class Start(nn.Module):
-    """The decoder's first state: the encoder's last, or tanh of a learnt map of one vector of the encoder's.
+class InitialState(nn.Module):
+    """The initial state of a decoder: the final state of the encoder, or tanh of a linear map of an encoder vector.
 
-    For attending decoders that vector is where the encoder's reading ended: s_0 = tanh(W_s ←h_1), or h_S for ←h_1 where
-    it reads one way. Paper: [bahdanau2015] (appendix A.2.2). For the others it is all they will know of the source.
+    For decoders with attention, the vector is the last state of the encoder: s_0 = tanh(W_s ←h_1), or h_S for a
+    unidirectional encoder. Paper: [bahdanau2015] (appendix A.2.2). Other decoders have no other input from the source.
     """
 
     def __init__(self, config: RnnConfig, size: int) -> None:
@@ -67,7 +65,7 @@ class Start(nn.Module):
         self.W_s = nn.Linear(size, wanted) if decoder.start == "project" else None
 
     def forward(self, vector: Tensor, final: tuple[CellState, ...]) -> tuple[CellState, ...]:
-        """Shapes: vector [batch, size], final one cell state a layer -> one cell state a layer."""
+        """Shapes: vector [batch, size], final one cell state per layer -> one cell state per layer."""
         if self.W_s is None:
             return final
         flat = self.W_s(vector).to(vector.dtype).tanh().chunk(self.layers * self.parts, dim=-1)
@@ -75,7 +73,7 @@ class Start(nn.Module):
 
 
 class CellStack(nn.Module):
-    """Layers of cells of a decoder, with dropout between them. The lowest takes several inputs side by side."""
+    """Layers of cells of a decoder, with dropout between them. The lowest layer takes several concatenated inputs."""
 
     def __init__(self, config: RnnConfig, inputs: Sequence[int]) -> None:
         super().__init__()
@@ -87,7 +85,7 @@ class CellStack(nn.Module):
         self.dropout = cast("list[Dropout]", nn.ModuleList(Dropout(config.dropout) for _ in cells[1:]))
 
     def run(self, x: Tensor, lengths: Tensor, start: tuple[CellState, ...], noise: Noise | None) -> Tensor:
-        """Every step at once, where none feeds the next. Shapes: [batch, tgt, inputs] -> [batch, tgt, hidden]."""
+        """Every step at once, if no step feeds the next. Shapes: [batch, tgt, inputs] -> [batch, tgt, hidden]."""
         packing = Packing.of(lengths, x.size(1), x.device)
         for number, cell in enumerate(self.cells):
             if number:
@@ -96,12 +94,12 @@ class CellStack(nn.Module):
         return x
 
     def loop(self, hoisted: Tensor, noise: Noise | None) -> StackLoop:
-        """Ready for a loop, the first input's product done for all steps. Shapes: [batch, tgt, inputs[0]]."""
+        """Prepare a loop: the product of the first input is computed for all steps. Shapes: [batch, tgt, inputs[0]]."""
         return StackLoop(self, hoisted, noise)
 
 
 class StackLoop:
-    """A `CellStack` during one loop over target steps: everything that need not be done at every step is done here."""
+    """A `CellStack` during one loop over target steps, with everything that does not depend on the step precomputed."""
 
     def __init__(self, stack: CellStack, hoisted: Tensor, noise: Noise | None) -> None:
         self.cells = list(stack.cells)
@@ -110,31 +108,33 @@ class StackLoop:
         self.projected = nn.functional.linear(hoisted.transpose(0, 1), first, lowest.b).unbind(
             0
         )  # each [batch, gates * hidden]
-        self.rest = [loop.defer(weight) for weight in rest]
+        self.rest = [deferred_gradient.defer(weight) for weight in rest]
         self.recurrent = [cell.recurrent() for cell in self.cells]
-        self.upward = [loop.defer(cell.W) for cell in self.cells[1:]]
+        self.upward = [deferred_gradient.defer(cell.W) for cell in self.cells[1:]]
         shape = (hoisted.size(0), hoisted.size(1), lowest.hidden)
         masks = [dropout.mask(shape, noise, lowest.b.dtype) for dropout in stack.dropout]
         self.masks = [by_step(mask) for mask in masks]
 
     def step(self, number: int, others: Sequence[Tensor], state: tuple[CellState, ...]) -> tuple[CellState, ...]:
-        """Step `number` of the loop; `others` are the inputs beside the hoisted one. Shapes: each [batch, its size]."""
+        """Step `number` of the loop; `others` are the inputs other than the first. Shapes: each [batch, its size]."""
         projected = self.projected[number]
         for x, weight in zip(others, self.rest, strict=True):
-            projected = loop.linear(x, weight, projected)
+            projected = deferred_gradient.linear(x, weight, projected)
         below = self.cells[0].step(projected, state[0], self.recurrent[0])
         new = [below]
         for layer in range(1, len(self.cells)):
             cell = self.cells[layer]
             mask = self.masks[layer - 1]
             h = below[0] if mask is None else below[0] * mask[number]
-            below = cell.step(loop.linear(h, self.upward[layer - 1], cell.b), state[layer], self.recurrent[layer])
+            below = cell.step(
+                deferred_gradient.linear(h, self.upward[layer - 1], cell.b), state[layer], self.recurrent[layer]
+            )
             new.append(below)
         return tuple(new)
 
 
 def by_step(x: Tensor | None) -> tuple[Tensor, ...] | None:
-    """One tensor a step. Shapes: [batch, tgt, dim] -> tgt of [batch, dim]."""
+    """One tensor per step. Shapes: [batch, tgt, dim] -> tgt of [batch, dim]."""
     return None if x is None else x.unbind(1)
 
 

@@ -1,4 +1,4 @@
-"""What a model is made of and what it costs, without making it: everything runs on torch's meta device."""
+"""Parameters and cost of a model, computed on torch's meta device without allocating it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.flop_counter import FlopCounterMode
 
 from dragoman.config.schema import Config
+from dragoman.models.base import Model
 from dragoman.models.build import build_model
-from dragoman.models.protocol import Model
-from dragoman.nn.noise import Noise
-
-__all__ = ["Cost", "Part", "Summary", "summarize"]
+from dragoman.nn.stateless_noise import Noise
 
 
 @dataclass(frozen=True)
-class Part:
-    """One part of a model: where it is, what it is, and how many numbers it learns that no earlier part has counted."""
+class ModelPart:
+    """One module of a model: name, class, depth and number of parameters that no earlier module shares."""
 
     name: str
     kind: str
@@ -30,11 +28,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a sentence pair of `length` source and target pieces costs.
+    """The cost of a sentence pair of `length` source and target tokens.
 
-    FLOPs count a multiplication and an addition as two, in matrix products only, a target piece. Bytes are in fp32:
-    what training must keep for the backward pass a target piece (before the output layer, which is worked through in
-    chunks), and what decoding keeps of each source piece, of each target piece, and once.
+    FLOPs per target token, of matrix products only; a multiplication and an addition count as two. Bytes in fp32:
+    activations for the backward pass per target token (without the output layer, which is processed in chunks), and
+    decoding memory per source token (`memory_bytes`), per target token (`state_growth_bytes`) and constant.
     """
 
     length: int
@@ -47,36 +45,36 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Summary:
-    """A model on one page."""
+class ModelSummary:
+    """Summary of a model."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ModelPart, ...]
     parameters: int
     source_vocab: int
     target_vocab: int
     cost: Cost
 
 
-def summarize(config: Config, length: int = 25) -> Summary:
-    """The summary of the model a configuration describes, for vocabularies of the size it asks for."""
+def summarize(config: Config, length: int = 25) -> ModelSummary:
+    """Summarize the model of a configuration, with the configured vocabulary size."""
     vocab = config.tokenizer.size
     with torch.device("meta"):
         model = build_model(config.model, vocab, vocab)
     parts = tuple(_parts(model))
-    return Summary(parts, sum(part.parameters for part in parts), vocab, vocab, _cost(model, length))
+    return ModelSummary(parts, sum(part.parameters for part in parts), vocab, vocab, _cost(model, length))
 
 
-def _parts(model: nn.Module) -> list[Part]:
-    """Parts in order, each weight counted where it is first met (tied weights are one weight)."""
+def _parts(model: nn.Module) -> list[ModelPart]:
+    """Modules in order; a tied weight is counted once, in the first module that has it."""
     seen: set[int] = set()
-    found: list[Part] = []
+    found: list[ModelPart] = []
     for name, module in model.named_modules():
         own = 0
         for parameter in module.parameters(recurse=False):
             own += 0 if id(parameter) in seen else parameter.numel()
             seen.add(id(parameter))
         depth = name.count(".") + 1 if name else 0
-        found.append(Part(name, type(module).__name__, depth, own))
+        found.append(ModelPart(name, type(module).__name__, depth, own))
     return found
 
 
@@ -114,7 +112,7 @@ def _cost(model: Model[Any, Any], length: int) -> Cost:
 
 
 def _storage(x: Tensor) -> int:
-    """What names the memory a tensor lies in; its views lie in the same."""
+    """Identifier of the storage of a tensor; views have the same."""
     return x.untyped_storage()._cdata  # noqa: SLF001 -- on the meta device there is no address
 
 

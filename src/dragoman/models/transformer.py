@@ -1,4 +1,4 @@
-"""The Transformer. Paper: [vaswani2017]."""
+"""Transformer encoder and decoder. Paper: [vaswani2017]."""
 
 from __future__ import annotations
 
@@ -9,38 +9,36 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from dragoman.models.protocol import Decoded, Decoder, Encoded, Encoder, Step
+from dragoman.models.base import Decoded, Decoder, Encoded, Encoder, Step
 from dragoman.nn.attention import Alignment, Memory
 from dragoman.nn.embedding import Embedding
 from dragoman.nn.masks import is_real
-from dragoman.nn.noise import Noise
-from dragoman.nn.output import Output
-from dragoman.nn.position import Positions
-from dragoman.nn.rows import Rows
-from dragoman.nn.transformer import Cache, DecoderLayer, EncoderLayer, Sizes
-
-__all__ = ["TransformerDecoder", "TransformerEncoder", "TransformerMemory", "TransformerState"]
+from dragoman.nn.output_layer import Output
+from dragoman.nn.positional_encoding import Positions
+from dragoman.nn.row_selection import Rows
+from dragoman.nn.stateless_noise import Noise
+from dragoman.nn.transformer import DecoderLayer, EncoderLayer, KeyValueCache, LayerSizes
 
 
 @dataclass(frozen=True)
 class TransformerMemory(Rows):
-    """The source as each decoder layer sees it: one memory a layer, [batch, heads, src, dim/heads]."""
+    """Source memory of each decoder layer, [batch, heads, src, dim/heads]."""
 
     layers: tuple[Memory, ...]
 
 
 @dataclass(frozen=True)
 class TransformerState(Rows):
-    """Between two steps: a cache a layer, and how many words have been written, position [batch]."""
+    """State between two steps: one cache per layer, and the number of words so far, position [batch]."""
 
-    caches: tuple[Cache, ...]
+    caches: tuple[KeyValueCache, ...]
     position: Tensor
 
 
 class TransformerEncoder(Encoder):
     """N layers of self-attention and feed-forward. Shapes: source [batch, src] -> states [batch, src, dim]."""
 
-    def __init__(self, sizes: Sizes, layers: int, embedding: Embedding, positions: Positions) -> None:
+    def __init__(self, sizes: LayerSizes, layers: int, embedding: Embedding, positions: Positions) -> None:
         super().__init__()
         self.embedding = embedding
         self.positions = positions
@@ -60,7 +58,9 @@ class TransformerEncoder(Encoder):
 class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     """N layers of masked self-attention, attention to the source and feed-forward."""
 
-    def __init__(self, sizes: Sizes, layers: int, embedding: Embedding, positions: Positions, output: Output) -> None:
+    def __init__(
+        self, sizes: LayerSizes, layers: int, embedding: Embedding, positions: Positions, output: Output
+    ) -> None:
         super().__init__()
         self.embedding = embedding
         self.positions = positions
@@ -69,8 +69,8 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         self.norm = nn.LayerNorm(sizes.dim) if sizes.norm_first else nn.Identity()
         self.output = output
 
-    def remember(self, encoded: Encoded) -> TransformerMemory:
-        return TransformerMemory(tuple(layer.remember(encoded.states, encoded.lengths) for layer in self.layers))
+    def make_memory(self, encoded: Encoded) -> TransformerMemory:
+        return TransformerMemory(tuple(layer.make_memory(encoded.states, encoded.lengths) for layer in self.layers))
 
     def start(self, memory: TransformerMemory) -> TransformerState:
         like = memory.layers[0].keys
@@ -78,13 +78,13 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         return TransformerState(tuple(layer.start(like) for layer in self.layers), nothing_yet)
 
     def step(
-        self, tokens: Tensor, state: TransformerState, memory: TransformerMemory, *, show: bool = True
+        self, tokens: Tensor, state: TransformerState, memory: TransformerMemory, *, return_attention: bool = True
     ) -> Step[TransformerState]:
         x = _embed(self.embedding, self.positions, tokens.unsqueeze(1), state.position.unsqueeze(1), None)
-        caches: list[Cache] = []
+        caches: list[KeyValueCache] = []
         maps: list[Alignment | None] = []
         for layer, cache, seen in zip(self.layers, state.caches, memory.layers, strict=True):
-            x, cache, alignment = layer.step(x, cache, seen, show=show)
+            x, cache, alignment = layer.step(x, cache, seen, return_attention=return_attention)
             caches.append(cache)
             maps.append(alignment)
         after = TransformerState(tuple(caches), state.position + 1)
@@ -97,22 +97,22 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         memory: TransformerMemory,
         noise: Noise | None = None,
         *,
-        show: bool = False,
+        return_attention: bool = False,
     ) -> Decoded:
         positions = torch.arange(inputs.size(1), device=inputs.device)
         x = _embed(self.embedding, self.positions, inputs, positions, noise)
         maps: list[Alignment | None] = []
         for layer, seen in zip(self.layers, memory.layers, strict=True):
-            x, alignment = _run(layer, x, seen, noise, show, recompute=self.recompute)
+            x, alignment = _run(layer, x, seen, noise, return_attention, recompute=self.recompute)
             maps.append(alignment)
         return Decoded(self.norm(x), _by_layer(maps))
 
 
 def _run(layer: nn.Module, *inputs: Any, recompute: bool) -> Any:
-    """What a layer makes of its inputs; with `recompute` its inner values are forgotten until the backward pass."""
+    """Run a layer; with `recompute` its activations are recomputed in the backward pass."""
     if not (recompute and torch.is_grad_enabled()):
         return layer(*inputs)
-    # Dropout here has no generator whose state would have to be kept.
+    # Dropout is stateless, so no random state must be saved.
     return checkpoint(layer, *inputs, use_reentrant=False, preserve_rng_state=False)
 
 
@@ -122,6 +122,6 @@ def _embed(embedding: Embedding, positions: Positions, tokens: Tensor, places: T
 
 
 def _by_layer(maps: list[Alignment | None]) -> Alignment | None:
-    """One alignment of all layers, where they show theirs. Shapes: [batch, heads, tgt, src] -> [batch, layers, …]."""
+    """One alignment of all layers, if they return theirs. Shapes: [batch, heads, tgt, src] -> [batch, layers, …]."""
     weights = [each.weights for each in maps if each is not None]
     return Alignment(torch.stack(weights, dim=1)) if weights else None

@@ -1,6 +1,6 @@
-"""The mechanisms: each a small module or a pure function, true to the equation its docstring names."""
+"""Neural network layers and functions, each with its equation and paper in the docstring."""
 
-from dragoman.nn.noise import Dropout, Noise
-from dragoman.nn.rows import Rows
+from dragoman.nn.row_selection import Rows
+from dragoman.nn.stateless_noise import Dropout, Noise
 
 __all__ = ["Dropout", "Noise", "Rows"]

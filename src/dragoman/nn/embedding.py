@@ -1,4 +1,4 @@
-"""Word vectors."""
+"""Token embedding."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import math
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.nn.noise import Dropout, Noise
-
-__all__ = ["Embedding"]
+from dragoman.nn.stateless_noise import Dropout, Noise
 
 
 class Embedding(nn.Module):
-    """Token numbers to vectors, with dropout; × √dim where asked. Paper: [vaswani2017] (section 3.4).
+    """Token ids to vectors, with dropout; × √dim if `scaled`. Paper: [vaswani2017] (section 3.4).
 
     Shapes: [batch, n] -> [batch, n, dim].
     """

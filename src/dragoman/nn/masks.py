@@ -1,13 +1,11 @@
-"""Which positions are real, and softmax over them."""
+"""Padding masks, masked softmax and reversal."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from dragoman.nn.precision import at_least_float32
-
-__all__ = ["is_real", "masked_softmax", "reverse_real"]
+from dragoman.nn.compute_dtype import at_least_float32
 
 
 def is_real(lengths: Tensor, size: int) -> Tensor:
@@ -16,7 +14,7 @@ def is_real(lengths: Tensor, size: int) -> Tensor:
 
 
 def reverse_real(x: Tensor, lengths: Tensor) -> Tensor:
-    """Each row with its real positions in reverse order; padding stays where it is. It is its own inverse.
+    """Each row with its real positions in reverse order; padding is unchanged. It is its own inverse.
 
     Shapes: x [batch, src, *], lengths [batch] -> [batch, src, *].
     """

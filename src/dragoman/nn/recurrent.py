@@ -1,6 +1,6 @@
-"""Recurrent cells, and running them over a batch of sentences of unequal length.
+"""Recurrent cells, and their application to a batch of sentences of unequal length.
 
-Four cells, as the papers write them:
+Four cells, as in the papers:
 
 ================  ==============================================================================================
 ``rnn``           plain tanh recurrence
@@ -10,7 +10,7 @@ Four cells, as the papers write them:
 ================  ==============================================================================================
 
 A cell's input product ``W x + b`` does not depend on the state, so callers compute it for all steps at once (`project`)
-and hand `step` the result.
+and pass the result to `step`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,10 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from dragoman.nn import loop
-
-__all__ = ["CELLS", "Cell", "CellState", "GruFusedCell", "GruPublishedCell", "LstmCell", "Packing", "RnnCell", "run"]
+from dragoman.nn import deferred_gradient
 
 CellState = tuple[Tensor, ...]
-"""What a cell carries to its next step, batch first; the first tensor is the hidden state h [batch, hidden]."""
+"""The state of a cell between steps, batch first; the first tensor is the hidden state h [batch, hidden]."""
 
 
 class Cell(nn.Module, ABC):
@@ -43,9 +41,9 @@ class Cell(nn.Module, ABC):
     order: ClassVar[str]
     """The gate blocks of W, U and b, one letter each."""
     parts: ClassVar[int] = 1
-    """How many tensors a state has."""
+    """Number of tensors in a state."""
     kernel: ClassVar[str | None] = None
-    """The name of torch's fused kernel for the same function, where there is one."""
+    """The name of torch's fused kernel for the same function, if any."""
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
@@ -68,15 +66,15 @@ class Cell(nn.Module, ABC):
         return tuple(self.b.new_zeros(batch, self.hidden) for _ in range(self.parts))
 
     def recurrent(self) -> CellState:
-        """The recurrent weights, ready for a loop: what `step` takes as `weights`."""
-        return (loop.defer(self.U),)
+        """The recurrent weights, prepared for a loop: the argument `weights` of `step`."""
+        return (deferred_gradient.defer(self.U),)
 
     @abstractmethod
     def step(self, projected: Tensor, state: CellState, weights: CellState) -> CellState:
         """One step. Shapes: projected [batch, gates * hidden], state each [batch, hidden] -> state."""
 
     def kernel_weights(self) -> list[Tensor]:
-        """The parameters as torch's kernel wants them: W, U and the two biases it adds up."""
+        """The parameters for torch's kernel: W, U and its two biases."""
         return [self.W, self.U, self.b, torch.zeros_like(self.b)]
 
     def extra_repr(self) -> str:
@@ -90,7 +88,7 @@ class RnnCell(Cell):
     kernel = "rnn_tanh"
 
     def step(self, projected: Tensor, state: CellState, weights: CellState) -> CellState:
-        return (_wide(loop.linear(state[0], weights[0], projected), state[0]).tanh(),)
+        return (_wide(deferred_gradient.linear(state[0], weights[0], projected), state[0]).tanh(),)
 
 
 class LstmCell(Cell):
@@ -105,7 +103,7 @@ class LstmCell(Cell):
     kernel = "lstm"
 
     def step(self, projected: Tensor, state: CellState, weights: CellState) -> CellState:
-        gates = loop.linear(state[0], weights[0], projected)  # [batch, 4 * hidden]
+        gates = deferred_gradient.linear(state[0], weights[0], projected)  # [batch, 4 * hidden]
         return cast("CellState", _LstmGates.apply(gates, state[1]))  # type: ignore[no-untyped-call]
 
 
@@ -113,20 +111,20 @@ class GruPublishedCell(Cell):
     """GRU as published. Papers: [cho2014] (5)-(8), [bahdanau2015] (appendix A.1.1).
 
     z, r = σ(W x_t + U h_{t-1} + b);  h̃ = tanh(W x_t + U (r ∗ h_{t-1}) + b);  h_t = (1 − z) ∗ h_{t-1} + z ∗ h̃.
-    This is [bahdanau2015]'s z; what [cho2014] (7) calls z is 1 − z here. It changes no function that can be learnt.
+    This is [bahdanau2015]'s z; what [cho2014] (7) calls z is 1 − z here. The cell can learn the same functions.
     """
 
     order = "zrh"
 
     def recurrent(self) -> CellState:
         gates, candidate = self.U.split([2 * self.hidden, self.hidden])
-        return loop.defer(gates), loop.defer(candidate)
+        return deferred_gradient.defer(gates), deferred_gradient.defer(candidate)
 
     def step(self, projected: Tensor, state: CellState, weights: CellState) -> CellState:
         (h,) = state
         for_gates, for_candidate = projected.split([2 * self.hidden, self.hidden], dim=-1)
-        z, r = _wide(loop.linear(h, weights[0], for_gates), h).sigmoid().chunk(2, dim=-1)
-        candidate = _wide(loop.linear(r * h, weights[1], for_candidate), h).tanh()
+        z, r = _wide(deferred_gradient.linear(h, weights[0], for_gates), h).sigmoid().chunk(2, dim=-1)
+        candidate = _wide(deferred_gradient.linear(r * h, weights[1], for_candidate), h).tanh()
         return (torch.lerp(h, candidate, z),)
 
 
@@ -134,7 +132,7 @@ class GruFusedCell(Cell):
     """GRU as cuDNN and ``nn.GRU`` compute it: the reset gate acts on ``U h + b_U``, after the product.
 
     r, z = σ(W x_t + U h_{t-1} + b);  n = tanh(W x_t + b + r ∗ (U h_{t-1} + b_U));  h_t = (1 − z) ∗ n + z ∗ h_{t-1}.
-    It has one bias more than the published cell, and is another function of the same sizes.
+    It has one bias more than the published cell, and computes a different function.
     """
 
     order = "rzn"
@@ -146,13 +144,13 @@ class GruFusedCell(Cell):
         nn.init.uniform_(self.b_U, -1.0 / math.sqrt(hidden), 1.0 / math.sqrt(hidden))
 
     def recurrent(self) -> CellState:
-        return loop.defer(self.U), self.b_U
+        return deferred_gradient.defer(self.U), self.b_U
 
     def step(self, projected: Tensor, state: CellState, weights: CellState) -> CellState:
         (h,) = state
         split = [2 * self.hidden, self.hidden]
         from_x, candidate_x = _wide(projected, h).split(split, dim=-1)
-        from_h, candidate_h = _wide(loop.linear(h, weights[0]), h).split(split, dim=-1)
+        from_h, candidate_h = _wide(deferred_gradient.linear(h, weights[0]), h).split(split, dim=-1)
         r, z = (from_x + from_h).sigmoid().chunk(2, dim=-1)
         candidate = (candidate_x + r * (candidate_h + _wide(weights[1], h))).tanh()
         return (torch.lerp(candidate, h, z),)
@@ -208,7 +206,7 @@ class _LstmGates(torch.autograd.Function):
 
 
 def _wide(x: Tensor, like: Tensor) -> Tensor:
-    """Pointwise work runs in the state's precision even where products run in bfloat16. Shapes: unchanged."""
+    """Pointwise operations run in the precision of the state even if products run in bfloat16. Shapes: unchanged."""
     return x.to(like.dtype)
 
 
@@ -222,13 +220,13 @@ CELLS: dict[str, type[Cell]] = {
 
 @dataclass(frozen=True)
 class Packing:
-    """How the real positions of a padded batch are laid out time-major without the padding, as torch's kernels want it.
+    """Time-major layout of the real positions of a padded batch, without padding, as torch's kernels require it.
 
-    Rows are sorted by length, longest first, so that step t concerns the first ``sizes[t]`` of them. No work is spent
-    on padding, and padding cannot leak into a state. Made once a batch, used by every layer.
+    Rows are sorted by length, longest first, so that step t concerns the first ``sizes[t]`` of them. No time is
+    spent on padding, and padding cannot change a state. Computed once per batch, used by every layer.
 
-    Shapes: order [batch]; forward_index, backward_index [tokens]: places in the flat [batch * src] layout, in the order
-    they are visited from the left and from the right.
+    Shapes: order [batch]; forward_index, backward_index [tokens]: positions in the flat [batch * src] layout, in
+    reading order from the left and from the right.
     """
 
     sizes: tuple[int, ...]
@@ -269,10 +267,10 @@ class Packing:
 def run(
     cell: Cell, x: Tensor, packing: Packing, start: CellState | None = None, *, backwards: bool = False
 ) -> tuple[Tensor, CellState]:
-    """A cell over whole sentences, from the left or (`backwards`) from each sentence's own end.
+    """Run a cell over complete sentences, from the left or (`backwards`) from the end of each sentence.
 
     Shapes: x [batch, src, inputs], start each [batch, hidden] -> states [batch, src, hidden], the final state, each
-    [batch, hidden]. States lie at the position they belong to in either direction; padding holds zeros.
+    [batch, hidden]. In both directions a state is at the position of its token; padding is zero.
     """
     start = cell.start(x.size(0)) if start is None else start
     start = tuple(part.index_select(0, packing.order) for part in start)
@@ -284,7 +282,7 @@ def run(
 
 
 def _run_steps(cell: Cell, packed: Tensor, sizes: tuple[int, ...], state: CellState) -> tuple[Tensor, CellState]:
-    """Step by step; rows whose sentence has ended fall off the end. Shapes: [tokens, inputs] -> [tokens, hidden]."""
+    """Step by step; rows of ended sentences are removed. Shapes: [tokens, inputs] -> [tokens, hidden]."""
     weights = cell.recurrent()
     outputs: list[Tensor] = []
     finished: list[CellState] = []
@@ -295,17 +293,17 @@ def _run_steps(cell: Cell, packed: Tensor, sizes: tuple[int, ...], state: CellSt
         state = cell.step(projected, state, weights)
         outputs.append(state[0])
     finished.append(state)
-    final = tuple(torch.cat([piece[part] for piece in reversed(finished)]) for part in range(cell.parts))
+    final = tuple(torch.cat([state[part] for state in reversed(finished)]) for part in range(cell.parts))
     return torch.cat(outputs), final
 
 
 def _run_kernel(cell: Cell, packed: Tensor, sizes: tuple[int, ...], state: CellState) -> tuple[Tensor, CellState]:
     """The same by torch's fused kernel (cuDNN on a GPU), in the state's precision. Shapes as `_run_steps`.
 
-    Autocast is off inside: for cuDNN's recurrent kernels it means float16, whatever it was asked for.
+    Autocast is off inside: cuDNN's recurrent kernels would use float16 with any autocast dtype.
     """
     assert cell.kernel is not None
-    kernel = getattr(torch._VF, cell.kernel)  # noqa: SLF001 -- what nn.LSTM itself calls
+    kernel = getattr(torch._VF, cell.kernel)  # noqa: SLF001 -- nn.LSTM calls it too
     hidden = tuple(part.unsqueeze(0) for part in state)
     initial = hidden if cell.parts > 1 else hidden[0]
     packed = packed.to(state[0].dtype)

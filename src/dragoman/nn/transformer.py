@@ -10,15 +10,13 @@ from torch import Tensor, nn
 from dragoman.nn.attention.alignment import Alignment
 from dragoman.nn.attention.memory import Memory
 from dragoman.nn.attention.multihead import MultiHeadAttention
-from dragoman.nn.noise import Dropout, Noise
-from dragoman.nn.rows import Rows
-
-__all__ = ["Cache", "DecoderLayer", "EncoderLayer", "FeedForward", "Sizes"]
+from dragoman.nn.row_selection import Rows
+from dragoman.nn.stateless_noise import Dropout, Noise
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """What every layer of a Transformer has in common."""
+class LayerSizes:
+    """Sizes and dropout rates of a Transformer layer."""
 
     dim: int
     heads: int
@@ -48,24 +46,24 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """What surrounds each sub-layer f: post-norm LN(x + f(x)), or pre-norm x + f(LN(x)).
+    """Residual connection around a sub-layer f: post-norm LN(x + f(x)), or pre-norm x + f(LN(x)).
 
     Papers: the first is [vaswani2017] (section 3.1), the second [xiong2020] (table 1).
     Shapes: [batch, n, dim] -> [batch, n, dim].
     """
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(sizes.dim)
         self.norm_first = sizes.norm_first
         self.dropout = Dropout(sizes.dropout)
 
     def before(self, x: Tensor) -> Tensor:
-        """What the sub-layer sees."""
+        """The input of the sub-layer."""
         return self._normal(x) if self.norm_first else x
 
     def after(self, x: Tensor, y: Tensor, noise: Noise | None) -> Tensor:
-        """The sub-layer's answer y joined to what went round it."""
+        """Add the output y of the sub-layer to the residual x."""
         mask = self.dropout.mask(y.shape, noise, x.dtype)
         joined = x + y if mask is None else torch.addcmul(x, y.to(x.dtype), mask)
         return joined if self.norm_first else self._normal(joined)
@@ -82,9 +80,9 @@ class EncoderLayer(nn.Module):
     """
 
     shard_methods = ("forward",)
-    """How its weights are used: it can be a shard of a model that is divided among processes."""
+    """The methods that use its weights, for sharding the layer with FSDP2."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(sizes.dim, sizes.heads, sizes.attention_dropout)
         self.feedforward = FeedForward(sizes.dim, sizes.feedforward, sizes.activation_dropout)
@@ -100,22 +98,22 @@ class EncoderLayer(nn.Module):
 
 
 @dataclass(frozen=True)
-class Cache(Rows):
-    """Keys and values of the target words so far, for one layer. Shapes: [batch, heads, tgt so far, dim/heads]."""
+class KeyValueCache(Rows):
+    """Keys and values of the previous target words, for one layer. Shapes: [batch, heads, tgt so far, dim/heads]."""
 
     keys: Tensor
     values: Tensor
 
-    def extended(self, keys: Tensor, values: Tensor) -> Cache:
-        return Cache(torch.cat([self.keys, keys], -2), torch.cat([self.values, values], -2))
+    def extended(self, keys: Tensor, values: Tensor) -> KeyValueCache:
+        return KeyValueCache(torch.cat([self.keys, keys], -2), torch.cat([self.values, values], -2))
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention to what has been said, attention to the source, feed-forward."""
+    """Self-attention to previous target words, attention to the source, feed-forward."""
 
-    shard_methods = ("forward", "remember", "step")
+    shard_methods = ("forward", "make_memory", "step")
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()
         self.self_attention = MultiHeadAttention(sizes.dim, sizes.heads, sizes.attention_dropout)
         self.source_attention = MultiHeadAttention(sizes.dim, sizes.heads, sizes.attention_dropout)
@@ -124,39 +122,41 @@ class DecoderLayer(nn.Module):
         self.around_source = Residual(sizes)
         self.around_feedforward = Residual(sizes)
 
-    def remember(self, states: Tensor, lengths: Tensor) -> Memory:
-        """The source as this layer sees it, once a sentence. Shapes: states [batch, src, dim], lengths [batch]."""
-        return self.source_attention.remember(states, lengths)
+    def make_memory(self, states: Tensor, lengths: Tensor) -> Memory:
+        """Keys and values of the source, once per sentence. Shapes: states [batch, src, dim], lengths [batch]."""
+        return self.source_attention.make_memory(states, lengths)
 
-    def start(self, like: Tensor) -> Cache:
+    def start(self, like: Tensor) -> KeyValueCache:
         """The cache before the first word. Shapes: like [batch, *] -> [batch, heads, 0, dim/heads]."""
         heads = self.self_attention.heads
         nothing = like.new_zeros(like.size(0), heads, 0, self.self_attention.dim // heads)
-        return Cache(nothing, nothing)
+        return KeyValueCache(nothing, nothing)
 
     def forward(
-        self, x: Tensor, memory: Memory, noise: Noise | None, show: bool = False
+        self, x: Tensor, memory: Memory, noise: Noise | None, return_attention: bool = False
     ) -> tuple[Tensor, Alignment | None]:
-        """All target positions at once, each seeing those before it. Shapes: [batch, tgt, dim] -> [batch, tgt, dim]."""
+        """All target positions at once, with causal attention. Shapes: [batch, tgt, dim] -> [batch, tgt, dim]."""
         q, k, v = self.self_attention.project(self.around_self.before(x))
         y = self.self_attention.attend(q, k, v, may_attend=None, is_causal=True, noise=noise)
-        return self._rest(self.around_self.after(x, y, noise), memory, noise, show)
+        return self._rest(self.around_self.after(x, y, noise), memory, noise, return_attention)
 
     def step(
-        self, x: Tensor, cache: Cache, memory: Memory, *, show: bool = True
-    ) -> tuple[Tensor, Cache, Alignment | None]:
+        self, x: Tensor, cache: KeyValueCache, memory: Memory, *, return_attention: bool = True
+    ) -> tuple[Tensor, KeyValueCache, Alignment | None]:
         """One target position. Shapes: x [batch, 1, dim] -> [batch, 1, dim]."""
         q, k, v = self.self_attention.project(self.around_self.before(x))
         cache = cache.extended(k, v)
         y = self.self_attention.attend(q, cache.keys, cache.values, may_attend=None, is_causal=False, noise=None)
-        x, alignment = self._rest(self.around_self.after(x, y, None), memory, None, show)
+        x, alignment = self._rest(self.around_self.after(x, y, None), memory, None, return_attention)
         return x, cache, alignment
 
-    def _rest(self, x: Tensor, memory: Memory, noise: Noise | None, show: bool) -> tuple[Tensor, Alignment | None]:
+    def _rest(
+        self, x: Tensor, memory: Memory, noise: Noise | None, return_attention: bool
+    ) -> tuple[Tensor, Alignment | None]:
         q = self.source_attention.query(self.around_source.before(x))
         alignment = None
-        if show:
-            y, alignment = self.source_attention.attend_and_show(
+        if return_attention:
+            y, alignment = self.source_attention.attend_with_weights(
                 q, memory.keys, memory.values, may_attend=memory.may_attend, noise=noise
             )
         else:

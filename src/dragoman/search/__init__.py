@@ -1,24 +1,24 @@
-"""Search: from a model's predictions to the translations that are kept. Nothing here needs torch."""
+"""Search: greedy, beam, sampling and forced decoding over any engine. Imports no torch."""
 
-from dragoman.search.ensemble import together
-from dragoman.search.forced import force
-from dragoman.search.hypothesis import Hypothesis, Sentence
-from dragoman.search.protocol import Prediction, Start, Watch, Writing
-from dragoman.search.search import search
-from dragoman.search.settings import SearchSettings
-from dragoman.search.trace import Node, Trace
+from dragoman.config.search import SearchSettings
+from dragoman.search.decoding_protocol import DecodingState, SearchMonitor, StartDecoding, StepOutput
+from dragoman.search.dispatch import search
+from dragoman.search.ensemble import ensemble_start
+from dragoman.search.forced_decoding import forced_decode
+from dragoman.search.hypothesis import Hypothesis, SearchInput
+from dragoman.search.trace import SearchTrace, TraceNode
 
 __all__ = [
+    "DecodingState",
     "Hypothesis",
-    "Node",
-    "Prediction",
+    "SearchInput",
+    "SearchMonitor",
     "SearchSettings",
-    "Sentence",
-    "Start",
-    "Trace",
-    "Watch",
-    "Writing",
-    "force",
+    "SearchTrace",
+    "StartDecoding",
+    "StepOutput",
+    "TraceNode",
+    "ensemble_start",
+    "forced_decode",
     "search",
-    "together",
 ]

@@ -1,4 +1,4 @@
-"""Several models that write together. Paper: [sutskever2014] (section 3.6)."""
+"""Ensembles: average the next-token probabilities of several models. Paper: [sutskever2014] (section 3.6)."""
 
 from __future__ import annotations
 
@@ -9,34 +9,32 @@ from typing import Self
 
 import numpy as np
 
-from dragoman.search.protocol import Floats, Numbers, Prediction, Start, Writing
-
-__all__ = ["together"]
+from dragoman.search.decoding_protocol import DecodingState, Floats, Numbers, StartDecoding, StepOutput
 
 
-def together(starts: Sequence[Start]) -> Start:
-    """Models of any families with the same vocabularies, as one: p(y_t) is the mean of their p(y_t).
+def ensemble_start(starts: Sequence[StartDecoding]) -> StartDecoding:
+    """Combine models of any families with the same vocabularies: p(y_t) is the mean of their p(y_t).
 
-    Where they look is the mean of the maps of those that have one.
+    Attention weights are the mean over the models that have attention.
     """
 
-    def start(sources: Sequence[Sequence[int]], show: bool) -> Writing:
-        return _Together(tuple(each(sources, show) for each in starts))
+    def start(sources: Sequence[Sequence[int]], return_attention: bool) -> DecodingState:
+        return _EnsembleState(tuple(each(sources, return_attention) for each in starts))
 
     return start
 
 
 @dataclass(frozen=True)
-class _Together:
-    members: tuple[Writing, ...]
+class _EnsembleState:
+    members: tuple[DecodingState, ...]
 
-    def step(self, tokens: Numbers) -> Prediction:
-        predictions = [member.step(tokens) for member in self.members]
-        maps = [each.weights for each in predictions if each.weights is not None]
-        return Prediction(
-            _mean([each.log_probs for each in predictions]),
+    def step(self, tokens: Numbers) -> StepOutput:
+        outputs = [member.step(tokens) for member in self.members]
+        maps = [each.weights for each in outputs if each.weights is not None]
+        return StepOutput(
+            _mean([each.log_probs for each in outputs]),
             sum(maps[1:], start=maps[0]) / np.float32(len(maps)) if maps else None,
-            _Together(tuple(each.after for each in predictions)),
+            _EnsembleState(tuple(each.next_state for each in outputs)),
         )
 
     def reorder(self, rows: Numbers) -> Self:

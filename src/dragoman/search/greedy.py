@@ -1,4 +1,4 @@
-"""Searches in which no row looks at another: greedy, and by chance."""
+"""Greedy search, and the loop over independent rows that sampling shares."""
 
 from __future__ import annotations
 
@@ -7,99 +7,99 @@ from typing import Protocol
 
 import numpy as np
 
-from dragoman.search.drafts import Drafts
-from dragoman.search.hypothesis import Hypothesis, Sentence
+from dragoman.config.search import SearchSettings
+from dragoman.search.decoding_protocol import Floats, Numbers, SearchMonitor, StartDecoding
+from dragoman.search.hypothesis import Hypothesis, SearchInput
+from dragoman.search.partial_hypotheses import PartialHypotheses
 from dragoman.search.penalties import Penalties
-from dragoman.search.protocol import Floats, Numbers, Start, Watch
-from dragoman.search.rules import Rules
-from dragoman.search.settings import SearchSettings
+from dragoman.search.step_processor import StepProcessor
 from dragoman.text import BOS_ID, EOS_ID
 
-__all__ = ["Pick", "greedy", "likeliest", "write_rows"]
 
-
-class Pick(Protocol):
-    """Chooses the next word of each row."""
+class TokenPicker(Protocol):
+    """Chooses the next token of each row."""
 
     def __call__(self, log_probs: Floats, rows: Sequence[int], /) -> Numbers:
-        """`rows` numbers the rows as they were at the start. Shapes: [rows, vocab], [rows] -> [rows]."""
+        """`rows` are the initial row numbers. Shapes: [rows, vocab], [rows] -> [rows]."""
 
 
 def greedy(
-    start: Start,
-    sentences: Sequence[Sentence],
+    start: StartDecoding,
+    sentences: Sequence[SearchInput],
     settings: SearchSettings,
     *,
     longest: int | None = None,
-    show: bool = False,
-    watch: Watch | None = None,
+    return_attention: bool = False,
+    monitor: SearchMonitor | None = None,
 ) -> list[list[Hypothesis]]:
-    """y_t = argmax p(y | y_<t, x). One translation a sentence, none of a cancelled one."""
-    return write_rows(start, sentences, settings, likeliest, longest=longest, show=show, watch=watch)
+    """y_t = argmax p(y | y_<t, x). One translation per sentence, none for a cancelled one."""
+    return decode_rows(
+        start, sentences, settings, most_likely, longest=longest, return_attention=return_attention, monitor=monitor
+    )
 
 
-def likeliest(log_probs: Floats, _rows: Sequence[int]) -> Numbers:
-    """The likeliest word; of equal ones the first."""
+def most_likely(log_probs: Floats, _rows: Sequence[int]) -> Numbers:
+    """The most likely token; the first of equal ones."""
     return log_probs.argmax(1)
 
 
-def write_rows(
-    start: Start,
-    sentences: Sequence[Sentence],
+def decode_rows(
+    start: StartDecoding,
+    sentences: Sequence[SearchInput],
     settings: SearchSettings,
-    pick: Pick,
+    pick: TokenPicker,
     *,
     copies: int = 1,
     longest: int | None = None,
-    show: bool = False,
-    watch: Watch | None = None,
+    return_attention: bool = False,
+    monitor: SearchMonitor | None = None,
 ) -> list[list[Hypothesis]]:
-    """Write `copies` translations of each sentence, word by word as `pick` says; finished ones leave the batch."""
+    """Decode `copies` translations of each sentence with tokens from `pick`; finished rows leave the batch."""
     count = len(sentences)
-    limits = np.array([settings.limit(len(sentence.pieces), longest, sentence.least) for sentence in sentences])
-    rules, penalties = Rules(sentences, settings), Penalties(settings)
-    writing = start([sentence.pieces for sentence in sentences], show or settings.coverage_penalty > 0)
+    limits = np.array([settings.limit(len(sentence.tokens), longest, sentence.min_length) for sentence in sentences])
+    processor, penalties = StepProcessor(sentences, settings), Penalties(settings)
+    state = start([sentence.tokens for sentence in sentences], return_attention or settings.coverage_penalty > 0)
     rows = np.repeat(np.arange(count), copies)  # the sentence of each row
     if copies > 1:
-        writing = writing.select(rows)
+        state = state.select(rows)
     names = list(range(len(rows)))
-    drafts = Drafts.empty(len(rows))
+    partial = PartialHypotheses.empty(len(rows))
     tokens = np.full(len(rows), BOS_ID)
     found: dict[int, Hypothesis] = {}
-    called_off = {sentence for sentence in range(count) if watch is not None and watch.is_cancelled(sentence)}
-    while len(rows) and len(called_off) < count:
-        prediction = writing.step(tokens)
-        rules.apply(prediction.log_probs, drafts.written, rows.tolist())
-        tokens = pick(prediction.log_probs, names)
-        gained = prediction.log_probs[np.arange(len(rows)), tokens]
-        looked = drafts.looked(prediction.weights)
-        drafts = looked.wrote(tokens, drafts.log_probs + gained)
-        writing = prediction.after
-        stuck = np.isneginf(gained)  # nothing may be written any more
-        ended = stuck | (tokens == EOS_ID) | (drafts.written.shape[1] >= limits[rows])
+    cancelled = {sentence for sentence in range(count) if monitor is not None and monitor.is_cancelled(sentence)}
+    while len(rows) and len(cancelled) < count:
+        output = state.step(tokens)
+        processor.apply(output.log_probs, partial.written, rows.tolist())
+        tokens = pick(output.log_probs, names)
+        gained = output.log_probs[np.arange(len(rows)), tokens]
+        attended = partial.with_attention(output.weights)
+        partial = attended.append(tokens, partial.log_probs + gained)
+        state = output.next_state
+        stuck = np.isneginf(gained)  # no token is allowed
+        ended = stuck | (tokens == EOS_ID) | (partial.written.shape[1] >= limits[rows])
         for row in np.flatnonzero(ended).tolist():
-            draft = (looked if stuck[row] else drafts).closed(row, len(sentences[rows[row]].pieces), penalties)
-            found[names[row]] = draft.hypothesis
-        called_off |= _tell(watch, drafts, rows, copies)
-        stays = np.flatnonzero(~ended & ~np.isin(rows, list(called_off)))
-        if len(stays) < len(rows):
-            rows, tokens, names = rows[stays], tokens[stays], [names[row] for row in stays]
-            writing, drafts = writing.select(stays), drafts.select(stays)
+            last = attended if stuck[row] else partial
+            found[names[row]] = last.close(row, len(sentences[rows[row]].tokens), penalties).hypothesis
+        cancelled |= _report_tokens(monitor, partial, rows, copies)
+        active = np.flatnonzero(~ended & ~np.isin(rows, list(cancelled)))
+        if len(active) < len(rows):
+            rows, tokens, names = rows[active], tokens[active], [names[row] for row in active]
+            state, partial = state.select(active), partial.select(active)
     return [
         [
             found[row]
             for row in range(sentence * copies, (sentence + 1) * copies)
-            if row in found and sentence not in called_off
+            if row in found and sentence not in cancelled
         ]
         for sentence in range(count)
     ]
 
 
-def _tell(watch: Watch | None, drafts: Drafts, rows: Numbers, copies: int) -> set[int]:
-    """Tell who looks on what has been written; the sentences that nobody waits for."""
-    if watch is None:
+def _report_tokens(monitor: SearchMonitor | None, partial: PartialHypotheses, rows: Numbers, copies: int) -> set[int]:
+    """Report new tokens to the monitor; return the cancelled sentences."""
+    if monitor is None:
         return set()
     for row, sentence in enumerate(rows.tolist()):
-        if copies == 1 and drafts.written[row, -1] != EOS_ID and watch.is_told(sentence):
-            watch.wrote(sentence, drafts.written[row].tolist())
-    return {sentence for sentence in set(rows.tolist()) if watch.is_cancelled(sentence)}
+        if copies == 1 and partial.written[row, -1] != EOS_ID and monitor.is_streamed(sentence):
+            monitor.on_tokens(sentence, partial.written[row].tolist())
+    return {sentence for sentence in set(rows.tolist()) if monitor.is_cancelled(sentence)}

@@ -1,4 +1,4 @@
-"""What a search is asked for, and what it finds."""
+"""Input and result of a search."""
 
 from __future__ import annotations
 
@@ -8,21 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Hypothesis", "Sentence"]
-
 
 @dataclass(frozen=True)
-class Sentence:
-    """One source, as piece numbers without specials, and what its translation must look like.
+class SearchInput:
+    """One source sentence (token ids without specials) and the constraints on its translation.
 
-    A translation begins with `prefix`, and holds every one of `phrases` somewhere behind it. `phrase_sources` says for
-    each phrase which places of the source it translates (nothing, where it is not known). `may_follow` [vocab] marks
-    the pieces that may stand right behind a phrase, so that a required word is not continued to a longer one. `number`
-    tells a sentence from others where translations are drawn at random: it makes the draw the sentence's own, whatever
-    its company.
+    A translation begins with `prefix` and contains each of `phrases` after it. `phrase_sources` gives the source
+    positions that each phrase translates, if known. `may_follow` [vocab] marks the tokens that may follow a phrase, so
+    that a required word is not extended to a longer one. `number` identifies the sentence for sampling: its samples do
+    not depend on the other sentences of the batch.
     """
 
-    pieces: Sequence[int]
+    tokens: Sequence[int]
     prefix: Sequence[int] = ()
     phrases: Sequence[Sequence[int]] = ()
     phrase_sources: Sequence[Sequence[int]] = ()
@@ -30,24 +27,23 @@ class Sentence:
     number: int = 0
 
     @property
-    def least(self) -> int:
-        """The fewest pieces in which its translation can hold the prefix, and all phrases and its end behind it."""
+    def min_length(self) -> int:
+        """Minimum length of the translation: prefix, phrases and end."""
         return len(self.prefix) + (sum(map(len, self.phrases)) + 1 if self.phrases else 0)
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation: its pieces without specials, and log p of all that was written, its end among it.
+    """One translation: its tokens without specials, and its log p including the end.
 
-    `score` is what a search ranks by: log p under the length and coverage penalties (where phrases are required, where
-    they stand counts too, and is not in it). `is_finished` tells whether its
-    end was written; without, the most pieces there may be came first.
+    A search ranks by `score`: log p with length and coverage penalties (with required phrases, also by a credit for
+    their position, which `score` does not include). `is_finished` is False if the length limit came before the end.
 
-    Shapes: alignment [tgt, src]: one map, where there was one to show and it was asked for. Its last row is that of
-    the end of the translation, unless it is not finished; its last column is the end of the source.
+    Shapes: alignment [tgt, src], if requested and available. The last row belongs to the end of a finished
+    translation, the last column to the end of the source.
     """
 
-    pieces: list[int]
+    tokens: list[int]
     log_prob: float
     alignment: NDArray[np.float32] | None = None
     score: float = 0.0

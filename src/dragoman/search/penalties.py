@@ -1,4 +1,4 @@
-"""What log p is weighed with before translations of different lengths are compared. Paper: [wu2016] (14)."""
+"""Length and coverage penalties. Paper: [wu2016] (14)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dragoman.search.protocol import Floats
-from dragoman.search.settings import SearchSettings
-
-__all__ = ["Penalties"]
+from dragoman.config.search import SearchSettings
+from dragoman.search.decoding_protocol import Floats
 
 
 @dataclass(frozen=True)
@@ -23,14 +21,14 @@ class Penalties:
     settings: SearchSettings
 
     def length(self, length: int) -> float:
-        """lp of a translation of so many words, its end among them."""
+        """lp of a translation with this number of tokens, including the end."""
         if self.settings.length_penalty == "none":
             return 1.0
         base = length if self.settings.length_penalty == "average" else (5 + length) / 6
         return float(base**self.settings.alpha)
 
     def score(self, log_prob: float, length: int, weights: Floats | None) -> float:
-        """What a translation is ranked by. Shapes: weights [tgt, src] of real source words."""
+        """The score of a translation. Shapes: weights [tgt, src] of real source words."""
         score = log_prob / self.length(length)
         if self.settings.coverage_penalty and weights is not None:
             covered = weights.sum(0).clip(np.finfo(np.float32).tiny, 1.0)
@@ -38,5 +36,5 @@ class Penalties:
         return score
 
     def at_best(self, log_prob: float, longest: int) -> float:
-        """What a translation that is not finished could still reach, if all further words up to `longest` were sure."""
+        """Upper bound of the score of an unfinished translation: all further tokens up to `longest` with p = 1."""
         return log_prob / self.length(longest)

@@ -1,3 +1,3 @@
-"""The HTTP service: several bundles behind the APIs of LibreTranslate and DeepL, and one of our own, and a page."""
+"""HTTP server: several bundles, the LibreTranslate, DeepL and native APIs, and a web page."""
 
 __all__: list[str] = []

@@ -1,62 +1,63 @@
-"""All routes behind the guard: the app that a server runs."""
+"""Build the ASGI application."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 
-from dragoman import __version__
-from dragoman.server import api_docs, deepl, files, health, libretranslate, native, page
-from dragoman.server.access import Gate
-from dragoman.server.context import Context
-from dragoman.server.error_answers import answer_errors
-from dragoman.server.guard import Guard
-from dragoman.server.jobs import Translating
-from dragoman.server.keys import Keys
-from dragoman.server.metrics import Metrics
-from dragoman.server.request_log import RequestLog
+from dragoman.server.access.api_keys import ApiKeyStore
+from dragoman.server.access.authorization import AccessControl
+from dragoman.server.access_log import AccessLog
+from dragoman.server.http.middleware import RequestMiddleware
+from dragoman.server.http.problem_details import add_exception_handlers
+from dragoman.server.http.route_policy import collect_policies
+from dragoman.server.metrics import PrometheusMetrics
+from dragoman.server.pipeline.pipeline import TranslationPipeline
+from dragoman.server.pipeline.service import TranslationService
+from dragoman.server.routes import deepl, docs, files, health, libretranslate, static_files, v1
 from dragoman.server.settings import ServerSettings
+from dragoman.version import __version__
 
 __all__ = ["create_app"]
 
 
 def create_app(
-    service: Translating, settings: ServerSettings, metrics: Metrics | None = None, log: RequestLog | None = None
-) -> Guard:
-    """The guard, whose `app` is FastAPI's with every route; keys are read from the file of the settings."""
-    metrics = metrics or Metrics()
+    service: TranslationService,
+    settings: ServerSettings,
+    metrics: PrometheusMetrics | None = None,
+    log: AccessLog | None = None,
+) -> RequestMiddleware:
+    """Return the middleware around a FastAPI app with all routes; reads the file of API keys."""
+    metrics = metrics or PrometheusMetrics()
     app = FastAPI(
         title="Dragoman",
         version=__version__,
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        redirect_slashes=False,  # the guard knows routes by their exact paths
+        redirect_slashes=False,  # the middleware finds policies by exact path
     )
-    answer_errors(app)
-    context = Context(service, settings)
-    guard = Guard(
+    add_exception_handlers(app)
+    keys = ApiKeyStore(Path(settings.keys)) if settings.keys else None
+    middleware = RequestMiddleware(
         app=app,
-        service=service,
+        admit=lambda seconds, charge: service.admit(seconds, charge),  # noqa: PLW0108 -- OpenAPI needs no service
         settings=settings,
         metrics=metrics,
-        gate=Gate(Keys(Path(settings.keys)) if settings.keys else None, settings.limits.pieces_a_minute),
-        log=log or RequestLog("off"),
-        templates=frozenset(),
+        access=AccessControl(keys, settings.limits.tokens_per_minute),
+        log=log or AccessLog("off"),
     )
-    health_routes = health.router(
-        lambda: service.is_ready and not guard.is_draining, metrics if settings.metrics else None
+    pipeline = TranslationPipeline(service, settings)
+    routers = [api.router(pipeline) for api in (libretranslate, v1, deepl, files)]
+    routers.append(
+        health.router(lambda: service.is_ready and not middleware.is_draining, metrics if settings.metrics else None)
     )
-    routers = [*(api.router(context) for api in (libretranslate, native, deepl, files)), health_routes]
     if settings.docs:
-        routers.append(api_docs.router(app))
+        routers.append(docs.router(app))
     if settings.page:
-        routers.append(page.router())
+        routers.append(static_files.router())
     for router in routers:
         app.include_router(router)
-    guard.templates = frozenset(
-        route.path for router in routers for route in router.routes if isinstance(route, APIRoute)
-    )
-    return guard
+    middleware.policies = collect_policies(route for router in routers for route in router.routes)
+    return middleware

@@ -1,101 +1,103 @@
-"""What the service refuses, each with its status."""
+"""Request errors with HTTP status and Retry-After."""
+
+# ruff: noqa: N818 -- named like HTTP statuses
 
 from __future__ import annotations
 
 from dragoman.errors import DragomanError
 
 __all__ = [
+    "DeadlineExceeded",
     "Draining",
-    "Expired",
     "Forbidden",
-    "ModelFailed",
+    "ModelUnavailable",
     "NotFound",
     "NotInstalled",
     "Overloaded",
-    "Refused",
+    "RateLimited",
+    "RequestError",
     "TooLarge",
-    "TooMany",
     "Unsupported",
 ]
 
 
-class Refused(DragomanError):  # noqa: N818 -- what the client reads is a refusal
-    """A request that is not answered as it was asked; 400 unless a kind of its own says otherwise."""
+class RequestError(DragomanError):
+    """A rejected request; status 400 unless a subclass sets another."""
 
     status = 400
     reason = "bad_request"
-    """A word for metrics."""
+    """Label in metrics."""
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
 
 
-class TooLarge(Refused):
-    """A body, a text, or all texts together are larger than is allowed."""
+class TooLarge(RequestError):
+    """A body, a text, or all texts together exceed a limit."""
 
     status = 413
     reason = "too_large"
 
 
-class Unsupported(Refused):
-    """A format that is not known, or something this server was not set up for."""
+class Unsupported(RequestError):
+    """An unsupported media type."""
 
     status = 415
     reason = "unsupported"
 
 
-class NotInstalled(Refused):
-    """Something that this server could do if more were installed."""
+class NotInstalled(RequestError):
+    """A feature whose packages are not installed on the server."""
 
     status = 501
     reason = "not_installed"
 
 
-class ModelFailed(Refused):
-    """A model cannot be loaded: no fault of who asks."""
+class ModelUnavailable(RequestError):
+    """A model that cannot be loaded."""
 
     status = 503
     reason = "model"
 
 
-class Forbidden(Refused):
-    """The key is missing or wrong."""
+class Forbidden(RequestError):
+    """A missing or invalid API key, or a key without the required right."""
 
     status = 403
     reason = "forbidden"
 
 
-class NotFound(Refused):
-    """There is nothing here, or not any more."""
+class NotFound(RequestError):
+    """An unknown or expired resource."""
 
     status = 404
     reason = "not_found"
 
 
-class TooMany(Refused):
-    """More than a key, or an address, may have in a minute."""
+class RateLimited(RequestError):
+    """The token limit per minute of a key or address is exceeded."""
 
     status = 429
     reason = "rate"
 
 
-class Overloaded(Refused):
-    """It would wait too long for its turn."""
+class Overloaded(RequestError):
+    """The server has no capacity, or the expected wait exceeds the limit."""
 
     status = 503
     reason = "overload"
 
 
-class Draining(Refused):
-    """The server is about to end."""
+class Draining(RequestError):
+    """The server is shutting down."""
 
     status = 503
     reason = "draining"
 
 
-class Expired(Refused):
-    """Its time was over before it was translated."""
+class DeadlineExceeded(RequestError):
+    """The deadline of the request passed before its translation was complete."""
 
     status = 503
     reason = "deadline"

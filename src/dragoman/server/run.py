@@ -1,4 +1,4 @@
-"""``dragoman serve``, less the command line: bundles are opened, served until a signal, and closed."""
+"""Bind, load models and serve until a signal."""
 
 from __future__ import annotations
 
@@ -10,59 +10,59 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragoman.server.access_log import set_up_logging
 from dragoman.server.app import create_app
-from dragoman.server.jobs import ModelFacts
-from dragoman.server.lifetime import bound_socket, live
-from dragoman.server.metrics import Metrics
-from dragoman.server.request_log import set_up_logging
-from dragoman.server.service import open_service
+from dragoman.server.metrics import PrometheusMetrics
+from dragoman.server.pipeline.service import open_service
+from dragoman.server.request_types import ModelInfo
 from dragoman.server.settings import ServerSettings
+from dragoman.server.uvicorn_server import bind_socket, serve_until_signal
 
 try:
     from uvloop import new_event_loop
-except ImportError:  # Windows has none
+except ImportError:  # not available on Windows
     new_event_loop = asyncio.new_event_loop  # type: ignore[assignment]
 
-__all__ = ["Listening", "new_event_loop", "serve"]
+__all__ = ["ServerInfo", "new_event_loop", "serve"]
 
 
 @dataclass(frozen=True)
-class Listening:
-    """What is served, and where."""
+class ServerInfo:
+    """Models and URL of a running server."""
 
-    models: Sequence[ModelFacts]
+    models: Sequence[ModelInfo]
     url: str
 
 
-Tell = Callable[[Listening], None]
+OnStart = Callable[[ServerInfo], None]
 
 
-def serve(bundles: Mapping[str, Path], settings: ServerSettings, tell: Tell = lambda _: None) -> None:
-    """Serve bundles, by their names, until a signal; `tell` is called once requests are taken."""
+def serve(bundles: Mapping[str, Path], settings: ServerSettings, on_start: OnStart = lambda _: None) -> None:
+    """Serve bundles, by model name, until a signal; `on_start` is called when requests are accepted."""
     with asyncio.Runner(loop_factory=new_event_loop) as runner, contextlib.suppress(asyncio.CancelledError):
-        runner.run(_serve(bundles, settings, tell))
+        runner.run(_serve(bundles, settings, on_start))
 
 
-async def _serve(bundles: Mapping[str, Path], settings: ServerSettings, tell: Tell) -> None:
-    log, metrics = set_up_logging(settings.log), Metrics()
-    bound, url = bound_socket(settings)  # first: a port that is taken is told before models are loaded
+async def _serve(bundles: Mapping[str, Path], settings: ServerSettings, on_start: OnStart) -> None:
+    log, metrics = set_up_logging(settings.log), PrometheusMetrics()
+    bound, url = bind_socket(settings)  # first: an occupied port is reported before models are loaded
     with bound:
-        _end_early_on_signals()
+        _cancel_on_signals()
         service = await open_service(bundles, settings, metrics)
         try:
-            guard = create_app(service, settings, metrics, log)
+            app = create_app(service, settings, metrics, log)
             gc.collect()
-            gc.freeze()  # what is there now stays: to look through it again and again would hold up every request
-            await live(guard, bound, lambda: tell(Listening(service.models(), url)))
+            gc.freeze()  # long-lived objects: repeated collection would delay requests
+            await serve_until_signal(app, bound, service.reload, lambda: on_start(ServerInfo(service.models(), url)))
             await service.drain()
         finally:
             await service.close()
 
 
-def _end_early_on_signals() -> None:
-    """Until it listens, and other handlers take over: the first process of a container has no signals by default."""
+def _cancel_on_signals() -> None:
+    """Handle signals until the server does; the first process of a container has no default handlers."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, task.cancel)
-    loop.add_signal_handler(signal.SIGHUP, lambda: None)  # what is being opened is new enough
+    loop.add_signal_handler(signal.SIGHUP, lambda: None)  # bundles are being opened now

@@ -1,4 +1,4 @@
-"""How the service is to run. Flags go before ``DRAGOMAN_*`` variables, and those before the file."""
+"""Server settings and request limits."""
 
 from __future__ import annotations
 
@@ -6,82 +6,93 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dragoman.config.closed import Closed, NotNegative, Positive, Size
-from dragoman.engines.choose import EngineName, PrecisionName
+from dragoman.config.base import Cli, NotNegative, Positive, Settings, Size
+from dragoman.config.engine import EngineName, PrecisionName
 
 __all__ = ["Limits", "ServerSettings"]
 
 MIB = 1 << 20
 
+_ADDRESS, _ENGINE, _ACCESS, _LIFECYCLE = "Address", "Engine", "Access and logs", "Lifecycle"
 
-class Limits(Closed):
-    """What is refused before any work is done for it."""
 
-    body_bytes: Size = MIB
-    """The largest body of a request but for documents."""
-    file_bytes: Size = 10 * MIB
-    """The largest document."""
+class Limits(Settings):
+    """Limits of requests; a request that exceeds one is rejected before any work."""
+
+    body_bytes: Annotated[Size, Cli(default="1 MiB")] = MIB
+    """Maximum size of a request body in bytes, except for documents."""
+    file_bytes: Annotated[Size, Cli(default="10 MiB")] = 10 * MIB
+    """Maximum size of a document in bytes."""
     text_characters: Size = 5000
-    """The longest text."""
+    """Maximum number of characters per text."""
     texts: Size = 64
-    """The most texts of a request."""
+    """Maximum number of texts per request."""
     alternatives: Annotated[int, Field(ge=0)] = 5
-    """The most alternatives of a text."""
-    request_pieces: Size = 8192
-    """The most source pieces of a request, all its texts together, counted after normalisation."""
-    sentence_pieces: Size = 200
-    """Sentences of more source pieces are translated in parts: the time of a search grows with the square of them."""
+    """Maximum number of alternatives per text."""
+    request_tokens: Size = 8192
+    """Maximum number of source tokens per request, counted after normalisation."""
+    sentence_tokens: Size = 200
+    """Maximum number of source tokens per search; longer sentences are translated in chunks."""
     file_characters: Size = 200_000
-    """The most text of a document."""
+    """Maximum number of characters per document."""
     seconds: Positive = 30.0
-    """How long a request may take, its body included; a document may take ten times as long."""
+    """Maximum duration of a request in seconds, its body included; documents have ten times as long."""
     body_seconds: Positive = 10.0
-    """How long the body of a request may take to arrive."""
+    """Maximum time in seconds for a request body to arrive."""
     queue_seconds: Positive = 5.0
-    """A request that would wait longer than this for its turn is refused with 503."""
+    """Maximum expected wait in the queue in seconds; beyond it requests are rejected with status 503."""
     connections: Size = 512
-    """The most connections at once."""
-    pieces_a_minute: Annotated[int, Field(ge=0)] = 0
-    """How many source pieces a key, or an address without one, may have translated in a minute; 0 is no limit."""
+    """Maximum number of open connections."""
+    tokens_per_minute: Annotated[int, Field(ge=0)] = 0
+    """Maximum number of source tokens per minute, per API key or address; 0 is no limit."""
 
 
-class ServerSettings(Closed):
-    """All settings of ``dragoman serve`` but the bundles."""
+class ServerSettings(Settings):
+    """All settings of ``dragoman serve`` except the bundles."""
 
-    host: str = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65535)] = 5000
-    """LibreTranslate's port; 0 takes a free one."""
-    hosts: tuple[str, ...] = ()
-    """Names that the server may be asked for by (the Host header), beside those of the loopback; `*` is any."""
-    origins: tuple[str, ...] = ("*",)
-    """Where pages may come from that call it (CORS). No credentials are ever allowed."""
-    engine: EngineName = "auto"
-    precision: PrecisionName = "auto"
-    threads: Size | None = None
-    """How many batches are translated at once, of all models together; as many as there are cores if not given."""
-    stepwise: bool = False
-    """Take engines whose every step is open: text streams piece by piece, and stops within a step."""
-    beam: Size = 4
-    batch_pieces: Size = 2048
-    """The most source pieces of a batch, padding among them."""
-    batch_sentences: Size = 32
-    batch_wait: NotNegative = 0.0
-    """Seconds that a batch which is not full waits for company while every worker is free."""
-    memory_bytes: Size | None = None
-    """Models beyond so many bytes are unloaded, those first that were not asked for longest; without, none is."""
-    watch: NotNegative = 0.0
-    """Look for new bundles in the place of the old ones every so many seconds; 0 is never."""
-    drain_seconds: NotNegative = 30.0
-    """How long requests that are under way may take to end after a SIGTERM."""
-    drain_notice: NotNegative = 0.0
-    """How long it goes on taking requests after a SIGTERM, while `/readyz` says no; for load balancers."""
-    keys: str | None = None
-    """A file of keys, one a line; see docs/serving.md. Without, everybody may translate."""
-    trust_proxy: bool = False
-    """Believe X-Forwarded-For: only behind a proxy that sets it."""
-    page: bool = True
-    docs: bool = True
+    host: Annotated[str, Cli(_ADDRESS)] = "127.0.0.1"
+    """Address to listen on; 0.0.0.0 is every IPv4 address of the machine."""
+    port: Annotated[int, Field(ge=0, le=65535), Cli(_ADDRESS)] = 5000
+    """Port to listen on; 0 selects a free port."""
+    hosts: Annotated[tuple[str, ...], Cli(_ADDRESS, metavar="NAME,…", default="loopback names")] = ()
+    """Host names of the server, in addition to loopback names; `*` accepts every Host header."""
+    origins: Annotated[tuple[str, ...], Cli(_ADDRESS, metavar="ORIGIN,…")] = ("*",)
+    """Origins of web pages that may call the server (CORS), always without credentials; `*` is every origin."""
+    engine: Annotated[EngineName, Cli(_ENGINE)] = "auto"
+    """Engine that runs the models; `auto` selects the fastest."""
+    precision: Annotated[PrecisionName, Cli(_ENGINE)] = "auto"
+    """Number format of the weights; `auto` is float32."""
+    threads: Annotated[Size | None, Cli(_ENGINE, default="all cores")] = None
+    """Number of batches translated in parallel, over all models."""
+    incremental: Annotated[bool, Cli(_ENGINE)] = False
+    """Select engines that run one step at a time: text streams token by token and cancellation takes one step."""
+    beam: Annotated[Size, Cli(_ENGINE)] = 4
+    """Width of the beam, for requests that do not set one."""
+    batch_tokens: Annotated[Size, Cli(_ENGINE)] = 2048
+    """Maximum number of source tokens per batch, padding included."""
+    batch_sentences: Annotated[Size, Cli(_ENGINE)] = 32
+    """Maximum number of sentences per batch."""
+    batch_wait: Annotated[NotNegative, Cli(_ENGINE)] = 0.0
+    """Seconds that a partial batch waits for more sentences while all workers are idle."""
+    memory_bytes: Annotated[Size | None, Cli(_ENGINE, default="no limit")] = None
+    """Memory limit of loaded models in bytes; the least recently used are unloaded."""
+    reload_interval: Annotated[NotNegative, Cli(_LIFECYCLE)] = 0.0
+    """Polling interval for new bundles in seconds; 0 disables polling."""
+    drain_seconds: Annotated[NotNegative, Cli(_LIFECYCLE)] = 30.0
+    """Maximum time in seconds for running requests to finish after SIGTERM."""
+    drain_notice: Annotated[NotNegative, Cli(_LIFECYCLE)] = 0.0
+    """Seconds after SIGTERM in which requests are still accepted while `/readyz` fails; for load balancers."""
+    keys: Annotated[str | None, Cli(_ACCESS, metavar="FILE", default="no key required")] = None
+    """File of API keys, one per line."""
+    trust_proxy: Annotated[bool, Cli(_ACCESS)] = False
+    """Read client addresses from X-Forwarded-For; only behind a proxy that sets it."""
+    page: Annotated[bool, Cli(_ADDRESS)] = True
+    """Serve the web page."""
+    docs: Annotated[bool, Cli(_ADDRESS)] = True
     """Serve `/docs` and `/openapi.json`."""
-    metrics: bool = True
-    log: Literal["text", "json", "off"] = "text"
-    limits: Limits = Limits()
+    metrics: Annotated[bool, Cli(_ACCESS)] = True
+    """Serve `/metrics` for Prometheus."""
+    log: Annotated[Literal["text", "json", "off"], Cli(_ACCESS)] = "text"
+    """Format of the access log: one line per request, never a text."""
+    limits: Annotated[Limits, Cli("Limits")] = Limits()
+    """Limits of requests."""

@@ -1,13 +1,29 @@
-"""Text: normalisation, tokenizers behind one protocol, and the way from pieces back to words."""
+"""Text: normalization, sentences, words, glossaries and tokenizers."""
 
-from dragoman.text.build import TOKENIZER_FILES, TOKENIZERS, load_tokenizer, tokenizer_class, tokenizer_from_bytes
-from dragoman.text.extend import extend_tokenizer, piece_cutter
 from dragoman.text.normalize import Normalizer
-from dragoman.text.sentencepiece_tokenizer import SentencePieceTokenizer, train_sentencepiece
-from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
-from dragoman.text.vocabulary_tokenizers import CharacterTokenizer, WordTokenizer, train_characters, train_words
-from dragoman.text.words import WordMap, merge_alignment, piece_words
+from dragoman.text.tokenizers import (
+    BOS_ID,
+    EOS_ID,
+    PAD_ID,
+    SPECIALS,
+    TOKENIZER_FILES,
+    TOKENIZERS,
+    UNK_ID,
+    CharacterTokenizer,
+    SentencePieceTokenizer,
+    Tokenizer,
+    Vocabulary,
+    WordTokenizer,
+    extend_tokenizer,
+    load_tokenizer,
+    token_segmenter,
+    tokenizer_class,
+    tokenizer_from_bytes,
+    train_characters,
+    train_sentencepiece,
+    train_words,
+)
+from dragoman.text.words import WordMap, map_words, merge_token_weights
 
 __all__ = [
     "BOS_ID",
@@ -26,9 +42,9 @@ __all__ = [
     "WordTokenizer",
     "extend_tokenizer",
     "load_tokenizer",
-    "merge_alignment",
-    "piece_cutter",
-    "piece_words",
+    "map_words",
+    "merge_token_weights",
+    "token_segmenter",
     "tokenizer_class",
     "tokenizer_from_bytes",
     "train_characters",

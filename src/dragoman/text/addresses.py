@@ -1,15 +1,15 @@
-"""Web and mail addresses in a text."""
+"""Find web and mail addresses in a text."""
 
 import re
 from urllib.parse import unquote
 
-__all__ = ["ADDRESS", "MAIL_ADDRESS", "WEB_ADDRESS", "addresses"]
+__all__ = ["ADDRESS", "MAIL_ADDRESS", "WEB_ADDRESS", "find_addresses"]
 
 WEB_ADDRESS = r"(?:(?:https?|ftp)://|\bwww\.)[!#-;=?-_a-z~]+"
-"""A regular expression, for Python as for Rust, to be used without regard to case."""
+"""Regular expression for Python and Rust; use it case-insensitively."""
 
 MAIL_ADDRESS = r"[A-Za-z0-9_.+-]+@[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"
-"""A regular expression, for Python as for Rust."""
+"""Regular expression for Python and Rust."""
 
 # The lookbehind keeps Python from trying a mail address at each letter of a long word; Rust needs none.
 ADDRESS = re.compile(rf"(?ai){WEB_ADDRESS}|(?<![\w.+-]){MAIL_ADDRESS}")
@@ -20,12 +20,11 @@ _FOLLOWING = ".,;:!?)]'*_-/"
 _POSSESSIVE = re.compile("'[a-z]*$")
 
 
-def addresses(text: str) -> frozenset[str]:
-    """Return the addresses in a text, without what does not tell them apart.
+def find_addresses(text: str) -> frozenset[str]:
+    """Return the addresses in a text in a normal form.
 
-    That is case, scheme, www, the punctuation or ending that follows, and what follows the first character outside
-    ASCII: where it is not percent-encoded, nobody can tell whether it still belongs to the address or is the next word
-    of Chinese.
+    The form has no scheme, no www, no trailing punctuation, lower case only, and ends before the first character that
+    is not ASCII: unless percent-encoded, it may belong to the next word, for instance in Chinese.
     """
     return frozenset(_plain_address(found) for found in ADDRESS.findall(text))
 

@@ -1,8 +1,7 @@
-"""What the text package must know about single characters.
+"""Properties of characters: valid, combining, of a script without spaces.
 
-Which ones are text at all, which ones attach to the character before them, and which belong to scripts that are written
-without spaces between words. Everything is asked of the interpreter's own Unicode tables, so that it grows with them;
-only the list of scripts without spaces is ours, because no table of the standard library has it.
+The properties come from the Unicode tables of the interpreter, except for the list of scripts without spaces, which the
+standard library does not have.
 """
 
 import functools
@@ -22,10 +21,10 @@ __all__ = [
     "is_spaceless",
 ]
 
-# Zero-width joiner and non-joiner: they shape the letters on both sides, so a word does not end at one.
+# Zero-width joiner and non-joiner change the shape of the letters around them, so a word does not end at one.
 _JOINERS = "\u200c\u200d"
 
-# Marks live in the first two planes, and variation selectors in plane 14; a test walks all of Unicode to hold us to it.
+# Marks are in the first two planes, variation selectors in plane 14; a test checks all of Unicode.
 _MARKS = (range(0x300, 0xD800), range(0xE000, 0x20000), range(0xE0000, 0xE1000))
 
 _SPACELESS_RANGES = (
@@ -57,26 +56,25 @@ def _class_body(ranges: list[tuple[int, int]]) -> str:
 
 
 SPACELESS = _class_body(list(_SPACELESS_RANGES))
-"""The body of a regular-expression class: characters of scripts that put no spaces between words."""
+"""Body of a regular-expression class: characters of scripts without spaces between words."""
 
 _is_spaceless = re.compile(f"[{SPACELESS}]").match
 
 
 def is_spaceless(character: str) -> bool:
-    """Whether the script of this character puts no spaces between words. Korean does put them, so Hangul is not."""
+    """Whether the script of this character has no spaces between words. Hangul has spaces."""
     return character >= "\u0e00" and _is_spaceless(character) is not None
 
 
 def attaches(character: str) -> bool:
-    """Whether this character belongs to the one before it: combining marks, variation selectors and joiners."""
+    """Whether this character combines with the one before it: marks, variation selectors and joiners."""
     return character >= "\u0300" and (unicodedata.category(character)[0] == "M" or character in _JOINERS)
 
 
 def code_point_class(belongs: Callable[[str], bool], spans: tuple[range, ...] = _MARKS) -> str:
     """Return the body of a regular-expression class with every character of the spans for which ``belongs`` holds.
 
-    The spans go upwards; unless others are given, they are the ones that hold marks. It takes some 20 ms, so callers
-    cache what they build from it.
+    The spans must ascend; by default they are those that contain marks. It takes about 20 ms, so cache the result.
     """
     ranges: list[tuple[int, int]] = []
     for span in spans:
@@ -97,7 +95,7 @@ def attaching_class() -> str:
 
 
 def check_unicode(text: str) -> str:
-    """Return the text unchanged, or refuse it if it holds a lone surrogate, which no file and no model can carry."""
+    """Return the text unchanged, or raise `DataError` if it contains a lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -107,5 +105,5 @@ def check_unicode(text: str) -> str:
 
 
 def has_letters(text: str) -> bool:
-    """Whether there is anything in a text that could be translated."""
+    """Whether a text contains a letter."""
     return any(map(str.isalpha, text))

@@ -1,10 +1,10 @@
-"""Glossaries: terms whose translation somebody has laid down.
+"""Glossaries: terms with a required translation.
 
-A glossary file is UTF-8 text with one term a line: the source term, a tab, and the translation it must get. A line with
-the source term alone says that the term is not translated but kept as it stands in the text. Blank lines and lines that
-begin with ``#`` are left out. Control characters and invisible ones do not count.
+A glossary file is UTF-8 text with one term per line: the source term, a tab and the required translation. A line with
+the source term only means that the term must be copied unchanged. Blank lines and lines that begin with ``#`` are
+ignored, and so are control characters and invisible characters.
 
-Each term is required once, however often it stands in the sentence.
+Each term is required once, even if it occurs several times in the sentence.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from dragoman.errors import DataError
 from dragoman.text.characters import SPACELESS, attaching_class
 from dragoman.text.normalize import Normalizer
 
-__all__ = ["Glossary", "Term"]
+__all__ = ["Glossary", "GlossaryTerm"]
 
 _clean = Normalizer(form="none")
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
-    """A term that was found in a text, at ``text[start:end]``: how it stands there, and how to translate it."""
+class GlossaryTerm:
+    """A term found at ``text[start:end]``: its spelling there and its required translation."""
 
     source: str
     target: str
@@ -40,28 +40,28 @@ class Term:
 
 @dataclass(slots=True)
 class _Node:
-    """What may follow some words: other words, or the end of terms, each by its exact spelling."""
+    """Node of a prefix tree of words: following words, and terms that end here by their exact spelling."""
 
     after: dict[str, _Node] = field(default_factory=dict)
     ends: dict[str, str | None] = field(default_factory=dict)
 
 
 class Glossary:
-    """Terms, ready to be found in texts in time that does not grow with their number. Never changes once made."""
+    """An immutable set of terms; the time to find them in a text does not depend on their number."""
 
     def __init__(self, terms: Mapping[str, str | None], places: Mapping[str, str] | None = None) -> None:
-        """Take terms that are clean already; `read` and `of` see to that. `places` says where source terms stand."""
+        """Take terms that are clean: use `from_file` or `from_dict`. `places` are the locations of source terms."""
         self._terms = dict(terms)
         self._places = dict(places or {})
 
     @classmethod
-    def of(cls, terms: Mapping[str, str | None]) -> Self:
-        """Make a glossary of source terms and their translations; None keeps a term as it stands."""
+    def from_dict(cls, terms: Mapping[str, str | None]) -> Self:
+        """Make a glossary from source terms and translations; None copies a term unchanged."""
         return cls(terms).normalized(_clean)
 
     @classmethod
-    def read(cls, path: Path | str) -> Self:
-        """Read a glossary file. The same term with two translations is an error, and so is a line that is no term."""
+    def from_file(cls, path: Path | str) -> Self:
+        """Read a glossary file. A term with two translations and an invalid line are errors."""
         path = Path(path)
         terms: dict[str, str | None] = {}
         lines: dict[str, int] = {}
@@ -76,16 +76,16 @@ class Glossary:
         return cls(terms, {source: f"{path}:{number}: " for source, number in lines.items()})
 
     def normalized(self, normalize: Callable[[str], str]) -> Self:
-        """Return the terms as they are found in texts that were normalised likewise."""
+        """Return the glossary for texts that were normalized by the same function."""
         normal: dict[str, str | None] = {}
         places: dict[str, str] = {}
         for source, target in self._terms.items():
-            place, spelt = self.place(source), normalize(source)
+            place, spelt = self.location(source), normalize(source)
             wanted = None if target is None else normalize(target)
             if not spelt or wanted == "":
                 raise DataError(
                     f"{place}a term and its translation must hold more than white space and invisible characters, got "
-                    f"{source!r} and {target!r}; give no translation for a term that is kept as it stands"
+                    f"{source!r} and {target!r}; give no translation for a term that is copied unchanged"
                 )
             if normal.setdefault(spelt, wanted) != wanted:
                 raise DataError(
@@ -96,34 +96,34 @@ class Glossary:
         return type(self)(normal, places)
 
     def __len__(self) -> int:
-        """How many terms there are."""
+        """Return the number of terms."""
         return len(self._terms)
 
     @property
     def terms(self) -> dict[str, str | None]:
-        """Source terms and their translations, None for those that are kept as they stand."""
+        """Source terms and their translations; None for terms that are copied unchanged."""
         return dict(self._terms)
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the terms in their order, on which depends what is found."""
+        """SHA-256 of the terms in their order; the order decides between terms that differ in case only."""
         return hashlib.sha256(json.dumps(list(self._terms.items())).encode()).hexdigest()
 
-    def place(self, source: str) -> str:
-        """Where a source term stands, as messages begin: ``terms.tsv:3: ``; empty where it is not known."""
+    def location(self, source: str) -> str:
+        """Return the location of a source term as a prefix of messages, ``terms.tsv:3: ``; empty if unknown."""
         return self._places.get(source, "")
 
-    def found_in(self, text: str) -> list[Term]:
-        """Return the terms in a text, one for each place where one stands, from left to right.
+    def find_terms(self, text: str) -> list[GlossaryTerm]:
+        """Return all occurrences of terms in a text, from left to right.
 
-        Terms are whole words; in scripts without spaces they may stand anywhere. Where several begin at one place the
-        longest is taken, and the next is looked for behind it, so no two overlap. Of terms that differ in case only,
-        the one that is spelt as in the text is taken, or else the first of the glossary. Any white space stands for a
+        Terms match whole words, and any characters in scripts without spaces. The longest of several terms that begin
+        at one position is taken; the search continues after it, so terms do not overlap. Of terms that differ in case
+        only, the one with the spelling of the text is taken, else the first of the glossary. Any white space matches a
         space.
         """
         spans = [match.span() for match in _cutter().finditer(text)]
         keys = [_key(text[start:end]) for start, end in spans]
-        found: list[Term] = []
+        found: list[GlossaryTerm] = []
         place = 0
         while place < len(keys):
             node, following = self._longest(keys, place)
@@ -131,9 +131,9 @@ class Glossary:
                 place += 1
                 continue
             start, end = spans[place][0], spans[following - 1][1]
-            as_it_stands = text[start:end]
-            target = node.ends.get(_spelling(as_it_stands), next(iter(node.ends.values())))
-            found.append(Term(as_it_stands, as_it_stands if target is None else target, start, end))
+            source = text[start:end]
+            target = node.ends.get(_spelling(source), next(iter(node.ends.values())))
+            found.append(GlossaryTerm(source, source if target is None else target, start, end))
             place = following
         return found
 
@@ -148,7 +148,7 @@ class Glossary:
         return root
 
     def _longest(self, keys: list[str], place: int) -> tuple[_Node | None, int]:
-        """The end of the longest term that begins at a place, and the place behind it."""
+        """Return the node of the longest term that begins at a position, and the position after it."""
         node, best, following = self._root, None, place
         for number in range(place, len(keys)):
             after = node.after.get(keys[number])
@@ -162,13 +162,13 @@ class Glossary:
 
 @functools.cache
 def _cutter() -> re.Pattern[str]:
-    """Cut text where a term may begin or end: around words, and around each character that is not part of one."""
+    """Return a pattern that splits a text where a term may begin or end: around words and single other characters."""
     marks = attaching_class()
     return re.compile(rf"[{SPACELESS}][{marks}]*|(?:[^\W{SPACELESS}]|[{marks}])+|\s+|.", re.DOTALL)
 
 
 def _key(cut: str) -> str:
-    """What words have in common that count as the same."""
+    """Return the form in which words are compared."""
     if cut.isspace():
         return " "
     return cut.casefold() if cut.isascii() else unicodedata.normalize("NFC", cut).casefold()
@@ -199,6 +199,6 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str | None]]:
         if not source or len(targets) > 1 or targets == [""]:
             raise DataError(
                 f"{path}:{number}: a line must be a term, or a term, a tab and its translation, got {text[:80]!r}; "
-                "mend it, or begin it with # to leave it out"
+                "correct it, or begin it with # to ignore it"
             )
         yield number, source, targets[0] if targets else None

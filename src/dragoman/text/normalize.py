@@ -1,6 +1,6 @@
-"""Text normalisation: one spelling for what reads the same, in time that grows with the length of the text only.
+"""Normalize text: Unicode form, white space and control characters, in linear time.
 
-A normaliser never splits text and never joins two words: what could be read as a break becomes a space.
+Normalization never splits a text and never joins two words: line breaks become spaces.
 """
 
 import functools
@@ -18,7 +18,7 @@ __all__ = ["Form", "LONGEST_MARK_RUN", "Normalizer", "compose"]
 Form = Literal["nfc", "nfkc", "none"]
 
 LONGEST_MARK_RUN = 30
-"""The most combining marks that may follow each other; the Stream-Safe Text Format of Unicode has the same limit."""
+"""Maximum number of consecutive combining marks, as in the Stream-Safe Text Format of Unicode."""
 
 # Tab, line feed, vertical tab, form feed, carriage return, four separators, next line, line and paragraph separator.
 _BREAKS = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]")
@@ -41,11 +41,11 @@ _NOTHING = "[^\\s\\S]"
 
 @dataclass(frozen=True, slots=True)
 class Normalizer:
-    """Brings text into one form; ``normalize(normalize(text)) == normalize(text)`` for every text and setting.
+    """Normalize text; ``normalize(normalize(text)) == normalize(text)`` for every text and setting.
 
     In this order:
 
-    1. A lone surrogate is refused with a `DataError`.
+    1. A lone surrogate raises `DataError`.
     2. ``strip_control``: line breaks, tabs and separators become one space each (CR LF together one); other control
        characters and invisible ones without meaning (byte-order mark, zero-width space, soft hyphen, marks of
        direction) are removed.
@@ -74,19 +74,19 @@ class Normalizer:
             text = " ".join(text.split())
         return text
 
-    def suspect_pattern(self) -> str:
-        """Return a regular expression, in the syntax of Python and of Rust: where it finds nothing, nothing changes.
+    def candidate_pattern(self) -> str:
+        """Return a regular expression, for Python and Rust, that matches in every text that normalization changes.
 
-        It lets engines that search a column of texts at once leave nearly all of them alone. What it finds may come
-        out unchanged all the same. Lone surrogates are not looked for: text that was UTF-8 cannot hold them.
+        Column engines use it to skip most texts. It may also match in texts that do not change. It does not match lone
+        surrogates, which cannot occur in decoded UTF-8.
         """
-        return _suspect_pattern(self.form, self.collapse_spaces, self.strip_control)
+        return _candidate_pattern(self.form, self.collapse_spaces, self.strip_control)
 
 
 def compose(text: str, form: Form) -> tuple[str, str, str]:
-    """Return the text with long runs of marks cut, that brought into the form, and that cut again, which is the result.
+    """Return the text with long runs of marks cut, then composed, then cut again, which is the result.
 
-    The second cut is there because composing can lengthen a run: U+0344 becomes two marks.
+    The second cut is necessary because composing can lengthen a run: U+0344 becomes two marks.
     """
     if form == "none" or text.isascii():
         return text, text, text
@@ -96,7 +96,7 @@ def compose(text: str, form: Form) -> tuple[str, str, str]:
 
 
 @functools.cache
-def _suspect_pattern(form: Form, collapse_spaces: bool, strip_control: bool) -> str:
+def _candidate_pattern(form: Form, collapse_spaces: bool, strip_control: bool) -> str:
     suspects = []
     if strip_control:
         suspects += [_BREAKS.pattern, _INVISIBLE.pattern]
@@ -109,10 +109,10 @@ def _suspect_pattern(form: Form, collapse_spaces: bool, strip_control: bool) -> 
 
 
 def _unsettled(form: Form) -> list[str]:
-    """Return patterns of which every text that is not in the form holds one: Unicode calls this a quick check.
+    """Return patterns of which one matches in every text that is not in the form (a quick check, in Unicode's terms).
 
-    A text is in its form if no character of it changes alone or may join the one before it, and if no two marks with a
-    combining class, which might have to be put in order, follow each other.
+    A text is in the form if no character changes alone or may join the one before it, and no two marks with a
+    combining class, which may need reordering, follow each other.
     """
     composed: Literal["NFKC", "NFC"] = "NFKC" if form == "nfkc" else "NFC"
     joining = {chr(code) for first, last in _JOINING_JAMO for code in range(first, last + 1)}
@@ -133,12 +133,11 @@ def _cut_mark_runs(text: str, form: Form) -> str:
 
 @functools.cache
 def _mark_run_patterns(form: Form) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return a fast pattern that finds every text with a run too long (and a few others), and the exact one.
+    """Return a fast pattern that matches in every text with a long run (and in a few others), and the exact pattern.
 
-    A mark is what decomposes into something that starts with a non-starter: the Tibetan U+0F73 and, in the
-    compatibility form, the half-width U+FF9E are starters themselves and would hide a run otherwise.
-    The fast pattern takes all of plane 1 for marks, because a class with few ranges outside the first plane is
-    scanned some 20 times faster.
+    A mark is a character whose decomposition starts with a non-starter: the Tibetan U+0F73 and, in the compatibility
+    form, the half-width U+FF9E are starters themselves. The fast pattern treats all of plane 1 as marks, because a
+    class with few ranges outside the first plane is about 20 times faster.
     """
     decompose: Literal["NFKD", "NFD"] = "NFKD" if form == "nfkc" else "NFD"
     marks = code_point_class(lambda char: unicodedata.combining(unicodedata.normalize(decompose, char)[0]) != 0)

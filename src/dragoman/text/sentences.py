@@ -1,8 +1,8 @@
-"""Sentences: a text cut into what is translated and what stands between, and translations put together again.
+"""Split text into sentences and join translated sentences.
 
-The rules of some 300 languages are those of `sentencex`. What it is handed is tamed first: it is fed a line at a time,
-because it loses line breaks of long runs of them; white space is plain, because it fails at other kinds; and never more
-than a few thousand characters at once, because its time grows with the square of the quotation marks.
+`sentencex` has the rules of about 300 languages. It is called with single lines, because it loses line breaks in long
+runs of them; with plain spaces, because it fails on other white space; and with at most a few thousand characters,
+because its time is quadratic in the number of quotation marks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sentencex
 
 from dragoman.text.characters import check_unicode, is_spaceless
 
-__all__ = ["Joiner", "Segment", "split_text"]
+__all__ = ["SentenceJoiner", "SentenceSegment", "split_sentences"]
 
 _BREAKS = "\n-\r\x1c-\x1e\x85\u2028\u2029"  # where str.splitlines cuts
 _BREAK = re.compile(f"[{_BREAKS}]")
@@ -25,46 +25,46 @@ _ODD_SPACE = re.compile(r"[^\S ]")
 _WINDOW = 4000
 
 _UNSPACED = frozenset({"cmn", "gan", "hak", "ja", "jpn", "lzh", "nan", "wuu", "yue", "zh", "zho"})
-"""Languages that put no space between sentences. Thai, Lao, Khmer, Burmese and Tibetan do, if not between words."""
+"""Languages without spaces between sentences. Thai, Lao, Khmer, Burmese and Tibetan have them."""
 
 
-class Segment(NamedTuple):
+class SentenceSegment(NamedTuple):
     """A sentence without white space at its ends, and the white space after it."""
 
     text: str
     after: str
 
 
-def split_text(text: str, language: str) -> list[Segment]:
-    """Cut a text into sentences; ``"".join(s.text + s.after for s in split_text(text, language)) == text``.
+def split_sentences(text: str, language: str) -> list[SentenceSegment]:
+    """Split a text into sentences; joining `text` and `after` of all segments gives the text.
 
-    A line break always ends a sentence. White space at the very beginning follows an empty sentence. A sentence of
-    thousands of characters is cut at a space. Takes time that grows with the length of the text only.
+    A line break always ends a sentence. White space at the beginning follows an empty sentence. A sentence of
+    thousands of characters is cut at a space. The time is linear in the length of the text.
     """
     check_unicode(text)
-    segments: list[Segment] = []
+    segments: list[SentenceSegment] = []
     body, gap = "", [""]
     for line in _LINE.findall(text):
-        for piece in _sentences(line, _primary(language)):
-            bare = piece.strip()
+        for sentence in _sentences(line, _primary(language)):
+            bare = sentence.strip()
             if not bare:
-                gap.append(piece)
+                gap.append(sentence)
                 continue
-            start = piece.index(bare[0])
-            gap.append(piece[:start])
+            start = sentence.index(bare[0])
+            gap.append(sentence[:start])
             after = "".join(gap)
             if body or after:
-                segments.append(Segment(body, after))
-            body, gap = bare, [piece[start + len(bare) :]]
+                segments.append(SentenceSegment(body, after))
+            body, gap = bare, [sentence[start + len(bare) :]]
     after = "".join(gap)
-    return [*segments, Segment(body, after)] if body or after else segments
+    return [*segments, SentenceSegment(body, after)] if body or after else segments
 
 
-class Joiner:
-    """Puts translated sentences together, a piece at a time: line breaks stay, and spaces become the target's.
+class SentenceJoiner:
+    """Join translated sentences incrementally: line breaks are kept, and spaces follow the target language.
 
-    Into a language without spaces between sentences (Chinese, Japanese) those of the source are left out, where one of
-    the neighbours is a character of such a script; out of one, a space is put between sentences.
+    If only the target has no spaces between sentences (Chinese, Japanese), a space next to a character of such a script
+    is dropped. If only the source has none, a space is added between sentences.
     """
 
     def __init__(self, source: str, target: str) -> None:
@@ -75,7 +75,7 @@ class Joiner:
         self._last = ""
 
     def add(self, text: str) -> str:
-        """Return a piece of a sentence, behind what stands between it and the sentence before it."""
+        """Return a part of a sentence, preceded by the white space between it and the previous sentence."""
         if not text:
             return ""
         between = self._between(text[0]) if self._gap else ""
@@ -83,7 +83,7 @@ class Joiner:
         return between + text
 
     def end_sentence(self, after: str) -> None:
-        """Note what stands after a sentence of the source."""
+        """End a sentence that is followed by this white space in the source."""
         self._gap.append(after)
 
     def end(self) -> str:
@@ -106,7 +106,7 @@ def _primary(language: str) -> str:
 
 
 def _sentences(line: str, language: str) -> Iterator[str]:
-    """Cut a line, or a run of line breaks, which stays whole."""
+    """Split a line; a run of line breaks is not split."""
     if _BREAK.match(line):
         yield line
         return
@@ -128,11 +128,11 @@ def _cut(line: str, start: int, ends: list[int]) -> Iterator[str]:
 
 
 def _ends(window: str, language: str) -> list[int]:
-    """Where the sentences end; only at the end, where the library fails or loses something."""
+    """Return where sentences end; only the end of the window if the library fails or loses characters."""
     try:
         found = sentencex.segment(language, window)
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # what a fault in Rust becomes; a subclass of BaseException alone
+        if type(error).__name__ != "PanicException":  # a panic in Rust; it is a subclass of BaseException only
             raise
         found = []
     ends = list(accumulate(map(len, found)))

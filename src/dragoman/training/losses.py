@@ -1,7 +1,7 @@
-"""What training minimises.
+"""Loss functions: cross-entropy, coverage and REINFORCE.
 
-The main term never holds the scores of all words for all steps: it works through the steps a chunk at a time and, since
-the gradient of a cross-entropy is known as soon as the chunk's probabilities are, takes the gradient on the way.
+The cross-entropy never holds the scores of all words for all steps: it processes the steps in chunks and computes the
+gradient of each chunk from its probabilities in the forward pass.
 """
 
 from __future__ import annotations
@@ -14,21 +14,19 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from dragoman.nn.attention import Alignment
+from dragoman.nn.compute_dtype import at_least_float32, compute_dtype
 from dragoman.nn.masks import is_real
-from dragoman.nn.output import Output
-from dragoman.nn.precision import at_least_float32, compute_dtype
-
-__all__ = ["Baseline", "Likelihood", "coverage_loss", "cross_entropy", "reinforce_loss"]
+from dragoman.nn.output_layer import Output
 
 CHUNK = 1024
-"""Steps at a time; 1,024 rows of 8,000 words are 32 MB."""
+"""Steps per chunk; 1,024 rows of 8,000 words are 32 MB."""
 
 
 @dataclass(frozen=True)
-class Likelihood:
-    """What the decoder's features say of the right words.
+class TokenLosses:
+    """Cross-entropy of the reference words.
 
-    Shapes: total, what is minimised, a scalar with a gradient; losses [batch, tgt], −log p(y_t) itself, without
+    Shapes: total, the objective, a scalar with a gradient; losses [batch, tgt], −log p(y_t) itself, without
     smoothing and without a gradient, zero in the padding.
     """
 
@@ -38,10 +36,10 @@ class Likelihood:
 
 def cross_entropy(
     output: Output, features: Tensor, labels: Tensor, lengths: Tensor, *, smoothing: float = 0.0, chunk: int = CHUNK
-) -> Likelihood:
+) -> TokenLosses:
     """(1 − ε)·(−log p(y_t)) + ε·mean_v(−log p(v)), summed over real steps.
 
-    Papers: [szegedy2016] (section 7), [vaswani2017] (section 5.4). Padding is left out before anything is computed.
+    Papers: [szegedy2016] (section 7), [vaswani2017] (section 5.4). Padding is removed before anything is computed.
     Shapes: features [batch, tgt, dim], labels [batch, tgt], lengths [batch].
     """
     real = is_real(lengths.to(labels.device), labels.size(1)).flatten().nonzero().squeeze(1)  # [steps]
@@ -50,11 +48,11 @@ def cross_entropy(
         chosen, output.weight, output.bias, labels.flatten().index_select(0, real), smoothing, chunk
     )
     padded = losses.new_zeros(labels.numel()).index_copy_(0, real, losses)
-    return Likelihood(total, padded.view_as(labels))
+    return TokenLosses(total, padded.view_as(labels))
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
-    """The smoothed sum, and −log p(y_t) [steps]; the sum's gradient is made in the forward pass, chunk by chunk."""
+    """The smoothed sum, and −log p(y_t) [steps]; the forward pass computes the gradient of the sum chunk by chunk."""
 
     @staticmethod
     def forward(
@@ -63,12 +61,12 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         ctx.features_dtype = features.dtype
         dtype = compute_dtype(features)
         features, cast_weight = features.to(dtype), weight.to(dtype)
-        wants_gradient = any(ctx.needs_input_grad[:3])
+        needs_gradient = any(ctx.needs_input_grad[:3])
         wide = torch.promote_types(bias.dtype, torch.float32)
         losses = torch.empty(labels.size(0), dtype=wide, device=bias.device)
-        d_features = torch.empty_like(features) if wants_gradient else None
-        d_weight = torch.zeros_like(weight) if wants_gradient else None
-        d_bias = torch.zeros_like(bias) if wants_gradient else None
+        d_features = torch.empty_like(features) if needs_gradient else None
+        d_weight = torch.zeros_like(weight) if needs_gradient else None
+        d_bias = torch.zeros_like(bias) if needs_gradient else None
         total = losses.new_zeros(())
         vocab = weight.size(0)
         for start in range(0, labels.size(0), chunk):
@@ -98,7 +96,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         d_features, d_weight, d_bias = ctx.saved_tensors
-        # In the features' own precision: a factor rounded to bfloat16 would shift every gradient the same way.
+        # In the precision of the features: a factor rounded to bfloat16 would bias all gradients alike.
         scaled = (at_least_float32(d_features) * grad).to(ctx.features_dtype)
         return scaled, d_weight * grad.to(d_weight.dtype), d_bias * grad.to(d_bias.dtype), None, None, None
 
@@ -116,7 +114,7 @@ def coverage_loss(alignment: Alignment, source_lengths: Tensor, target_lengths: 
 
 
 @dataclass(frozen=True)
-class Baseline:
+class RewardBaseline:
     """The moving average of log p(y_t) over updates, b_k = decay · b_{k-1} + (1 − decay) · mean.
 
     Paper: [xu2015] (section 4.1).
@@ -125,30 +123,31 @@ class Baseline:
     decay: float
     mean: float | None = None
 
-    def after(self, nll: float, tokens: int) -> Baseline:
-        """The baseline once an update has been made, on `tokens` target pieces with this sum of −log p(y_t)."""
+    def after(self, nll: float, tokens: int) -> RewardBaseline:
+        """The baseline after an update on `tokens` target tokens with this sum of −log p(y_t)."""
         now = -nll / tokens
-        return Baseline(self.decay, now if self.mean is None else self.decay * self.mean + (1 - self.decay) * now)
+        return RewardBaseline(self.decay, now if self.mean is None else self.decay * self.mean + (1 - self.decay) * now)
 
 
 def reinforce_loss(
     alignment: Alignment,
     losses: Tensor,
     lengths: Tensor,
-    baseline: Baseline,
+    baseline: RewardBaseline,
     *,
     weight: float = 1.0,
     entropy_weight: float = 0.0,
 ) -> Tensor:
-    """A term whose gradient estimates, without bias, that of −E[log p(y)] with respect to where hard attention looks.
+    """A term whose gradient is an unbiased estimate of that of −E[log p(y)] with respect to the hard attention weights.
 
     −Σ_t (Σ_{u ≥ t} (log p(y_u) − b)) log p(s_t) − λ_e Σ_t H_t. Papers: [xu2015] (10)-(12), [williams1992].
-    A place cannot change the words before it, so only the words from t on reward it: the same expectation as the
-    paper's whole-sentence reward, with less noise. b is the moving average of earlier batches (0 before the first).
+    A position cannot change earlier words, so only the words from t on reward it: the same expectation as the
+    paper's reward for the complete sentence, with lower variance. b is the moving average of earlier batches
+    (0 before the first).
 
     Shapes: alignment.log_prob, losses (−log p(y_t), zero in the padding) [batch, tgt], lengths [batch] -> a scalar.
     """
-    assert alignment.log_prob is not None, "only hard attention draws places"
+    assert alignment.log_prob is not None, "only hard attention samples positions"
     assert alignment.entropy is not None
     real = is_real(lengths.to(losses.device), losses.size(1))
     better = (-losses.detach() - (baseline.mean or 0.0)) * real  # [batch, tgt]

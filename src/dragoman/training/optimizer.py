@@ -1,4 +1,4 @@
-"""The rule that turns gradients into updates."""
+"""Build the optimizer."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import torch
 from torch import nn
 
 from dragoman.config.training import TrainingConfig
-
-__all__ = ["OPTIMIZERS", "build_optimizer"]
 
 
 def _adam(kind: type[torch.optim.Adam]) -> Callable[[list[nn.Parameter], TrainingConfig], torch.optim.Optimizer]:
@@ -45,6 +43,6 @@ OPTIMIZERS: dict[str, Callable[[list[nn.Parameter], TrainingConfig], torch.optim
 
 
 def build_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
-    """The optimizer a configuration names, over the parameters that learn."""
-    learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    return OPTIMIZERS[config.optimizer](learning, config)
+    """Build the optimizer of a configuration for the trainable parameters."""
+    trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    return OPTIMIZERS[config.optimizer](trainable, config)

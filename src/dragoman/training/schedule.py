@@ -1,12 +1,10 @@
-"""The learning rate as a function of the update's number: no state, so nothing to resume."""
+"""The learning rate as a function of the update number: no state, so nothing to resume."""
 
 from __future__ import annotations
 
 import math
 
 from dragoman.config.training import TrainingConfig
-
-__all__ = ["learning_rate"]
 
 
 def learning_rate(config: TrainingConfig, update: int) -> float:

@@ -1,4 +1,4 @@
-"""One update: forward, loss, backward, clip, optimizer."""
+"""One update: forward pass, loss, backward pass, gradient clipping, optimizer step."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from torch import Tensor, nn
 
 from dragoman.config.training import TrainingConfig
 from dragoman.data.batch import Batch
-from dragoman.models.protocol import Model
-from dragoman.nn.noise import Noise
-from dragoman.training.losses import Baseline, coverage_loss, cross_entropy, reinforce_loss
+from dragoman.models.base import Model
+from dragoman.nn.stateless_noise import Noise
+from dragoman.training.losses import RewardBaseline, coverage_loss, cross_entropy, reinforce_loss
 from dragoman.training.schedule import learning_rate
-
-__all__ = ["Objective", "Task", "Update", "clip", "objective", "set_rate", "train_step"]
 
 
 @dataclass(frozen=True)
 class Objective:
-    """The loss of a batch: `total` is what is minimised, a sum over its target pieces; `nll` is Σ −log p(y_t) alone."""
+    """The loss of a batch: `total`, a sum over its target tokens, is minimised; `nll` is Σ −log p(y_t) alone."""
 
     total: Tensor
     nll: Tensor
@@ -28,22 +26,24 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class Update:
-    """What one update did; `loss` is the mean of −log p(y_t), whatever else was minimised with it."""
+class UpdateResult:
+    """The result of one update; `loss` is the mean of −log p(y_t) without the other terms of the objective."""
 
     loss: float
     tokens: int
     gradient_norm: float
     learning_rate: float
-    baseline: Baseline
+    baseline: RewardBaseline
 
 
 def objective(
-    model: Model[Any, Any], batch: Batch, config: TrainingConfig, noise: Noise | None, baseline: Baseline
+    model: Model[Any, Any], batch: Batch, config: TrainingConfig, noise: Noise | None, baseline: RewardBaseline
 ) -> Objective:
-    """Cross-entropy, and the terms the configuration and the attention ask for."""
+    """Cross-entropy, plus the coverage and REINFORCE terms of the configuration and the attention."""
     covering = config.coverage_weight > 0
-    decoded = model(batch.source, batch.source_lengths, batch.inputs, batch.target_lengths, noise, show=covering)
+    decoded = model(
+        batch.source, batch.source_lengths, batch.inputs, batch.target_lengths, noise, return_attention=covering
+    )
     likelihood = cross_entropy(
         model.decoder.output, decoded.features, batch.labels, batch.target_lengths, smoothing=config.label_smoothing
     )
@@ -64,31 +64,31 @@ def objective(
     return Objective(total, likelihood.losses.sum(), batch.target_tokens)
 
 
-class Task(nn.Module):
-    """Forward and loss as one module, in the precision of training: what DDP, FSDP2 and torch.compile can wrap."""
+class LossModule(nn.Module):
+    """Forward pass and loss as one module, in the training precision, for DDP, FSDP2 and torch.compile."""
 
     def __init__(self, model: Model[Any, Any], config: TrainingConfig) -> None:
         super().__init__()
         self.model = model
         self.config = config
 
-    def forward(self, batch: Batch, noise: Noise | None, baseline: Baseline) -> tuple[Tensor, Tensor]:
-        """What is minimised, and Σ −log p(y_t): two scalars."""
+    def forward(self, batch: Batch, noise: Noise | None, baseline: RewardBaseline) -> tuple[Tensor, Tensor]:
+        """The objective and Σ −log p(y_t): two scalars."""
         with torch.autocast(batch.source.device.type, torch.bfloat16, enabled=self.config.precision == "bf16"):
             result = objective(self.model, batch, self.config, noise, baseline)
         return result.total, result.nll
 
 
-def set_rate(optimizer: torch.optim.Optimizer, config: TrainingConfig, update: int) -> float:
-    """Give the optimizer the learning rate of an update."""
+def set_learning_rate(optimizer: torch.optim.Optimizer, config: TrainingConfig, update: int) -> float:
+    """Set the learning rate of an update, and return it."""
     rate = learning_rate(config, update)
     for group in optimizer.param_groups:
         group["lr"] = rate
     return rate
 
 
-def clip(model: nn.Module, config: TrainingConfig) -> Tensor:
-    """Scale the gradient to the norm the configuration allows; the norm it had."""
+def clip_gradient(model: nn.Module, config: TrainingConfig) -> Tensor:
+    """Clip the gradient to the maximum norm of the configuration; return the norm before."""
     return nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm or float("inf"))
 
 
@@ -98,17 +98,17 @@ def train_step(
     batch: Batch,
     config: TrainingConfig,
     update: int,
-    baseline: Baseline | None = None,
-) -> Update:
-    """Update number `update` (from 1), on one batch: all that the training loop does at its simplest."""
-    rate = set_rate(optimizer, config, update)
-    baseline = baseline or Baseline(config.baseline_decay)
-    total, nll = Task(model, config)(batch, Noise.of(config.seed, update, batch.rows), baseline)
+    baseline: RewardBaseline | None = None,
+) -> UpdateResult:
+    """Make update number `update` (from 1) on one batch: the training loop in its simplest form."""
+    rate = set_learning_rate(optimizer, config, update)
+    baseline = baseline or RewardBaseline(config.baseline_decay)
+    total, nll = LossModule(model, config)(batch, Noise.of(config.seed, update, batch.rows), baseline)
     optimizer.zero_grad(set_to_none=True)
     (total / batch.target_tokens).backward()
-    norm = clip(model, config)
+    norm = clip_gradient(model, config)
     optimizer.step()
     loss = float(nll)
-    return Update(
+    return UpdateResult(
         loss / batch.target_tokens, batch.target_tokens, float(norm), rate, baseline.after(loss, batch.target_tokens)
     )

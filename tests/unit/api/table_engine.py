@@ -1,4 +1,4 @@
-"""An engine that knows a table of sentences by heart, writes a piece a step, and looks where one would expect."""
+"""An engine that translates by a table of sentences, and writes them step by step."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.api.translator import Translator
+from dragoman.api.translation.translator import Translator
 from dragoman.config import Config, load_config, parse_config
-from dragoman.search.hypothesis import Hypothesis, Sentence
-from dragoman.search.protocol import Watch
-from dragoman.search.settings import SearchSettings
-from dragoman.search.trace import Node, Trace
+from dragoman.config.search import SearchSettings
+from dragoman.search.decoding_protocol import SearchMonitor
+from dragoman.search.hypothesis import Hypothesis, SearchInput
+from dragoman.search.trace import SearchTrace, TraceNode
 from dragoman.text import Tokenizer, train_sentencepiece
 
 TEXT = ["the house is small", "das Haus ist klein", "a small house 1 2 3", "你好。我很好！"] * 20
@@ -31,9 +31,9 @@ def languages(source: str, target: str, model: str = "luong2015-desk") -> Config
 
 
 class TableEngine:
-    """Translates by a table from text to text, and what is not there by a function."""
+    """Translates by a table from text to text, and other texts by a function."""
 
-    name, precision, lanes, longest = "table", "exact", 1, None
+    name, precision, concurrency, longest = "table", "exact", 1, None
 
     def __init__(
         self,
@@ -47,75 +47,79 @@ class TableEngine:
     ) -> None:
         self.tokenizers, self.table, self.other = tokenizers, dict(table or {}), other
         self.attends, self.seconds, self.lack = attends, seconds, lack
-        self.batches: list[list[Sentence]] = []
+        self.batches: list[list[SearchInput]] = []
         self.scored: list[tuple[Any, Any]] = []
         self.steps = 0
         self._lock = threading.Lock()
 
-    def lacks(self, settings: SearchSettings, *, phrases: bool = False, trace: bool = False) -> str | None:
+    def unsupported(self, settings: SearchSettings, *, phrases: bool = False, trace: bool = False) -> str | None:
         return self.lack if phrases or trace or settings.sample else None
 
     def search(
         self,
-        sentences: Sequence[Sentence],
+        sentences: Sequence[SearchInput],
         settings: SearchSettings,
         *,
-        show: bool = False,
-        watch: Watch | None = None,
-        trace: Trace | None = None,
+        return_attention: bool = False,
+        monitor: SearchMonitor | None = None,
+        trace: SearchTrace | None = None,
     ) -> list[list[Hypothesis]]:
         with self._lock:
             self.batches.append(list(sentences))
         return [
-            self._found(number, sentence, settings, show=show, watch=watch, trace=trace)
+            self._found(number, sentence, settings, return_attention=return_attention, monitor=monitor, trace=trace)
             for number, sentence in enumerate(sentences)
         ]
 
     def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, show: bool = False
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, return_attention: bool = False
     ) -> list[Hypothesis]:
         self.scored.append((sources, targets))
         return [
-            Hypothesis(list(target), -1.0 * len(target), self._map(len(source), len(target), show), -1.0)
+            Hypothesis(list(target), -1.0 * len(target), self._map(len(source), len(target), return_attention), -1.0)
             for source, target in zip(sources, targets, strict=True)
         ]
 
     def _found(
         self,
         number: int,
-        sentence: Sentence,
+        sentence: SearchInput,
         settings: SearchSettings,
         *,
-        show: bool,
-        watch: Watch | None,
-        trace: Trace | None,
+        return_attention: bool,
+        monitor: SearchMonitor | None,
+        trace: SearchTrace | None,
     ) -> list[Hypothesis]:
-        text = self.tokenizers["source"].decode(sentence.pieces)
-        pieces = self.tokenizers["target"].encode(self.table[text] if text in self.table else self.other(text))
+        text = self.tokenizers["source"].decode(sentence.tokens)
+        tokens = self.tokenizers["target"].encode(self.table[text] if text in self.table else self.other(text))
         for phrase in sentence.phrases:
-            pieces = [*pieces, *phrase]
-        pieces = [*sentence.prefix, *pieces][: settings.max_length]
-        for step in range(len(pieces)):
+            tokens = [*tokens, *phrase]
+        tokens = [*sentence.prefix, *tokens][: settings.max_length]
+        for step in range(len(tokens)):
             self.steps += 1
             if self.seconds:
                 time.sleep(self.seconds)
-            if watch is not None:
-                if watch.is_cancelled(number):
+            if monitor is not None:
+                if monitor.is_cancelled(number):
                     return []
-                watch.wrote(number, pieces[: step + 1])
+                monitor.on_tokens(number, tokens[: step + 1])
         if trace is not None:
-            trace.add(number, Node(-1, pieces[0], 0, 0, -0.5))
-        source = len(sentence.pieces)
-        finished = settings.max_length is None or len(pieces) < settings.max_length
+            trace.add(number, TraceNode(-1, tokens[0], 0, 0, -0.5))
+        source = len(sentence.tokens)
+        finished = settings.max_length is None or len(tokens) < settings.max_length
         return [
             Hypothesis(
-                pieces[place:], -1.0 - place, self._map(source, len(pieces) - place, show), -0.5 - place, finished
+                tokens[place:],
+                -1.0 - place,
+                self._map(source, len(tokens) - place, return_attention),
+                -0.5 - place,
+                finished,
             )
             for place in range(settings.nbest)
         ]
 
-    def _map(self, source: int, target: int, show: bool) -> np.ndarray[Any, Any] | None:
-        if not (show and self.attends):
+    def _map(self, source: int, target: int, return_attention: bool) -> np.ndarray[Any, Any] | None:
+        if not (return_attention and self.attends):
             return None
         return np.eye(source + 1, dtype=np.float32)[[min(place, source) for place in range(target + 1)]]
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.api.translator import Translator
+from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import Config
-from dragoman.engines.choose import EngineName
+from dragoman.config.engine import EngineName
+from dragoman.config.search import SearchSettings
 from dragoman.errors import BundleError, ConfigError
 from dragoman.models import build_model
-from dragoman.search.settings import SearchSettings
 from dragoman.text import Tokenizer, train_sentencepiece, train_words
 from dragoman.text.glossary import Glossary
-from tests.presets import tiny_config
+from testkit.presets import tiny_config
 from tests.unit.api.table_engine import TEXT
 
 FAMILIES = [
@@ -29,7 +29,7 @@ FAMILIES = [
     "vaswani2017-desk + model.positions=learned + model.max_positions=24 + model.tie=target",
 ]
 FAST = {"vaswani2017": "ctranslate2"}
-"""The engine besides torch that runs a family; recurrent ones run on ONNX Runtime."""
+"""The engine other than torch that runs a family; recurrent ones run on ONNX Runtime."""
 ENGINES = [(name, engine) for name in FAMILIES for engine in ("torch", FAST.get(name.split("-")[0], "onnx"))]
 SUBWORDS = train_sentencepiece(TEXT, size=340)
 WORDS = train_words(TEXT, size=None)
@@ -52,7 +52,7 @@ def tiny_bundle(folder: Path, name: str, tokenizer: Tokenizer = SUBWORDS, seed: 
     model = build_model(model_config, tokenizer.size, tokenizer.size, seed=seed)
     with torch.no_grad():
         for values in model.parameters():
-            values.mul_(1.5)  # fresh weights are so small that all translations look alike
+            values.mul_(1.5)  # fresh weights are so small that all translations are similar
         for each, values in model.decoder.output.named_parameters():
             if each.endswith("bias"):
                 if tokenizer is SUBWORDS:
@@ -64,7 +64,7 @@ def tiny_bundle(folder: Path, name: str, tokenizer: Tokenizer = SUBWORDS, seed: 
 
 
 def translator_of(folder: Path, name: str, tokenizer: Tokenizer = SUBWORDS, **options: Any) -> Translator:
-    options = {"settings": SearchSettings(beam=3, max_length=14), "engine": "torch", "threads": 1, **options}
+    options = {"search": SearchSettings(beam=3, max_length=14), "engine": "torch", "threads": 1, **options}
     return Translator.open(tiny_bundle(folder / "bundle", name, tokenizer), **options)
 
 
@@ -72,10 +72,10 @@ def translator_of(folder: Path, name: str, tokenizer: Tokenizer = SUBWORDS, **op
 def test_alone_as_together(name: str, engine: EngineName, tmp_path: Path):
     translator = translator_of(tmp_path, name, engine=engine)
     assert translator.engine.name == engine
-    together = translator.translate_batch(TEXTS, alignments=True, flags=True)
+    together = translator.translate(TEXTS, alignment=True, flags=True, split_sentences=False)
     assert [each.source for each in together] == TEXTS
     for text, found in zip(TEXTS, together, strict=True):
-        alone = translator.translate_batch([text], alignments=True, flags=True)[0]
+        alone = translator.translate([text], alignment=True, flags=True, split_sentences=False)[0]
         assert (alone.text, alone.alignment) == (found.text, found.alignment)
         assert alone.log_prob == pytest.approx(found.log_prob, abs=1e-4)
 
@@ -93,28 +93,28 @@ def test_links_and_scores_of_forced_decoding_are_the_search_s_own(name: str, eng
     translator = translator_of(tmp_path, name, engine=engine)
     assert translator.engine.name == engine
     source, target = "the house is small", "das Haus"
-    scored = translator.score([source], [target], weights=True)[0]
-    settings = SearchSettings(beam=1, max_length=len(scored.pieces))
-    found = translator.translate(source, prefix=target, settings=settings, alignments=True, weights=True)
+    scored = translator.score([source], [target], attention=True)[0]
+    settings = SearchSettings(beam=1, max_length=len(scored.tokens))
+    found = translator.translate(source, prefix=target, search=settings, alignment=True, attention=True)
     assert found.text == target
     assert translator.align([source], [target]) == [found.alignment]
     assert np.array(scored.weights) == pytest.approx(np.array(found.weights), abs=1e-5)
 
 
 def test_unknown_words_come_from_the_source(tmp_path: Path):
-    translator = translator_of(tmp_path, "bahdanau2015-desk", WORDS, settings=SearchSettings(beam=1, max_length=9))
+    translator = translator_of(tmp_path, "bahdanau2015-desk", WORDS, search=SearchSettings(beam=1, max_length=9))
     unknown = WORDS.unk_id
     with torch.no_grad():
         translator.engine.model.decoder.output.bias[unknown] += 50.0  # type: ignore[attr-defined]
     found = translator.translate("Timbuktu")
-    assert set(found.pieces) == {"<unk>"}
+    assert set(found.tokens) == {"<unk>"}
     assert set(found.text.split()) == {"Timbuktu"}
     assert found.is_truncated
 
 
 def test_a_model_without_attention(tmp_path: Path):
     translator = translator_of(tmp_path, "sutskever2014-desk")
-    found = translator.translate("the house is small", alignments=True, flags=True)
+    found = translator.translate("the house is small", alignment=True, flags=True)
     assert found.alignment is None
     assert found.source_words == ("the", "house", "is", "small")
 
@@ -126,9 +126,11 @@ def test_a_model_without_attention(tmp_path: Path):
 def test_threads(name: str, engine: EngineName, tmp_path: Path):
     translator = translator_of(tmp_path, name, engine=engine, threads=2 if engine == "ctranslate2" else 1)
     texts = [f"{text} {number}" for number, text in enumerate(TEXTS * 6)][:50]
-    alone = [each.text for each in translator.translate_batch(texts)]
+    alone = [each.text for each in translator.translate(texts, split_sentences=False)]
     with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(lambda _: [each.text for each in translator.translate_batch(texts)], range(8)))
+        together = list(
+            pool.map(lambda _: [each.text for each in translator.translate(texts, split_sentences=False)], range(8))
+        )
     assert together == [alone] * 8
 
 
@@ -141,8 +143,8 @@ def test_samples_are_those_of_the_number(tmp_path: Path):
     translator = translator_of(tmp_path, "luong2015-desk")
     settings = SearchSettings(sample=True, max_length=8)
     texts = ["the house is small"] * 6
-    whole = [each.text for each in translator.translate_batch(texts, settings=settings)]
-    rest = [each.text for each in translator.translate_batch(texts[4:], settings=settings, first=4)]
+    whole = [each.text for each in translator.translate(texts, search=settings, split_sentences=False)]
+    rest = [each.text for each in translator.translate(texts[4:], search=settings, first=4, split_sentences=False)]
     assert rest == whole[4:]
     assert len(set(whole)) > 1
 
@@ -151,11 +153,11 @@ def test_an_ensemble_of_unlike_families(tmp_path: Path):
     names = ["bahdanau2015-desk", "vaswani2017-desk"]
     bundles = [tiny_bundle(tmp_path / f"{number}", name) for number, name in enumerate(names)]
     settings = SearchSettings(beam=2, max_length=8)
-    ensemble = Translator.open(*bundles, engine="torch", threads=1, settings=settings)
-    assert ensemble.why.startswith("ensemble of 2")
-    assert ensemble.translate("the house is small", alignments=True).alignment is not None
+    ensemble = Translator.open(*bundles, engine="torch", threads=1, search=settings)
+    assert ensemble.engine_reason.startswith("ensemble of 2")
+    assert ensemble.translate("the house is small", alignment=True).alignment is not None
     twice, once = (
-        Translator.open(*bundles[:1] * times, engine="torch", threads=1, settings=settings) for times in (2, 1)
+        Translator.open(*bundles[:1] * times, engine="torch", threads=1, search=settings) for times in (2, 1)
     )
     assert twice.translate("the house is small").text == once.translate("the house is small").text
 
@@ -171,7 +173,7 @@ def test_who_streams_can_ask_for_an_engine_whose_steps_are_open(tmp_path: Path):
     bundle = tiny_bundle(tmp_path / "bundle", "vaswani2017-desk")
     settings = SearchSettings(beam=3, max_length=14)
     whole, stepwise = (
-        Translator.open(bundle, threads=1, settings=settings, stepwise=stepwise) for stepwise in (False, True)
+        Translator.open(bundle, threads=1, search=settings, incremental=stepwise) for stepwise in (False, True)
     )
     assert (whole.engine.name, stepwise.engine.name) == ("ctranslate2", "torch")
     text = "the house is small"
@@ -181,7 +183,7 @@ def test_who_streams_can_ask_for_an_engine_whose_steps_are_open(tmp_path: Path):
 def test_paths_are_opened_and_what_is_wrong_is_said(tmp_path: Path):
     tiny_bundle(tmp_path / "bundle", "luong2015-desk")
     translator = Translator.open(str(tmp_path / "bundle"), engine="torch", threads=1)
-    assert translator.why == "torch float32, 1 thread"
+    assert translator.engine_reason == "torch float32, 1 thread"
     assert translator.bundles[0].path == tmp_path / "bundle"
     with pytest.raises(BundleError):
         Translator.open(tmp_path / "nothing")
@@ -192,7 +194,7 @@ def test_paths_are_opened_and_what_is_wrong_is_said(tmp_path: Path):
 @pytest.mark.parametrize("name", ["bahdanau2015-desk", "vaswani2017-desk"])
 def test_every_term_of_a_glossary_is_in_the_translation(name: str, tmp_path: Path):
     translator = translator_of(tmp_path, name)
-    glossary = Glossary.of({"house": "Haus", "small": "klein"})
+    glossary = Glossary.from_dict({"house": "Haus", "small": "klein"})
     for text in ("the house is small", "a small dog", "the dog"):
         found = translator.translate(text, glossary=glossary)
         for term, wanted in (("house", "Haus"), ("small", "klein")):
@@ -202,7 +204,7 @@ def test_every_term_of_a_glossary_is_in_the_translation(name: str, tmp_path: Pat
 
 @pytest.mark.parametrize(("name", "engine"), [("bahdanau2015-desk", "onnx"), ("vaswani2017-desk", "torch")])
 def test_terms_of_one_sentence_do_not_change_others(name: str, engine: EngineName, tmp_path: Path):
-    glossary = Glossary.of({"house": "Haus ist klein", "small": "klein", "the": "das"})
+    glossary = Glossary.from_dict({"house": "Haus ist klein", "small": "klein", "the": "das"})
     translator = translator_of(tmp_path, name, engine=engine, glossary=glossary)
-    together = [each.text for each in translator.translate_batch(TEXTS)]
-    assert together == [translator.translate(text, split=False).text for text in TEXTS]
+    together = [each.text for each in translator.translate(TEXTS, split_sentences=False)]
+    assert together == [translator.translate(text, split_sentences=False).text for text in TEXTS]

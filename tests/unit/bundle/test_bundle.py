@@ -1,4 +1,4 @@
-"""What goes into a bundle comes out of it, and nothing else goes in."""
+"""Writing and reading bundles."""
 
 import gc
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.bundle import Bundle, model_card, probe, write_bundle
+from dragoman.bundle import Bundle, model_card, sandboxed_parse, write_bundle
 from dragoman.bundle import bundle as bundle_module
 from dragoman.config import Config, load_config, parse_config
 from dragoman.errors import BundleError
@@ -61,7 +61,7 @@ def test_joint_tokenizers_must_be_equal(tmp_path: Path):
 def test_the_tokenizer_must_be_of_the_kind_that_the_config_names(tmp_path: Path):
     words = train_words(["a b"], size=9)
     config = load_config("luong2015-desk", ["tokenizer.kind=character"])
-    with pytest.raises(BundleError, match=r"must be of the kind character, as dragoman\.toml says, got word"):
+    with pytest.raises(BundleError, match=r"must be of the kind character, as in dragoman\.toml, got word"):
         write_bundle(tmp_path / "bundle", config, WEIGHTS, {"source": words, "target": words}, "card")
 
 
@@ -85,9 +85,9 @@ def test_one_that_changes_after_it_was_opened_is_not_used(bundle: Bundle):
         data = bytearray((bundle.folder / name).read_bytes())
         data[-1] ^= 1
         (bundle.folder / name).write_bytes(data)
-    with pytest.raises(BundleError, match=r"weights\.safetensors must be as it was written"):
+    with pytest.raises(BundleError, match=r"weights\.safetensors must not be changed"):
         bundle.weights()
-    with pytest.raises(BundleError, match=r"card\.md must stay as it was opened"):
+    with pytest.raises(BundleError, match=r"card\.md must not change while it is open"):
         bundle.card()
 
 
@@ -118,8 +118,8 @@ def test_a_strangers_tokenizer_is_read_elsewhere_once(bundle: Bundle, monkeypatc
         asked.append(len(data))
         return True
 
-    monkeypatch.setattr(probe, "_passed", set())
-    monkeypatch.setattr(probe, "_readable", readable)
+    monkeypatch.setattr(sandboxed_parse, "_passed", set())
+    monkeypatch.setattr(sandboxed_parse, "_readable", readable)
     Bundle.open(bundle.folder, trusted=True)
     assert asked == []
     Bundle.open(bundle.folder)

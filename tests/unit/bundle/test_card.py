@@ -1,4 +1,4 @@
-"""The card says what the run found out, and leaves out what it did not."""
+"""The model card contains the known facts and omits the others."""
 
 from dragoman.bundle import model_card
 from dragoman.config import load_config, parse_config, preset_names

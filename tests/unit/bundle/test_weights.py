@@ -1,4 +1,4 @@
-"""Weights on disk: what is wrong with a file is told before it is used."""
+"""Weight files are checked before use."""
 
 import errno
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors import SafetensorError
 
-from dragoman.bundle.weights import check_weights, disk_faults, read_weights, write_weights
+from dragoman.bundle.weights import check_weights, disk_errors, read_weights, write_weights
 from dragoman.errors import BundleError
 
 
@@ -34,7 +34,7 @@ def test_what_is_no_file_of_weights_is_told(tmp_path: Path):
 
 
 def fail(text: str) -> None:
-    with disk_faults(Path("w")):
+    with disk_errors(Path("w")):
         raise SafetensorError(text)
 
 

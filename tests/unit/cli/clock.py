@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Clock:
-    """A time that passes when it is told to."""
+    """A clock that tests advance."""
 
     def __init__(self) -> None:
         self.now = 100.0

@@ -110,4 +110,4 @@ def test_the_doctor_says_how_to_mend_what_is_missing(run, monkeypatch: pytest.Mo
     monkeypatch.setattr("dragoman.environment._version", lambda name: None if name == "matplotlib" else "9999")
     shown = run("doctor").stdout
     assert "train: missing or too old: matplotlib" in shown
-    assert 'mend it: pip install --upgrade "dragoman[train]"' in shown
+    assert 'install: pip install --upgrade "dragoman[train]"' in shown

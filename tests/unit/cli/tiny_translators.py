@@ -10,10 +10,10 @@ from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
-from benchmarks.random_bundle import random_bundle
 from dragoman.cli.main import app
+from testkit.random_bundle import random_bundle
 
-_ROOM = tempfile.TemporaryDirectory(prefix="dragoman-bundles-")
+_FOLDER = tempfile.TemporaryDirectory(prefix="dragoman-bundles-")
 
 QUICK = ("--engine", "torch", "--threads", "1", "--max-length", "6")
 QUICK_TO_START = ("--threads", "1", "--max-length", "6")
@@ -23,7 +23,7 @@ QUICK_TO_START = ("--threads", "1", "--max-length", "6")
 @functools.cache
 def tiny_bundle(preset: str = "vaswani2017-desk", seed: int = 1) -> Path:
     """A bundle; do not write into it."""
-    return random_bundle(Path(_ROOM.name) / f"{preset}-{seed}", preset, seed=seed).folder
+    return random_bundle(Path(_FOLDER.name) / f"{preset}-{seed}", preset, seed=seed).folder
 
 
 def typed(*arguments: str | Path, stdin: bytes | str = b"") -> Result:

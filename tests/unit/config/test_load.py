@@ -1,4 +1,4 @@
-"""From files, presets and overrides to a configuration; and what is said about each mistake on the way."""
+"""From files, presets and overrides to a configuration; and the message of each error."""
 
 import re
 import tomllib
@@ -107,7 +107,7 @@ def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_folder_does_not_hide_the_preset_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Somebody trains into a folder named after the preset, and trains again."""
+    """A run folder may have the name of a preset."""
     preset = load_config("luong2015")
     (tmp_path / "luong2015").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -130,7 +130,7 @@ def test_a_file_extends_a_preset(tmp_path: Path):
 
 
 def test_a_file_extends_a_file_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Beside it, and not where the command was typed."""
+    """Relative to the file, not to the working directory."""
     file = write(tmp_path, mine='extends = "below.toml"\n[training]\nseed = 5\n', below='[model]\nfamily = "rnn"\n')
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -177,7 +177,7 @@ def test_a_circle_is_refused(tmp_path: Path, files: dict[str, str]):
     here = tmp_path / "here"
     here.mkdir()
     message = complaint_about(write(here, **files))
-    assert message.startswith("extends must not go in a circle, got ")
+    assert message.startswith("extends must not be circular, got ")
     assert "a.toml → " in message
 
 
@@ -321,10 +321,10 @@ def test_extends_is_for_files_only():
         ("training.seed={ a = 1 }", "a whole number"),
         ("training.learning_rate=fast", "a number"),
         ("training.learning_rate=2020-01-01", "a number"),
-        ("tokenizer.joint=perhaps", "a boolean"),
-        ("tokenizer.joint=3", "a boolean"),
-        ("description=3", "a string"),
-        ("description=[]", "a string"),
+        ("tokenizer.joint=perhaps", "true or false"),
+        ("tokenizer.joint=3", "true or false"),
+        ("description=3", "text"),
+        ("description=[]", "text"),
         ("model.decoder.output_hidden=half", "a whole number"),
         ("training=3", "a table of settings"),
         ("model=3", "a table of settings"),
@@ -456,7 +456,7 @@ def test_corpora_read_back(tmp_path: Path):
         ({"train": [{"files": ["a"], "wieght": 2.0}]}, "did you mean weight?"),
         ({"validation": {"file": ["a"]}}, "did you mean files?"),
         ({"cleaning": {"ratio": 2.0}}, "did you mean max_ratio?"),
-        ({"target": "DE"}, "a language must be a code of two or three small letters, got 'DE'"),
+        ({"target": "DE"}, "a language must be a code of two or three lower-case letters, got 'DE'"),
     ],
 )
 def test_settings_of_corpora_are_named_by_their_place(setting: dict[str, Any], complaint: str):

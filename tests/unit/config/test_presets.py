@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.config import Config, load_config, preset_names
-from tests.presets import MOST_LAYERS, POSITIONS, WINDOW, tiny_config
+from testkit.presets import MOST_LAYERS, POSITIONS, WINDOW, tiny_config
 
 PAPERS = ["bahdanau2015", "cho2014", "luong2015", "sutskever2014", "vaswani2017"]
 

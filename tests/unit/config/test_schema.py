@@ -1,4 +1,4 @@
-"""The schema is closed, frozen, described, and says the same as JSON Schema."""
+"""The schema is closed, frozen, described, and agrees with JSON Schema."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -54,7 +54,7 @@ KEYWORDS: dict[str, type | tuple[type, ...]] = {
     "const": str,
     "default": object,
     "description": str,
-    "discriminator": dict,  # OpenAPI's; JSON Schema ignores what it does not know
+    "discriminator": dict,  # OpenAPI's; JSON Schema ignores unknown keywords
     "enum": list,
     "exclusiveMaximum": (int, float),
     "exclusiveMinimum": (int, float),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.data.batch import Batch
-from dragoman.data.pairs import Pairs, Sentences
+from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.errors import DataError
 from dragoman.text import BOS_ID, EOS_ID, PAD_ID
 
@@ -17,7 +17,7 @@ words = st.lists(st.integers(4, 99), max_size=6)
 
 
 def test_a_batch_by_hand():
-    batch = Batch.of([([7, 8, 9], [5]), ([6], [4, 4])])
+    batch = Batch.from_pairs([([7, 8, 9], [5]), ([6], [4, 4])])
     assert (PAD_ID, BOS_ID, EOS_ID) == (0, 2, 3)
     assert batch.source.tolist() == [[7, 8, 9, 3], [6, 3, 0, 0]]
     assert batch.source_lengths.tolist() == [4, 2]
@@ -29,7 +29,7 @@ def test_a_batch_by_hand():
 
 
 def test_an_empty_sentence_has_its_end():
-    batch = Batch.of([([], [])])
+    batch = Batch.from_pairs([([], [])])
     assert batch.source.tolist() == [[EOS_ID]]
     assert batch.inputs.tolist() == [[BOS_ID]]
     assert batch.labels.tolist() == [[EOS_ID]]
@@ -38,7 +38,7 @@ def test_an_empty_sentence_has_its_end():
 
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=5))
 def test_every_pair_can_be_read_back(pairs: list[tuple[list[int], list[int]]]):
-    batch = Batch.of(pairs)
+    batch = Batch.from_pairs(pairs)
     assert batch.source.size(1) == batch.source_lengths.max()
     assert batch.inputs.size(1) == batch.target_lengths.max()
     assert batch.inputs.shape == batch.labels.shape
@@ -55,39 +55,39 @@ def test_every_pair_can_be_read_back(pairs: list[tuple[list[int], list[int]]]):
 
 
 def test_pairs_have_the_names_they_are_given():
-    assert Batch.of([([4], [4]), ([5], [5])], rows=[2**40, 7]).rows.tolist() == [2**40, 7]
+    assert Batch.from_pairs([([4], [4]), ([5], [5])], rows=[2**40, 7]).rows.tolist() == [2**40, 7]
 
 
 def test_a_batch_is_not_empty():
     with pytest.raises(DataError, match="a batch must have at least one pair, got none"):
-        Batch.of([])
+        Batch.from_pairs([])
 
 
-def test_the_pieces_of_a_batch_go_to_another_device_and_its_lengths_stay():
-    moved = Batch.of([([7, 8, 9], [5]), ([6], [4, 4])]).to("meta")
+def test_the_tokens_of_a_batch_go_to_another_device_and_its_lengths_stay():
+    moved = Batch.from_pairs([([7, 8, 9], [5]), ([6], [4, 4])]).to("meta")
     for field in dataclasses.fields(moved):
         where = "cpu" if field.name.endswith("lengths") else "meta"
         assert getattr(moved, field.name).device.type == where, field.name
 
 
 def test_a_batch_on_its_own_device_is_itself():
-    batch = Batch.of([([7, 8, 9], [5]), ([6], [4, 4])])
+    batch = Batch.from_pairs([([7, 8, 9], [5]), ([6], [4, 4])])
     same = batch.to("cpu")
     for field in dataclasses.fields(batch):
         assert torch.equal(getattr(same, field.name), getattr(batch, field.name)), field.name
 
 
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=5))
-def test_flat_pieces_make_the_same_batch(pairs: list[tuple[list[int], list[int]]]):
+def test_flat_tokens_make_the_same_batch(pairs: list[tuple[list[int], list[int]]]):
     flat = Pairs(*(_flat([pair[side] for pair in pairs]) for side in range(2)))
-    batch = Batch.of_flat(flat, np.arange(len(pairs), dtype=np.int32))
-    expected = Batch.of(pairs)
+    batch = Batch.from_flat(flat, np.arange(len(pairs), dtype=np.int32))
+    expected = Batch.from_pairs(pairs)
     for field in dataclasses.fields(batch):
         assert getattr(batch, field.name).dtype == torch.int64, field.name
         assert torch.equal(getattr(batch, field.name), getattr(expected, field.name)), field.name
 
 
 def _flat(sentences: list[list[int]]) -> Sentences:
-    """As shards give them: 16 bits a piece."""
-    pieces = [piece for sentence in sentences for piece in sentence]
-    return Sentences(np.array(pieces, dtype=np.uint16), np.array([len(s) for s in sentences], dtype=np.int64))
+    """As shards give them: 16 bits a token."""
+    tokens = [token for sentence in sentences for token in sentence]
+    return Sentences(np.array(tokens, dtype=np.uint16), np.array([len(s) for s in sentences], dtype=np.int64))

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.data.loader import Loader, SubwordSampling
-from dragoman.data.pairs import Pairs, Sentences
-from dragoman.data.sampling import CorpusRows, Plan, PlannedBatch, Position
+from dragoman.data.loader import BatchLoader, SubwordSampling
+from dragoman.data.sampling import BatchPlan, CorpusRows, PlannedBatch, StreamPosition
 from dragoman.data.shards import Shards, ShardWriter
+from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.errors import ConfigError, DataError
 from dragoman.text import EOS_ID, SentencePieceTokenizer, train_characters, train_sentencepiece
 
@@ -37,12 +37,12 @@ def shards(tmp_path_factory, tokenizer: SentencePieceTokenizer) -> Shards:
 
 
 @pytest.fixture
-def plan(shards: Shards) -> Plan:
-    return Plan([CorpusRows("all", 0, len(shards))], shards.lengths, seed=1, batch_tokens=90)
+def plan(shards: Shards) -> BatchPlan:
+    return BatchPlan([CorpusRows("all", 0, len(shards))], shards.lengths, seed=1, batch_tokens=90)
 
 
-def test_batches_are_what_the_plan_says(shards: Shards, plan: Plan, tokenizer: SentencePieceTokenizer):
-    for planned, batch in zip(islice(plan.batches(), 30), Loader(shards, plan), strict=False):
+def test_batches_are_what_the_plan_says(shards: Shards, plan: BatchPlan, tokenizer: SentencePieceTokenizer):
+    for planned, batch in zip(islice(plan.batches(), 30), BatchLoader(shards, plan), strict=False):
         assert batch.rows.tolist() == (planned.epoch * len(TEXTS) + planned.slots).tolist()
         sources = [tokenizer.decode(row) for row in batch.source.tolist()]
         assert sources == [TEXTS[row] for row in planned.rows]
@@ -52,8 +52,8 @@ def test_batches_are_what_the_plan_says(shards: Shards, plan: Plan, tokenizer: S
         assert batch.labels.numel() <= 90
 
 
-def test_the_state_is_the_same_on_all_ranks(shards: Shards, plan: Plan):
-    ranks = [Loader(shards, plan, rank=rank, world=3, start=Position()) for rank in range(3)]
+def test_the_state_is_the_same_on_all_ranks(shards: Shards, plan: BatchPlan):
+    ranks = [BatchLoader(shards, plan, rank=rank, world=3, start=StreamPosition()) for rank in range(3)]
     for step in range(1, 20):
         for rank in ranks:
             next(rank)
@@ -63,41 +63,41 @@ def test_the_state_is_the_same_on_all_ranks(shards: Shards, plan: Plan):
         assert all(type(value) is int for value in states[0].values())
 
 
-def test_a_rank_takes_its_numbers_wherever_it_starts(shards: Shards, plan: Plan):
-    whole = [batch.rows.tolist() for batch in islice(Loader(shards, plan), 30)]
-    loader = Loader(shards, plan)
+def test_a_rank_takes_its_numbers_wherever_it_starts(shards: Shards, plan: BatchPlan):
+    whole = [batch.rows.tolist() for batch in islice(BatchLoader(shards, plan), 30)]
+    loader = BatchLoader(shards, plan)
     for _ in range(5):
         next(loader)
     for rank in range(4):
-        resumed = Loader(shards, plan, rank=rank, world=4)
+        resumed = BatchLoader(shards, plan, rank=rank, world=4)
         resumed.resume(loader.state())
         first = min(number for number in range(5, 9) if number % 4 == rank)
         assert [batch.rows.tolist() for batch in islice(resumed, 3)] == whole[first : first + 12 : 4]
 
 
-def test_a_state_of_another_plan_is_refused(shards: Shards, plan: Plan):
-    other = Plan([CorpusRows("all", 0, len(shards))], shards.lengths, seed=2, batch_tokens=90)
-    state = Loader(shards, other).state()
+def test_a_state_of_another_plan_is_refused(shards: Shards, plan: BatchPlan):
+    other = BatchPlan([CorpusRows("all", 0, len(shards))], shards.lengths, seed=2, batch_tokens=90)
+    state = BatchLoader(shards, other).state()
     with pytest.raises(DataError, match=r"a loader's state must be of plan \d+, got \d+; resume with the data"):
-        Loader(shards, plan).resume(state)
+        BatchLoader(shards, plan).resume(state)
     del state["plan"]
     with pytest.raises(DataError, match=r"a loader's state must have \['batch', 'epoch', 'number', 'plan', 'window'\]"):
-        Loader(shards, plan).resume(state)
+        BatchLoader(shards, plan).resume(state)
 
 
-def test_the_ambient_generator_is_left_alone(shards: Shards, plan: Plan):
+def test_the_ambient_generator_is_left_alone(shards: Shards, plan: BatchPlan):
     before = torch.get_rng_state()
-    next(Loader(shards, plan))
+    next(BatchLoader(shards, plan))
     assert torch.equal(torch.get_rng_state(), before)
 
 
 def sampling(tokenizer: SentencePieceTokenizer, temperature: float = 5.0, most: int = 256) -> SubwordSampling:
-    return SubwordSampling(tokenizer, tokenizer, seed=3, temperature=temperature, max_pieces=most)
+    return SubwordSampling(tokenizer, tokenizer, seed=3, temperature=temperature, max_tokens=most)
 
 
-def test_subwords_are_drawn_anew_in_every_epoch(shards: Shards, plan: Plan, tokenizer: SentencePieceTokenizer):
+def test_subwords_are_drawn_anew_in_every_epoch(shards: Shards, plan: BatchPlan, tokenizer: SentencePieceTokenizer):
     seen: dict[str, set[str]] = {}
-    loader = Loader(shards, plan, subword=sampling(tokenizer))
+    loader = BatchLoader(shards, plan, subword=sampling(tokenizer))
     for planned, batch in zip(islice(plan.batches(), 100), loader, strict=False):
         for row, ids in zip(planned.rows.tolist(), batch.source.tolist(), strict=True):
             assert tokenizer.decode(ids) == TEXTS[row]
@@ -107,9 +107,9 @@ def test_subwords_are_drawn_anew_in_every_epoch(shards: Shards, plan: Plan, toke
 
 def test_subwords_depend_on_the_draw_and_not_on_its_company(shards: Shards, tokenizer: SentencePieceTokenizer):
     def drawn(batch_tokens: int) -> dict[int, list[int]]:
-        plan = Plan([CorpusRows("all", 0, len(shards))], shards.lengths, seed=1, batch_tokens=batch_tokens)
+        plan = BatchPlan([CorpusRows("all", 0, len(shards))], shards.lengths, seed=1, batch_tokens=batch_tokens)
         found: dict[int, list[int]] = {}
-        for batch in Loader(shards, plan, subword=sampling(tokenizer)):
+        for batch in BatchLoader(shards, plan, subword=sampling(tokenizer)):
             for name, ids, length in zip(batch.rows, batch.labels, batch.target_lengths, strict=True):
                 if name < 2 * len(TEXTS):
                     found[int(name)] = ids[:length].tolist()
@@ -120,15 +120,15 @@ def test_subwords_depend_on_the_draw_and_not_on_its_company(shards: Shards, toke
     assert drawn(90) == drawn(200)
 
 
-def test_a_drawn_segmentation_is_never_cut(shards: Shards, plan: Plan, tokenizer: SentencePieceTokenizer):
+def test_a_drawn_segmentation_is_never_cut(shards: Shards, plan: BatchPlan, tokenizer: SentencePieceTokenizer):
     longest = int(shards.lengths(np.arange(len(shards))).max())
-    for batch in islice(Loader(shards, plan, subword=sampling(tokenizer, 50.0, most=longest)), 20):
+    for batch in islice(BatchLoader(shards, plan, subword=sampling(tokenizer, 50.0, most=longest)), 20):
         assert max(batch.source.size(1), batch.labels.size(1)) <= longest + 1
         assert {tokenizer.decode(ids) for ids in batch.source.tolist()} <= set(TEXTS)
 
 
-def test_a_batch_of_drawn_pieces_is_within_the_budget_times_the_growth(shards, plan, tokenizer):
-    drawn = list(islice(Loader(shards, plan, subword=sampling(tokenizer, 50.0)), 40))
+def test_a_batch_of_drawn_tokens_is_within_the_budget_times_the_growth(shards, plan, tokenizer):
+    drawn = list(islice(BatchLoader(shards, plan, subword=sampling(tokenizer, 50.0)), 40))
     cells = [max(batch.source.numel(), batch.labels.numel()) for batch in drawn]
     assert 90 < max(cells) <= 1.5 * 90
 
@@ -136,16 +136,16 @@ def test_a_batch_of_drawn_pieces_is_within_the_budget_times_the_growth(shards, p
 def test_what_does_not_give_its_text_back_is_left_as_it_is(tokenizer: SentencePieceTokenizer):
     ids = [5, tokenizer.unk_id, 6]
     sentences = Sentences(np.array(ids), np.array([3]))
-    planned = PlannedBatch(0, 0, np.array([0]), np.array([0]), Position())
+    planned = PlannedBatch(0, 0, np.array([0]), np.array([0]), StreamPosition())
     pairs = sampling(tokenizer).draw(Pairs(sentences, sentences), planned)
     assert pairs.source.ids.tolist() == pairs.target.ids.tolist() == ids
 
 
-def test_settings_that_cannot_be(shards: Shards, plan: Plan):
+def test_settings_that_cannot_be(shards: Shards, plan: BatchPlan):
     with pytest.raises(ConfigError, match="rank must be from 0 to 1, got 2"):
-        Loader(shards, plan, rank=2, world=2)
+        BatchLoader(shards, plan, rank=2, world=2)
     with pytest.raises(ConfigError, match="workers must be 0 or more, got -1"):
-        Loader(shards, plan, workers=-1)
+        BatchLoader(shards, plan, workers=-1)
     characters = train_characters(TEXTS)
     with pytest.raises(ConfigError, match="subword_temperature must be 0 for a tokenizer with one segmentation only"):
-        SubwordSampling(characters, characters, seed=1, temperature=1.0, max_pieces=10)
+        SubwordSampling(characters, characters, seed=1, temperature=1.0, max_tokens=10)

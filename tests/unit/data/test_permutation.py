@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.permutation import MOST_ITEMS, Permutation, mix_key
+from dragoman.data.permutation import MAX_ITEMS, Permutation, mix_key
 from dragoman.errors import DataError
 
 KEYS = 100
@@ -69,7 +69,7 @@ def test_of_a_few_items_every_order_is_equally_likely(size: int):
     assert abs(chi - freedom) < 4 * math.sqrt(2 * freedom)
 
 
-@pytest.mark.parametrize("size", [10**6, 2 * 10**8, 2**39 + 1, MOST_ITEMS])
+@pytest.mark.parametrize("size", [10**6, 2 * 10**8, 2**39 + 1, MAX_ITEMS])
 def test_a_stretch_is_spread_evenly(size: int):
     stretch, cells = 4096, 64
     chi, between = [], []
@@ -97,7 +97,7 @@ def test_what_was_near_is_not_near_again(size: int):
     assert abs(np.mean(place)) < 4 / math.sqrt(size * KEYS)
 
 
-@pytest.mark.parametrize("size", [0, -1, MOST_ITEMS + 1])
+@pytest.mark.parametrize("size", [0, -1, MAX_ITEMS + 1])
 def test_sizes_that_cannot_be(size: int):
     with pytest.raises(DataError, match="a permutation must have from 1 to 2\\^40 items"):
         Permutation(size, (1,))

@@ -11,26 +11,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dragoman.data.sampling import CorpusRows, Plan, PlannedBatch, Position, cut_by_tokens, neighbours, shares
+from dragoman.data.sampling import (
+    BatchPlan,
+    CorpusRows,
+    PlannedBatch,
+    StreamPosition,
+    corpus_shares,
+    cut_by_tokens,
+    order_by_length,
+)
 from dragoman.errors import ConfigError, DataError
 from dragoman.text import train_sentencepiece
 
 
 def made_lengths(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Lengths as in a corpus: 1 to 60 pieces, sides alike but not equal; a function of the row alone."""
+    """Lengths as in a corpus: 1 to 60 tokens, sides alike but not equal; a function of the row alone."""
     source = 1 + rows * 2_654_435_761 % 2**32 % 50
     return np.stack([source, np.maximum(1, source + rows * 40_503 % 2**16 % 11 - 4)], axis=1)
 
 
-def plan_of(*rows: int, weights: tuple[float, ...] = (), **settings: float) -> Plan:
+def plan_of(*rows: int, weights: tuple[float, ...] = (), **settings: float) -> BatchPlan:
     firsts = np.cumsum([0, *rows])
     weights = weights or (1.0,) * len(rows)
     corpora = [CorpusRows(f"c{n}", int(firsts[n]), rows[n], weights[n]) for n in range(len(rows))]
     chosen = {"seed": 1, "batch_tokens": 500, "window": 1000} | settings
-    return Plan(corpora, made_lengths, **chosen)  # type: ignore[arg-type]
+    return BatchPlan(corpora, made_lengths, **chosen)  # type: ignore[arg-type]
 
 
-def epochs_of(plan: Plan, count: int) -> list[list[PlannedBatch]]:
+def epochs_of(plan: BatchPlan, count: int) -> list[list[PlannedBatch]]:
     found: list[list[PlannedBatch]] = [[] for _ in range(count)]
     for batch in plan.batches():
         if batch.epoch == count:
@@ -78,7 +86,7 @@ def test_the_stream_goes_on_from_any_position():
 def test_weights_and_temperature_share_out_the_epoch():
     def shared(weights: tuple[float, ...], temperature: float) -> list[int]:
         corpora = [CorpusRows("", 0, n, w) for n, w in zip((900, 90, 10), weights, strict=True)]
-        return shares(corpora, temperature)
+        return corpus_shares(corpora, temperature)
 
     assert shared((1.0, 1.0, 1.0), 1.0) == shared((7.0, 7.0, 7.0), 1.0) == [900, 90, 10]
     assert shared((1.0, 2.0, 3.0), 1.0) == [811, 162, 27]
@@ -92,7 +100,7 @@ def test_weights_and_temperature_share_out_the_epoch():
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=20).filter(sum))
 def test_without_weights_a_corpus_has_its_own_size(rows: list[int]):
     corpora = [CorpusRows("", 0, n) for n in rows]
-    assert shares(corpora, 1.0) == rows
+    assert corpus_shares(corpora, 1.0) == rows
 
 
 def test_no_pair_of_a_corpus_is_favoured():
@@ -108,7 +116,7 @@ def test_no_pair_of_a_corpus_is_favoured():
 
 def test_names_of_draws_are_never_used_twice():
     plan = plan_of(300, 20, weights=(1.0, 5.0))
-    names = [name for epoch in epochs_of(plan, 5) for b in epoch for name in plan.name_of(b.epoch, b.slots).tolist()]
+    names = [name for epoch in epochs_of(plan, 5) for b in epoch for name in plan.draw_ids(b.epoch, b.slots).tolist()]
     assert sorted(names) == list(range(5 * plan.pairs))
 
 
@@ -148,7 +156,7 @@ def test_padding_is_small():
 @pytest.mark.parametrize("pairs", [[200_000_000], [199_000_000, 999_990, 10]])
 def test_two_hundred_million_pairs_are_resumed_at_once(pairs: list[int]):
     plan = plan_of(*pairs, weights=(1.0,) * (len(pairs) - 1) + (1e5,), window=65_536, batch_tokens=4096)
-    start = Position(epoch=6, window=plan.windows - 2, batch=17, number=10**7)
+    start = StreamPosition(epoch=6, window=plan.windows - 2, batch=17, number=10**7)
     began = time.process_time()
     batch = next(plan.batches(start))
     assert time.process_time() - began < 1.0
@@ -157,8 +165,8 @@ def test_two_hundred_million_pairs_are_resumed_at_once(pairs: list[int]):
 
 def test_order_of_neighbours_by_hand():
     lengths = np.array([[3, 1], [1, 2], [3, 3], [2, 1], [1, 3], [2, 2]])
-    assert lengths[neighbours(lengths)].tolist() == [[1, 2], [2, 2], [2, 1], [3, 1], [3, 3], [1, 3]]
-    assert lengths[neighbours(lengths, upwards=1)].tolist() == [[2, 1], [2, 2], [1, 2], [1, 3], [3, 3], [3, 1]]
+    assert lengths[order_by_length(lengths)].tolist() == [[1, 2], [2, 2], [2, 1], [3, 1], [3, 3], [1, 3]]
+    assert lengths[order_by_length(lengths, upwards=1)].tolist() == [[2, 1], [2, 2], [1, 2], [1, 3], [3, 3], [3, 1]]
 
 
 def test_cuts_by_hand():
@@ -168,20 +176,20 @@ def test_cuts_by_hand():
 
 def test_a_sentence_longer_than_a_batch():
     with pytest.raises(
-        DataError, match=r"batch_tokens must be at least .* got 40 .* set data\.max_pieces to 39 or less"
+        DataError, match=r"batch_tokens must be at least .* got 40 .* set data\.max_tokens to 39 or less"
     ):
         next(plan_of(1000, batch_tokens=40).batches())
 
 
-@pytest.mark.parametrize("position", [Position(0, 99, 0, 0), Position(0, 0, 999, 0)])
-def test_a_position_outside_of_the_plan(position: Position):
+@pytest.mark.parametrize("position", [StreamPosition(0, 99, 0, 0), StreamPosition(0, 0, 999, 0)])
+def test_a_position_outside_of_the_plan(position: StreamPosition):
     with pytest.raises(DataError, match="a position must be inside of the plan"):
         next(plan_of(1000).batches(position))
 
 
 def test_numbers_that_cannot_be():
     with pytest.raises(DataError, match="a position must have numbers from 0 on"):
-        Position(epoch=-1)
+        StreamPosition(epoch=-1)
     with pytest.raises(ConfigError, match="batch_tokens must be at least 1, got 0"):
         plan_of(10, batch_tokens=0)
 
@@ -208,7 +216,7 @@ def test_padding_of_a_real_corpus_is_small(corpora: Path):
             sides.append([line.rstrip("\n") for line in lines])
     tokenizer = train_sentencepiece([*sides[0], *sides[1]], size=8000)
     lengths = np.array([[len(tokenizer.encode(text)) for text in side] for side in sides]).T
-    plan = Plan([CorpusRows("multi30k", 0, len(lengths))], lambda rows: lengths[rows], seed=1, batch_tokens=4096)
+    plan = BatchPlan([CorpusRows("multi30k", 0, len(lengths))], lambda rows: lengths[rows], seed=1, batch_tokens=4096)
     [epoch] = epochs_of(plan, 1)
     waste, fill = padding([lengths[batch.rows] + 1 for batch in epoch], 4096)
     assert waste < 0.06

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.pairs import Pairs, Sentences
 from dragoman.data.shards import Shards, ShardWriter
+from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.errors import DataError
 
 Pair = tuple[list[int], list[int]]
-pieces = st.lists(st.integers(0, 2**16 - 1), max_size=5)
-chunks = st.lists(st.lists(st.tuples(pieces, pieces), max_size=6), max_size=4)
+tokens = st.lists(st.integers(0, 2**16 - 1), max_size=5)
+chunks = st.lists(st.lists(st.tuples(tokens, tokens), max_size=6), max_size=4)
 
 
 def flat(pairs: list[Pair], side: int) -> Sentences:
     sentences = [pair[side] for pair in pairs]
     return Sentences(
-        np.array([piece for sentence in sentences for piece in sentence], dtype=np.int64),
+        np.array([token for sentence in sentences for token in sentence], dtype=np.int64),
         np.array([len(sentence) for sentence in sentences], dtype=np.int64),
     )
 

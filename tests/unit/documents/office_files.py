@@ -1,4 +1,4 @@
-"""Word documents and presentations with the noise that real ones have."""
+"""Word documents and presentations with the irrelevant markup of real files."""
 
 import functools
 import io
@@ -10,7 +10,7 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from pptx.util import Inches
 
-from tests.unit.documents.translating import members, packed
+from tests.unit.documents.uppercase_translation import members, packed
 
 PARTS = "application/vnd.openxmlformats-officedocument.wordprocessingml"
 
@@ -26,7 +26,7 @@ def paragraph_xml(inside: str) -> Any:
 
 
 def word_of(*paragraphs: str) -> bytes:
-    """A document of paragraphs that are given as XML."""
+    """Create a document from paragraphs of XML."""
     document = docx.Document()
     for inside in paragraphs:
         document.element.body.insert(-1, paragraph_xml(inside))
@@ -35,7 +35,7 @@ def word_of(*paragraphs: str) -> bytes:
 
 @functools.cache
 def report() -> bytes:
-    """A heading, text with formats, a link, a list, nested tables, a header and a footer."""
+    """Create a document with a heading, formatted text, a list, nested tables, a header and a footer."""
     document = docx.Document()
     document.add_heading("Annual report", 1)
     paragraph = document.add_paragraph("The ")
@@ -54,7 +54,7 @@ def report() -> bytes:
 
 
 def with_part(data: bytes, name: str, kind: str, xml: str) -> bytes:
-    """A document with a part more: footnotes, comments."""
+    """Add a part to a document, such as footnotes or comments."""
     entries = members(data)
     entries[name] = xml.encode()
     override = f'<Override PartName="/{name}" ContentType="{PARTS}.{kind}+xml"/></Types>'
@@ -64,7 +64,7 @@ def with_part(data: bytes, name: str, kind: str, xml: str) -> bytes:
 
 @functools.cache
 def deck() -> bytes:
-    """Two slides with a title, runs, a table, a group, a link and notes."""
+    """Create two slides with a title, runs, a table, a group, a link and notes."""
     presentation = pptx.Presentation()
     slide = presentation.slides.add_slide(presentation.slide_layouts[1])
     slide.shapes.title.text = "Our plan"

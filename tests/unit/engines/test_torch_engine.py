@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from dragoman.data.batch import Batch
-from dragoman.engines.stepping import SteppingEngine
+from dragoman.engines.incremental import IncrementalEngine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.search import SearchSettings
 from dragoman.text import BOS_ID
-from tests.presets import MODELS
+from testkit.presets import MODELS
 from tests.unit.engines.tiny_recurrent import tiny_recurrent
 from tests.unit.engines.tiny_transformers import tiny_transformer
-from tests.unit.search.toys import SOURCES, sentences, toy_engine
+from tests.unit.search.toy_models import SOURCES, sentences, toy_engine
 
 TARGETS = [[7, 7, 5], [4], [], [9, 8, 5, 4], [10, 10], [5]]
 
@@ -23,10 +23,10 @@ TARGETS = [[7, 7, 5], [4], [], [9, 8, 5, 4], [10, 10], [5]]
 @pytest.mark.parametrize("name", MODELS)
 def test_scores_in_one_pass_are_those_of_steps(name: str) -> None:
     engine = toy_engine(name)
-    once = engine.score(SOURCES, TARGETS, show=True)
-    by_steps = SteppingEngine.score(engine, SOURCES, TARGETS, show=True)
+    once = engine.score(SOURCES, TARGETS, return_attention=True)
+    by_steps = IncrementalEngine.score(engine, SOURCES, TARGETS, return_attention=True)
     for one, other, source, target in zip(once, by_steps, SOURCES, TARGETS, strict=True):
-        assert one.pieces == other.pieces == target
+        assert one.tokens == other.tokens == target
         assert one.log_prob == pytest.approx(other.log_prob, abs=1e-9)
         assert one.score == pytest.approx(other.score, abs=1e-9)
         assert (one.alignment is None) == (other.alignment is None)
@@ -43,11 +43,11 @@ def test_nothing_to_score() -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_every_map_of_a_pair_is_the_same_alone_and_in_company(name: str) -> None:
     engine = toy_engine(name)
-    scored = engine.score(SOURCES, TARGETS, show=True)
-    for show in (engine.attention, engine.likelihoods):
-        together = show(SOURCES, TARGETS)
+    scored = engine.score(SOURCES, TARGETS, return_attention=True)
+    for return_attention in (engine.attention, engine.likelihoods):
+        together = return_attention(SOURCES, TARGETS)
         for source, target, found, score in zip(SOURCES, TARGETS, together, scored, strict=True):
-            (alone,) = show([source], [target])
+            (alone,) = return_attention([source], [target])
             assert (found is None) == (alone is None) == (score.alignment is None)
             if found is not None and alone is not None:
                 assert found.shape[-2:] == (len(target) + 1, len(source) + 1)
@@ -82,7 +82,7 @@ def test_a_place_alone_is_what_the_equation_says() -> None:
 
 
 def _encoder_input(source: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    batch = Batch.of([(source, ())])
+    batch = Batch.from_pairs([(source, ())])
     return batch.source, batch.source_lengths
 
 
@@ -95,20 +95,20 @@ def test_bfloat16_is_close_and_its_weights_are_cast_once(make, tmp_path: Path) -
     for one, other in zip(full.score(sources, targets), half.score(sources, targets), strict=True):
         assert one.score == pytest.approx(other.score, abs=0.15)
         assert one.score != other.score
-    found = half.search(sentences(sources), SearchSettings(beam=3, max_length=8), show=True)
+    found = half.search(sentences(sources), SearchSettings(beam=3, max_length=8), return_attention=True)
     for source, (best,) in zip(sources, found, strict=True):
         assert best.alignment is not None
         assert best.alignment.dtype == np.float32
-        (forced,) = SteppingEngine.score(half, [source], [best.pieces])
+        (forced,) = IncrementalEngine.score(half, [source], [best.tokens])
         if best.is_finished:
             assert best.log_prob == pytest.approx(forced.log_prob, abs=1e-2)
 
 
 def test_a_search_leaves_what_it_began_with_alone() -> None:
-    """States are values: two searches can go on from one start."""
+    """States are values: two searches can continue one state."""
     engine = toy_engine("vaswani2017-desk")
     begun = engine.start(SOURCES, False)
     tokens = np.full(len(SOURCES), 5)
     first = begun.step(tokens).log_probs.copy()
-    begun.step(tokens).after.step(tokens)
+    begun.step(tokens).next_state.step(tokens)
     np.testing.assert_array_equal(begun.step(tokens).log_probs, first)

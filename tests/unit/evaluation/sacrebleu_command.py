@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.evaluation.metrics import Score
+from dragoman.evaluation.results import Score
 
 DIGITS = 17  # after the point: all that a number of double precision has
 
@@ -41,7 +41,7 @@ def paired(
 
 
 def printed(folder: Path, references: Sequence[str], systems: Sequence[Sequence[str]], *options: str) -> str:
-    """What the command prints, as it is."""
+    """The output of the command."""
     for name, lines in [("ref", references), *((f"system{number}", system) for number, system in enumerate(systems))]:
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
     inputs = [f"system{number}" for number in range(len(systems))]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.inspection.inspected import Candidate, Inspected, TreeNode, WhatIf
+from dragoman.inspection.result import BeamNode, Candidate, Counterfactual, InspectionResult
 
 ENGLISH = ["A", "man", "in", "a", "blue", "shirt", "is", "standing", "on", "a", "ladder", "cleaning", "a", "window."]
 GERMAN = [
@@ -52,42 +52,44 @@ def near_the_diagonal(target: int, source: int) -> NDArray[np.float64]:
     return shares
 
 
-def opened(source: Sequence[str], target: Sequence[str], *, layers: int = 2, heads: int = 2) -> Inspected:
-    """A translation of a piece a word, with a tree of two branches and another word at each place."""
+def opened(source: Sequence[str], target: Sequence[str], *, layers: int = 2, heads: int = 2) -> InspectionResult:
+    """A translation of a token a word, with a tree of two branches and another word at each place."""
     one = near_the_diagonal(len(target) + 1, len(source) + 1)
     maps = np.broadcast_to(one, (layers, heads, *one.shape)).copy()
     if layers:
         maps[0, 0] = 1 / one.shape[1]  # one head that looks everywhere
     gap = "" if len(target[0]) == 1 and target[0] > "\u3000" else " "
-    pieces = tuple(f"▁{word}" if gap else word for word in target)
-    return Inspected(
+    tokens = tuple(f"▁{word}" if gap else word for word in target)
+    return InspectionResult(
         source=" ".join(source),
         translation=gap.join(target),
         source_words=tuple(source),
         target_words=tuple(target),
-        pieces=pieces,
-        piece_words=tuple(range(len(target))),
-        candidates=tuple((Candidate(piece, 0.75), Candidate("▁else", 0.125)) for piece in (*pieces, "</s>")),
+        tokens=tokens,
+        token_words=tuple(range(len(target))),
+        candidates=tuple((Candidate(token, 0.75), Candidate("▁else", 0.125)) for token in (*tokens, "</s>")),
         predicted=maps,
         given=maps[:, :, 1:],
         steps=maps,
         default_layer=max(layers - 2, 0),
         score=-0.25,
-        tree=grown(pieces),
-        what_ifs=tuple(WhatIf(word, "else", 0.125, f"else {gap.join(target)}", -0.5) for word in range(len(target))),
+        tree=grown(tokens),
+        counterfactuals=tuple(
+            Counterfactual(word, "else", 0.125, f"else {gap.join(target)}", -0.5) for word in range(len(target))
+        ),
         flags=("numbers: lost 12",),
         model="transformer, 9.4 MB, torch float32, beam 5",
     )
 
 
-def grown(pieces: Sequence[str]) -> tuple[TreeNode, ...]:
+def grown(tokens: Sequence[str]) -> tuple[BeamNode, ...]:
     """The way to the translation, and at each step another that is dropped two steps later."""
-    nodes: list[TreeNode] = []
+    nodes: list[BeamNode] = []
     last = -1
-    for step, piece in enumerate(pieces):
-        other = TreeNode(last, piece, step, 1, -2.0 - step, is_end=False, is_best=False)
-        nodes += [TreeNode(last, piece, step, 0, -0.25 * step, is_end=False, is_best=True), other]
+    for step, token in enumerate(tokens):
+        other = BeamNode(last, token, step, 1, -2.0 - step, is_end=False, is_best=False)
+        nodes += [BeamNode(last, token, step, 0, -0.25 * step, is_end=False, is_best=True), other]
         last, side = len(nodes) - 2, len(nodes) - 1
-        nodes.append(TreeNode(side, pieces[0], step + 1, 1, -3.0 - step, is_end=False, is_best=False))
-    nodes.append(TreeNode(last, "</s>", len(pieces), -1, -0.25 * len(pieces), is_end=True, is_best=True))
+        nodes.append(BeamNode(side, tokens[0], step + 1, 1, -3.0 - step, is_end=False, is_best=False))
+    nodes.append(BeamNode(last, "</s>", len(tokens), -1, -0.25 * len(tokens), is_end=True, is_best=True))
     return tuple(nodes)

@@ -1,4 +1,4 @@
-"""HTML: what is text, what stays, and that nothing is lost or gained."""
+"""Segments of HTML pages: text is translated, markup is preserved."""
 
 import time
 
@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.markup.html import HtmlText
-from dragoman.markup.html_tokens import attributes, tokens
-from dragoman.markup.marked import Marked, Span
-from dragoman.markup.nesting import parents
+from dragoman.markup.html_tokenizer import parse_attributes, tokenize_html
+from dragoman.markup.tag_nesting import parent_indices
+from dragoman.markup.tagged_text import TaggedText, TagSpan
 
 
-def shouted(page: str) -> str:
-    """The page with its text in capitals."""
+def uppercased(page: str) -> str:
+    """Return the page with its text in upper case."""
     text = HtmlText.parse(page)
-    return text.write([Marked(each.text.upper(), each.spans) for each in text.segments])
+    return text.write([TaggedText(each.text.upper(), each.spans) for each in text.segments])
 
 
 def texts(page: str) -> list[str]:
@@ -65,10 +65,10 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_only_text_is_translated(name: str):
     page, expected = CASES[name]
-    assert shouted(page) == expected
+    assert uppercased(page) == expected
 
 
-def test_what_is_one_sentence_is_one_segment():
+def test_a_sentence_with_inline_tags_is_one_segment():
     assert texts("a <b>b</b><br>c<img src=x> d") == ["a b c d"]
     assert texts("a<br> <br>b<p>c") == ["a", "b", "c"]
     assert texts("<ul><li>a<li>b</ul>") == ["a", "b"]
@@ -79,24 +79,40 @@ def test_kept_parts_are_found():
     assert [segment.text[start:end] for start, end in segment.kept] == ["https://example.org/a", "{name}"]
 
 
-def test_a_translation_without_text_is_not_taken():
+def test_an_empty_translation_keeps_the_source():
     text = HtmlText.parse("<b>go</b> on")
-    assert text.write([Marked("  ", text.segments[0].spans)]) == "<b>go</b> on"
+    assert text.write([TaggedText("  ", text.segments[0].spans)]) == "<b>go</b> on"
 
 
-def test_tags_come_once_whatever_is_written():
+def test_each_tag_is_written_once():
     text = HtmlText.parse("<b>a</b> <i>b</i>")
-    assert text.write([Marked("x y", (Span(0, 1, 0), Span(2, 3, 0), Span(0, 3, 7)))]) == "<b>x</b> y<i></i>"
+    assert (
+        text.write([TaggedText("x y", (TagSpan(0, 1, 0), TagSpan(2, 3, 0), TagSpan(0, 3, 7)))]) == "<b>x</b> y<i></i>"
+    )
 
 
 def test_attributes_are_read_as_browsers_do():
-    assert attributes("<a B=1 b=2 c='&lt;\"' d = e/ f>") == ({"b": "1", "c": '<"', "d": "e/", "f": ""}, False)
-    assert attributes("<a b='x'/>") == ({"b": "x"}, True)
-    assert attributes("<a =b=c>") == ({"=b": "c"}, False)
+    assert parse_attributes("<a B=1 b=2 c='&lt;\"' d = e/ f>") == ({"b": "1", "c": '<"', "d": "e/", "f": ""}, False)
+    assert parse_attributes("<a b='x'/>") == ({"b": "x"}, True)
+    assert parse_attributes("<a =b=c>") == ({"=b": "c"}, False)
 
 
-PIECES = ["<b>", "</b>", "<i x='>'>", "</i>", "<p>", "</p>", "<br>", "<a>", "</a>", "<code>", "</code>", "<!--", "-->"]
-PIECES += [
+FRAGMENTS = [
+    "<b>",
+    "</b>",
+    "<i x='>'>",
+    "</i>",
+    "<p>",
+    "</p>",
+    "<br>",
+    "<a>",
+    "</a>",
+    "<code>",
+    "</code>",
+    "<!--",
+    "-->",
+]
+FRAGMENTS += [
     "<svg>",
     "</svg>",
     "<style>",
@@ -110,8 +126,8 @@ PIECES += [
     "&lt",
     "'",
 ]
-PIECES += ["word ", "two words", " ", "\n", "\x00", "<x/>", "<p translate=no>", "</", "<!", "\ud800", "é"]
-PAGES = st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
+FRAGMENTS += ["word ", "two words", " ", "\n", "\x00", "<x/>", "<p translate=no>", "</", "<!", "\ud800", "é"]
+PAGES = st.text(max_size=60) | st.lists(st.sampled_from(FRAGMENTS), max_size=25).map("".join)
 
 
 @given(PAGES)
@@ -121,12 +137,12 @@ def test_unchanged_segments_give_the_same_page(page: str):
     for segment in text.segments:
         assert segment.text == segment.text.strip() != ""
         assert all(0 <= span.start <= span.end <= len(segment.text) for span in segment.spans)
-        assert [len([*_above(place, parents(segment.spans))]) for place in range(len(segment.spans))] == [
+        assert [len([*_ancestors(place, parent_indices(segment.spans))]) for place in range(len(segment.spans))] == [
             span.depth for span in segment.spans
         ]
 
 
-def _above(place: int, held_by: list[int]) -> list[int]:
+def _ancestors(place: int, held_by: list[int]) -> list[int]:
     found = []
     while (place := held_by[place]) >= 0:
         found.append(place)
@@ -134,18 +150,18 @@ def _above(place: int, held_by: list[int]) -> list[int]:
 
 
 @given(PAGES)
-def test_tokens_are_the_page(page: str):
-    found = tokens(page)
+def test_tokens_cover_the_page(page: str):
+    found = tokenize_html(page)
     assert "".join(page[each.start : each.end] for each in found) == page
     assert all(each.start < each.end for each in found)
 
 
 @pytest.mark.parametrize(
-    "piece",
+    "fragment",
     ["<b>", "<b>x", "</b>", "<", "<a ", "<a x='", "<!--", "<svg>", "<script><!--", "<b><i></b></i>x", "<code>x"],
 )
-def test_time_grows_with_the_page_only(piece: str):
-    page = piece * (100_000 // len(piece))
+def test_time_is_linear_in_the_page_length(fragment: str):
+    page = fragment * (100_000 // len(fragment))
     began = time.process_time()
-    shouted(page)
-    assert time.process_time() - began < 5  # 0.5 on a quiet machine; squared it would be an hour
+    uppercased(page)
+    assert time.process_time() - began < 5  # 0.5 s on an idle machine; quadratic time would take an hour

@@ -10,7 +10,7 @@ from dragoman.errors import ConfigError
 from dragoman.models import build_model
 from dragoman.models.summary import summarize
 from dragoman.models.transformer import TransformerEncoder
-from tests.presets import MODELS, tiny_config
+from testkit.presets import MODELS, tiny_config
 
 
 def weights(seed: int) -> list[torch.Tensor]:

@@ -16,9 +16,9 @@ from dragoman.config.schema import CellName
 from dragoman.data.batch import Batch
 from dragoman.errors import CombinationError, ConfigError
 from dragoman.models import Model, build_model
-from dragoman.nn.noise import Noise
+from dragoman.nn.stateless_noise import Noise
 from dragoman.text import BOS_ID
-from dragoman.training.losses import Baseline
+from dragoman.training.losses import RewardBaseline
 from dragoman.training.step import objective
 
 CELLS: tuple[str, ...] = get_args(CellName)
@@ -30,7 +30,7 @@ WINDOW, POSITIONS = 1, 3
 #   with attention     4 wirings: attend before (plain or deep output), attend after (with or without input feeding),
 #     each with        34 attentions: global and hard 4 content scores × 2 memories + location × 1 = 9 each,
 #                      local-m and local-p 4 content scores × 2 memories = 8 each
-#   so 3 + 4 × 34 = 139 ways to attend, each with 4 cells, 1 or 2 directions, and the source as it is or reversed
+#   so 3 + 4 × 34 = 139 ways to attend, each with 4 cells, 1 or 2 directions, and the source reversed or not
 COUNT = (3 + 4 * (9 + 9 + 8 + 8)) * 4 * 2 * 2
 
 
@@ -99,7 +99,7 @@ def config_of(build: Build, attends: Attends) -> RnnConfig:
 def legal_batch() -> Batch:
     """The shortest source and target there are, a source beyond the location score, a target beyond the last window."""
     pairs = [([], []), ([4, 5, 6, 7], [4]), ([8], [4, 5, 6, 7, 5]), ([5, 4], [6, 7])]
-    batch = Batch.of(pairs)
+    batch = Batch.from_pairs(pairs)
     assert batch.source_lengths.min() == 1
     assert batch.source_lengths.max() > POSITIONS
     assert (batch.target_lengths - batch.source_lengths).max() > WINDOW + 1
@@ -110,7 +110,7 @@ def check_learning(model: Model[Any, Any], batch: Batch) -> None:
     """Forward and backward: every parameter gets a finite gradient that is not all zeros."""
     training = TrainingConfig(coverage_weight=0.5, label_smoothing=0.1)
     noise = Noise.of(training.seed, 1, batch.rows)
-    total = objective(model, batch, training, noise, Baseline(training.baseline_decay)).total
+    total = objective(model, batch, training, noise, RewardBaseline(training.baseline_decay)).total
     assert total.isfinite()
     total.backward()
     for name, parameter in model.named_parameters():
@@ -202,7 +202,7 @@ ATTENTIONS = [
 
 
 def is_legal(wiring: Wiring, attends: Attends) -> bool:
-    """Without attention its settings are not looked at."""
+    """Without attention its settings are ignored."""
     fit = LEGAL.get(wiring, [])
     return attends in fit or (wiring.attend == "none" and bool(fit))
 
@@ -249,7 +249,7 @@ def test_an_illegal_combination_is_refused_with_a_list_of_the_legal_ones(wiring:
 
 def test_there_are_as_many_illegal_combinations_as_the_rules_say(record_property):
     # 3 × 2 × 2 × 2 wirings × 5 scores × 4 alignments × 2 memories = 960. Of them legal: 3 wirings without attention,
-    # with any of the 40 attentions that nobody looks at; and 4 × 34 with attention.
+    # with any of the 40 unused attentions; and 4 × 34 with attention.
     illegal = [pair for pair in product(WIRINGS, ATTENTIONS) if not is_legal(*pair)]
     record_property("illegal combinations", len(illegal))
     print(f"{len(illegal)} illegal combinations")
@@ -267,7 +267,7 @@ TRANSFORMER: dict[str, Any] = {"family": "transformer", "dim": 8, "heads": 2}
 
 
 def refusal_of(model: dict[str, Any], *settings: str) -> ConfigError:
-    """What is said about a model of the above with some settings changed; without the changes it is legal."""
+    """The error for one of the models above with changed settings; without the changes it is valid."""
     parse_config({"model": model})
     with pytest.raises(ConfigError) as refusal:
         parse_config({"model": model}, settings)
@@ -355,7 +355,7 @@ def test_what_is_not_halved_may_be_odd(settings: tuple[str, ...]):
 )
 def test_tied_weights_have_one_size(tie: str, settings: tuple[str, ...], features: int):
     message = str(refusal_of(RNN, f"model.tie={tie}", *settings))
-    assert f"model.tie must be none where the output sees {features} features" in message
+    assert f"model.tie must be none where the output layer has {features} features" in message
 
 
 @pytest.mark.parametrize("tie", ["target", "all"])

@@ -11,7 +11,7 @@ from dragoman.errors import BundleError
 from dragoman.models.build import build_model
 from dragoman.models.load import load_model
 from dragoman.text import SentencePieceTokenizer, train_sentencepiece
-from tests.presets import tiny_config
+from testkit.presets import tiny_config
 
 TEXT = ["the house is small", "das Haus ist klein", "a small house"] * 20
 

@@ -8,8 +8,8 @@ import torch
 from dragoman.config import AttentionConfig, RnnConfig
 from dragoman.data.batch import Batch
 from dragoman.models import build_model
-from dragoman.nn.attention import build as attention_build
-from dragoman.nn.output import Output
+from dragoman.nn.attention.build import build_attention
+from dragoman.nn.output_layer import Output
 from dragoman.nn.recurrent import CELLS
 from dragoman.training.losses import cross_entropy
 
@@ -27,7 +27,7 @@ def test_states_stay_in_float32_under_autocast(cell: str, attend: str):
         }
     )
     model = build_model(config, 20, 20)
-    batch = Batch.of([([5, 6, 7], [8, 9]), ([4], [5])])
+    batch = Batch.from_pairs([([5, 6, 7], [8, 9]), ([4], [5])])
     with torch.autocast("cpu", torch.bfloat16):
         memory = model.encode(batch.source, batch.source_lengths)
         step = model.decoder.step(batch.inputs[:, 0], model.decoder.start(memory), memory)
@@ -40,13 +40,13 @@ def test_states_stay_in_float32_under_autocast(cell: str, attend: str):
 
 def test_local_p_finds_its_place_in_a_long_sentence_with_weights_in_bfloat16():
     torch.manual_seed(0)
-    attention = attention_build.attention(AttentionConfig(alignment="local-p", window=4), 16, 16)
+    attention = build_attention(AttentionConfig(alignment="local-p", window=4), 16, 16)
     states, query, lengths = torch.randn(1, 3000, 16), torch.randn(1, 5, 16), torch.tensor([3000])
     positions = torch.arange(5)
-    _, wide = attention(query, attention.remember(states, states, lengths), positions)
+    _, wide = attention(query, attention.make_memory(states, states, lengths), positions)
     attention = attention.bfloat16()
     narrow_states = states.bfloat16()
-    memory = attention.remember(narrow_states, narrow_states, lengths)
+    memory = attention.make_memory(narrow_states, narrow_states, lengths)
     _, narrow = attention(query.bfloat16(), memory, positions)
     assert narrow.centre is not None
     assert wide.centre is not None
@@ -66,7 +66,7 @@ def test_the_loss_of_weights_in_bfloat16_is_that_of_the_output_layer():
     assert float(likelihood.total.detach()) == pytest.approx(float(expected), rel=1e-6)
 
 
-def test_a_mean_over_any_number_of_pieces_scales_gradients_without_bias():
+def test_a_mean_over_any_number_of_tokens_scales_gradients_without_bias():
     """1/4099 has no near neighbour in bfloat16; the gradient of features must not be off by that rounding."""
     torch.manual_seed(0)
     output, labels = Output(16, 50), torch.randint(0, 50, (1, 400))

@@ -5,10 +5,10 @@ import torch
 from torch import Tensor
 
 from dragoman.config import TrainingConfig
-from dragoman.nn.noise import Noise
-from dragoman.training.losses import Baseline
+from dragoman.nn.stateless_noise import Noise
+from dragoman.training.losses import RewardBaseline
 from dragoman.training.step import objective
-from tests.presets import EVERY_LENGTH, fresh_model, sentences, tiny_config
+from testkit.presets import EVERY_LENGTH, fresh_model, sentences, tiny_config
 
 MODELS = ["vaswani2017-desk", "pairs-5k + model.attention_dropout=0.2 + model.activation_dropout=0.2"]
 
@@ -20,7 +20,7 @@ def gradients(name: str, *, recompute: bool, coverage: float) -> tuple[float, di
         model.recompute_layers()
     batch = sentences(EVERY_LENGTH)
     config = TrainingConfig(coverage_weight=coverage)
-    found = objective(model, batch, config, Noise.of(1, 2, batch.rows), Baseline(0.0))
+    found = objective(model, batch, config, Noise.of(1, 2, batch.rows), RewardBaseline(0.0))
     found.total.backward()
     return float(found.total.detach()), {n: p.grad for n, p in model.named_parameters() if p.grad is not None}
 
@@ -48,7 +48,7 @@ def test_less_is_kept_for_the_backward_pass():
             return tensor
 
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-            objective(model, batch, TrainingConfig(), None, Baseline(0.0))
+            objective(model, batch, TrainingConfig(), None, RewardBaseline(0.0))
         return sum(sizes)
 
     assert kept(recompute=True) < 0.5 * kept(recompute=False)

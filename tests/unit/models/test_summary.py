@@ -24,7 +24,7 @@ def test_a_transformer_costs_what_its_products_cost():
         family="transformer", dim=d, heads=2, feedforward=f, encoder_layers=layers, decoder_layers=layers
     )
     cost = summarize(described, length=n).cost
-    block = 4 * d * d + 2 * d * f + 2 * n * d  # projections, feed-forward, scores and contexts: multiplications a piece
+    block = 4 * d * d + 2 * d * f + 2 * n * d  # projections, feed-forward, scores and contexts: multiplications a token
     attend = 4 * d * d + 2 * n * d
     by_hand = 2 * (layers * block + layers * (block + attend) + d * v)
     assert cost.forward_flops == by_hand

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from dragoman.engines.stepping import EnsembleEngine
+from dragoman.engines.incremental import EnsembleEngine
 from dragoman.search import SearchSettings
 from dragoman.text import BOS_ID
-from tests.presets import MODELS
-from tests.unit.search.toys import SOURCES, sentences, toy_engine
+from testkit.presets import MODELS
+from tests.unit.search.toy_models import SOURCES, sentences, toy_engine
 
 UNLIKE = ["luong2015-desk", "vaswani2017-desk + model.tie=none", "sutskever2014-desk", "xu2015-desk"]
 
@@ -16,9 +16,11 @@ UNLIKE = ["luong2015-desk", "vaswani2017-desk + model.tie=none", "sutskever2014-
 def test_an_ensemble_of_one_is_the_model(name: str) -> None:
     engine = toy_engine(name)
     settings = SearchSettings(beam=3, nbest=3, max_length=8)
-    alone, together = (each.search(sentences(), settings, show=True) for each in (engine, EnsembleEngine([engine])))
+    alone, together = (
+        each.search(sentences(), settings, return_attention=True) for each in (engine, EnsembleEngine([engine]))
+    )
     for one, other in zip(alone, together, strict=True):
-        assert [each.pieces for each in one] == [each.pieces for each in other]
+        assert [each.tokens for each in one] == [each.tokens for each in other]
         assert [each.log_prob for each in one] == [each.log_prob for each in other]
 
 
@@ -37,10 +39,10 @@ def test_unlike_families_vote_by_their_mean() -> None:
 def test_what_they_find_is_scored_by_all() -> None:
     engine = EnsembleEngine([toy_engine(name, seed) for seed, name in enumerate(UNLIKE)])
     assert engine.name == "torch"
-    found = engine.search(sentences(), SearchSettings(beam=4, max_length=9), show=True)
+    found = engine.search(sentences(), SearchSettings(beam=4, max_length=9), return_attention=True)
     for source, (best,) in zip(SOURCES, found, strict=True):
         if best.is_finished:
-            (forced,) = engine.score([source], [best.pieces], show=True)
+            (forced,) = engine.score([source], [best.tokens], return_attention=True)
             assert best.log_prob == pytest.approx(forced.log_prob, abs=1e-6)
             assert best.alignment is not None
             assert forced.alignment is not None

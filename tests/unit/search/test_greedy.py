@@ -13,8 +13,8 @@ from dragoman.engines.torch_engine import TorchEngine
 from dragoman.models import Model
 from dragoman.search import Hypothesis, SearchSettings
 from dragoman.text import BOS_ID, EOS_ID, PAD_ID
-from tests.presets import MODELS
-from tests.unit.search.toys import SOURCES, eager_to_end, sentences, toy_engine
+from testkit.presets import MODELS
+from tests.unit.search.toy_models import SOURCES, eager_to_end, sentences, toy_engine
 
 LIMIT = 8
 GREEDY = SearchSettings(beam=1, max_length=LIMIT)
@@ -22,28 +22,28 @@ GREEDY = SearchSettings(beam=1, max_length=LIMIT)
 
 def plain(model: Model[Any, Any], source: Sequence[int], limit: int) -> Hypothesis:
     """One sentence, read off the protocol: nothing is batched, nothing leaves."""
-    tokens = torch.tensor([[*source, EOS_ID]])
-    memory = model.encode(tokens, torch.tensor([tokens.size(1)]))
-    state, piece = model.decoder.start(memory), BOS_ID
-    pieces: list[int] = []
+    source_ids = torch.tensor([[*source, EOS_ID]])
+    memory = model.encode(source_ids, torch.tensor([source_ids.size(1)]))
+    state, token = model.decoder.start(memory), BOS_ID
+    tokens: list[int] = []
     total, rows = 0.0, []
-    while len(pieces) < limit and piece != EOS_ID:
-        step = model.decoder.step(torch.tensor([piece]), state, memory)
+    while len(tokens) < limit and token != EOS_ID:
+        step = model.decoder.step(torch.tensor([token]), state, memory)
         log_probs = step.log_probs[0].clone()
         log_probs[[PAD_ID, BOS_ID]] = -torch.inf
-        state, piece = step.state, int(log_probs.argmax())
-        total += float(log_probs[piece])
-        pieces.append(piece)
+        state, token = step.state, int(log_probs.argmax())
+        total += float(log_probs[token])
+        tokens.append(token)
         if step.alignment is not None:
-            rows.append(step.alignment.one_map(tokens.size(1))[0, 0].float().numpy())
-    written = [piece for piece in pieces if piece != EOS_ID]
+            rows.append(step.alignment.one_map(source_ids.size(1))[0, 0].float().numpy())
+    written = [token for token in tokens if token != EOS_ID]
     return Hypothesis(
-        written, total, np.stack(rows) if rows else None, total / len(pieces), is_finished=pieces[-1] == EOS_ID
+        written, total, np.stack(rows) if rows else None, total / len(tokens), is_finished=tokens[-1] == EOS_ID
     )
 
 
 def assert_same(found: Hypothesis, wanted: Hypothesis) -> None:
-    assert found.pieces == wanted.pieces
+    assert found.tokens == wanted.tokens
     assert found.is_finished == wanted.is_finished
     assert found.log_prob == pytest.approx(wanted.log_prob, abs=1e-9)
     assert found.score == pytest.approx(wanted.score, abs=1e-9)
@@ -54,7 +54,7 @@ def assert_same(found: Hypothesis, wanted: Hypothesis) -> None:
 
 
 def assert_plain(model: Model[Any, Any], sources: Sequence[Sequence[int]]) -> None:
-    found = TorchEngine(model).search(sentences(sources), GREEDY, show=True)
+    found = TorchEngine(model).search(sentences(sources), GREEDY, return_attention=True)
     with torch.no_grad():
         for source, (hypothesis,) in zip(sources, found, strict=True):
             assert_same(hypothesis, plain(model, source, LIMIT))
@@ -86,12 +86,12 @@ def test_alignments_come_only_when_asked_for() -> None:
 
 def test_a_translation_that_never_ends_is_cut() -> None:
     ((best,),) = toy_engine("luong2015-desk", push=-50.0).search(sentences([[5, 6]]), GREEDY)
-    assert len(best.pieces) == LIMIT
+    assert len(best.tokens) == LIMIT
     assert not best.is_finished
 
 
 def test_without_a_limit_it_is_twice_the_source_and_20() -> None:
     settings = SearchSettings(beam=1)
     ((best,),) = toy_engine("luong2015-desk", push=-50.0).search(sentences([[5, 6]]), settings)
-    assert len(best.pieces) == 24
+    assert len(best.tokens) == 24
     assert settings.limit(30, 16) == 16, "nor more than the model can write"

@@ -1,4 +1,4 @@
-"""All routes together: none that translates goes by the guard, and none that only reads changes anything."""
+"""The application: every route that translates reserves capacity, and no route has another method."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from dragoman.server import guard as guard_module
 from dragoman.server.app import create_app
 from dragoman.server.settings import ServerSettings
 from tests.server.fake_service import FakeService
 
-WITHOUT_A_PLACE = {"/detect", "/suggest", "/v1/models/reload"}
-"""What is posted and translates nothing."""
+WITHOUT_TRANSLATION = {"/detect", "/suggest", "/v1/models/reload"}
+"""POST routes that translate nothing."""
 
 
 def paths(**settings: Any) -> dict[str, dict[str, Any]]:
@@ -22,18 +21,19 @@ def paths(**settings: Any) -> dict[str, dict[str, Any]]:
     return found
 
 
-def test_every_route_that_translates_takes_a_place_first():
+def test_every_route_that_translates_reserves_capacity():
+    policies = create_app(FakeService(), ServerSettings()).policies
     posted = {path for path, methods in paths().items() if "post" in methods}
-    assert posted - WITHOUT_A_PLACE - {"/v2/usage", "/v2/languages"} == guard_module._TRANSLATING
-    assert guard_module._WITH_FILES < guard_module._TRANSLATING
+    assert posted - WITHOUT_TRANSLATION == {path for path, policy in policies.items() if policy.translates}
+    assert {path for path, policy in policies.items() if policy.is_upload} == {"/translate_file"}
 
 
 def test_there_are_no_other_methods():
     assert {method for methods in paths().values() for method in methods} == {"get", "post"}
 
 
-def test_templates_are_known():
-    guard = create_app(FakeService(), ServerSettings())
-    assert {"/", "/docs", "/livez", "/metrics", "/translate", "/v1/translate"} <= guard.templates
-    bare = create_app(FakeService(), ServerSettings(page=False, docs=False, metrics=False))
-    assert not {"/", "/docs", "/openapi.json", "/metrics"} & bare.templates
+def test_every_path_has_a_policy():
+    policies = create_app(FakeService(), ServerSettings()).policies
+    assert {"/", "/docs", "/livez", "/metrics", "/translate", "/v1/translate"} <= policies.keys()
+    bare = create_app(FakeService(), ServerSettings(page=False, docs=False, metrics=False)).policies
+    assert not {"/", "/docs", "/openapi.json", "/metrics"} & bare.keys()

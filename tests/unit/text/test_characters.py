@@ -10,7 +10,7 @@ ALL = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
 
 
 def test_the_class_of_attaching_characters_holds_them_all():
-    """It is built from a few planes only; this looks at every character there is."""
+    """It is built from a few planes only; this checks every character."""
     found = set(re.findall(f"[{attaching_class()}]", "".join(ALL)))
     assert found == {char for char in ALL if attaches(char)}
     assert found >= {"\u0301", "\u093e", "\u200c", "\u200d", "\ufe0f", "\U000e0100"}

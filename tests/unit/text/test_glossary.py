@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import DataError
-from dragoman.text.glossary import Glossary, Term
+from dragoman.text.glossary import Glossary, GlossaryTerm
 
 
 def found(glossary: Glossary, text: str) -> list[tuple[str, str]]:
-    terms = glossary.found_in(text)
+    terms = glossary.find_terms(text)
     assert all(text[term.start : term.end] == term.source for term in terms)
     assert all(before.end <= after.start for before, after in pairwise(terms))
     return [(term.source, term.target) for term in terms]
@@ -44,12 +44,12 @@ def written(folder: Path, content: bytes) -> Path:
     ],
 )
 def test_whole_words_and_the_longest_first(text: str, expected: list[str]):
-    glossary = Glossary.of({"house": "Haus", "White House": "Weißes Haus", "C": None, "C++": None})
+    glossary = Glossary.from_dict({"house": "Haus", "White House": "Weißes Haus", "C": None, "C++": None})
     assert [target for _, target in found(glossary, text)] == expected
 
 
 def test_scripts_without_spaces_anywhere():
-    glossary = Glossary.of({"北京": "Peking", "北京大学": "Universität Peking", "Python": "Python", "か": "ka"})
+    glossary = Glossary.from_dict({"北京": "Peking", "北京大学": "Universität Peking", "Python": "Python", "か": "ka"})
     assert found(glossary, "我在北京大学用Python写，北京") == [
         ("北京大学", "Universität Peking"),
         ("Python", "Python"),
@@ -59,27 +59,27 @@ def test_scripts_without_spaces_anywhere():
 
 
 def test_the_exact_case_comes_first():
-    glossary = Glossary.of({"apple": "Apfel", "Apple": "Apple Inc."})
+    glossary = Glossary.from_dict({"apple": "Apfel", "Apple": "Apple Inc."})
     assert [target for _, target in found(glossary, "Apple apple APPLE")] == ["Apple Inc.", "Apfel", "Apfel"]
 
 
 def test_a_term_that_is_not_translated_stays_as_it_stands():
-    assert found(Glossary.of({"iPhone": None}), "an IPHONE") == [("IPHONE", "IPHONE")]
+    assert found(Glossary.from_dict({"iPhone": None}), "an IPHONE") == [("IPHONE", "IPHONE")]
 
 
 def test_composed_and_decomposed_letters_are_the_same():
-    assert found(Glossary.of({"café": "Kaffeehaus"}), "cafe\u0301 cafe") == [("cafe\u0301", "Kaffeehaus")]
-    assert found(Glossary.of({"किताब": "Buch"}), "किताब किताबें") == [("किताब", "Buch")]
+    assert found(Glossary.from_dict({"café": "Kaffeehaus"}), "cafe\u0301 cafe") == [("cafe\u0301", "Kaffeehaus")]
+    assert found(Glossary.from_dict({"किताब": "Buch"}), "किताब किताबें") == [("किताब", "Buch")]
 
 
 def test_a_file(tmp_path: Path):
     path = written(
         tmp_path, "\ufeff# terms\r\nhouse\tHaus\r\n\r\nWhite House \t Weißes Haus\r\niPhone\nhouse\tHaus".encode()
     )
-    glossary = Glossary.read(path)
+    glossary = Glossary.from_file(path)
     assert glossary.terms == {"house": "Haus", "White House": "Weißes Haus", "iPhone": None}
     assert len(glossary) == 3
-    assert glossary.found_in("a house") == [Term("house", "Haus", 2, 7)]
+    assert glossary.find_terms("a house") == [GlossaryTerm("house", "Haus", 2, 7)]
 
 
 @pytest.mark.parametrize(
@@ -99,28 +99,28 @@ def test_a_file(tmp_path: Path):
 def test_a_faulty_file_says_where(tmp_path: Path, content: bytes, fault: str):
     path = written(tmp_path, content)
     with pytest.raises(DataError, match="must") as caught:
-        Glossary.read(path)
+        Glossary.from_file(path)
     assert str(caught.value).startswith(f"{path}{fault}")
 
 
 def test_normalised_terms_know_where_they_stand(tmp_path: Path):
     path = written(tmp_path, "# x\ncafe\u0301\tKaffeehaus\n".encode())
-    glossary = Glossary.read(path).normalized(lambda text: unicodedata.normalize("NFC", text))
+    glossary = Glossary.from_file(path).normalized(lambda text: unicodedata.normalize("NFC", text))
     assert glossary.terms == {"café": "Kaffeehaus"}
-    assert glossary.place("café") == f"{path}:2: "
-    assert glossary.place("other") == ""
+    assert glossary.location("café") == f"{path}:2: "
+    assert glossary.location("other") == ""
 
 
 def test_the_digest_tells_glossaries_apart():
     terms: list[dict[str, str | None]] = [{}, {"a": "b"}, {"a": None}, {"a": "None"}, {"A": "x", "a": "y"}]
     terms.append({"a": "y", "A": "x"})
-    assert len({Glossary.of(each).digest for each in terms}) == 6
-    assert Glossary.of({"a": "b"}).digest == Glossary.of({"a ": "b"}).digest
+    assert len({Glossary.from_dict(each).digest for each in terms}) == 6
+    assert Glossary.from_dict({"a": "b"}).digest == Glossary.from_dict({"a ": "b"}).digest
 
 
 def test_no_file(tmp_path: Path):
     with pytest.raises(DataError, match="No such file"):
-        Glossary.read(tmp_path / "none.tsv")
+        Glossary.from_file(tmp_path / "none.tsv")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_no_file(tmp_path: Path):
 )
 def test_terms_of_nothing_are_refused(terms: dict[str, str | None]):
     with pytest.raises(DataError, match="must"):
-        Glossary.of(terms)
+        Glossary.from_dict(terms)
 
 
 words = st.lists(st.sampled_from(["a", "b", "C"]), min_size=1, max_size=3).map(" ".join)
@@ -144,19 +144,19 @@ def test_it_is_the_plain_longest_match(terms: dict[str, str | None], text: list[
         if sizes:
             expected.append(" ".join(text[place : place + sizes[0]]))
         place += sizes[0] if sizes else 1
-    assert [source for source, _ in found(Glossary.of(terms), " ".join(text))] == expected
+    assert [source for source, _ in found(Glossary.from_dict(terms), " ".join(text))] == expected
 
 
 @given(st.text(max_size=40))
 def test_any_text_is_fine(text: str):
-    found(Glossary.of({"a": "b", "0": None, "é": "e"}), text)
+    found(Glossary.from_dict({"a": "b", "0": None, "é": "e"}), text)
 
 
 @pytest.mark.parametrize("text", ["a " * 50_000, "a" * 100_000, "\u0301" * 100_000, "北" * 100_000])
 def test_ten_thousand_terms_and_hostile_texts(text: str):
     chance = random.Random(1)
     terms = {" ".join(chance.choices("abcdefgh", k=6)): "x" for _ in range(10_000)} | {"a a a a b": "y", "北北京": "z"}
-    glossary = Glossary.of(terms)
+    glossary = Glossary.from_dict(terms)
     start = time.process_time()
-    glossary.found_in(text)
+    glossary.find_terms(text)
     assert time.process_time() - start < 2

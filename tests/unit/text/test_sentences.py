@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 
 from dragoman.errors import DataError
 from dragoman.text import sentences
-from dragoman.text.sentences import Joiner, Segment, split_text
+from dragoman.text.sentences import SentenceJoiner, SentenceSegment, split_sentences
 
 CHARACTERS = "aB .!?\n\r\t\"'()。「」“”؟।\u2028\u2029\u3000\u00a0\x00\x85\x1c😀é\u0301…1"
 
 
-def joined(segments: list[Segment]) -> str:
+def joined(segments: list[SentenceSegment]) -> str:
     return "".join(segment.text + segment.after for segment in segments)
 
 
 def translated(text: str, source: str, target: str, table: Mapping[str, str]) -> str:
-    joiner = Joiner(source, target)
+    joiner = SentenceJoiner(source, target)
     whole = ""
-    for segment in split_text(text, source):
+    for segment in split_sentences(text, source):
         whole += joiner.add(table.get(segment.text, segment.text))
         joiner.end_sentence(segment.after)
     return whole + joiner.end()
@@ -43,25 +43,25 @@ def translated(text: str, source: str, target: str, table: Mapping[str, str]) ->
     ],
 )
 def test_sentences_of_many_languages(language: str, text: str, bodies: list[str]):
-    segments = split_text(text, language)
+    segments = split_sentences(text, language)
     assert [segment.text for segment in segments] == bodies
     assert joined(segments) == text
 
 
 def test_white_space_belongs_to_no_sentence():
-    assert split_text("  Yes.  Good.\n\n\tSo.\n", "en") == [
+    assert split_sentences("  Yes.  Good.\n\n\tSo.\n", "en") == [
         ("", "  "),
         ("Yes.", "  "),
         ("Good.", "\n\n\t"),
         ("So.", "\n"),
     ]
-    assert split_text("", "en") == []
-    assert split_text(" \n ", "en") == [("", " \n ")]
+    assert split_sentences("", "en") == []
+    assert split_sentences(" \n ", "en") == [("", " \n ")]
 
 
 @given(st.text(st.sampled_from(CHARACTERS), max_size=80), st.sampled_from(["en", "zh", "ja", "hi", "kk", "xx", ""]))
 def test_nothing_is_lost(text: str, language: str):
-    segments = split_text(text, language)
+    segments = split_sentences(text, language)
     assert joined(segments) == text
     assert all(segment.text == segment.text.strip() for segment in segments)
     assert all(not segment.after.strip() for segment in segments)
@@ -70,25 +70,25 @@ def test_nothing_is_lost(text: str, language: str):
 
 @given(st.text(max_size=60))
 def test_nothing_is_lost_of_any_text(text: str):
-    assert joined(split_text(text, "en")) == text
+    assert joined(split_sentences(text, "en")) == text
 
 
 @given(st.text(st.sampled_from("ab .\n「。"), max_size=200))
 def test_windows_lose_nothing(text: str):
     before, sentences._WINDOW = sentences._WINDOW, 16
     try:
-        assert joined(split_text(text, "ja")) == text
+        assert joined(split_sentences(text, "ja")) == text
     finally:
         sentences._WINDOW = before
 
 
 def test_a_long_line_is_cut_at_its_sentences():
     text = "This is one sentence of many. " * 1000
-    assert {segment.text for segment in split_text(text, "en")} == {"This is one sentence of many."}
+    assert {segment.text for segment in split_sentences(text, "en")} == {"This is one sentence of many."}
 
 
 def test_a_sentence_without_end_is_cut_at_a_space():
-    segments = split_text("word " * 20_000, "en")
+    segments = split_sentences("word " * 20_000, "en")
     assert joined(segments) == "word " * 20_000
     assert all(0 < len(segment.text) <= sentences._WINDOW for segment in segments)
     assert {word for segment in segments for word in segment.text.split(" ")} == {"word"}
@@ -101,7 +101,7 @@ def test_a_sentence_without_end_is_cut_at_a_space():
 def test_hostile_texts_take_linear_time(unit: str):
     text = (unit * 100_000)[:100_000]
     before = time.process_time()
-    assert joined(split_text(text, "ja")) == text
+    assert joined(split_sentences(text, "ja")) == text
     assert time.process_time() - before < 10, (
         "the library alone takes 7 s for some of them, and 100 s for four times more"
     )
@@ -109,12 +109,12 @@ def test_hostile_texts_take_linear_time(unit: str):
 
 def test_a_lone_surrogate_is_refused():
     with pytest.raises(DataError, match="lone surrogate"):
-        split_text("a\ud800b", "en")
+        split_sentences("a\ud800b", "en")
 
 
 def test_what_the_library_loses_is_kept(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sentencex, "segment", lambda language, text: [text[:3]])
-    assert split_text("one. two.", "en") == [("one. two.", "")]
+    assert split_sentences("one. two.", "en") == [("one. two.", "")]
 
 
 class PanicException(BaseException):
@@ -127,10 +127,10 @@ def test_where_the_library_fails_there_is_one_sentence(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(sentencex, "segment", fail)
     failure: BaseException = PanicException()
-    assert split_text("one. two.", "en") == [("one. two.", "")]
+    assert split_sentences("one. two.", "en") == [("one. two.", "")]
     failure = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
-        split_text("one. two.", "en")
+        split_sentences("one. two.", "en")
 
 
 ENGLISH = {"Hello.": "你好。", "How are you?": "你好吗？", "Fine.": "很好。"}
@@ -159,7 +159,7 @@ def test_a_sentence_that_became_nothing_leaves_its_spaces():
 
 
 def test_pieces_of_a_sentence_are_put_together_without_spaces():
-    joiner = Joiner("zh", "en")
+    joiner = SentenceJoiner("zh", "en")
     assert [joiner.add("He"), joiner.add(""), joiner.add("llo.")] == ["He", "", "llo."]
     joiner.end_sentence("")
     assert [joiner.add(""), joiner.add("F"), joiner.add("ine."), joiner.end()] == ["", " F", "ine.", ""]

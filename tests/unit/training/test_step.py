@@ -12,11 +12,11 @@ from torch import Tensor
 from dragoman.config import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.models import Model
-from dragoman.nn.noise import Noise
-from dragoman.training.losses import Baseline
+from dragoman.nn.stateless_noise import Noise
+from dragoman.training.losses import RewardBaseline
 from dragoman.training.optimizer import OPTIMIZERS, build_optimizer
-from dragoman.training.step import Update, objective, train_step
-from tests.presets import EVERY_LENGTH, fresh_model, sentences, tiny_config
+from dragoman.training.step import UpdateResult, objective, train_step
+from testkit.presets import EVERY_LENGTH, fresh_model, sentences, tiny_config
 
 MODELS = ["luong2015-local-p-desk", "bahdanau2015-desk", "xu2015-desk", "sutskever2014-desk", "pairs-5k"]
 
@@ -35,10 +35,10 @@ def norm(tensors: Iterable[Tensor]) -> float:
     return math.sqrt(sum(float(tensor.double().square().sum()) for tensor in tensors))
 
 
-def train(name: str, config: TrainingConfig, updates: int) -> tuple[list[Update], dict[str, Tensor]]:
+def train(name: str, config: TrainingConfig, updates: int) -> tuple[list[UpdateResult], dict[str, Tensor]]:
     """Some updates on one batch, from the same start every time."""
     model, optimizer, batch = start(name, config)
-    done: list[Update] = []
+    done: list[UpdateResult] = []
     for number in range(1, updates + 1):
         done.append(train_step(model, optimizer, batch, config, number, done[-1].baseline if done else None))
     return done, weights(model)
@@ -145,12 +145,12 @@ def test_a_gradient_within_the_limit_is_left_alone():
         torch.testing.assert_close(found, free_weights[name], rtol=0.0, atol=1e-7)
 
 
-def test_the_gradient_is_that_of_the_mean_loss_of_a_piece():
+def test_the_gradient_is_that_of_the_mean_loss_of_a_token():
     """So that a rate means the same for any batch_tokens."""
     config = TrainingConfig(optimizer="sgd", learning_rate=1.0, clip_norm=0.0)
     model, optimizer, batch = start("sutskever2014-desk", config)
     noise = Noise.of(config.seed, 1, batch.rows)
-    result = objective(model, batch, config, noise, Baseline(0.9))
+    result = objective(model, batch, config, noise, RewardBaseline(0.9))
     wanted = torch.autograd.grad(result.total / batch.target_tokens, list(model.parameters()))
     before = weights(model)
     update = train_step(model, optimizer, batch, config, 1)
@@ -180,7 +180,7 @@ def test_every_weight_of_a_term_counts(setting: str):
         config = TrainingConfig.model_validate({"entropy_weight": 0.0, "reinforce_weight": 0.0, setting: value})
         model, _, batch = start("xu2015-desk", config)
         noise = Noise.of(1, 1, batch.rows)
-        totals.append(float(objective(model, batch, config, noise, Baseline(0.9)).total.detach()))
+        totals.append(float(objective(model, batch, config, noise, RewardBaseline(0.9)).total.detach()))
     assert totals[0] != pytest.approx(totals[1])
 
 
@@ -189,7 +189,7 @@ def test_every_weight_of_a_term_counts(setting: str):
 
 def test_the_baseline_is_a_moving_average_of_the_mean_log_probability():
     losses, lengths = torch.tensor([[1.0, 2.0, 0.0], [3.0, 4.0, 5.0]]), torch.tensor([2, 3])
-    first = Baseline(0.9).after(float(losses.sum()), int(lengths.sum()))
+    first = RewardBaseline(0.9).after(float(losses.sum()), int(lengths.sum()))
     assert first.mean == pytest.approx(-15 / 5), "the first batch is all there is to average"
     second = first.after(10.0, 1)
     assert second.mean == pytest.approx(0.9 * -3 + 0.1 * -10)
@@ -198,7 +198,7 @@ def test_the_baseline_is_a_moving_average_of_the_mean_log_probability():
 
 
 def test_without_memory_the_baseline_is_the_last_batch():
-    baseline = Baseline(0.0).after(2.0, 1)
+    baseline = RewardBaseline(0.0).after(2.0, 1)
     assert baseline.after(7.0, 1).mean == pytest.approx(-7)
 
 

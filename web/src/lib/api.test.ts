@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { ownAddress } from './api';
+import { relativeDownloadUrl } from './api';
 
-it('fetches documents from where the page is', () => {
-  expect(ownAddress('http://inside:5000/download_file/a%20b.txt')).toBe('download_file/a%20b.txt');
-  expect(ownAddress('elsewhere/x.txt')).toBe('elsewhere/x.txt');
+it('downloads documents from the origin of the page', () => {
+  expect(relativeDownloadUrl('http://inside:5000/download_file/a%20b.txt')).toBe('download_file/a%20b.txt');
+  expect(relativeDownloadUrl('elsewhere/x.txt')).toBe('elsewhere/x.txt');
 });

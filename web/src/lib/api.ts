@@ -1,99 +1,104 @@
-// The requests of the page. What goes wrong is a Trouble; what was cancelled an AbortError.
-import { EventReader } from './events';
-import { messageIn, Trouble, troubleFrom, troubleOf } from './trouble';
-import type { Ask, Inspection, ModelFacts, Route, Settings, Translation } from './types';
+// Requests to the server. A failed request throws an ApiError; a cancelled one throws an AbortError.
+import { ApiError, errorFromResponse, errorFromStatus, errorMessage } from './api-error';
+import { EventStreamParser } from './event-stream';
+import type { InspectionResult, ModelList, ServerSettings, TranslateRequest, Translation } from './types';
 
-const OFFLINE_WAIT = 3;
+const OFFLINE_RETRY = 3; // seconds
 
 export class Api {
   key = '';
 
-  async settings(): Promise<Settings> {
-    return (await this.#ask('frontend/settings', { method: 'GET' })).json();
+  async settings(): Promise<ServerSettings> {
+    return (await (await this.#fetch('frontend/settings', { method: 'GET' })).json()) as ServerSettings;
   }
 
-  async models(): Promise<{ models: ModelFacts[]; routes: Route[] }> {
-    return (await this.#ask('v1/models', { method: 'GET' })).json();
+  async models(): Promise<ModelList> {
+    return (await (await this.#fetch('v1/models', { method: 'GET' })).json()) as ModelList;
   }
 
-  /** Translate, and hand over the text as it comes; the answer has the alignment. */
-  async stream(ask: Ask, onText: (delta: string) => void, signal: AbortSignal): Promise<Translation> {
-    const body = { ...ask, alignments: true, weights: true, stream: true };
-    const answer = await this.#post('v1/translate', body, signal);
-    const reader = new EventReader();
-    const text = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+  /** Translate and report the text as it arrives; the result has the alignment. */
+  async stream(request: TranslateRequest, onText: (delta: string) => void, signal: AbortSignal): Promise<Translation> {
+    const body = { ...request, alignments: true, weights: true, stream: true };
+    const response = await this.#post('v1/translate', body, signal);
+    const parser = new EventStreamParser();
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let translation: Translation | null = null;
     try {
-      for (let piece = await text.read(); !piece.done; piece = await text.read()) {
-        for (const { event, data } of reader.read(piece.value)) {
+      for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+        for (const { event, data } of parser.push(chunk.value)) {
           if (event === 'text') onText((JSON.parse(data) as { text: string }).text);
           if (event === 'translation') translation = JSON.parse(data) as Translation;
-          if (event === 'error') throw eventTrouble(data);
+          if (event === 'error') throw errorFromEvent(data);
         }
       }
     } catch (error) {
-      throw asTrouble(error);
+      throw offlineError(error);
     }
-    if (!translation) throw new Trouble('broken', '');
+    if (!translation) throw new ApiError('server-error');
     return translation;
   }
 
-  /** Translate in one go, with alternatives. */
-  async translate(ask: Ask, signal: AbortSignal): Promise<Translation> {
-    const answer = await this.#post('v1/translate', { ...ask, alignments: true, weights: true }, signal);
-    const { translations } = (await answer.json()) as { translations: Translation[] };
-    if (!translations[0]) throw new Trouble('broken', '');
+  /** Translate without streaming. */
+  async translate(request: TranslateRequest, signal: AbortSignal): Promise<Translation> {
+    const response = await this.#post('v1/translate', { ...request, alignments: true, weights: true }, signal);
+    const { translations } = (await response.json()) as { translations: Translation[] };
+    if (!translations[0]) throw new ApiError('server-error');
     return translations[0];
   }
 
-  async inspect(ask: Ask & { translation: string }, signal: AbortSignal): Promise<Inspection> {
-    const { glossary, alternatives, ...rest } = ask;
-    return (await this.#post('v1/inspect', rest, signal)).json();
+  /** Attention of all layers and heads for a source and its translation. */
+  async inspect(
+    { text, source, target, model }: TranslateRequest,
+    translation: string,
+    signal: AbortSignal,
+  ): Promise<InspectionResult> {
+    const response = await this.#post('v1/inspect', { text, source, target, model, translation }, signal);
+    return (await response.json()) as InspectionResult;
   }
 
-  /** Translate a document; gives the address of the translated one. */
-  async document(file: File, ask: Omit<Ask, 'text'>, signal: AbortSignal): Promise<string> {
+  /** Translate a document; returns the URL of the translated one. */
+  async translateDocument(file: File, request: TranslateRequest, signal: AbortSignal): Promise<string> {
     const form = new FormData();
-    for (const name of ['source', 'target', 'model'] as const) if (ask[name]) form.append(name, ask[name]);
+    for (const name of ['source', 'target', 'model'] as const) if (request[name]) form.append(name, request[name]);
     if (this.key) form.append('api_key', this.key);
     form.append('file', file);
-    const answer = await this.#ask('translate_file', { method: 'POST', body: form, signal });
-    return ownAddress(((await answer.json()) as { translatedFileUrl: string }).translatedFileUrl);
+    const response = await this.#fetch('translate_file', { method: 'POST', body: form, signal });
+    return relativeDownloadUrl(((await response.json()) as { translatedFileUrl: string }).translatedFileUrl);
   }
 
   #post(path: string, body: object, signal: AbortSignal): Promise<Response> {
     const headers = { 'Content-Type': 'application/json' };
-    return this.#ask(path, { method: 'POST', body: JSON.stringify(body), headers, signal });
+    return this.#fetch(path, { method: 'POST', body: JSON.stringify(body), headers, signal });
   }
 
-  async #ask(path: string, request: RequestInit): Promise<Response> {
+  async #fetch(path: string, request: RequestInit): Promise<Response> {
     const headers = new Headers(request.headers);
     if (this.key) headers.set('Authorization', `Bearer ${this.key}`);
-    let answer: Response;
+    let response: Response;
     try {
-      answer = await fetch(path, { ...request, headers, credentials: 'omit' });
+      response = await fetch(path, { ...request, headers, credentials: 'omit' });
     } catch (error) {
-      throw asTrouble(error);
+      throw offlineError(error);
     }
-    if (!answer.ok) throw await troubleOf(answer);
-    return answer;
+    if (!response.ok) throw await errorFromResponse(response);
+    return response;
   }
 }
 
-/** The same file as seen from this page: behind a proxy the server may not know by which name and scheme it is asked. */
-export function ownAddress(address: string): string {
-  const place = address.lastIndexOf('/download_file/');
-  return place < 0 ? address : address.slice(place + 1);
+/** Make a download URL relative to the page: behind a proxy, the host and scheme that the server reports may be wrong. */
+export function relativeDownloadUrl(url: string): string {
+  const start = url.lastIndexOf('/download_file/');
+  return start < 0 ? url : url.slice(start + 1);
 }
 
-function eventTrouble(data: string): Trouble {
+function errorFromEvent(data: string): ApiError {
   const problem = JSON.parse(data) as { status?: number; retry_after?: number };
-  return troubleFrom(problem.status ?? 500, messageIn(data), problem.retry_after?.toString() ?? null);
+  return errorFromStatus(problem.status ?? 500, errorMessage(data), problem.retry_after?.toString() ?? null);
 }
 
-/** A connection that cannot be made, or breaks, is a TypeError of fetch. */
-function asTrouble(error: unknown): unknown {
-  return error instanceof TypeError ? new Trouble('offline', '', OFFLINE_WAIT) : error;
+/** fetch throws a TypeError if it cannot connect or the connection breaks. */
+function offlineError(error: unknown): unknown {
+  return error instanceof TypeError ? new ApiError('offline', '', OFFLINE_RETRY) : error;
 }
 
 export function isAbort(error: unknown): boolean {

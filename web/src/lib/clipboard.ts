@@ -1,24 +1,25 @@
-// Copying, also where the browser has no clipboard for a page: it has one over https and from this machine only.
+// Copying to the clipboard. Browsers offer the clipboard API only over https and on localhost.
 
-/** Copy a text; whether that worked. */
+/** Copy a text; returns whether it was copied. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return copyBySelection(text);
+    return copySelection(text);
   }
 }
 
-function copyBySelection(text: string): boolean {
-  const before = document.activeElement;
+function copySelection(text: string): boolean {
+  const focused = document.activeElement;
   const field = document.createElement('textarea');
-  field.className = 'hidden';
+  field.className = 'visually-hidden';
   field.value = text;
   document.body.append(field);
   field.select();
-  const isDone = document.execCommand('copy');
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- the only way without the clipboard API
+  const isCopied = document.execCommand('copy');
   field.remove();
-  if (before instanceof HTMLElement) before.focus();
-  return isDone;
+  if (focused instanceof HTMLElement) focused.focus();
+  return isCopied;
 }

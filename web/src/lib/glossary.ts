@@ -1,28 +1,27 @@
-// Terms with a translation of their own, or that stay as they are; kept by the browser, for each pair of languages.
+// Glossary terms, stored in the browser per language pair.
 import type { Glossary } from './types';
 
 export interface Term {
   source: string;
   target: string;
+  /** The term is not translated. */
   isKept: boolean;
 }
 
-const PLACE = 'dragoman.glossary';
-
-export function storeName(source: string, target: string): string {
-  return `${PLACE}.${source}.${target}`;
+export function glossaryKey(source: string, target: string): string {
+  return `dragoman.glossary.${source}.${target}`;
 }
 
-/** What a request takes; without any term, null. */
-export function asGlossary(terms: readonly Term[]): Glossary | null {
+/** The complete terms as a request takes them; null if there are none. */
+export function toGlossary(terms: readonly Term[]): Glossary | null {
   const entries = terms
     .map(term => [term.source.trim(), term.isKept ? null : term.target.trim()] as const)
     .filter(([source, target]) => source && target !== '');
   return entries.length ? Object.fromEntries(entries) : null;
 }
 
-/** What was kept, as far as it can be understood. */
-export function termsFrom(text: string | null): Term[] {
+/** Parse stored terms; anything invalid is ignored. */
+export function parseTerms(text: string | null): Term[] {
   try {
     const value: unknown = JSON.parse(text ?? '[]');
     return Array.isArray(value) ? value.filter(isTerm) : [];

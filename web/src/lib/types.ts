@@ -1,73 +1,38 @@
-// What the server says: the shapes of /v1 and of /frontend/settings.
+// Types of the HTTP API, derived from the generated `openapi.ts`; `npm run openapi` updates it.
+import type { paths } from './openapi';
 
-export interface Flag {
-  name: string;
-  detail: string;
-  meaning?: string;
-}
+type JsonContent<Body> = { content: { 'application/json': Body } };
+type ResponseOf<Operation> = Operation extends { responses: { 200: JsonContent<infer Body> } } ? Body : never;
+type RequestOf<Operation> = Operation extends { requestBody: JsonContent<infer Body> } ? Body : never;
 
-/** A sentence, or one of its n best; weights are [target words][source words]. */
-export interface Sentence {
-  source: string;
-  text: string;
-  score: number | null;
-  is_truncated?: boolean;
-  flags?: Flag[];
-  source_words?: string[];
-  target_words?: string[];
-  alignment?: [number, number][];
-  weights?: number[][];
-  nbest?: Omit<Sentence, 'source'>[];
-}
+export type ServerSettings = ResponseOf<paths['/frontend/settings']['get']>;
+export type ModelList = ResponseOf<paths['/v1/models']['get']>;
+export type ModelInfo = ModelList['models'][number];
+export type Route = ModelList['routes'][number];
+export type Glossary = NonNullable<RequestOf<paths['/v1/translate']['post']>['glossary']>;
+type TranslatedText = ResponseOf<paths['/v1/translate']['post']>['translations'][number];
+export type Flag = NonNullable<TranslatedText['flags']>[number];
 
-export interface Translation extends Sentence {
-  sentences?: Sentence[];
-  models: string[];
-  via: string | null;
-  detected: { language: string; confidence: number } | null;
-  alternatives?: { text: string; score: number | null }[];
-}
+/** The page translates one text per request; the API also accepts a list. */
+export type TranslateRequest = Pick<
+  RequestOf<paths['/v1/translate']['post']>,
+  'source' | 'target' | 'model' | 'alternatives' | 'glossary'
+> & { text: string };
 
-export interface Route {
-  source: string;
-  target: string;
-  models: string[][];
-  via: string | null;
-}
+/** One translation of a text or a sentence. Shapes: weights [target words][source words]. */
+export type Hypothesis = Pick<TranslatedText, 'text' | 'score'> &
+  Partial<Pick<TranslatedText, 'flags' | 'source_words' | 'target_words' | 'alignment' | 'weights'>>;
 
-export interface ModelFacts {
-  name: string;
-  source: string;
-  target: string;
-  family: string;
-  state: string;
-  engine: string;
-  precision: string;
-}
+/** OpenAPI declares the entries of `sentences` and `nbest` as plain objects. */
+export type Sentence = Hypothesis & Pick<TranslatedText, 'source'> & { nbest?: Hypothesis[] | null };
+export type Translation = Sentence &
+  Pick<TranslatedText, 'models' | 'via' | 'detected'> &
+  Partial<Pick<TranslatedText, 'alternatives'>> & { sentences?: Sentence[] | null };
 
-export interface Settings {
-  charLimit: number;
-  keyRequired: boolean;
-  filesTranslation: boolean;
-  supportedFilesFormat: string[];
-}
-
-/** One sentence opened; maps are [layers][heads][target words + 1][source words + 1]. */
-export interface Inspection {
-  source_words: string[];
-  target_words: string[];
+/** OpenAPI does not declare the attention of `/v1/inspect`. Shapes: [layers][heads][target words + 1][source words + 1]. */
+export type InspectionResult = Pick<ResponseOf<paths['/v1/inspect']['post']>, 'source_words' | 'target_words'> & {
   predicted: number[][][][];
+  /** Entropy in bits, [layers][heads][target words + 1]. */
   entropy: number[][][];
   default_layer: number;
-}
-
-export type Glossary = Record<string, string | null>;
-
-export interface Ask {
-  text: string;
-  source: string;
-  target: string;
-  model?: string | null;
-  alternatives?: number;
-  glossary?: Glossary | null;
-}
+};

@@ -1,3 +1,6 @@
-"""What a corpus is like before anything is learnt from it: one report, for a screen, a script or a page."""
+"""Corpus check: measure corpora before training and report problems."""
 
-__all__: list[str] = []
+from dragoman.data.check.check import check
+from dragoman.data.check.report import CheckReport
+
+__all__ = ["CheckReport", "check"]

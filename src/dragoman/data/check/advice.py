@@ -1,18 +1,18 @@
-"""What to do about what a report found."""
+"""Turn the findings of a corpus check into advice: what is wrong, and what to change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from dragoman.config import Config
-from dragoman.data.check.figures import counted, percent
-from dragoman.data.check.report import Batches, CorpusReport, Cost, Pieces, Selection
-from dragoman.data.cleaning.language import primary_language
-from dragoman.data.preparation.selected import is_leak
+from dragoman.data.check.report import BatchStatistics, CorpusReport, SelectionStatistics, TokenStatistics, TrainingCost
+from dragoman.data.cleaning.filters.language import primary_language
+from dragoman.data.preparation.selected_pairs import is_leak
+from dragoman.reporting.number_format import format_count, format_percent
 
 __all__ = ["advise"]
 
-# From these shares on a figure is worth a word.
+# Thresholds from which a value gets advice.
 _FOREIGN = 0.1
 _DROPPED = 0.3
 _REPEATED = 0.3
@@ -28,20 +28,20 @@ _A_LONG_TIME = 24 * 3600.0
 def advise(
     config: Config,
     corpora: list[CorpusReport],
-    selection: Selection | None,
-    pieces: Pieces | None,
-    batches: Batches | None,
-    cost: Cost | None,
+    selection: SelectionStatistics | None,
+    tokens: TokenStatistics | None,
+    batches: BatchStatistics | None,
+    cost: TrainingCost | None,
 ) -> list[str]:
-    """Sentences, the most urgent first."""
+    """Return advice as sentences, the most urgent first."""
     assert config.data is not None
     found: list[str] = []
     for corpus in corpora:
         found += _about_corpus(corpus, config.data.source, config.data.target)
     if selection is not None and selection.cleaned:
         found += _about_selection(selection, config)
-    if pieces is not None:
-        found += _about_pieces(pieces, config)
+    if tokens is not None:
+        found += _about_tokens(tokens, config)
     if batches is not None:
         found += _about_batches(batches, selection.kept if selection else 0, config.data.sampling.window)
     if cost is not None:
@@ -49,13 +49,13 @@ def advise(
     return found
 
 
-def _about_batches(batches: Batches, pairs: int, window: int) -> Iterator[str]:
+def _about_batches(batches: BatchStatistics, pairs: int, window: int) -> Iterator[str]:
     if batches.padding > _PADDING and batches.batches >= _ENOUGH_BATCHES:
-        mend = "raise data.sampling.window" if window < pairs else "lower training.batch_tokens"
-        yield f"{percent(batches.padding)} of a batch would be padding; {mend} to have less."
+        remedy = "raise data.sampling.window" if window < pairs else "lower training.batch_tokens"
+        yield f"{format_percent(batches.padding)} of a batch would be padding; {remedy} to have less."
 
 
-def _about_cost(cost: Cost) -> Iterator[str]:
+def _about_cost(cost: TrainingCost) -> Iterator[str]:
     if cost.is_busy:
         yield "The machine is busy with something else, so training may be much faster than predicted here."
     elif cost.seconds > _A_LONG_TIME:
@@ -72,54 +72,56 @@ def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[st
             foreign = 1.0 - shares.get(primary_language(language), 0.0) if shares else 0.0
             if foreign > _FOREIGN and corpus.role == "train":
                 yield (
-                    f"{percent(foreign)} of the {side} side of {name} does not look like {language}; "
+                    f"{format_percent(foreign)} of the {side} side of {name} does not look like {language}; "
                     "data.cleaning.language = true drops such pairs."
                 )
     if summary.faults.total:
-        yield f"{name} has {counted(summary.faults.total, 'bad line')}: mend, or leave out with --on-bad-line skip."
+        bad_lines = format_count(summary.faults.total, "bad line")
+        yield f"{name} has {bad_lines}: correct them, or skip them with --on-bad-line skip."
     shifted = [reason for reason in summary.notes.counts if "shifted" in reason]
     header = [example for reason, found in summary.notes.examples.items() if "header" in reason for example in found]
     if header:
         yield f"{header[0].place} looks like a header, and would be a pair: delete the line."
     if shifted:
         places = summary.notes.examples[shifted[0]]
-        yield f"{name} looks misaligned at {', '.join(example.place for example in places[:3])}: look there."
+        yield f"{name} looks misaligned at {', '.join(example.place for example in places[:3])}: check these lines."
     if corpus.role == "train" and summary.records and summary.drops.total > _DROPPED * summary.records:
         share = summary.drops.total / summary.records
-        yield f"Cleaning would drop {percent(share)} of {name}; see the samples of each reason with --html."
+        yield f"Cleaning would drop {format_percent(share)} of {name}; see the samples of each reason with --html."
 
 
-def _about_selection(selection: Selection, config: Config) -> Iterator[str]:
+def _about_selection(selection: SelectionStatistics, config: Config) -> Iterator[str]:
     assert config.data is not None
     leaked = sum(count for reason, count in selection.drops.counts.items() if is_leak(reason))
     if leaked:
-        yield f"{counted(leaked, 'training pair')} with text of a held-out set will be left out of training."
+        yield f"{format_count(leaked, 'training pair')} with text of a held-out set will be left out of training."
     held_out = sum(selection.held_out.values())
     if held_out > _HELD_OUT * selection.cleaned:
-        yield f"{held_out:,} pairs are held out beside {selection.cleaned:,} to train on; take fewer."
+        yield f"{held_out:,} pairs are held out, compared with {selection.cleaned:,} for training; hold out fewer."
     if selection.kept < _FEW:
-        yield f"{counted(selection.kept, 'pair')} are too few to learn a language from; a few thousand are a beginning."
+        yield f"{format_count(selection.kept, 'pair')} are too few for training; start with a few thousand."
     if config.data.cleaning.leakage == "keep":
         yield "Training pairs that leak from held-out sets are kept (cleaning.leakage): scores will flatter."
     repeated = sum(count for reason, count in selection.drops.counts.items() if "duplicate" in reason)
     if repeated > _REPEATED * max(1, selection.cleaned):
-        yield f"{percent(repeated / selection.cleaned)} of the pairs are duplicates; is a file named twice?"
+        yield f"{format_percent(repeated / selection.cleaned)} of the pairs are duplicates; is a file named twice?"
 
 
-def _about_pieces(pieces: Pieces, config: Config) -> Iterator[str]:
-    for side, share in pieces.unknown.items():
+def _about_tokens(tokens: TokenStatistics, config: Config) -> Iterator[str]:
+    for side, share in tokens.unknown.items():
         if share > _UNKNOWN:
-            yield f"{percent(share)} of the {side} pieces of held-out text are unknown or bytes; {_mend(config)}."
-    smallest = min(pieces.vocabulary.values())
+            unknown = f"{format_percent(share)} of the {side} tokens in held-out text"
+            yield f"{unknown} are unknown or bytes; {_remedy(config)}."
+    smallest = min(tokens.vocabulary.values())
     if config.start is None and config.tokenizer.kind == "sentencepiece" and smallest < config.tokenizer.size:
-        yield f"The text gives {smallest:,} pieces, fewer than the {config.tokenizer.size:,} of tokenizer.size."
-    if pieces.too_long > _TOO_LONG * max(1, pieces.sampled):
-        share = pieces.too_long / pieces.sampled
-        yield f"{percent(share)} of the pairs have more than data.max_pieces pieces and would be left out; raise it."
+        yield f"The text gives {smallest:,} tokens, fewer than the {config.tokenizer.size:,} of tokenizer.size."
+    if tokens.too_long > _TOO_LONG * max(1, tokens.sampled):
+        share = tokens.too_long / tokens.sampled
+        yield f"{format_percent(share)} of the pairs exceed data.max_tokens and would be dropped; raise it."
 
 
-def _mend(config: Config) -> str:
-    """What lets the tokenizer know more of the text."""
+def _remedy(config: Config) -> str:
+    """Return the setting that reduces unknown tokens."""
     if config.start is not None:
-        return "raise start.new_pieces" if config.start.vocabulary == "extend" else 'set start.vocabulary = "extend"'
+        return "raise start.new_tokens" if config.start.vocabulary == "extend" else 'set start.vocabulary = "extend"'
     return f"raise tokenizer.{'character_coverage' if config.tokenizer.kind == 'sentencepiece' else 'size'}"

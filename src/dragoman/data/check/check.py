@@ -1,4 +1,4 @@
-"""The whole check, but for what only a model can tell: that is handed in."""
+"""Run a corpus check; the cost of training is computed by a callback, because it needs a model."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import polars as pl
 
 from dragoman.config import Config
 from dragoman.data.check.advice import advise
-from dragoman.data.check.figures import counted
-from dragoman.data.check.look import (
-    Sample,
-    look_at_batches,
-    look_at_corpora,
-    look_at_pieces,
-    look_at_selection,
+from dragoman.data.check.measure import (
+    PairSample,
+    measure_batches,
+    measure_corpora,
+    measure_selection,
+    measure_tokens,
     sample_pairs,
 )
-from dragoman.data.check.report import Batches, Cost, Pieces, Report, Selection
-from dragoman.data.preparation.prepare import Preparation
-from dragoman.data.tally import Tally
+from dragoman.data.check.report import BatchStatistics, CheckReport, SelectionStatistics, TokenStatistics, TrainingCost
+from dragoman.data.preparation.preparation import Preparation
+from dragoman.data.reason_counts import Tally
 from dragoman.errors import DragomanError
+from dragoman.reporting.number_format import format_count
 
 __all__ = ["PredictCost", "check"]
 
-PredictCost = Callable[[Config, Sample, Batches], Cost]
-"""Says what training a configuration's model takes, given a sample of the pairs and the batches of an epoch."""
+PredictCost = Callable[[Config, PairSample, BatchStatistics], TrainingCost]
+"""Returns the cost of training, given a configuration, a sample of the pairs and the batches of an epoch."""
 
 _SAMPLED_PAIRS = 20_000
 _HELD_OUT_PAIRS = 2_000
@@ -34,43 +34,43 @@ _HELD_OUT_PAIRS = 2_000
 
 @dataclass
 class _Found:
-    """What was found so far, beyond the corpora one by one."""
+    """Results so far, except for those of single corpora."""
 
-    selection: Selection = field(default_factory=lambda: Selection(0, 0, Tally(), {}))
-    pieces: Pieces | None = None
-    batches: Batches | None = None
-    cost: Cost | None = None
+    selection: SelectionStatistics = field(default_factory=lambda: SelectionStatistics(0, 0, Tally(), {}))
+    tokens: TokenStatistics | None = None
+    batches: BatchStatistics | None = None
+    cost: TrainingCost | None = None
 
 
-def check(preparation: Preparation, predict_cost: PredictCost | None) -> Report:
-    """Run the stages up to the tokenizer, and report; what stops one of them is reported, not raised."""
+def check(preparation: Preparation, predict_cost: PredictCost | None) -> CheckReport:
+    """Run the stages up to the tokenizer and report; errors of stages are reported, not raised."""
     config, data = preparation.config, preparation.data
-    corpora, found = look_at_corpora(preparation), _Found()
+    corpora, found = measure_corpora(preparation), _Found()
     fatal = list(preparation.problems)
-    if not fatal:  # where a corpus is missing, all that follows would only complain about that
+    if not fatal:  # if a corpus is missing, all later errors would follow from that
         try:
-            _look_further(preparation, predict_cost, found)
+            _measure_all(preparation, predict_cost, found)
         except DragomanError as error:
             fatal += str(error).splitlines()
     faults = sum(corpus.summary.faults.total for corpus in corpora)
     if faults and data.on_bad_line == "error":
-        fatal.append(f"{counted(faults, 'bad line')} must be mended, or left out with --on-bad-line skip")
-    looks = (found.selection, found.pieces, found.batches, found.cost)
-    return Report(data.source, data.target, corpora, *looks, advise(config, corpora, *looks), fatal)
+        fatal.append(f"{format_count(faults, 'bad line')} must be corrected, or skipped with --on-bad-line skip")
+    results = (found.selection, found.tokens, found.batches, found.cost)
+    return CheckReport(data.source, data.target, corpora, *results, advise(config, corpora, *results), fatal)
 
 
-def _look_further(preparation: Preparation, predict_cost: PredictCost | None, found: _Found) -> None:
+def _measure_all(preparation: Preparation, predict_cost: PredictCost | None, found: _Found) -> None:
     config = preparation.config
-    found.selection = look_at_selection(preparation.selected)
+    found.selection = measure_selection(preparation.selected)
     sample = sample_pairs(preparation, _SAMPLED_PAIRS)
-    found.pieces = look_at_pieces(sample, config, _held_out(preparation))
-    found.batches = look_at_batches(sample, config)
+    found.tokens = measure_tokens(sample, config, _held_out(preparation))
+    found.batches = measure_batches(sample, config)
     if found.batches is not None and predict_cost is not None:
         found.cost = predict_cost(config, sample, found.batches)
 
 
 def _held_out(preparation: Preparation) -> pl.DataFrame:
-    """Pairs that the tokenizer was not learnt from."""
+    """Return pairs that the tokenizer was not trained on."""
     frames = [pl.DataFrame(schema={"source": pl.String, "target": pl.String})]
     for source, cleaned in preparation.cleaned:
         if source.role != "train" and cleaned.heights:

@@ -1,199 +1,158 @@
-"""The report as one HTML file that needs nothing else: no network, no scripts, no fonts but the reader's own."""
+"""Render the report of ``dragoman check`` as one self-contained HTML page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dragoman.data.check.charts import bar, waterfall_bar
-from dragoman.data.check.figures import about, brief, counted, duration, percent, size
-from dragoman.data.check.findings import is_leak, languages, leaks, merged, training, verdict, waterfall
-from dragoman.data.check.histograms import length_charts, piece_charts
-from dragoman.data.check.markup import figures, plain, shown, table
-from dragoman.data.check.report import Report
-from dragoman.data.check.samples import samples
-from dragoman.data.check.style import STYLE
+from dragoman.data.check.check_findings import is_leak, languages, leaks, merged, training, verdict, waterfall
+from dragoman.data.check.histograms import length_charts, token_charts
+from dragoman.data.check.report import CheckReport
+from dragoman.data.reason_counts import Tally
+from dragoman.reporting.histogram import bar_svg, waterfall_svg
+from dragoman.reporting.html import render_page
+from dragoman.reporting.number_format import (
+    format_approximate,
+    format_bytes,
+    format_compact,
+    format_count,
+    format_duration,
+    format_percent,
+)
 
-__all__ = ["render_page"]
+__all__ = ["render_check_page"]
 
-# Should some text slip through after all, a browser still runs and loads nothing.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+Tile = tuple[str, str, str]
+"""Name, value and remark of a large number."""
 
-
-def render_page(report: Report, *, title: str) -> str:
-    """The whole page, to be written as UTF-8."""
-    sections = "\n".join(
-        f'<section aria-labelledby="{name}"><h2 id="{name}">{heading}</h2>\n{body}\n</section>'
-        for name, heading, body in _sections(report)
-        if body
-    )
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{plain(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{shown(title)}</h1>\n{_verdict(report)}\n{_overview(report)}\n{sections}\n</main>\n"
-        "<footer>Made by <code>dragoman check</code>. Characters that cannot be seen are spelt out "
-        '<span class="spelt">\\x85</span>, and long texts are cut.</footer>\n</body>\n</html>\n'
-    )
+_MAX_LANGUAGES = 5
+_MAX_UNKNOWN = 40
 
 
-def _sections(report: Report) -> Iterator[tuple[str, str, str]]:
-    yield "advice", "What to do", _advice(report)
-    yield "corpora", "Corpora", _corpora(report)
-    yield "waterfall", "Where the pairs go", _waterfall(report)
-    yield "lengths", "Lengths", _charts(length_charts(report))
-    yield "languages", "Languages", _languages(report)
-    yield "pieces", "Pieces", _pieces(report)
-    yield "training", "Training", _training(report)
-    yield "samples", "Samples", samples(report)
-
-
-def _verdict(report: Report) -> str:
-    found = verdict(report)
-    problems = "".join(f"<li>{shown(problem, 1000)}</li>" for problem in report.fatal)
-    return (
-        f'<div class="card verdict {found.level}"><strong>{shown(found.text)}</strong>'
-        f"<p>{shown(found.detail, 1000)}</p>{f'<ul>{problems}</ul>' if problems else ''}</div>"
+def render_check_page(report: CheckReport, *, title: str) -> str:
+    """Render the page, to be written as UTF-8."""
+    tokens = report.tokens
+    return render_page(
+        "check.html",
+        title=title,
+        styles=("palette.css", "page.css", "check.css"),
+        report=report,
+        verdict=verdict(report),
+        overview=_overview(report),
+        waterfall=_waterfall(report),
+        lengths=length_charts(report),
+        languages=list(_languages(report)),
+        tokens=None if tokens is None else _tokens(report),
+        token_charts=[] if tokens is None else token_charts(tokens),
+        training=_training(report),
+        samples=[(heading, _by_count(tally)) for heading, tally in _tallies(report) if tally.counts],
     )
 
 
-def _overview(report: Report) -> str:
+def _overview(report: CheckReport) -> list[Tile]:
     own = training(report)
     read = sum(corpus.summary.records for corpus in own)
     faults = merged(report.corpora, "faults").total
-    doubled = sum(count for kind, count in report.selection.drops.counts.items() if not is_leak(kind))
+    duplicates = sum(count for kind, count in report.selection.drops.counts.items() if not is_leak(kind))
     dropped = merged(own, "drops").total
     kept = report.selection.kept
-    return figures(
-        [
-            ("training pairs", f"{read:,}", f"in {counted(len(own), 'corpus', 'corpora')}"),
-            ("kept", f"{kept:,}", percent(kept, read)),
-            ("bad lines", f"{faults:,}", "in all corpora"),
-            ("dropped", f"{dropped:,}", f"{percent(dropped, read)}, by cleaning"),
-            ("leaked", f"{sum(leaks(report).values()):,}", "in held-out sets too"),
-            ("duplicates", f"{doubled:,}", percent(doubled, read)),
-        ]
-    )
-
-
-def _advice(report: Report) -> str:
-    entries = "".join(f"<li>{shown(advice, 1000)}</li>" for advice in report.advice)
-    return f'<div class="card advice"><ol>{entries}</ol></div>' if entries else ""
-
-
-def _corpora(report: Report) -> str:
-    rows = [
-        [
-            f"<bdi>{shown(corpus.name)}</bdi>",
-            corpus.role,
-            *(_number(n) for n in (s.records, s.faults.total, s.repairs.total, s.drops.total, s.kept)),
-            "<br>".join(f"<code><bdi>{shown(file)}</bdi></code>" for file in corpus.files),
-        ]
-        for corpus in report.corpora
-        for s in (corpus.summary,)
+    return [
+        ("training pairs", f"{read:,}", f"in {format_count(len(own), 'corpus', 'corpora')}"),
+        ("kept", f"{kept:,}", format_percent(kept, read)),
+        ("bad lines", f"{faults:,}", "in all corpora"),
+        ("dropped", f"{dropped:,}", f"{format_percent(dropped, read)}, by cleaning"),
+        ("leaked", f"{sum(leaks(report).values()):,}", "also in held-out sets"),
+        ("duplicates", f"{duplicates:,}", format_percent(duplicates, read)),
     ]
-    head = ["corpus", "for", "read", "bad lines", "mends", "dropped", "clean", "files"]
-    caption = "Read = bad lines + dropped + clean; leaks and duplicates are still among the clean ones."
-    return f'<div class="card">{table(caption, head, rows, classes=["", "", *["number"] * 5])}</div>'
 
 
-def _number(number: int) -> str:
-    return f"{number:,}" if number else '<span class="soft">0</span>'
-
-
-def _waterfall(report: Report) -> str:
-    steps = waterfall(report)
+def _waterfall(report: CheckReport) -> list[tuple[str, ...]]:
+    """Rows from all training pairs down to those kept: reason, stage, pairs, share, pairs left, bar."""
     read = sum(corpus.summary.records for corpus in training(report))
     if not read:
-        return ""
-    rows = [["read", "", "", "", f"{read:,}", waterfall_bar(read, 0, read)]]
+        return []
+    rows: list[tuple[str, ...]] = [("read", "", "", "", f"{read:,}", waterfall_svg(read, 0, read))]
     rows += [
-        [
-            shown(step.reason),
+        (
+            step.reason,
             step.stage,
             f"−{step.count:,}",
-            percent(step.count, read),
+            format_percent(step.count, read),
             f"{step.left:,}",
-            waterfall_bar(step.left, step.count, read),
-        ]
-        for step in steps
+            waterfall_svg(step.left, step.count, read),
+        )
+        for step in waterfall(report)
     ]
     if report.selection.cleaned:
         kept = report.selection.kept
-        share, left = percent(kept, read), f"<strong>{kept:,}</strong>"
-        rows.append(["<strong>kept</strong>", "", "", share, left, waterfall_bar(kept, 0, read)])
-    classes = ["", "soft wide", "number", "number wide", "number", "bar"]
-    head = ["reason", "stage", "pairs", "share", "left", "what is left"]
-    caption = "Training pairs of all corpora: what each reason took away, and what was left after it."
-    return f'<div class="card">{table(caption, head, rows, classes=classes, name="waterfall")}</div>'
+        rows.append(("", "", "", format_percent(kept, read), f"{kept:,}", waterfall_svg(kept, 0, read)))
+    return rows
 
 
-def _charts(drawn: list[str]) -> str:
-    return f'<div class="charts">\n{"".join(drawn)}\n</div>' if drawn else ""
+def _languages(report: CheckReport) -> Iterator[tuple[str, str, str, list[str], str]]:
+    """Corpus, side, expected language, detected languages and a bar of the expected one."""
+    for corpus, side, expected, shares in languages(report):
+        detected = [f"{language} {format_percent(share)}" for language, share in list(shares.items())[:_MAX_LANGUAGES]]
+        share = shares.get(expected, 0.0)
+        kind = "over" if max(shares.values()) > share else side
+        yield corpus.name, side, expected, detected, bar_svg(share, kind)
 
 
-def _languages(report: Report) -> str:
-    rows = []
-    for corpus, side, wanted, shares in languages(report):
-        found = " ".join(_share(language, share) for language, share in list(shares.items())[:5])
-        right = shares.get(wanted, 0.0)
-        kind = "over" if max(shares.values()) > right else side
-        rows.append([f"<bdi>{shown(corpus.name)}</bdi>", side, shown(wanted, 20), found, bar(right, kind)])
-    swapped = "".join(
-        f'<p class="warn">The sides of <bdi>{shown(corpus.name)}</bdi> look swapped.</p>'
-        for corpus in report.corpora
-        if corpus.looks_swapped
-    )
-    head = ["corpus", "side", "should be", "recognised", "share that is"]
-    caption = "The languages that a sample of each corpus is in."
-    drawn = table(caption, head, rows, classes=["", "", "", "", "bar wide"]) if rows else ""
-    return f'<div class="card">{swapped}{drawn}</div>' if rows or swapped else ""
-
-
-def _share(language: str, share: float) -> str:
-    return f'<span class="one">{shown(language, 20)} {percent(share)}</span>'
-
-
-def _pieces(report: Report) -> str:
-    pieces = report.pieces
-    if pieces is None:
-        return ""
-    examples = " ".join(f"<code><bdi>{shown(example, 40)}</bdi></code>" for example in pieces.unknown_examples[:40])
+def _tokens(report: CheckReport) -> dict[str, object]:
+    tokens = report.tokens
+    assert tokens is not None
     rows = [
-        [
-            shown(side),
-            f"{entries:,}",
-            f"{pieces.a_word.get(side, 0):.2f}",
-            percent(pieces.unknown.get(side, 0)),
-        ]
-        for side, entries in pieces.vocabulary.items()
+        (
+            side,
+            f"{size:,}",
+            f"{tokens.per_word.get(side, 0):.2f}",
+            format_percent(tokens.unknown.get(side, 0)),
+        )
+        for side, size in tokens.vocabulary.items()
     ]
-    many = f"{pieces.too_long:,} of {counted(pieces.sampled, 'sampled pair')}"
-    share = percent(pieces.too_long, pieces.sampled)
-    caption = f"Tokenizer: {shown(pieces.kind)}. {many} ({share}) have too many pieces on a side and would be left out."
-    head = ["side", "vocabulary", "pieces a word", "unknown"]
-    listed = table(caption, head, rows, classes=["", "number", "number", "number"])
-    unknown = f"<p>Unknown or spelt in bytes in held-out text, most frequent first: {examples}</p>" if examples else ""
-    return f'{_charts(piece_charts(pieces))}\n<div class="card more">{listed}{unknown}</div>'
+    too_long = f"{tokens.too_long:,} of {format_count(tokens.sampled, 'sampled pair')}"
+    share = format_percent(tokens.too_long, tokens.sampled)
+    return {
+        "kind": tokens.kind,
+        "too_long": f"{too_long} ({share})",
+        "rows": rows,
+        "unknown": tokens.unknown_examples[:_MAX_UNKNOWN],
+    }
 
 
-def _training(report: Report) -> str:
-    drawn = ""
+def _training(report: CheckReport) -> list[list[Tile]]:
+    groups: list[list[Tile]] = []
     if batches := report.batches:
-        drawn += figures(
+        groups.append(
             [
-                ("batches an epoch", f"{batches.batches:,}", f"{batches.target_pieces:,} target pieces"),
-                ("padding", percent(batches.padding), "of all cells of both sides"),
-                ("fill", percent(batches.fill), "of what the token budget allows"),
+                ("batches per epoch", f"{batches.batches:,}", f"{batches.target_tokens:,} target tokens"),
+                ("padding", format_percent(batches.padding), "of all cells of both sides"),
+                ("fill", format_percent(batches.fill), "of the token budget"),
             ]
         )
     if cost := report.cost:
-        drawn += figures(
+        updates = f"{format_count(cost.updates, 'update')}, {format_approximate(cost.epochs)} epochs"
+        groups.append(
             [
-                ("parameters", brief(cost.parameters), f"{cost.parameters:,}"),
-                ("memory", size(cost.memory_bytes), "while training"),
-                ("speed", f"{brief(cost.pieces_per_second)}/s", "target pieces"),
-                ("time", duration(cost.seconds), f"{counted(cost.updates, 'update')}, {about(cost.epochs)} epochs"),
+                ("parameters", format_compact(cost.parameters), f"{cost.parameters:,}"),
+                ("memory", format_bytes(cost.memory_bytes), "while training"),
+                ("speed", f"{format_compact(cost.tokens_per_second)}/s", "target tokens"),
+                ("time", format_duration(cost.seconds), updates),
             ]
         )
-    return drawn
+    return groups
+
+
+def _tallies(report: CheckReport) -> Iterator[tuple[str, Tally]]:
+    yield "Bad lines", merged(report.corpora, "faults")
+    yield "Dropped by cleaning", merged(report.corpora, "drops")
+    yield "Leaks and duplicates", report.selection.drops
+    if report.tokens:
+        yield "Too many tokens", report.tokens.too_long_examples
+    yield "Repaired", merged(report.corpora, "repairs")
+    yield "Noted", merged(report.corpora, "notes")
+
+
+def _by_count(tally: Tally) -> list[tuple[str, int, list[object]]]:
+    """Reasons with their counts and examples, the most frequent first."""
+    ordered = sorted(tally.counts.items(), key=lambda item: (-item[1], item[0]))
+    return [(reason, count, list(tally.examples.get(reason, []))) for reason, count in ordered]

@@ -1,105 +1,105 @@
-"""The report of ``dragoman check``: plain values, which a screen, a script and a page show each in their way."""
+"""Values of the report of ``dragoman check``."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from dragoman.data.preparation.summary import Summary
-from dragoman.data.tally import Tally
+from dragoman.data.preparation.corpus_summary import CorpusSummary
+from dragoman.data.reason_counts import Tally
 
-__all__ = ["Batches", "CorpusReport", "Cost", "Pieces", "Report", "Selection"]
+__all__ = ["BatchStatistics", "CheckReport", "CorpusReport", "SelectionStatistics", "TokenStatistics", "TrainingCost"]
 
 
 @dataclass(frozen=True)
 class CorpusReport:
-    """One corpus: what was read, mended and dropped, and which languages a sample of it is in."""
+    """Report of one corpus: counts of cleaning, and the languages of a sample."""
 
     name: str
     role: Literal["train", "validation", "test"]
     files: list[str]
-    summary: Summary
+    summary: CorpusSummary
     languages: dict[str, dict[str, float]] = field(default_factory=dict)
-    """Of the source and of the target side: the share of each language, most frequent first."""
+    """By side: the share of each language, most frequent first."""
     looks_swapped: bool = False
-    """Whether most of the source side is in the target language and the other way round."""
+    """Whether most of each side is in the language of the other side."""
 
 
 @dataclass(frozen=True)
-class Selection:
-    """What becomes of the cleaned training pairs of all corpora together."""
+class SelectionStatistics:
+    """Counts of the selection from the cleaned training pairs of all corpora."""
 
     cleaned: int
     kept: int
     drops: Tally
     """Leaked pairs and duplicates, by kind."""
     held_out: dict[str, int]
-    """Pairs of the validation and test sets, wherever they come from."""
+    """Number of pairs of the validation and test sets."""
 
 
 @dataclass(frozen=True)
-class Pieces:
-    """The tokenizer at work on the training pairs (a sample of them)."""
+class TokenStatistics:
+    """Token statistics of a sample of the training pairs."""
 
     kind: str
     vocabulary: dict[str, int]
-    """The size of each side's vocabulary, or of the one for `both`."""
+    """Size of each side's vocabulary, or of the joint one under `both`."""
     sampled: int
     histograms: dict[str, list[int]]
-    """How many pairs have 0, 1, 2, …, max_pieces pieces on the source and on the target side."""
-    a_word: dict[str, float]
-    """Pieces a word, of each side."""
+    """By side: number of pairs with 0, 1, 2, …, max_tokens tokens."""
+    per_word: dict[str, float]
+    """By side: tokens per word."""
     unknown: dict[str, float]
-    """The share of pieces that are unknown or spelt in bytes, of each side of the held-out pairs."""
+    """By side of the held-out pairs: share of unknown and byte tokens."""
     unknown_examples: list[str]
-    """The characters or words concerned, most frequent first."""
+    """The characters or words of these tokens, most frequent first."""
     too_long: int
-    """Sampled pairs with more pieces than max_pieces: they would be left out."""
+    """Number of sampled pairs with more than max_tokens tokens, which would be dropped."""
     too_long_examples: Tally
 
 
 @dataclass(frozen=True)
-class Batches:
-    """An epoch as training would see it."""
+class BatchStatistics:
+    """Batches of an epoch of training."""
 
     batches: int
-    target_pieces: int
+    target_tokens: int
     padding: float
-    """The share of padding among all cells of both sides."""
+    """Share of padding in all positions of both sides."""
     fill: float
-    """How full batches are, of what the token budget allows."""
+    """Mean share of the token budget that batches use."""
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What training the chosen model would take on this machine, from a few real updates."""
+class TrainingCost:
+    """Cost of training the model on this machine, extrapolated from a few updates."""
 
     parameters: int
     memory_bytes: int
-    pieces_per_second: float
+    tokens_per_second: float
     updates: int
     epochs: float
     seconds: float
     is_busy: bool = False
-    """Whether other programs kept the processor busy meanwhile."""
+    """Whether other programs used the processor during the measurement."""
 
 
 @dataclass(frozen=True)
-class Report:
-    """Everything that ``dragoman check`` found."""
+class CheckReport:
+    """All results of ``dragoman check``."""
 
     source: str
     target: str
     corpora: list[CorpusReport]
-    selection: Selection
-    pieces: Pieces | None
-    batches: Batches | None
-    cost: Cost | None
+    selection: SelectionStatistics
+    tokens: TokenStatistics | None
+    batches: BatchStatistics | None
+    cost: TrainingCost | None
     advice: list[str]
-    """What to do about it, most urgent first; each a sentence."""
+    """Advice as sentences, most urgent first."""
     fatal: list[str]
-    """What keeps ``dragoman prepare`` from running: errors with their mend."""
+    """Errors that prevent ``dragoman prepare``."""
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain values."""
+        """Return the report as plain values."""
         return asdict(self)

@@ -1,12 +1,12 @@
-"""Normalising whole frames: exactly what the normaliser does to each text, at a tenth of the cost."""
+"""Normalize frames: same result as `Normalizer` on each text, at a tenth of the cost."""
 
 import re
 from collections.abc import Iterator
 
 import polars as pl
 
-from dragoman.data.cleaning.mend import mend
-from dragoman.data.tally import Tally
+from dragoman.data.cleaning.alter_matching import alter_matching
+from dragoman.data.reason_counts import Tally
 from dragoman.text import Normalizer
 from dragoman.text.normalize import compose
 
@@ -18,11 +18,11 @@ _strip = Normalizer("none", collapse_spaces=False, strip_control=True)
 
 
 def normalize_frame(frame: pl.DataFrame, normalizer: Normalizer, file: str) -> tuple[pl.DataFrame, Tally]:
-    """Return the frame with both sides of every pair normalised, and what kinds of change that took.
+    """Return the frame with normalized texts, and a tally of the kinds of change.
 
-    A pair is counted once for each kind; an example of characters that went says which they were.
+    A pair is counted once for each kind; an example of removed characters lists them.
     """
-    frame, changes = mend(frame, normalizer.suspect_pattern(), normalizer)
+    frame, changes = alter_matching(frame, normalizer.candidate_pattern(), normalizer)
     tally = Tally()
     for change in changes:
         kinds: dict[str, str] = {}
@@ -34,7 +34,7 @@ def normalize_frame(frame: pl.DataFrame, normalizer: Normalizer, file: str) -> t
 
 
 def _kinds(text: str, normalizer: Normalizer) -> Iterator[tuple[str, str]]:
-    """Yield the kinds of change that a text needs, each with what there is to say about it."""
+    """Yield the kinds of change in a text, each with a detail."""
     stripped = text
     if normalizer.strip_control:
         stripped = _strip(text)

@@ -1,4 +1,4 @@
-"""Putting damaged text right: wrongly decoded characters, and HTML entities that were never decoded."""
+"""Repair damaged text: wrongly decoded characters and HTML entities."""
 
 import html
 import html.entities
@@ -8,9 +8,9 @@ import polars as pl
 from ftfy import TextFixerConfig, fix_text
 from ftfy.badness import BADNESS_RE
 
-from dragoman.config.corpora import CleaningConfig
-from dragoman.data.cleaning.mend import mend
-from dragoman.data.tally import Tally
+from dragoman.config.corpus import CleaningConfig
+from dragoman.data.cleaning.alter_matching import alter_matching
+from dragoman.data.reason_counts import Tally
 
 __all__ = ["repair", "repair_mojibake", "unescape_entities"]
 
@@ -37,7 +37,7 @@ _encoding_only = TextFixerConfig(
 
 
 def repair(frame: pl.DataFrame, settings: CleaningConfig, file: str) -> tuple[pl.DataFrame, Tally]:
-    """Return the frame with damage put right, as far as the settings want it, and what was."""
+    """Return the frame with the repairs that the settings enable, and a tally of them."""
     tally = Tally()
     steps = [
         ("entities unescaped", settings.repair_entities, _ENTITY, unescape_entities),
@@ -45,19 +45,19 @@ def repair(frame: pl.DataFrame, settings: CleaningConfig, file: str) -> tuple[pl
     ]
     for reason, wanted, pattern, alter in steps:
         if wanted:
-            frame, changes = mend(frame, pattern, alter)
+            frame, changes = alter_matching(frame, pattern, alter)
             tally.add(reason, len(changes), (change.example(file) for change in changes))
     return frame, tally
 
 
 def repair_mojibake(text: str) -> str:
-    """Undo the decoding of UTF-8 as a one-byte table, and take C1 controls for the characters of Windows-1252."""
+    """Undo decoding of UTF-8 as a one-byte encoding, and read C1 controls as Windows-1252."""
     repaired = fix_text(text, _encoding_only)
-    return text if "\ufffd" in repaired else repaired  # something was lost before, so nothing is certain
+    return text if "\ufffd" in repaired else repaired  # characters were lost before, so the repair is unreliable
 
 
 def unescape_entities(text: str) -> str:
-    """Put characters for entities; text that was escaped twice is unescaped twice."""
+    """Replace entities by characters; text that was escaped twice is unescaped twice."""
     return _entities.sub(_character, _entities.sub(_character, text))
 
 

@@ -1,4 +1,4 @@
-"""Taking a validation or test set from the training pairs."""
+"""Draw a validation or test set from the training pairs."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.duplicates.fates import Fate, Fates
+from dragoman.data.duplicates.decisions import Decision, DecisionFile
+from dragoman.data.duplicates.hash_mixing import mix, mix_seed
 from dragoman.data.duplicates.key_file import read_keys
-from dragoman.data.duplicates.keys import KeyKind
-from dragoman.data.duplicates.mixing import mix, mix_seed
-from dragoman.data.workers import Share
+from dragoman.data.duplicates.pair_keys import KeyKind
+from dragoman.data.worker_processes import ProgressCallback
 from dragoman.errors import DataError
 
 __all__ = ["HELD_OUT_KEYS", "choose_held_out"]
 
 HELD_OUT_KEYS: tuple[KeyKind, ...] = ("pair", "folded_source")
-"""The kinds of keys that `choose_held_out` reads."""
+"""Kinds of keys that `choose_held_out` reads."""
 
-# What pairs are ordered by, the most important first. The place in the corpus only tells equal pairs apart.
+# Sort keys of pairs, the most important first. The position only distinguishes equal pairs.
 _DRAW = np.dtype(
     [("rank", "<u8"), ("low", "<u8"), ("pair_high", "<u8"), ("pair_low", "<u8"), ("position", "<i8")], align=True
 )
@@ -32,18 +32,18 @@ def choose_held_out(
     starts: Sequence[int],
     count: int,
     seed: int,
-    fates: Fates,
+    decisions: DecisionFile,
     *,
-    progress: Share | None = None,
+    progress: ProgressCallback | None = None,
 ) -> NDArray[np.int64]:
-    """The positions of exactly `count` pairs that are kept so far, with different sources, at random by `seed`.
+    """Return the positions of exactly `count` kept pairs with different sources, drawn by `seed`.
 
-    Each source has a number that follows from its text and the seed, and the lowest numbers are taken, in their order.
-    So neither the order of files nor the number of processes changes which pairs are chosen.
+    Each source has a hash of its text and the seed, and the lowest hashes are taken, in order. So the choice does not
+    depend on the order of files or the number of processes.
     """
     best = np.empty(0, dtype=_DRAW)
     for done, (path, start) in enumerate(zip(key_files, starts, strict=True), start=1):
-        draws = _draws(path, start, seed, fates)
+        draws = _draws(path, start, seed, decisions)
         if len(best) == count > 0:
             draws = draws[draws["rank"] <= best["rank"][-1]]
         best = _lowest(np.concatenate([best, draws]), count)
@@ -58,7 +58,7 @@ def choose_held_out(
     return positions
 
 
-def _draws(path: Path, start: int, seed: int, fates: Fates) -> _Draws:
+def _draws(path: Path, start: int, seed: int, decisions: DecisionFile) -> _Draws:
     sources, pairs = read_keys(path, "folded_source"), read_keys(path, "pair")
     draws = np.empty(len(sources), dtype=_DRAW)
     rows = sources["row"]
@@ -68,12 +68,12 @@ def _draws(path: Path, start: int, seed: int, fates: Fates) -> _Draws:
     by_row = np.empty_like(pairs)
     by_row[pairs["row"]] = pairs
     draws["pair_high"], draws["pair_low"] = by_row["high"][rows], by_row["low"][rows]
-    kept: _Draws = draws[fates.bytes[draws["position"]] == Fate.KEPT]
+    kept: _Draws = draws[decisions.bytes[draws["position"]] == Decision.KEPT]
     return kept
 
 
 def _lowest(draws: _Draws, count: int) -> _Draws:
-    """The `count` lowest sources; of each the pair with the lowest key."""
+    """Return the `count` lowest sources; of each, the pair with the lowest key."""
     draws = draws[np.lexsort([draws[name] for name in reversed(_DRAW.names or ())])]
     is_new = np.ones(len(draws), dtype=bool)
     is_new[1:] = (np.diff(draws["rank"]) != 0) | (np.diff(draws["low"]) != 0)

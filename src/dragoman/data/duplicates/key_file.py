@@ -1,7 +1,7 @@
-"""Files of keys: of one chunk and each kind of key every row's key, sorted, cut into parts by the key's first byte.
+"""Key files: the sorted keys of a chunk for each kind of key, in parts by the key's first byte.
 
-Part `p` of all chunks holds all keys that begin with byte `p`. So equal keys of a whole corpus are found by looking at
-one part after the other, each of them 1/256 of the corpus, and every byte is read once.
+Part `p` contains all keys that begin with byte `p`. Equal keys of a corpus are found by reading the same part of all
+chunks, 1/256 of the corpus, at a time.
 
 Layout, little-endian: magic, rows, record size, number of kinds; the names of the kinds, 16 bytes each; per kind 257
 offsets (in records); per kind its records, packed: the key's high word, its low word (not in narrow records), the row.
@@ -18,18 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import DataError
-from dragoman.files import whole
+from dragoman.files import atomic_write
 
 __all__ = ["NARROW", "PARTS", "Records", "WIDE", "read_keys", "write_key_file"]
 
 PARTS = 256
-"""Into so many parts a kind's keys are cut."""
+"""Number of parts of the keys of a kind."""
 
 WIDE = np.dtype([("high", "<u8"), ("low", "<u8"), ("row", "<u4")])
-"""A key of 128 bits and its row in the chunk: among 500 million pairs no two different ones share it by chance."""
+"""A 128-bit key and its row in the chunk; collisions are negligible among 500 million pairs."""
 
 NARROW = np.dtype([("high", "<u8"), ("row", "<u4")])
-"""A key of 64 bits and its row: for keys whose matches are looked at again."""
+"""A 64-bit key and its row, for keys whose matches are verified."""
 
 Records = NDArray[np.void]
 """An array of type `WIDE` or `NARROW`."""
@@ -41,8 +41,8 @@ _OFFSETS = 4 * (PARTS + 1)
 
 
 def write_key_file(path: Path, kinds: Mapping[str, Records]) -> None:
-    """Write the keys of a chunk; the file appears when it is complete."""
-    with whole(path) as draft, draft.open("wb") as file:
+    """Write the keys of a chunk atomically."""
+    with atomic_write(path) as draft, draft.open("wb") as file:
         first = next(iter(kinds.values()))
         file.write(_HEAD.pack(_MAGIC, len(first), first.dtype.itemsize, len(kinds)))
         file.write(b"".join(name.encode("ascii").ljust(_NAME, b"\0") for name in kinds))
@@ -54,7 +54,7 @@ def write_key_file(path: Path, kinds: Mapping[str, Records]) -> None:
 
 
 def read_keys(path: Path, kind: str, first: int = 0, last: int = PARTS) -> Records:
-    """The keys of one kind whose first byte is at least `first` and below `last`; equal ones in the order of rows."""
+    """Read the keys of one kind whose first byte is at least `first` and below `last`; equal keys in row order."""
     with path.open("rb") as file:
         rows, size, names = _head(file, path)
         if kind not in names:
@@ -82,5 +82,5 @@ def _head(file: BinaryIO, path: Path) -> tuple[int, int, list[str]]:
 
 def _incomplete(path: Path) -> DataError:
     return DataError(
-        f"{path} must be a complete file of keys, got something else; delete its folder and prepare the data again"
+        f"{path} must be a complete key file, got other content; delete its folder and prepare the data again"
     )

@@ -1,6 +1,6 @@
-"""Pairs as sets of character sequences: their MinHash signatures, cut into bands, and how alike two sets are.
+"""Character shingles of pairs: MinHash bands and Jaccard similarity.
 
-The share of common sequences of five characters over both folded sides works for scripts with and without blanks.
+Shingles of five characters over both folded sides work for scripts with and without spaces.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import polars as pl
 from numpy.typing import NDArray
 from rensa import RMinHash
 
-from dragoman.data.duplicates.fold import fold
-from dragoman.data.duplicates.mixing import GAMMA, mix
+from dragoman.data.duplicates.hash_mixing import GAMMA, mix
+from dragoman.data.duplicates.text_folding import fold_texts
 
 __all__ = ["Bands", "Shingles", "band_keys", "bands_for", "jaccard", "shingles"]
 
-_WIDTH = 5  # characters in a sequence
-_SEED = 1  # part of what a signature is, not of what a user chooses
-_BLOCK = 512  # pairs that are hashed at a time: they fit the processor's cache
+_WIDTH = 5  # characters of a shingle
+_SEED = 1  # fixed part of the signature, not a setting
+_BLOCK = 512  # pairs hashed at once: they fit the processor's cache
 
 _LONGEST_SIGNATURE = 128
 _MOST_BANDS = 24
@@ -30,22 +30,21 @@ _Words = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Bands:
-    """How a signature is cut: two pairs are looked at if all hashes of a band are the same, in any band."""
+    """Division of a signature: two pairs are candidates if all hashes of any band are equal."""
 
     count: int
     hashes: int
 
     def recall(self, similarity: float) -> float:
-        """How probably two pairs that are so alike are looked at."""
+        """Return the probability that two pairs with this similarity are candidates."""
         return float(1 - (1 - similarity**self.hashes) ** self.count)
 
 
 def bands_for(similarity: float) -> Bands:
-    """The longest bands that find 95 % of the pairs just so alike.
+    """Return the longest bands that find 95 % of the pairs with exactly this similarity.
 
-    Pairs in the same language always share something, and how many of them meet by chance grows with the corpus: with
-    ten million pairs a twentieth of common sequences makes a pair meet three others in a band of 5 hashes, in one of 7
-    hardly ever one.
+    Pairs in the same language always share shingles, and random matches grow with the corpus: with ten million pairs
+    and a twentieth of common shingles, a pair matches three others in a band of 5 hashes, but hardly any in one of 7.
     """
     fitting = [
         bands
@@ -58,18 +57,18 @@ def bands_for(similarity: float) -> Bands:
 
 @dataclass(frozen=True)
 class Shingles:
-    """Hashes of the character sequences of many pairs: pair `i` has ``hashes[offsets[i]:offsets[i + 1]]``."""
+    """Shingle hashes of many pairs: pair `i` has ``hashes[offsets[i]:offsets[i + 1]]``."""
 
     hashes: _Words
     offsets: NDArray[np.int64]
 
 
 def shingles(frame: pl.DataFrame) -> Shingles:
-    """Hash every sequence of five characters of source, separator, target, end; a pair has at least one."""
-    source, target = fold(frame["source"]), fold(frame["target"])
+    """Hash every shingle of source, separator, target, end; a pair has at least one."""
+    source, target = fold_texts(frame["source"]), fold_texts(frame["target"])
     lengths = np.diff(source.offsets) + np.diff(target.offsets) + 1
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    # Zeros part the sides, and four of them the pairs: no sequence of one pair reaches into the next.
+    # A zero separates the sides, and four zeros the pairs: no shingle extends into the next pair.
     spaced = offsets + (_WIDTH - 1) * np.arange(len(offsets))
     points = np.zeros(int(spaced[-1]), dtype=np.uint64)
     begin_target = spaced[:-1] + np.diff(source.offsets) + 1
@@ -83,7 +82,7 @@ def shingles(frame: pl.DataFrame) -> Shingles:
 
 
 def _rolling(points: _Words) -> _Words:
-    """A hash of each five code points that follow each other."""
+    """Return a hash of each five consecutive code points."""
     hashes = np.zeros(max(0, len(points) - _WIDTH + 1), dtype=np.uint64)
     for place in range(_WIDTH):
         hashes *= GAMMA
@@ -92,7 +91,7 @@ def _rolling(points: _Words) -> _Words:
 
 
 def band_keys(frame: pl.DataFrame, bands: Bands) -> _Words:
-    """A key of every band of every pair's signature. Shape: [rows, bands]."""
+    """Return a key for every band of every pair's signature. Shape: [rows, bands]."""
     blocks = [np.empty((0, bands.count), dtype=np.uint64)]
     for at in range(0, frame.height, _BLOCK):
         sets = shingles(frame[at : at + _BLOCK])
@@ -112,7 +111,7 @@ def _digest(signature: _Words) -> _Words:
 
 
 def jaccard(left: Shingles, right: Shingles) -> NDArray[np.float64]:
-    """The share of common sequences among all those of a left and a right pair, row by row."""
+    """Return the Jaccard similarity of each left and right pair, row by row."""
     left_keys, left_rows = _distinct(left)
     right_keys, right_rows = _distinct(right)
     count = len(left.offsets) - 1
@@ -123,7 +122,7 @@ def jaccard(left: Shingles, right: Shingles) -> NDArray[np.float64]:
 
 
 def _distinct(sets: Shingles) -> tuple[_Words, NDArray[np.int64]]:
-    """Every sequence of every row once: the row's number is stirred into its hash, so that rows do not meet."""
+    """Return the distinct shingles of every row; the row number is mixed into the hash to separate rows."""
     rows = np.repeat(np.arange(len(sets.offsets) - 1), np.diff(sets.offsets))
     keys = (sets.hashes ^ (rows.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93))) * np.uint64(0xA0761D6478BD642F)
     keys, places = np.unique(keys, return_index=True)

@@ -1,14 +1,16 @@
-"""From corpora to prepared data, in stages whose results are kept.
+"""Data preparation in cached stages.
 
 ::
 
-    clean      each corpus: read, mend, normalise, filter               (a folder of chunks)
-    select     all corpora: held-out pairs, leaks, duplicates           (a byte a pair: its fate)
-    tokenizer  learnt from a sample of what is left
-    shards     pieces of what is left, in files that can be mapped      (and a manifest)
+    clean      each corpus: read, repair, normalize, filter          (a folder of chunks)
+    select     all corpora: held-out pairs, leaks, duplicates        (one byte per pair: the decision)
+    tokenizer  trained on a sample of the kept pairs
+    shards     tokens of the kept pairs in memory-mapped files       (and a manifest)
 
-Each stage is a folder named after a hash of all that its content depends on, so running it again does only what
+Each stage writes to a folder named after a hash of everything its content depends on. A second run computes only what
 changed, and after an interruption only what is missing.
+
+Nothing is imported here: training reads `prepared_data` without the packages that preparation needs.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""A stage: a folder named after all that its content depends on."""
+"""Cached stage: a folder named after a hash of everything its content depends on."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ _DONE = "done.json"
 
 
 class Stage:
-    """One step of the preparation. `depends` is plain values; what they are hashed to names the folder.
+    """One step of the preparation. The folder is named after the hash of `depends`, which are plain values.
 
-    The folder is made at once; the stage is done when `finish` has written its result there, as long as the `parts`
-    that it names are still there.
+    The folder is created at once; the stage is done when `finish` has written its result, while its `parts` exist.
     """
 
     def __init__(self, work: Path, name: str, depends: Any) -> None:
@@ -30,17 +29,17 @@ class Stage:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def result(self) -> Any | None:
-        """What `finish` was given, or None if the stage is not done or a part of it has gone."""
+        """Return the result, or None if the stage is not done or a part is missing."""
         done = read_json(self.folder / _DONE)
         if done is None or not all((self.folder / part).exists() for part in done["parts"]):
             return None
         return done["result"]
 
     def finish(self, result: Any, parts: Sequence[str] = ()) -> None:
-        """Declare the stage done; `parts` are the files in its folder that it is made of."""
+        """Store the result; `parts` are the files of the stage."""
         write_json(self.folder / _DONE, {"result": result, "parts": list(parts)})
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """The installed versions of packages that decide about a result: another one may decide otherwise."""
+    """Return the installed versions of packages that affect a result."""
     return {package: importlib.metadata.version(package) for package in packages}

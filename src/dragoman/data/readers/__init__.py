@@ -1,5 +1,5 @@
-"""Reading parallel corpora: line pairs, TSV, JSONL, Parquet and TMX, plain or compressed, local or by URL."""
+"""Read parallel corpora: line pairs, TSV, JSONL, Parquet and TMX, compressed or not, local or by URL."""
 
-from dragoman.data.readers.open import open_corpus
+from dragoman.data.readers.corpus_reader import open_corpus
 
 __all__ = ["open_corpus"]

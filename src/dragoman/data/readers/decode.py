@@ -1,4 +1,4 @@
-"""From the bytes of lines to text: strictly UTF-8, and every line that is not is named."""
+"""Decode lines of bytes as strict UTF-8 and report every invalid line."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from dragoman.config.corpora import OnBadLine
-from dragoman.data.readers.cut import line_lengths
-from dragoman.data.tally import MOST_EXAMPLES, Example, Tally
+from dragoman.config.corpus import OnBadLine
+from dragoman.data.readers.line_blocks import line_lengths
+from dragoman.data.reason_counts import MAX_EXAMPLES, Example, Tally
 from dragoman.errors import DataError
 
-__all__ = ["Decoded", "Fault", "REPLACED", "check_text", "clean_ends", "decode", "split_lines"]
+__all__ = ["DecodedLines", "LineFault", "REPLACED", "check_text", "decode_lines", "split_lines", "strip_line_ends"]
 
-REPLACED = "bytes that are no text replaced by U+FFFD"
-"""The note for a line that `on_bad_line` = "replace" has mended."""
+REPLACED = "invalid bytes replaced by U+FFFD"
+"""Note for a line that was decoded with `on_bad_line` = "replace"."""
 
 _MARK = b"\xef\xbb\xbf"
-_SHOWN = 300  # bytes of a bad line that are shown
+_SHOWN = 300  # bytes of a bad line in messages
 
 
-class Fault(NamedTuple):
-    """What is wrong with one line, where in it, and what it looks like."""
+class LineFault(NamedTuple):
+    """Reason, detail and excerpt of an invalid line."""
 
     reason: str
     detail: str
@@ -34,30 +34,30 @@ class Fault(NamedTuple):
 
 
 @dataclass
-class Decoded:
-    """One side of a chunk: a text for each line, null where it is bad."""
+class DecodedLines:
+    """One side of a chunk: a text for each line, null for an invalid line."""
 
     texts: pl.Series
-    faults: dict[int, Fault] = field(default_factory=dict)
+    faults: dict[int, LineFault] = field(default_factory=dict)
     replaced: dict[int, str] = field(default_factory=dict)
-    """What was wrong with lines that were mended by U+FFFD."""
+    """Details of lines in which U+FFFD replaces invalid bytes."""
 
 
-def clean_ends(block: bytes, file: str, first_line: int, notes: Tally) -> bytes:
-    """Take away the byte-order mark at the start of a file and the carriage returns at the ends of lines."""
+def strip_line_ends(block: bytes, file: str, first_line: int, notes: Tally) -> bytes:
+    """Remove the byte-order mark at the start of a file and carriage returns at the ends of lines."""
     if first_line == 1 and block.startswith(_MARK):
         block = block.removeprefix(_MARK)
         notes.add("byte-order mark removed", 1, [Example(file, 1)])
     if b"\r" not in block:
         return block
     returns = block.count(b"\r\n") + block.endswith(b"\r")
-    places = (Example(file, first_line + row) for row in islice(_returns(block), MOST_EXAMPLES))
+    places = (Example(file, first_line + row) for row in islice(_returns(block), MAX_EXAMPLES))
     notes.add("carriage return removed", returns, places)
     return block.replace(b"\r\n", b"\n").removesuffix(b"\r")
 
 
 def _returns(block: bytes) -> Iterator[int]:
-    """The lines that end in a carriage return."""
+    """Yield the rows that end in a carriage return."""
     row, done = 0, 0
     while (place := block.find(b"\r\n", done)) >= 0:
         row += block.count(b"\n", done, place)
@@ -68,44 +68,44 @@ def _returns(block: bytes) -> Iterator[int]:
 
 
 def split_lines(block: bytes, rows: int) -> pl.Series:
-    """The lines of a block, as bytes."""
+    """Split a block into lines of bytes."""
     lengths = line_lengths(block) if block or not rows else np.zeros(1, np.int64)
     if len(lengths) != rows:
-        raise DataError(f"a block must hold {rows} lines, got {len(lengths)}; this is a fault of the reader")
+        raise DataError(f"a block must hold {rows} lines, got {len(lengths)}; this is a bug in the reader")
     offsets = np.zeros(rows + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block.replace(b"\n", b""))]
     return pl.Series(pa.LargeBinaryArray.from_buffers(pa.large_binary(), rows, buffers))
 
 
-def decode(lines: pl.Series, *, on_bad_line: OnBadLine, max_line_bytes: int) -> Decoded:
-    """Decode lines of bytes (null stays null). Only lines that something is wrong with are looked at one by one."""
+def decode_lines(lines: pl.Series, *, on_bad_line: OnBadLine, max_line_bytes: int) -> DecodedLines:
+    """Decode lines of bytes (null stays null). Only invalid lines are processed one by one."""
     texts = _to_texts(lines)
     is_suspect = (
         (texts.is_null() & lines.is_not_null())
         | (lines.bin.size() > max_line_bytes).fill_null(False)
         | texts.str.contains("\0", literal=True).fill_null(False)
     )
-    decoded = Decoded(texts)
+    decoded = DecodedLines(texts)
     if not is_suspect.any():
         return decoded
     rows = is_suspect.arg_true().to_numpy()
-    mended: list[str | None] = []
+    repaired: list[str | None] = []
     for row, line in zip(rows.tolist(), lines.gather(rows), strict=True):
         fault = _fault(line, max_line_bytes)
         if on_bad_line == "replace" and len(line) <= max_line_bytes:
             decoded.replaced[row] = fault.detail
-            mended.append(line.decode("utf-8", "replace").replace("\0", "\ufffd"))
+            repaired.append(line.decode("utf-8", "replace").replace("\0", "\ufffd"))
         else:
             decoded.faults[row] = fault
-            mended.append(None)
-    decoded.texts = texts.scatter(rows, pl.Series(mended, dtype=pl.String))
+            repaired.append(None)
+    decoded.texts = texts.scatter(rows, pl.Series(repaired, dtype=pl.String))
     return decoded
 
 
 def _to_texts(lines: pl.Series) -> pl.Series:
     try:
-        return lines.cast(pl.String)  # checks all lines at once, but does not say which ones are bad
+        return lines.cast(pl.String)  # checks all lines at once, but does not report which are invalid
     except pl.exceptions.ComputeError:
         return pl.Series([_text_or_none(line) for line in lines], dtype=pl.String)
 
@@ -117,30 +117,30 @@ def _text_or_none(line: bytes | None) -> str | None:
         return None
 
 
-def _fault(line: bytes, max_line_bytes: int) -> Fault:
+def _fault(line: bytes, max_line_bytes: int) -> LineFault:
     shown = line[:_SHOWN].decode("utf-8", "replace").replace("\0", "\ufffd")
     if len(line) > max_line_bytes:
-        return Fault("line too long", f"{len(line):,} bytes; max_line_bytes allows {max_line_bytes:,}", shown)
+        return LineFault("line too long", f"{len(line):,} bytes; max_line_bytes allows {max_line_bytes:,}", shown)
     if (place := line.find(b"\0")) >= 0:
         hint = (
             "; UTF-16 text? convert it: iconv -f UTF-16LE (or UTF-16BE) -t UTF-8"
             if 4 * line.count(b"\0") > len(line)
             else ""
         )
-        return Fault("NUL byte", f"byte {place + 1} of the line{hint}", shown)
+        return LineFault("NUL byte", f"byte {place + 1} of the line{hint}", shown)
     try:
         line.decode("utf-8")
     except UnicodeDecodeError as error:
-        return Fault(
+        return LineFault(
             "not UTF-8",
             f"byte {error.start + 1} of the line is 0x{line[error.start]:02X}{_guess(line, error.start)}",
             shown,
         )
-    raise AssertionError("a line without a fault was taken for a bad one")
+    raise AssertionError("the line is valid")
 
 
 def _guess(line: bytes, place: int) -> str:
-    """What the line may be instead, where its bytes say so."""
+    """Guess the encoding of a line."""
     if line[place] == 0xED and line[place + 1 : place + 2] >= b"\xa0":
         return "; half of a surrogate pair (CESU-8)"
     if sum(byte >= 0x80 for byte in line) > len(line) / 3:
@@ -156,11 +156,11 @@ def _is_western(line: bytes) -> bool:
     return True
 
 
-def check_text(text: str, max_line_bytes: int) -> Fault | None:
-    """What is wrong with a text that comes from escapes, as in JSON, or from a parser: the rules of `decode`."""
+def check_text(text: str, max_line_bytes: int) -> LineFault | None:
+    """Check a text from escapes or a parser with the rules of `decode_lines`; return what is wrong, or None."""
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
         shown = text[:_SHOWN].encode("utf-8", "replace").decode()
-        return Fault("lone surrogate", f"character {error.start + 1} is \\u{ord(text[error.start]):04x}", shown)
+        return LineFault("lone surrogate", f"character {error.start + 1} is \\u{ord(text[error.start]):04x}", shown)
     return _fault(data, max_line_bytes) if len(data) > max_line_bytes or "\0" in text else None

@@ -1,6 +1,6 @@
-"""Opening a file of a corpus as a stream of plain bytes, whatever it is packed in and wherever it is.
+"""Open local, remote and compressed files as streams of plain bytes.
 
-A stream ends where the file ends, or raises: a file that was cut off or damaged never looks like a shorter one.
+A stream is read to the end of the file or raises an error: a truncated or damaged file never looks like a shorter one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import IO, Protocol, Self, cast, runtime_checkable
 
 import fsspec
 
-from dragoman.data.readers.folders import what_is_in
-from dragoman.data.readers.packing import LONGEST_MAGIC, SUFFIXES, UNPACKERS, packing_of
+from dragoman.data.readers.compression import DECOMPRESSORS, LONGEST_MAGIC, SUFFIXES, detect_compression
+from dragoman.data.readers.folder_listing import describe_folder
 from dragoman.errors import DataError, MissingExtraError
 
 __all__ = [
@@ -40,29 +40,29 @@ _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, OSError)
 
 @runtime_checkable
 class RawFile(Protocol):
-    """As much of an open file as is needed here; every file system of fsspec has it."""
+    """The methods of an open file that are used here; all fsspec file systems have them."""
 
     def read(self, size: int = -1, /) -> bytes:
-        """The next bytes."""
+        """Read the next bytes."""
 
     def close(self) -> None:
         """Close it."""
 
 
 class _Remote(io.RawIOBase):
-    """A file of another file system: whatever its package raises becomes a `DataError`."""
+    """A remote file; all errors of its fsspec backend become `DataError`."""
 
     def __init__(self, name: str, raw: IO[bytes], system: object) -> None:
         self._name = name
         self._raw = raw
-        self._system = system  # an archive closes when nobody holds it any more
+        self._system = system  # an archive closes when it is no longer referenced
 
     def read(self, size: int = -1) -> bytes:
         try:
             return self._raw.read(size)
-        except Exception as error:  # every package of fsspec has errors of its own
+        except Exception as error:  # each fsspec backend has its own errors
             raise DataError(
-                f"{self._name} must be a file that can be read to its end, got: {_said(error)}; try again, or copy it"
+                f"{self._name} must be a file that can be read to its end, got: {_one_line(error)}; retry, or copy it"
             ) from error
 
     def readable(self) -> bool:
@@ -84,7 +84,7 @@ class _Remote(io.RawIOBase):
 
 
 class _Counted(io.RawIOBase):
-    """The bytes of a file as they are stored, counted; its first bytes can be looked at without taking them."""
+    """Count the stored bytes read from a file; its first bytes can be read ahead."""
 
     def __init__(self, raw: RawFile) -> None:
         self._raw = raw
@@ -113,10 +113,10 @@ class _Counted(io.RawIOBase):
 
 
 class ByteStream:
-    """The contents of one file, unpacked.
+    """The decompressed contents of one file.
 
-    `name` is how messages call it. `size` is that of the file as it is stored, where it is known, and `consumed` how
-    much of it has been read; `lines` and `bytes` count the line ends and bytes that were given out.
+    `name` is used in messages. `size` is the stored size of the file, if known, and `consumed` the stored bytes read so
+    far; `lines` and `bytes` count the line feeds and bytes returned.
     """
 
     def __init__(self, name: str, raw: RawFile, size: int | None) -> None:
@@ -126,34 +126,34 @@ class ByteStream:
         self.bytes = 0
         self._counted = _Counted(raw)
         try:
-            self._packing = packing_of(name, _suffix(name), self._counted.peek(LONGEST_MAGIC))
+            self._packing = detect_compression(name, _suffix(name), self._counted.peek(LONGEST_MAGIC))
         except BaseException:
             self.close()
             raise
-        self._pieces = UNPACKERS[self._packing](self._counted)
+        self._blocks = DECOMPRESSORS[self._packing](self._counted)
 
     @property
     def consumed(self) -> int:
-        """Bytes of the stored file that have been read."""
+        """Number of stored bytes read so far."""
         return self._counted.count
 
     def read(self) -> bytes:
-        """The next piece, of some hundred kilobytes; nothing at the end of the file."""
+        """Read the next block of a few hundred kilobytes; empty at the end of the file."""
         try:
-            piece = next(self._pieces, b"")
+            block = next(self._blocks, b"")
         except _DAMAGE as error:
             raise DataError(self._damage(error)) from error
-        if not piece and not self.bytes:
+        if not block and not self.bytes:
             raise DataError(f"{self.name} must hold text, got an empty file")
-        self.bytes += len(piece)
-        self.lines += piece.count(b"\n")
-        return piece
+        self.bytes += len(block)
+        self.lines += block.count(b"\n")
+        return block
 
     def _damage(self, error: BaseException) -> str:
         what = "a file that can be read" if self._packing == "plain" else f"whole {self._packing} data"
         place = f"after line {self.lines:,} (byte {self.bytes:,} of its text)"
-        said = "it is cut off" if isinstance(error, EOFError) else _said(error)
-        return f"{self.name} must be {what}, got damage {place}: {said}; copy or download it again"
+        reason = "it is cut off" if isinstance(error, EOFError) else _one_line(error)
+        return f"{self.name} must be {what}, got damage {place}: {reason}; copy or download it again"
 
     def close(self) -> None:
         """Close the file."""
@@ -167,12 +167,12 @@ class ByteStream:
 
 
 def is_url(name: str) -> bool:
-    """Whether a name is a URL of any file system that fsspec knows, rather than a path."""
+    """Whether a name is a URL, not a path."""
     return "://" in name
 
 
 def without_query(name: str) -> str:
-    """A URL up to its query, and up to the archive it is in (``zip://train.en::a.zip``): what a name ending says."""
+    """Return a URL without its query and without the archive that contains it (``zip://train.en::a.zip``)."""
     return name.partition("::")[0].partition("?")[0].partition("#")[0] if is_url(name) else name
 
 
@@ -181,14 +181,14 @@ def _suffix(name: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """The name without the suffix of its packing: ``train.tsv.gz`` is a ``train.tsv``."""
+    """Return the name without the suffix of its compression: ``train.tsv`` for ``train.tsv.gz``."""
     name = without_query(name)
     path, dot, suffix = name.rpartition(".")
     return path if f".{suffix}".lower() in SUFFIXES and dot else name
 
 
 def open_stream(name: str) -> ByteStream:
-    """Open a path, a URL or ``-`` for reading, unpacked if it is gzip, zstd or xz."""
+    """Open a path, a URL or ``-`` for reading; gzip, zstd and xz are decompressed."""
     if name == STDIN:
         return ByteStream("standard input", sys.stdin.buffer, None)
     raw, size = open_raw(name)
@@ -196,7 +196,7 @@ def open_stream(name: str) -> ByteStream:
 
 
 def open_raw(name: str) -> tuple[RawFile, int | None]:
-    """Open a path or a URL as it is stored, and say its size where it is known."""
+    """Open a path or a URL without decompression; also return its size, if known."""
     if is_url(name):
         return _open_url(name)
     try:
@@ -213,12 +213,12 @@ def _open_url(name: str) -> tuple[RawFile, int | None]:
         return _Remote(name, system.open(inner, "rb"), system), system.size(inner)
     except ImportError as error:
         raise MissingExtraError(f"{name} must have a package that reads it, got: {error}") from error
-    except Exception as error:  # every package of fsspec has errors of its own
+    except Exception as error:  # each fsspec backend has its own errors
         raise DataError(_refusal(name, error)) from error
 
 
 def stored_size(name: str) -> int | None:
-    """The size of a file as it is stored; None for standard input and pipes, which are not opened."""
+    """Return the stored size of a file; None for standard input and pipes, which are not opened."""
     if name == STDIN:
         return None
     if is_url(name):
@@ -233,7 +233,7 @@ def _url_size(name: str) -> int | None:
     try:
         system, inner = fsspec.url_to_fs(name)
         return cast("int | None", system.size(inner))
-    except Exception as error:  # every package of fsspec has errors of its own
+    except Exception as error:  # each fsspec backend has its own errors
         raise DataError(_refusal(name, error)) from error
 
 
@@ -244,15 +244,15 @@ def _local_size(name: str) -> int | None:
 
 def _refusal(name: str, error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
-        beside = "" if is_url(name) else what_is_in(Path(name).parent)
+        beside = "" if is_url(name) else describe_folder(Path(name).parent)
         return f"{name} must be a file, but there is none of that name{beside}"
     if isinstance(error, IsADirectoryError):
         return f"{name} must be a file, got a folder; name the files in it, or a glob such as {name.rstrip('/')}/*"
     if isinstance(error, PermissionError):
         return f"{name} must be readable, but its permissions forbid it; see chmod"
-    return f"{name} must be a file that can be opened, got: {_said(error)}"
+    return f"{name} must be a file that can be opened, got: {_one_line(error)}"
 
 
-def _said(error: BaseException) -> str:
-    """What an error says, in one line."""
+def _one_line(error: BaseException) -> str:
+    """Return the message of an error in one line."""
     return " ".join(str(error).split()) or type(error).__name__

@@ -1,8 +1,8 @@
-"""Attention = score × alignment, over a memory; and its multi-head form."""
+"""Attention: score functions, alignment functions, memory, and multi-head attention."""
 
 from dragoman.nn.attention.alignment import Alignment
-from dragoman.nn.attention.attention import Attention
 from dragoman.nn.attention.memory import Memory
 from dragoman.nn.attention.multihead import MultiHeadAttention
+from dragoman.nn.attention.single_head import Attention
 
 __all__ = ["Alignment", "Attention", "Memory", "MultiHeadAttention"]

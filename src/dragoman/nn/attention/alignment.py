@@ -1,4 +1,4 @@
-"""Alignment functions: where to look, given a score function. Each returns a context and how it was put together."""
+"""Alignment functions: global, hard, local-m and local-p. Each returns a context and the attention weights."""
 
 from __future__ import annotations
 
@@ -10,24 +10,22 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.nn import loop
+from dragoman.nn import deferred_gradient
 from dragoman.nn.attention.memory import Memory
+from dragoman.nn.compute_dtype import at_least_float32
 from dragoman.nn.masks import masked_softmax
-from dragoman.nn.noise import Noise
-from dragoman.nn.precision import at_least_float32
-from dragoman.nn.rows import Rows
+from dragoman.nn.row_selection import Rows
+from dragoman.nn.stateless_noise import Noise
 
-__all__ = ["Aligner", "Alignment", "GlobalAligner", "HardAligner", "LocalMonotoneAligner", "LocalPredictiveAligner"]
-
-ScoreFunction = Callable[[Tensor, Tensor], Tensor]
+ScoreCallable = Callable[[Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class Alignment(Rows):
-    """How much each target step took from each source position.
+    """Attention weights of target steps over source positions.
 
-    A local alignment stores its window only: `weights` then has one column a window place and `first` says which
-    source position the first column is (it may lie outside the sentence; such places have weight zero).
+    A local alignment stores its window only: `weights` then has one column per window position, and `first` is the
+    source position of the first column (positions outside the sentence have weight zero).
 
     Shapes: weights [batch, *, tgt, src or window]; first, centre (local) and log_prob, entropy (hard) [batch, *, tgt]
     or None. For a Transformer * is layers, heads.
@@ -40,7 +38,7 @@ class Alignment(Rows):
     entropy: Tensor | None = None
 
     def dense(self, src: int) -> Tensor:
-        """One column a source position. Shapes: -> [batch, *, tgt, src]."""
+        """One column per source position. Shapes: -> [batch, *, tgt, src]."""
         if self.first is None:
             return self.weights
         place = self.first.unsqueeze(-1) + torch.arange(self.weights.size(-1), device=self.weights.device)
@@ -49,15 +47,15 @@ class Alignment(Rows):
         return row.scatter_add(-1, place.clamp(0, src - 1), self.weights * inside)
 
     def averaged(self, src: int) -> Tensor:
-        """One map a sentence: the mean over layers and heads where there are any. Shapes: -> [batch, tgt, src]."""
+        """One matrix per sentence: the mean over layers and heads, if any. Shapes: -> [batch, tgt, src]."""
         weights = self.dense(src)
         return weights.flatten(1, -3).mean(1) if weights.dim() > 3 else weights
 
     def one_map(self, src: int) -> Tensor:
-        """The map that says which words belong together. Shapes: -> [batch, tgt, src].
+        """The matrix for word alignment. Shapes: -> [batch, tgt, src].
 
-        Of a Transformer it is the mean over the heads of the last layer but one, which aligns words best
-        ([garg2019], section 4.1), and which other engines can give as well.
+        For a Transformer: the mean over the heads of the penultimate layer, which aligns words best ([garg2019],
+        section 4.1) and which other engines provide too.
         """
         weights = self.dense(src)
         return weights[:, max(weights.size(1) - 2, 0)].mean(1) if weights.dim() > 3 else weights
@@ -80,11 +78,11 @@ class Alignment(Rows):
 
 
 class Aligner(nn.Module, ABC):
-    """Where to look: turns scores into a context."""
+    """Converts scores to attention weights and a context."""
 
     @abstractmethod
     def forward(
-        self, score: ScoreFunction, query: Tensor, memory: Memory, positions: Tensor, noise: Noise | None
+        self, score: ScoreCallable, query: Tensor, memory: Memory, positions: Tensor, noise: Noise | None
     ) -> tuple[Tensor, Alignment]:
         """Attend.
 
@@ -94,22 +92,22 @@ class Aligner(nn.Module, ABC):
 
 
 class GlobalAligner(Aligner):
-    """Look everywhere: a_t(s) = softmax_s(score), c_t = Σ_s a_t(s) h̄_s.
+    """Global attention: a_t(s) = softmax_s(score), c_t = Σ_s a_t(s) h̄_s.
 
     Papers: [luong2015] (7), [bahdanau2015] (5)-(6).
     """
 
     def forward(
-        self, score: ScoreFunction, query: Tensor, memory: Memory, positions: Tensor, noise: Noise | None
+        self, score: ScoreCallable, query: Tensor, memory: Memory, positions: Tensor, noise: Noise | None
     ) -> tuple[Tensor, Alignment]:
         weights = masked_softmax(score(query, memory.keys), memory.may_attend)  # [batch, *, tgt, src]
-        return loop.mix(weights, memory.values), Alignment(weights)
+        return deferred_gradient.weighted_sum(weights, memory.values), Alignment(weights)
 
 
 class HardAligner(Aligner):
-    """Look at one place, s_t ~ softmax(score). Paper: [xu2015] (8)-(9).
+    """Hard attention to one position, s_t ~ softmax(score). Paper: [xu2015] (8)-(9).
 
-    With noise the place is drawn; without, it is the most likely one. The draw has no gradient: `log_prob` and
+    With noise the position is sampled; without, it is the most likely one. Sampling has no gradient: `log_prob` and
     `entropy` are what REINFORCE needs ([williams1992], `training.losses`).
     """
 
@@ -118,15 +116,15 @@ class HardAligner(Aligner):
         self.site: int | None = None
 
     def forward(
-        self, score: ScoreFunction, query: Tensor, memory: Memory, positions: Tensor, noise: Noise | None
+        self, score: ScoreCallable, query: Tensor, memory: Memory, positions: Tensor, noise: Noise | None
     ) -> tuple[Tensor, Alignment]:
         soft = masked_softmax(score(query, memory.keys), memory.may_attend)  # [batch, tgt, src]
         place = soft.argmax(-1) if noise is None else self._draw(soft, positions, noise)  # [batch, tgt]
         return self.at(place, soft, memory)
 
     def at(self, place: Tensor, soft: Tensor, memory: Memory) -> tuple[Tensor, Alignment]:
-        """Attend to given places under the distribution `soft`. Shapes: place [batch, tgt], soft [batch, tgt, src]."""
-        context = loop.take(memory.values, place.unsqueeze(-1)).squeeze(-2)  # [batch, tgt, value]
+        """Attend to given positions under the weights `soft`. Shapes: place [batch, tgt], soft [batch, tgt, src]."""
+        context = deferred_gradient.take(memory.values, place.unsqueeze(-1)).squeeze(-2)  # [batch, tgt, value]
         tiny = torch.finfo(soft.dtype).tiny
         log_soft = soft.clamp_min(tiny).log()
         return context, Alignment(
@@ -136,8 +134,8 @@ class HardAligner(Aligner):
         )
 
     def _draw(self, soft: Tensor, positions: Tensor, noise: Noise) -> Tensor:
-        """One place a step, by inverting the cumulative distribution. Shapes: [batch, tgt, src] -> [batch, tgt]."""
-        assert self.site is not None, "number_sites() gives every part that draws its site when a model is built"
+        """One position per step, by inverting the distribution. Shapes: [batch, tgt, src] -> [batch, tgt]."""
+        assert self.site is not None, "number_sites() assigns the sites when a model is built"
         drawn = noise.uniform(self.site, positions.expand(soft.size(0), -1)).unsqueeze(-1)  # [batch, tgt, 1]
         cumulative = soft.detach().double().cumsum(-1)
         place = torch.searchsorted(cumulative, drawn * cumulative[..., -1:], right=True).squeeze(-1)
@@ -146,21 +144,21 @@ class HardAligner(Aligner):
 
 
 class _LocalAligner(Aligner):
-    """Look within `window` positions of a centre. The window is gathered, so the cost does not grow with the source."""
+    """Local attention to `window` positions around a centre. The window is gathered: the cost is independent of src."""
 
     def __init__(self, window: int) -> None:
         super().__init__()
         self.window = window
 
-    def _windows(self, score: ScoreFunction, query: Tensor, memory: Memory, first: Tensor, last: Tensor) -> _Window:
+    def _windows(self, score: ScoreCallable, query: Tensor, memory: Memory, first: Tensor, last: Tensor) -> _Window:
         """Softmax over the real positions from first to last. Shapes: query [batch, tgt, dim]; others [batch, tgt]."""
         offsets = torch.arange(2 * self.window + 1, device=first.device)
         place = first.unsqueeze(-1) + offsets  # [batch, tgt, window]
         lengths = memory.lengths.view(-1, 1, 1)
         may_attend = (place >= 0) & (place < lengths) & (place <= last.unsqueeze(-1))
         inside = torch.minimum(place.clamp_min(0), lengths - 1)
-        keys = loop.take(memory.keys, inside)  # [batch, tgt, window, key]
-        values = keys if memory.values is memory.keys else loop.take(memory.values, inside)
+        keys = deferred_gradient.take(memory.keys, inside)  # [batch, tgt, window, key]
+        values = keys if memory.values is memory.keys else deferred_gradient.take(memory.values, inside)
         scores = score(query.unsqueeze(-2), keys).squeeze(-2)  # [batch, tgt, window]
         return _Window(masked_softmax(scores, may_attend), place, values)
 
@@ -181,12 +179,12 @@ class _Window:
 class LocalMonotoneAligner(_LocalAligner):
     """local-m: softmax over [p_t − D, p_t + D] with p_t = t. Paper: [luong2015] (section 3.2).
 
-    The window is clipped at the ends of the sentence. A target that runs more than D words past the end of its source
-    has nothing left in its window: the weights and the context are then zero.
+    The window is clipped at the ends of the sentence. If a target position is more than D words past the
+    end of its source, its window is empty: the weights and the context are then zero.
     """
 
     def forward(
-        self, score: ScoreFunction, query: Tensor, memory: Memory, positions: Tensor, noise: Noise | None
+        self, score: ScoreCallable, query: Tensor, memory: Memory, positions: Tensor, noise: Noise | None
     ) -> tuple[Tensor, Alignment]:
         centre = positions.expand(query.size(0), -1)  # [batch, tgt]
         first, last = centre - self.window, centre + self.window
@@ -200,7 +198,7 @@ class LocalPredictiveAligner(_LocalAligner):
     """local-p: a_t(s) = softmax over the window × exp(−(s − p_t)² / 2σ²), σ = D / 2. Paper: [luong2015] (9)-(10).
 
     p_t = S · σ(v_p^T tanh(W_p h_t)) is real, with S the sentence's own length; positions count from 0. The weights are
-    not normalised again, so they need not sum to one. The window's place has no gradient, the Gaussian has.
+    not normalised again, so they need not sum to one. The position of the window has no gradient, the Gaussian has.
     """
 
     def __init__(self, window: int, query_size: int, hidden: int) -> None:
@@ -211,7 +209,7 @@ class LocalPredictiveAligner(_LocalAligner):
         nn.init.uniform_(self.v_p, -0.1, 0.1)
 
     def forward(
-        self, score: ScoreFunction, query: Tensor, memory: Memory, positions: Tensor, noise: Noise | None
+        self, score: ScoreCallable, query: Tensor, memory: Memory, positions: Tensor, noise: Noise | None
     ) -> tuple[Tensor, Alignment]:
         where = at_least_float32(F.linear(query, self.W_p).tanh() @ self.v_p).sigmoid()  # [batch, tgt]
         centre = memory.lengths.unsqueeze(-1) * where

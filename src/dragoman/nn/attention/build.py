@@ -1,4 +1,4 @@
-"""Names of scores and alignments, and the attention a configuration asks for."""
+"""Build the attention of a configuration."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from dragoman.nn.attention.alignment import (
     LocalMonotoneAligner,
     LocalPredictiveAligner,
 )
-from dragoman.nn.attention.attention import Attention
-from dragoman.nn.attention.score import ConcatScore, DotScore, GeneralScore, LocationScore, ScaledDotScore, Score
+from dragoman.nn.attention.score import (
+    ConcatScore,
+    DotScore,
+    GeneralScore,
+    LocationScore,
+    ScaledDotScore,
+    ScoreFunction,
+)
+from dragoman.nn.attention.single_head import Attention
 
-__all__ = ["ALIGNERS", "SCORES", "attention"]
-
-SCORES: dict[str, Callable[[AttentionConfig, int, int], Score]] = {
+SCORES: dict[str, Callable[[AttentionConfig, int, int], ScoreFunction]] = {
     "dot": lambda config, query, key: DotScore(),
     "scaled-dot": lambda config, query, key: ScaledDotScore(),
     "general": lambda config, query, key: GeneralScore(query, key),
@@ -33,7 +38,7 @@ ALIGNERS: dict[str, Callable[[AttentionConfig, int], Aligner]] = {
 }
 
 
-def attention(config: AttentionConfig, query_size: int, key_size: int) -> Attention:
-    """The attention of a (checked) configuration, for queries and keys of these sizes."""
+def build_attention(config: AttentionConfig, query_size: int, key_size: int) -> Attention:
+    """Build the attention of a validated configuration, for queries and keys of these sizes."""
     score = SCORES[config.score](config, query_size, key_size)
     return Attention(score, ALIGNERS[config.alignment](config, query_size))

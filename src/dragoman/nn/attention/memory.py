@@ -1,4 +1,4 @@
-"""What attention looks at: one sentence a row, encoded once."""
+"""Memory of attention: keys, values and mask of the source, one sentence per row."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from typing import TypeVar, cast
 import torch
 from torch import Tensor
 
-from dragoman.nn import loop
+from dragoman.nn import deferred_gradient
 from dragoman.nn.masks import is_real
-from dragoman.nn.rows import Rows
-
-__all__ = ["Memory", "apart"]
+from dragoman.nn.row_selection import Rows
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Memory(Rows):
-    """Keys to compare with, values to take, and how many of them are real.
+    """Keys and values of the source, with lengths and mask.
 
     Keys and values are the same encoder states, or two halves of them (key-value attention: [daniluk2017] (7)-(10),
-    [mino2017]). Position s is the s-th word of the source in its own order, whatever order the encoder read it in.
+    [mino2017]). Position s is the s-th word of the source in its original order.
 
     Shapes: keys [batch, *, src, key], values [batch, *, src, value], lengths [batch], may_attend [batch, *, 1, src]
     (True: a real word), where * is nothing or the heads.
@@ -43,36 +41,38 @@ class Memory(Rows):
         return cls(keys, values, lengths, real.view(real.size(0), *between, real.size(1)))
 
     def deferred(self) -> Memory:
-        """The same memory, for a loop over target steps: its gradient is put together once, after the loop."""
-        keys = loop.defer(self.keys)
-        return replace(self, keys=keys, values=keys if self.values is self.keys else loop.defer(self.values))
+        """The same memory for a loop over target steps: its gradient is computed once, after the loop."""
+        keys = deferred_gradient.defer(self.keys)
+        return replace(
+            self, keys=keys, values=keys if self.values is self.keys else deferred_gradient.defer(self.values)
+        )
 
-    def apart(self) -> Memory:
-        """Every place as a memory of its own, with nothing else in it. Shapes: batch -> batch × src, src -> 1."""
-        keys = _apart(self.keys)
-        values = keys if self.values is self.keys else _apart(self.values)
+    def split_positions(self) -> Memory:
+        """Each position as a separate memory of length 1. Shapes: batch -> batch × src, src -> 1."""
+        keys = _split_positions(self.keys)
+        values = keys if self.values is self.keys else _split_positions(self.values)
         return Memory.of(keys, values, torch.ones(keys.size(0), dtype=self.lengths.dtype, device=keys.device))
 
 
-def apart(value: T, src: int) -> T:
-    """What a decoder remembers, with every place of the source in a row of its own; all else is in each of them.
+def split_positions(value: T, src: int) -> T:
+    """Split the memories of a decoder into one row per source position; other values are repeated.
 
     Shapes: [batch, …] -> [batch × src, …].
     """
     if isinstance(value, Memory):
-        return cast("T", value.apart())
+        return cast("T", value.split_positions())
     if isinstance(value, Tensor):
         return cast("T", value.repeat_interleave(src, 0))
     if isinstance(value, Rows):
         fields = dataclasses.fields(value)  # type: ignore[arg-type]
-        chosen = {field.name: apart(getattr(value, field.name), src) for field in fields}
+        chosen = {field.name: split_positions(getattr(value, field.name), src) for field in fields}
         return cast("T", replace(value, **chosen))  # type: ignore[type-var]
     if isinstance(value, tuple):
-        return cast("T", tuple(apart(item, src) for item in value))
+        return cast("T", tuple(split_positions(item, src) for item in value))
     assert value is None, f"a row-wise value cannot hold {type(value).__name__}"
     return value
 
 
-def _apart(x: Tensor) -> Tensor:
+def _split_positions(x: Tensor) -> Tensor:
     """Shapes: [batch, *, src, dim] -> [batch × src, *, 1, dim]."""
     return x.movedim(-2, 1).flatten(0, 1).unsqueeze(-2)

@@ -1,4 +1,4 @@
-"""Multi-head attention: several scaled dot-product attentions side by side."""
+"""Multi-head attention."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from torch.nn import functional as F
 from dragoman.nn.attention.alignment import Alignment
 from dragoman.nn.attention.memory import Memory
 from dragoman.nn.masks import masked_softmax
-from dragoman.nn.noise import Dropout, Noise
-
-__all__ = ["MultiHeadAttention"]
+from dragoman.nn.stateless_noise import Dropout, Noise
 
 
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = [head_1; …; head_h] W^O, head_i = softmax(Q W_i^Q (K W_i^K)^T / √d_k) V W_i^V.
 
-    Paper: [vaswani2017] (1) and section 3.2.2. W^Q, W^K and W^V of all heads lie in one matrix, so that what goes in
-    together is projected together.
+    Paper: [vaswani2017] (1) and section 3.2.2. W^Q, W^K and W^V of all heads are one matrix, so that they
+    are applied in one product.
     """
 
     def __init__(self, dim: int, heads: int, dropout: float) -> None:
@@ -42,15 +40,15 @@ class MultiHeadAttention(nn.Module):
         """Shapes: [batch, tgt, dim] -> [batch, heads, tgt, dim/heads]."""
         return self._heads(F.linear(x, self.W_qkv[: self.dim]))
 
-    def remember(self, x: Tensor, lengths: Tensor) -> Memory:
-        """Keys and values of another sequence, once a sentence. Shapes: x [batch, src, dim], lengths [batch]."""
+    def make_memory(self, x: Tensor, lengths: Tensor) -> Memory:
+        """Keys and values of another sequence, once per sentence. Shapes: x [batch, src, dim], lengths [batch]."""
         k, v = F.linear(x, self.W_qkv[self.dim :]).chunk(2, dim=-1)
         return Memory.of(self._heads(k), self._heads(v), lengths)
 
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, *, may_attend: Tensor | None, is_causal: bool, noise: Noise | None
     ) -> Tensor:
-        """The heads' contexts, joined and projected, by torch's fused kernel where there is no dropout inside.
+        """The contexts of the heads, concatenated and projected; by torch's fused kernel if there is no dropout inside.
 
         Shapes: q [batch, heads, tgt, d], k, v [batch, heads, src, d], may_attend broadcastable to
         [batch, heads, tgt, src] (True: may be attended to) -> [batch, tgt, dim].
@@ -61,10 +59,10 @@ class MultiHeadAttention(nn.Module):
             context = _fused(q, k, v, may_attend, is_causal)
         return self._join(context)
 
-    def attend_and_show(
+    def attend_with_weights(
         self, q: Tensor, k: Tensor, v: Tensor, *, may_attend: Tensor | None, noise: Noise | None = None
     ) -> tuple[Tensor, Alignment]:
-        """As `attend`, by the equation itself, with the weights.
+        """Like `attend`, but computed explicitly, with the attention weights.
 
         Shapes: -> [batch, tgt, dim], weights [batch, heads, tgt, src].
         """
@@ -94,10 +92,10 @@ class MultiHeadAttention(nn.Module):
 def _fused(q: Tensor, k: Tensor, v: Tensor, may_attend: Tensor | None, is_causal: bool) -> Tensor:
     """torch's scaled_dot_product_attention. Shapes as `MultiHeadAttention.attend`, -> [batch, heads, tgt, d].
 
-    On a CPU it runs in at least float32: there the backward of the bfloat16 kernel is many times slower than all that
+    On a CPU it runs in at least float32: there the backward pass of the bfloat16 kernel takes many times longer than
     bfloat16 saves elsewhere.
     """
-    if is_causal and may_attend is not None:  # not every kernel takes both
+    if is_causal and may_attend is not None:  # not every kernel supports both
         may_attend, is_causal = may_attend & _not_ahead(q.size(-2), k.size(-2), q.device), False
     if q.device.type != "cpu" or q.dtype != torch.bfloat16:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=may_attend, is_causal=is_causal)
@@ -109,5 +107,5 @@ def _fused(q: Tensor, k: Tensor, v: Tensor, may_attend: Tensor | None, is_causal
 
 
 def _not_ahead(tgt: int, src: int, device: torch.device) -> Tensor:
-    """True where a position is not after the one that looks. Shapes: -> [tgt, src]."""
+    """True where a position is not after the attending one. Shapes: -> [tgt, src]."""
     return torch.ones(tgt, src, dtype=torch.bool, device=device).tril()

@@ -1,7 +1,8 @@
-"""Score functions: how well a query fits each key. The alignment decides what is made of the scores.
+"""Score functions: dot, scaled dot, general, concat and location.
 
-Every score works on [*, tgt, dim] × [*, src, dim], so heads, or a window a target step, are one more leading dimension.
-`prepare` does once a sentence what need not be done at every step; its result is what `forward` takes as keys.
+Every score function takes [*, tgt, dim] and [*, src, dim], so heads, or one window per target step, are an additional
+leading dimension. `prepare` computes the part that does not depend on the step, once per sentence; `forward` takes its
+result as keys.
 """
 
 from __future__ import annotations
@@ -13,16 +14,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.nn import loop
-
-__all__ = ["ConcatScore", "DotScore", "GeneralScore", "LocationScore", "ScaledDotScore", "Score"]
+from dragoman.nn import deferred_gradient
 
 
-class Score(nn.Module, ABC):
-    """How well a query fits each key."""
+class ScoreFunction(nn.Module, ABC):
+    """Scores how well a query matches each key."""
 
     def prepare(self, keys: Tensor) -> Tensor:
-        """What can be computed from the keys alone, once a sentence. Shapes: [*, src, key] -> [*, src, prepared]."""
+        """The part that depends only on the keys, once per sentence. Shapes: [*, src, key] -> [*, src, prepared]."""
         return keys
 
     @abstractmethod
@@ -30,25 +29,25 @@ class Score(nn.Module, ABC):
         """Scores. Shapes: query [*, tgt, query], prepared keys [*, src, prepared] -> [*, tgt, src]."""
 
 
-class DotScore(Score):
+class DotScore(ScoreFunction):
     """Dot score, h_t^T h̄_s. Paper: [luong2015] (section 3.1). Shapes: [*, tgt, dim], [*, src, dim] -> [*, tgt, src]."""
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        return loop.linear(query, keys)  # [*, tgt, src]
+        return deferred_gradient.linear(query, keys)  # [*, tgt, src]
 
 
-class ScaledDotScore(Score):
+class ScaledDotScore(ScoreFunction):
     """Scaled dot score, q^T k / √d. Paper: [vaswani2017] (1). Shapes: [*, tgt, dim], [*, src, dim] -> [*, tgt, src]."""
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        return loop.linear(query * (1.0 / math.sqrt(query.size(-1))), keys)  # [*, tgt, src]
+        return deferred_gradient.linear(query * (1.0 / math.sqrt(query.size(-1))), keys)  # [*, tgt, src]
 
 
-class GeneralScore(Score):
+class GeneralScore(ScoreFunction):
     """General score, h_t^T W_a h̄_s. Paper: [luong2015] (section 3.1).
 
-    W_a is applied on the query's side: one small product a step, no second copy of the source, and nothing that grows
-    with its length. Shapes: [*, tgt, query], [*, src, key] -> [*, tgt, src].
+    W_a is applied to the query: one small product per step, no second copy of the source, and no cost that grows with
+    its length. Shapes: [*, tgt, query], [*, src, key] -> [*, tgt, src].
     """
 
     def __init__(self, query_size: int, key_size: int) -> None:
@@ -57,15 +56,15 @@ class GeneralScore(Score):
         nn.init.xavier_uniform_(self.W_a)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        return loop.linear(query @ self.W_a.to(query.dtype), keys)  # [*, tgt, src]
+        return deferred_gradient.linear(query @ self.W_a.to(query.dtype), keys)  # [*, tgt, src]
 
 
-class ConcatScore(Score):
+class ConcatScore(ScoreFunction):
     """Concat (additive) score, v_a^T tanh(W_a [h_t; h̄_s]).
 
     Papers: [luong2015] (section 3.1), [bahdanau2015] (appendix A.1.2).
 
-    W_a [h_t; h̄_s] = W_q h_t + U_k h̄_s, and U_k h̄_s is computed once a sentence.
+    W_a [h_t; h̄_s] = W_q h_t + U_k h̄_s, and U_k h̄_s is computed once per sentence.
     Shapes: [*, tgt, query], [*, src, key] -> [*, tgt, src].
     """
 
@@ -86,11 +85,11 @@ class ConcatScore(Score):
         return (from_query + keys.unsqueeze(-3)).tanh() @ self.v_a  # [*, tgt, src]
 
 
-class LocationScore(Score):
-    """Location score, W_a h_t: the target state alone says where to look. Paper: [luong2015] (8).
+class LocationScore(ScoreFunction):
+    """Location score, W_a h_t: it depends only on the target state. Paper: [luong2015] (8).
 
-    It has a fixed number of positions. As in the paper, a shorter source uses the first of them, and of a longer source
-    the words beyond the last are never attended to (their score is the lowest there is).
+    It has a fixed number of positions. As in the paper, a shorter source uses the first of them; the words of a longer
+    source beyond the last position are never attended to (their score is the lowest possible).
     Shapes: [*, tgt, query], [*, src, any] -> [*, tgt, src].
     """
 

@@ -1,12 +1,19 @@
-"""A report as a large and rather dirty corpus gives it, with text that wants to break what shows it."""
+"""A check report of a large, dirty corpus, with text that could break its presentation."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from dragoman.data.check.report import Batches, CorpusReport, Cost, Pieces, Report, Selection
-from dragoman.data.preparation.summary import LENGTH_BINS, RATIO_BINS, Summary
-from dragoman.data.tally import Example, Tally
+from dragoman.data.check.report import (
+    BatchStatistics,
+    CheckReport,
+    CorpusReport,
+    SelectionStatistics,
+    TokenStatistics,
+    TrainingCost,
+)
+from dragoman.data.preparation.corpus_summary import LENGTH_BINS, RATIO_BINS, CorpusSummary
+from dragoman.data.reason_counts import Example, Tally
 
 SCRIPT = "<script>alert('x')</script> & \"quoted\""
 BIDI = "user \u202egnp.exe\u202c done"
@@ -66,8 +73,8 @@ def lengths(pairs: int) -> dict[str, list[int]]:
     }
 
 
-def piece_counts(centre: float, most: int, pairs: int) -> list[int]:
-    """How many pairs have 0, 1, 2, … pieces."""
+def token_counts(centre: float, most: int, pairs: int) -> list[int]:
+    """How many pairs have 0, 1, 2, … tokens."""
     numbers = np.arange(1, most + 1, dtype=np.float64)
     counts = np.exp(-((np.log(numbers / centre) / 0.7) ** 2) / 2) / numbers
     return [0, *(int(count) for count in counts / counts.sum() * pairs)]
@@ -76,7 +83,7 @@ def piece_counts(centre: float, most: int, pairs: int) -> list[int]:
 def corpora() -> list[CorpusReport]:
     """Two training corpora, one of them dirty, a validation and a test set."""
     crawl_drops, crawl_faults = tally(DROPS), tally(FAULTS)
-    crawl = Summary(
+    crawl = CorpusSummary(
         records=1_250_000,
         kept=1_250_000 - crawl_drops.total - crawl_faults.total,
         faults=crawl_faults,
@@ -85,7 +92,7 @@ def corpora() -> list[CorpusReport]:
         histograms=lengths(1_250_000),
     )
     clean_drops = tally({"empty": (604, [Example("data/europarl.en", 33)])})
-    europarl = Summary(160_000, 159_396, notes=tally(NOTES), drops=clean_drops, histograms=lengths(160_000))
+    europarl = CorpusSummary(160_000, 159_396, notes=tally(NOTES), drops=clean_drops, histograms=lengths(160_000))
     english, german = {"en": 0.981, "fr": 0.012, "de": 0.007}, {"de": 0.992, "nl": 0.008}
     return [
         CorpusReport(
@@ -103,59 +110,61 @@ def corpora() -> list[CorpusReport]:
             {"source": german, "target": english},
             looks_swapped=True,
         ),
-        CorpusReport("newstest2013", "validation", ["data/newstest2013.en"], Summary(3000, 3000)),
-        CorpusReport("newstest2014", "test", ["data/newstest2014.en"], Summary(2737, 2737)),
+        CorpusReport("newstest2013", "validation", ["data/newstest2013.en"], CorpusSummary(3000, 3000)),
+        CorpusReport("newstest2014", "test", ["data/newstest2014.en"], CorpusSummary(2737, 2737)),
     ]
 
 
-def sample_report() -> Report:
+def sample_report() -> CheckReport:
     """Everything there can be in a report, but a fatal fault."""
     found = corpora()
     cleaned = sum(corpus.summary.kept for corpus in found if corpus.role == "train")
     drops = tally(SELECTION_DROPS)
-    return Report(
+    return CheckReport(
         source="en",
         target="de",
         corpora=found,
-        selection=Selection(cleaned, cleaned - drops.total, drops, {"newstest2013": 3000, "newstest2014": 2737}),
-        pieces=Pieces(
+        selection=SelectionStatistics(
+            cleaned, cleaned - drops.total, drops, {"newstest2013": 3000, "newstest2014": 2737}
+        ),
+        tokens=TokenStatistics(
             kind="unigram",
             vocabulary={"source": 16_000, "target": 16_000},
             sampled=200_000,
             histograms={
-                "source": piece_counts(24, 256, 199_730),
-                "target": piece_counts(28, 256, 199_730),
+                "source": token_counts(24, 256, 199_730),
+                "target": token_counts(28, 256, 199_730),
             },
-            a_word={"source": 1.31, "target": 1.58},
+            per_word={"source": 1.31, "target": 1.58},
             unknown={"source": 0.0004, "target": 0.0021},
             unknown_examples=["ﷺ", "\u202e", "<b>", "我"],
             too_long=270,
             too_long_examples=tally(
-                {"more than 256 pieces": (270, [Example("data/crawl.en.gz", 4, "long " * 90, "lang " * 90, "301")])}
+                {"more than 256 tokens": (270, [Example("data/crawl.en.gz", 4, "long " * 90, "lang " * 90, "301")])}
             ),
         ),
-        batches=Batches(batches=11_204, target_pieces=38_100_552, padding=0.043, fill=0.964),
-        cost=Cost(
+        batches=BatchStatistics(batches=11_204, target_tokens=38_100_552, padding=0.043, fill=0.964),
+        cost=TrainingCost(
             parameters=61_240_832,
             memory_bytes=3_650_722_201,
-            pieces_per_second=8_420.0,
+            tokens_per_second=8_420.0,
             updates=100_000,
             epochs=8.9,
             seconds=157_000.0,
         ),
         advice=[
             "The sides of crawl look swapped: exchange its two files, or give it the right columns.",
-            "26 lines are bad; mend them, or leave them out with --on-bad-line skip.",
+            "26 lines are bad; correct them, or skip them with --on-bad-line skip.",
             "107 training pairs are in the validation or test set and are left out.",
         ],
         fatal=[],
     )
 
 
-def bare_report() -> Report:
+def bare_report() -> CheckReport:
     """The least there can be: nothing was read."""
-    empty = CorpusReport("empty", "train", [], Summary())
-    selection = Selection(0, 0, Tally(), {})
-    return Report(
+    empty = CorpusReport("empty", "train", [], CorpusSummary())
+    selection = SelectionStatistics(0, 0, Tally(), {})
+    return CheckReport(
         "en", "zh", [empty], selection, None, None, None, [], ["data.train must have files, got none; add one"]
     )

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from dragoman.api import check_corpora, prepare_corpora
-from dragoman.data.check.report import Report
-from dragoman.data.preparation import clean
+from dragoman.api.training.preparation import check_corpora, prepare_corpora
+from dragoman.data.check.report import CheckReport
+from dragoman.data.preparation import clean_stage
 from tests.unit.data.preparation.corpus import config, pairs, write_pairs
 
 
-def check(folder: Path, train: list[dict[str, Any]], **data: Any) -> Report:
+def check(folder: Path, train: list[dict[str, Any]], **data: Any) -> CheckReport:
     return check_corpora(config(train, **data), folder, measure=False)
 
 
@@ -21,13 +21,13 @@ def test_a_good_corpus(tmp_path: Path):
     assert report.fatal == []
     assert report.selection.kept == 280
     assert report.corpora[0].languages["source"]["en"] > 0.9
-    assert report.pieces is not None
+    assert report.tokens is not None
     assert report.batches is not None
     prepared = prepare_corpora(settings, tmp_path)
     assert prepared.manifest["splits"]["train"]["rows"] == report.selection.kept
-    assert sum(report.pieces.histograms["target"]) == 280
-    pieces = prepared.manifest["splits"]["train"]["pieces"]
-    assert report.batches.target_pieces == pieces["target"] + 280, "with the ends of sentences"
+    assert sum(report.tokens.histograms["target"]) == 280
+    tokens = prepared.manifest["splits"]["train"]["tokens"]
+    assert report.batches.target_tokens == tokens["target"] + 280, "with the ends of sentences"
     planned = list(_first_epoch(prepared.plan(settings)))
     assert report.batches.batches == len(planned)
 
@@ -49,7 +49,7 @@ def test_all_faults_are_listed_and_nothing_stops_it(tmp_path: Path):
     faults = report.corpora[0].summary.faults
     assert faults.counts == {"not UTF-8": 3}
     assert [example.line for example in faults.examples["not UTF-8"]] == [11, 21, 31]
-    assert report.fatal == ["3 bad lines must be mended, or left out with --on-bad-line skip"]
+    assert report.fatal == ["3 bad lines must be corrected, or skipped with --on-bad-line skip"]
     assert any("3 bad lines" in advice for advice in report.advice)
     assert check(tmp_path, [{"files": files}], on_bad_line="skip").fatal == []
 
@@ -65,7 +65,7 @@ def test_a_bad_file_is_named_and_the_others_are_looked_at(tmp_path: Path):
 
 
 def test_a_fault_of_the_file_does_not_hide_those_of_its_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(clean, "_CHUNK_PAIRS", 50)
+    monkeypatch.setattr(clean_stage, "_CHUNK_PAIRS", 50)
     files = write_pairs(tmp_path, "a", pairs(200))
     lines = (tmp_path / "a.de").read_bytes().split(b"\n")
     lines[2] = b"\xff" + lines[2]
@@ -127,6 +127,6 @@ def test_the_cost_is_measured(tmp_path: Path):
     settings = config([{"files": write_pairs(tmp_path, "train", pairs(300))}])
     cost = check_corpora(settings, tmp_path).cost
     assert cost is not None
-    assert cost.pieces_per_second > 0
+    assert cost.tokens_per_second > 0
     assert 16 * cost.parameters < cost.memory_bytes < 8 * 2**30
     assert cost.updates == settings.training.max_updates

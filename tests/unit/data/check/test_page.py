@@ -1,4 +1,4 @@
-"""The page is well formed, complete, and inert, whatever text it shows."""
+"""The page is well formed, complete, and inert for any text."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from dragoman.data.check.page import render_page
-from dragoman.data.preparation.summary import Summary
+from dragoman.data.check.page import render_check_page
+from dragoman.data.preparation.corpus_summary import CorpusSummary
 from tests.unit.data.check.samples import (
     ARABIC,
     CJK,
@@ -64,14 +64,14 @@ def read(page: str) -> Reader:
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    return render_page(sample_report(), title="en → de")
+    return render_check_page(sample_report(), title="en → de")
 
 
 def test_it_is_well_formed(page: str):
     read(page)
     errors = etree.HTMLParser(recover=True)
     etree.fromstring(page, errors)
-    unknown = "Tag .* invalid"  # libxml2 knows no HTML 5 and no SVG
+    unknown = "Tag .* invalid"  # libxml2 supports neither HTML 5 nor SVG
     assert [entry.message for entry in errors.error_log if not re.search(unknown, entry.message)] == []
 
 
@@ -91,7 +91,7 @@ def test_every_reason_and_place_is_there(page: str):
 
 def test_the_numbers_are_right(page: str):
     text = "".join(read(page).text)
-    for shown in ("1,410,000", "1,151,786", "−44,102", "150,207", "−7,004", "61,240,832", "1 d 19 h", "max_pieces 256"):
+    for shown in ("1,410,000", "1,151,786", "−44,102", "150,207", "−7,004", "61,240,832", "1 d 19 h", "max_tokens 256"):
         assert shown in text
 
 
@@ -143,9 +143,9 @@ def poison(value: Any) -> Any:
 
 
 def test_hostile_text_anywhere_stays_text():
-    usual = read(render_page(sample_report(), title="t"))
+    usual = read(render_check_page(sample_report(), title="t"))
     report = replace(poison(sample_report()), fatal=[HOSTILE])
-    page = render_page(report, title=HOSTILE)
+    page = render_check_page(report, title=HOSTILE)
     hostile = read(page)
     allowed = {tag for tag, _ in usual.found} | {"ul"}
     assert {tag for tag, _ in hostile.found} <= allowed
@@ -159,16 +159,16 @@ def test_hostile_text_anywhere_stays_text():
 def test_a_huge_line_does_not_make_a_huge_page():
     long = "x" * 1_000_000
     report = replace(sample_report(), advice=[long], fatal=[long])
-    page = render_page(report, title=long)
+    page = render_check_page(report, title=long)
     assert len(page) < 200_000
 
 
 def test_lone_surrogates_can_be_written():
-    render_page(replace(sample_report(), advice=["\ud800"]), title="\udfff").encode("utf-8")
+    render_check_page(replace(sample_report(), advice=["\ud800"]), title="\udfff").encode("utf-8")
 
 
 def test_nothing_read_is_a_page_too():
-    page = render_page(bare_report(), title="nothing")
+    page = render_check_page(bare_report(), title="nothing")
     read(page)
     assert "data.train must have files" in page
     assert "<figure" not in page
@@ -177,5 +177,5 @@ def test_nothing_read_is_a_page_too():
 def test_a_single_pair_can_be_drawn():
     report = sample_report()
     counts = {name: [1] + [0] * (len(bins) - 1) for name, bins in report.corpora[0].summary.histograms.items()}
-    one = replace(report.corpora[0], summary=Summary(1, 1, histograms=counts))
-    read(render_page(replace(report, corpora=[one]), title="one"))
+    one = replace(report.corpora[0], summary=CorpusSummary(1, 1, histograms=counts))
+    read(render_check_page(replace(report, corpora=[one]), title="one"))

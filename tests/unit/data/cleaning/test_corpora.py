@@ -7,16 +7,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from benchmarks.generate_corpus import FAULT_KINDS, Corpus
-from dragoman.config.corpora import CleaningConfig
-from dragoman.data.cleaning import build_filters, clean, normalize_frame, repair
-from dragoman.data.cleaning.numbers import other_numbers
+from dragoman.config.corpus import CleaningConfig
+from dragoman.data.cleaning import apply_filters, build_filters, normalize_frame, repair
+from dragoman.data.cleaning.filters.numbers import differing_numbers
 from dragoman.text import Normalizer
+from testkit.generate_corpus import FAULT_KINDS, Corpus
 from tests.unit.data.cleaning.pairs import frame
 
 
-def read(source: Path, target: Path, most: int = 5000) -> pl.DataFrame:
-    sides = [gzip.decompress(path.read_bytes()).decode().split("\n")[:most] for path in (source, target)]
+def read(source: Path, target: Path, maximum: int = 5000) -> pl.DataFrame:
+    sides = [gzip.decompress(path.read_bytes()).decode().split("\n")[:maximum] for path in (source, target)]
     return frame((source, target) for source, target in zip(*sides, strict=True) if source or target)
 
 
@@ -39,7 +39,7 @@ def test_good_pairs_survive(
     repaired, _ = repair(pairs, settings, folder)
     normal, _ = normalize_frame(repaired, Normalizer(), folder)
     assert normal["target"].to_list() == [Normalizer()(text) for text in repaired["target"]]
-    _, drops = clean(normal, build_filters(settings, source=source, target=target), folder)
+    _, drops = apply_filters(normal, build_filters(settings, source=source, target=target), folder)
     assert drops.total <= most_dropped * pairs.height, drops.counts
 
 
@@ -58,5 +58,5 @@ def test_numbers_are_right_in_the_generated_corpus_until_they_are_spoilt() -> No
     pairs = list(zip(*Corpus(seed=1).lines(np.arange(3000), np.full(3000, -1)), strict=True))
     spoilt = [FAULT_KINDS["number mismatch"](source, target) for source, target in pairs]
     good, bad = (frame((source.decode(), target.decode()) for source, target in each) for each in (pairs, spoilt))
-    assert other_numbers(good).sum() == 0
-    assert other_numbers(bad).all()
+    assert differing_numbers(good).sum() == 0
+    assert differing_numbers(bad).all()

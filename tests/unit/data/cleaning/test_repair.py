@@ -4,10 +4,10 @@ import pytest
 from ftfy.badness import is_bad
 from hypothesis import given
 
-from dragoman.config.corpora import CleaningConfig
+from dragoman.config.corpus import CleaningConfig
 from dragoman.data.cleaning import repair
 from dragoman.data.cleaning.repair import _MOJIBAKE
-from dragoman.data.tally import Example
+from dragoman.data.reason_counts import Example
 from tests.unit.data.cleaning.pairs import Pair, frame, pairs
 from tests.unit.text.samples import texts
 
@@ -56,7 +56,7 @@ def test_text_without_damage_never_changes(pairs: list[Pair]):
 
 @given(texts)
 def test_the_fast_pattern_is_that_of_ftfy(text: str):
-    """The engines differ on what a word character is, which a single of ftfy's patterns asks for."""
+    """The engines differ on what a word character is, which one of ftfy's patterns uses."""
     found = frame([(text, "")])["source"].str.contains(_MOJIBAKE).item()
     assert found is is_bad(text)
 

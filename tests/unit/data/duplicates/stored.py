@@ -11,9 +11,9 @@ from pathlib import Path
 import polars as pl
 from hypothesis import strategies as st
 
-from dragoman.data.duplicates.fates import Fates
-from dragoman.data.duplicates.keys import KINDS, write_keys
-from dragoman.data.duplicates.near import write_bands
+from dragoman.data.duplicates.decisions import DecisionFile
+from dragoman.data.duplicates.near_duplicates import write_bands
+from dragoman.data.duplicates.pair_keys import KINDS, write_keys
 
 Pair = tuple[str, str]
 
@@ -31,7 +31,7 @@ class Stored:
     chunk_files: list[Path]
     key_files: list[Path]
     band_files: list[Path]
-    fates: Fates
+    decisions: DecisionFile
 
 
 def frame_of(pairs: Sequence[Pair], first_line: int = 1) -> pl.DataFrame:
@@ -54,7 +54,9 @@ def store(folder: Path, pairs: Sequence[Pair], cuts: Sequence[int] = (), similar
         if similarity is not None:
             band_files.append(folder / f"{number}.bands")
             write_bands(frame, band_files[-1], similarity)
-    return Stored(pairs, starts, chunk_files, key_files, band_files, Fates.create(folder / "fates", len(pairs)))
+    return Stored(
+        pairs, starts, chunk_files, key_files, band_files, DecisionFile.create(folder / "decisions", len(pairs))
+    )
 
 
 def read_lines(path: Path) -> list[str]:

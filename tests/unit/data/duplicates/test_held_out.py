@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_128_intdigest
 
-from dragoman.data.duplicates.fates import Fate
+from dragoman.data.duplicates.decisions import Decision
 from dragoman.data.duplicates.held_out import choose_held_out
 from dragoman.errors import DataError
 from tests.unit.data.duplicates.stored import store
@@ -18,7 +18,7 @@ cuts = st.lists(st.integers(0, 30), max_size=5)
 
 
 def chosen(stored, count, seed=1):
-    positions = choose_held_out(stored.key_files, stored.starts, count, seed, stored.fates)
+    positions = choose_held_out(stored.key_files, stored.starts, count, seed, stored.decisions)
     return [stored.pairs[at] for at in positions.tolist()]
 
 
@@ -36,7 +36,7 @@ def test_neither_order_nor_chunks_matter(tmp_path_factory, pairs, some_cuts, oth
 
 def test_the_first_of_equal_pairs(tmp_path):
     stored = store(tmp_path, [("a", "b")] * 5, [2])
-    assert choose_held_out(stored.key_files, stored.starts, 1, 1, stored.fates).tolist() == [0]
+    assert choose_held_out(stored.key_files, stored.starts, 1, 1, stored.decisions).tolist() == [0]
 
 
 def test_the_seed_matters_and_a_larger_set_holds_the_smaller(tmp_path):
@@ -79,8 +79,10 @@ def test_any_seed_from_0_up(tmp_path, seed):
 
 def test_only_pairs_that_are_kept(tmp_path):
     stored = store(tmp_path, [(str(at), "x") for at in range(10)])
-    stored.fates.bytes[random.Random(1).sample(range(10), 5)] = Fate.LEAKED
-    kept = {pair for pair, fate in zip(stored.pairs, stored.fates.bytes, strict=True) if fate == Fate.KEPT}
+    stored.decisions.bytes[random.Random(1).sample(range(10), 5)] = Decision.LEAKED
+    kept = {
+        pair for pair, decision in zip(stored.pairs, stored.decisions.bytes, strict=True) if decision == Decision.KEPT
+    }
     assert set(chosen(stored, 5)) == kept
 
 
@@ -93,5 +95,5 @@ def test_too_many(tmp_path):
 def test_progress(tmp_path):
     stored = store(tmp_path, [("a", "b"), ("A", "c")], [1])
     shares: list[float] = []
-    choose_held_out(stored.key_files, stored.starts, 1, 1, stored.fates, progress=shares.append)
+    choose_held_out(stored.key_files, stored.starts, 1, 1, stored.decisions, progress=shares.append)
     assert shares == [0.5, 1.0]

@@ -5,13 +5,15 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from dragoman.data.duplicates import exact, links, near
-from dragoman.data.duplicates.exact import mark_duplicates
-from dragoman.data.duplicates.fates import Fate, Fates
+from dragoman.data.duplicates import duplicate_links as links
+from dragoman.data.duplicates import exact_duplicates as exact
+from dragoman.data.duplicates import near_duplicates as near
+from dragoman.data.duplicates.decisions import Decision, DecisionFile
+from dragoman.data.duplicates.exact_duplicates import mark_duplicates
 from dragoman.data.duplicates.held_out import choose_held_out
 from dragoman.data.duplicates.key_file import NARROW, WIDE, write_key_file
-from dragoman.data.duplicates.leakage import LEAK_KEYS, HeldOut, mark_leaks
-from dragoman.data.duplicates.near import mark_near_duplicates
+from dragoman.data.duplicates.leakage import LEAK_KEYS, HeldOutPairs, mark_leaks
+from dragoman.data.duplicates.near_duplicates import mark_near_duplicates
 from dragoman.data.duplicates.shingles import bands_for
 from tests.unit.data.duplicates.stored import frame_of
 
@@ -44,16 +46,18 @@ def peak(run):
         tracemalloc.stop()
 
 
-def exact_pass(paths, starts, fates):
-    mark_duplicates(paths, starts, ["pair"], fates)
+def exact_pass(paths, starts, decisions):
+    mark_duplicates(paths, starts, ["pair"], decisions)
 
 
-def leakage_pass(paths, starts, fates):
-    mark_leaks(paths, starts, [HeldOut("test", [("t", frame_of([(str(at), str(at)) for at in range(100)]))])], fates)
+def leakage_pass(paths, starts, decisions):
+    mark_leaks(
+        paths, starts, [HeldOutPairs("test", [("t", frame_of([(str(at), str(at)) for at in range(100)]))])], decisions
+    )
 
 
-def held_out_pass(paths, starts, fates):
-    choose_held_out(paths, starts, 100, 1, fates)
+def held_out_pass(paths, starts, decisions):
+    choose_held_out(paths, starts, 100, 1, decisions)
 
 
 @pytest.mark.parametrize("work", [exact_pass, leakage_pass, held_out_pass])
@@ -63,8 +67,8 @@ def test_four_times_the_pairs_take_no_more_memory(tmp_path, monkeypatch, work):
     peaks = []
     for chunks in (12, 48):
         starts = [number * HEIGHT for number in range(chunks)]
-        fates = Fates.create(tmp_path / "fates", chunks * HEIGHT)
-        peaks.append(peak(lambda s=starts, f=fates, n=chunks: work(paths[:n], s, f)))
+        decisions = DecisionFile.create(tmp_path / "decisions", chunks * HEIGHT)
+        peaks.append(peak(lambda s=starts, f=decisions, n=chunks: work(paths[:n], s, f)))
     assert peaks[1] < 1.2 * peaks[0]
 
 
@@ -77,11 +81,11 @@ def test_a_pair_that_fills_the_corpus_takes_no_more_memory(tmp_path):
         starts = [number * HEIGHT for number in range(chunks)]
 
         def run(starts=starts):
-            fates = Fates.create(tmp_path / "fates", len(starts) * HEIGHT)
-            exact_pass([tmp_path / "same"] * len(starts), starts, fates)
+            decisions = DecisionFile.create(tmp_path / "decisions", len(starts) * HEIGHT)
+            exact_pass([tmp_path / "same"] * len(starts), starts, decisions)
 
         peaks.append(peak(run))
-        assert Fates(tmp_path / "fates").counts()[Fate.KEPT] == 1
+        assert DecisionFile(tmp_path / "decisions").counts()[Decision.KEPT] == 1
     assert peaks[1] < 1.2 * peaks[0]
 
 
@@ -93,10 +97,10 @@ def test_near_duplicates_take_no_more_memory(tmp_path, monkeypatch):
     peaks = []
     for chunks in (12, 48):
         starts = [number * HEIGHT for number in range(chunks)]
-        fates = Fates.create(tmp_path / "fates", chunks * HEIGHT)
+        decisions = DecisionFile.create(tmp_path / "decisions", chunks * HEIGHT)
 
-        def run(starts=starts, fates=fates, n=chunks):
-            mark_near_duplicates([tmp_path] * n, keys[:n], bands[:n], starts, fates, similarity=0.9)
+        def run(starts=starts, decisions=decisions, n=chunks):
+            mark_near_duplicates([tmp_path] * n, keys[:n], bands[:n], starts, decisions, similarity=0.9)
 
         peaks.append(peak(run))
     assert peaks[1] < 1.2 * peaks[0]

@@ -1,4 +1,4 @@
-"""A small corpus to prepare, and what there is to know about it."""
+"""A small corpus to prepare, and helpers for its files and settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From prepared data to batches, as a configuration asks for them."""
+"""Batches of prepared data for a configuration."""
 
 from collections import Counter
 from itertools import islice
@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from dragoman.api import prepare_corpora
+from dragoman.api.training.preparation import prepare_corpora
 from dragoman.config import Config, parse_config
 from dragoman.data.batch import Batch
-from dragoman.data.loader import Loader
-from dragoman.data.preparation.manifest import Prepared
+from dragoman.data.loader import BatchLoader
+from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.errors import ConfigError
 from tests.unit.data.preparation.corpus import config, pairs, write_pairs
 
@@ -28,20 +28,20 @@ def settings(tmp_path: Path) -> Config:
 
 
 @pytest.fixture
-def prepared(settings: Config, tmp_path: Path) -> Prepared:
+def prepared(settings: Config, tmp_path: Path) -> PreparedData:
     return prepare_corpora(settings, tmp_path)
 
 
-def texts(prepared: Prepared, batch: Batch) -> list[tuple[str, str]]:
+def texts(prepared: PreparedData, batch: Batch) -> list[tuple[str, str]]:
     tokenizers = prepared.tokenizers()
     source = [tokenizers["source"].decode(ids.tolist()) for ids in batch.source]
     target = [tokenizers["target"].decode(ids.tolist()) for ids in batch.labels]
     return list(zip(source, target, strict=True))
 
 
-def test_an_epoch_holds_the_corpora_by_their_weights(prepared: Prepared, settings: Config):
+def test_an_epoch_holds_the_corpora_by_their_weights(prepared: PreparedData, settings: Config):
     first, second = prepared.plan(settings).corpora
-    with Loader.of(prepared, settings) as loader:
+    with BatchLoader.from_prepared(prepared, settings) as loader:
         seen: Counter[tuple[str, str]] = Counter()
         for batch in loader:
             seen.update(texts(prepared, batch))
@@ -54,24 +54,24 @@ def test_an_epoch_holds_the_corpora_by_their_weights(prepared: Prepared, setting
     assert drawn == pytest.approx(seen.total() * 3 * second.rows / (first.rows + 3 * second.rows), abs=1)
 
 
-def test_it_goes_on_where_it_stopped(prepared: Prepared, settings: Config):
-    with Loader.of(prepared, settings) as loader:
+def test_it_goes_on_where_it_stopped(prepared: PreparedData, settings: Config):
+    with BatchLoader.from_prepared(prepared, settings) as loader:
         expected = [texts(prepared, batch) for batch in islice(loader, 30)]
-    with Loader.of(prepared, settings) as loader:
+    with BatchLoader.from_prepared(prepared, settings) as loader:
         for _ in islice(loader, 13):
             pass
         state = loader.state()
-    with Loader.of(prepared, settings) as again:
+    with BatchLoader.from_prepared(prepared, settings) as again:
         again.resume(state)
         assert [texts(prepared, batch) for batch in islice(again, 17)] == expected[13:]
 
 
-def test_subwords_are_drawn_anew_and_say_the_same(prepared: Prepared, settings: Config, tmp_path: Path):
+def test_subwords_are_drawn_anew_and_say_the_same(prepared: PreparedData, settings: Config, tmp_path: Path):
     sampled = parse_config(settings.model_dump(), ["data.sampling.subword_temperature=2.0"])
     with (
-        Loader.of(prepared, settings) as best,
-        Loader.of(prepared, sampled) as drawn,
-        Loader.of(prepared, sampled) as again,
+        BatchLoader.from_prepared(prepared, settings) as best,
+        BatchLoader.from_prepared(prepared, sampled) as drawn,
+        BatchLoader.from_prepared(prepared, sampled) as again,
     ):
         rows = list(zip(islice(best, 10), islice(drawn, 10), islice(again, 10), strict=True))
     assert [texts(prepared, plain) for plain, _, _ in rows] == [texts(prepared, other) for _, other, _ in rows]
@@ -83,9 +83,9 @@ def test_words_cannot_be_drawn_anew(tmp_path: Path):
     made = config([{"files": write_pairs(tmp_path, "a", pairs(200))}], {"kind": "word"})
     prepared = prepare_corpora(made, tmp_path)
     with pytest.raises(ConfigError, match="subword_temperature must be 0"):
-        Loader.of(prepared, parse_config(made.model_dump(), ["data.sampling.subword_temperature=2.0"]))
+        BatchLoader.from_prepared(prepared, parse_config(made.model_dump(), ["data.sampling.subword_temperature=2.0"]))
 
 
-def test_the_validation_set_has_a_plan_too(prepared: Prepared, settings: Config):
+def test_the_validation_set_has_a_plan_too(prepared: PreparedData, settings: Config):
     plan = prepared.plan(settings, "validation")
     assert plan.pairs == 20

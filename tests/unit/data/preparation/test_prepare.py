@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.api import prepare_corpora
-from dragoman.data.preparation import clean
-from dragoman.data.preparation.manifest import MANIFEST, Prepared
-from dragoman.data.progress import Silent
+from dragoman.api.training.preparation import prepare_corpora
+from dragoman.data.preparation import clean_stage
+from dragoman.data.preparation.prepared_data import MANIFEST, PreparedData
+from dragoman.data.progress import NoProgress
 from dragoman.errors import ConfigError, DataError
 from tests.unit.data.preparation.corpus import config, contents, pairs, write_pairs
 
 
-class Watcher(Silent):
-    """Remembers which stages ran, and which were there already."""
+class Watcher(NoProgress):
+    """Records which stages ran and which were cached."""
 
     def __init__(self) -> None:
         self.ran: list[str] = []
@@ -29,16 +29,16 @@ class Watcher(Silent):
         self.skipped.append(stage)
 
 
-def run(settings: Any, folder: Path, progress: Any = None) -> Prepared:
+def run(settings: Any, folder: Path, progress: Any = None) -> PreparedData:
     return prepare_corpora(settings, folder, progress=progress)
 
 
-def report_of(prepared: Prepared) -> dict[str, Any]:
+def report_of(prepared: PreparedData) -> dict[str, Any]:
     read: dict[str, Any] = json.loads((prepared.folder / "report.json").read_text(encoding="utf-8"))
     return read
 
 
-def texts(prepared: Prepared, split: str = "train") -> list[tuple[str, str]]:
+def texts(prepared: PreparedData, split: str = "train") -> list[tuple[str, str]]:
     """What the shards hold, as text again."""
     shards, tokenizers = prepared.shards(split), prepared.tokenizers()
     found = shards.gather(np.arange(len(shards)))
@@ -65,7 +65,7 @@ def test_all_that_was_read_is_accounted_for(tmp_path: Path):
     long = " ".join(source for source, _ in rows[:18]), " ".join(target for _, target in rows[:18])
     second = write_pairs(tmp_path, "b", [*rows[180:], long])
     (tmp_path / "b.de").write_bytes((tmp_path / "b.de").read_bytes().replace(b"Der", b"D\xff", 1))
-    settings = config([{"files": first}, {"files": second}], on_bad_line="skip", test_pairs=10, max_pieces=100)
+    settings = config([{"files": first}, {"files": second}], on_bad_line="skip", test_pairs=10, max_tokens=100)
     prepared = run(settings, tmp_path)
     report = report_of(prepared)
     train = [corpus["summary"] for corpus in report["corpora"]]
@@ -140,7 +140,7 @@ def test_running_again_does_nothing(tmp_path: Path):
     before = contents(run(settings, tmp_path).folder)
     watcher = Watcher()
     prepared = run(settings, tmp_path, watcher)
-    assert watcher.ran == ["looking at the files"]
+    assert watcher.ran == ["hashing the files"]
     assert contents(prepared.folder) == before
 
 
@@ -151,7 +151,7 @@ def test_only_what_changed_is_done_again(tmp_path: Path):
 
     watcher = Watcher()
     run(config(corpora, {"size": 350}), tmp_path, watcher)
-    assert watcher.ran[1:] == ["learning the tokenizer", "writing shards"]
+    assert watcher.ran[1:] == ["training the tokenizer", "writing shards"]
 
     write_pairs(tmp_path, "b", rows[150:290])
     watcher = Watcher()
@@ -160,7 +160,7 @@ def test_only_what_changed_is_done_again(tmp_path: Path):
     assert watcher.ran[1] == "cleaning b.en"
 
     watcher = Watcher()
-    run(config(corpora, {"size": 350}, max_pieces=50), tmp_path, watcher)
+    run(config(corpora, {"size": 350}, max_tokens=50), tmp_path, watcher)
     assert watcher.ran[1:] == ["writing shards"]
 
 
@@ -193,13 +193,13 @@ def test_a_lost_chunk_is_made_again(tmp_path: Path):
 
 def test_files_that_change_while_they_are_read_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     files = write_pairs(tmp_path, "train", pairs(200))
-    original = clean._clean_chunk
+    original = clean_stage._clean_chunk
 
     def change_meanwhile(task: Any) -> Any:
         write_pairs(tmp_path, "train", pairs(199))
         return original(task)
 
-    monkeypatch.setattr(clean, "_clean_chunk", change_meanwhile)
+    monkeypatch.setattr(clean_stage, "_clean_chunk", change_meanwhile)
     with pytest.raises(DataError, match=r"train\.en must not change while it is read"):
         run(config([{"files": files}]), tmp_path)
 
@@ -211,7 +211,7 @@ def test_only_our_own_files_are_removed(tmp_path: Path):
     settings = config([{"files": ["source/train.en", "target/train.de"]}], folder=".")
     with pytest.raises(DataError, match="must be a new folder or one that was prepared before"):
         run(settings, tmp_path)
-    (tmp_path / "work").mkdir()  # somebody who insists
+    (tmp_path / "work").mkdir()  # as if prepared before
     run(settings, tmp_path)
     assert (tmp_path / "source" / "train.en").exists()
     assert (tmp_path / "target" / "train.de").exists()
@@ -318,18 +318,18 @@ def test_the_working_directory_does_not_matter(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     watcher = Watcher()
     assert contents(run(settings, Path("p"), watcher).folder) == first
-    assert watcher.ran == ["looking at the files"]
+    assert watcher.ran == ["hashing the files"]
 
 
 @pytest.mark.parametrize("how", ["gone", "cut", "flipped"])
 @pytest.mark.parametrize("which", ["*/train-00000.arrow", "tokenizer.model", "validation.en"])
 def test_damage_is_found(tmp_path: Path, how: str, which: str):
     prepared = run(config([{"files": write_pairs(tmp_path, "train", pairs(200))}]), tmp_path)
-    Prepared.open(prepared.folder).verify()
+    PreparedData.open(prepared.folder).verify()
     (path,) = prepared.folder.glob(which)
     damage(path, how)
     with pytest.raises(DataError, match=f"{path.name} must"):
-        Prepared.open(prepared.folder).verify()
+        PreparedData.open(prepared.folder).verify()
 
 
 def test_a_tokenizer_is_verified_before_it_is_parsed(tmp_path: Path):
@@ -341,8 +341,8 @@ def test_a_tokenizer_is_verified_before_it_is_parsed(tmp_path: Path):
 
 def test_a_damaged_manifest_is_told(tmp_path: Path):
     (tmp_path / MANIFEST).write_text('{"format": 1', encoding="utf-8")
-    with pytest.raises(DataError, match=r"manifest\.json must be as it was written"):
-        Prepared.open(tmp_path)
+    with pytest.raises(DataError, match=r"manifest\.json must be valid JSON"):
+        PreparedData.open(tmp_path)
 
 
 def test_a_set_that_is_not_there_is_told(tmp_path: Path):
@@ -359,7 +359,7 @@ def test_other_settings_need_other_data(tmp_path: Path):
     prepared.plan(config(corpora, sampling={"window": 1000}, on_bad_line="skip"))
 
 
-def test_a_position_is_good_for_the_same_pieces_only(tmp_path: Path):
+def test_a_position_is_good_for_the_same_tokens_only(tmp_path: Path):
     corpora = [{"files": write_pairs(tmp_path, "train", pairs(200))}]
     kinds: list[dict[str, Any]] = [{}, {"kind": "word"}]
     plans = [run(config(corpora, kind), tmp_path).plan(config(corpora, kind)) for kind in kinds]
@@ -372,10 +372,10 @@ def test_a_position_is_good_for_the_same_pieces_only(tmp_path: Path):
 @pytest.mark.parametrize("content", ['{"format": 99}', "[]"])
 def test_another_format_is_refused(tmp_path: Path, content: str):
     (tmp_path / MANIFEST).write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match="must be of format 1"):
-        Prepared.open(tmp_path)
+    with pytest.raises(DataError, match="must be of format 2"):
+        PreparedData.open(tmp_path)
 
 
 def test_an_empty_folder_is_no_prepared_data(tmp_path: Path):
     with pytest.raises(DataError, match="run dragoman prepare first"):
-        Prepared.open(tmp_path)
+        PreparedData.open(tmp_path)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from dragoman.api import prepare_corpora
-from dragoman.data.preparation.manifest import Prepared
+from dragoman.api.training.preparation import prepare_corpora
+from dragoman.data.preparation.prepared_data import PreparedData
 from tests.unit.data.preparation.corpus import config
 
 
-def prepare(tmp_path: Path, train: list[Path], target: str, **data: Any) -> tuple[Prepared, dict[str, Any]]:
+def prepare(tmp_path: Path, train: list[Path], target: str, **data: Any) -> tuple[PreparedData, dict[str, Any]]:
     files = [str(path) for path in train]
     settings = config([{"files": files}], {"size": 4000, "sample_sentences": 4000}, target=target, **data)
     prepared = prepare_corpora(settings, tmp_path)

@@ -1,4 +1,4 @@
-"""Preparing data for a model that exists: its own tokenizer cuts the text, and is extended where that is asked for."""
+"""Preparing data for a model that exists: its own tokenizer is used, and extended if configured."""
 
 from pathlib import Path
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.api import check_corpora, prepare_corpora
+from dragoman.api.training.preparation import check_corpora, prepare_corpora
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import Config, parse_config
-from dragoman.data.preparation.manifest import Prepared
-from dragoman.data.preparation.start import open_start, with_start
-from dragoman.data.progress import Silent
+from dragoman.data.preparation.prepared_data import PreparedData
+from dragoman.data.preparation.start_bundle import open_start_bundle, with_start_tokenizer
+from dragoman.data.progress import NoProgress
 from dragoman.errors import BundleError, DataError
 from dragoman.text import Tokenizer, train_characters, train_sentencepiece, train_words
 from tests.unit.data.preparation.corpus import config, contents, pairs, write_pairs
@@ -22,7 +22,7 @@ MEDICAL = [
 ]
 
 
-class Watcher(Silent):
+class Watcher(NoProgress):
     """Remembers which stages ran."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ def starting(
     return parse_config(settings.model_dump(exclude_none=True) | {"start": {"bundle": "base"} | start})
 
 
-def texts(prepared: Prepared) -> list[tuple[str, ...]]:
+def texts(prepared: PreparedData) -> list[tuple[str, ...]]:
     shards, tokenizers = prepared.shards("train"), prepared.tokenizers()
     found = shards.gather(np.arange(len(shards)))
     sides = [
@@ -87,18 +87,18 @@ def test_the_same_vocabulary_is_the_bundles_own(tmp_path: Path, kind: str):
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "character"])
 def test_an_extended_vocabulary_begins_with_the_bundles(tmp_path: Path, kind: str):
     base = bundle(tmp_path / "base", kind)
-    prepared = prepare_corpora(starting(tmp_path, MEDICAL, vocabulary="extend", new_pieces=12), tmp_path)
+    prepared = prepare_corpora(starting(tmp_path, MEDICAL, vocabulary="extend", new_tokens=12), tmp_path)
     for side, old in base.tokenizers().items():
         new = prepared.tokenizers()[side]
-        assert [new.id_to_piece(number) for number in range(old.size)] == [
-            old.id_to_piece(number) for number in range(old.size)
+        assert [new.id_to_token(number) for number in range(old.size)] == [
+            old.id_to_token(number) for number in range(old.size)
         ]
         assert old.size < new.size <= old.size + 12
     if kind in ("unigram", "bpe"):
         assert set(texts(prepared)) <= set(MEDICAL)
         same = prepare_corpora(starting(tmp_path, MEDICAL), tmp_path)
-        pieces = [each.manifest["splits"]["train"]["pieces"]["source"] for each in (prepared, same)]
-        assert pieces[0] < 0.8 * pieces[1]
+        tokens = [each.manifest["splits"]["train"]["tokens"]["source"] for each in (prepared, same)]
+        assert tokens[0] < 0.8 * tokens[1]
 
 
 @pytest.mark.parametrize("vocabulary", ["same", "extend"])
@@ -108,7 +108,7 @@ def test_running_again_does_nothing(tmp_path: Path, vocabulary: str):
     before = contents(prepare_corpora(settings, tmp_path).folder)
     watcher = Watcher()
     prepared = prepare_corpora(settings, tmp_path, progress=watcher)
-    assert watcher.ran == ["looking at the files"]
+    assert watcher.ran == ["hashing the files"]
     assert contents(prepared.folder) == before
 
 
@@ -120,7 +120,7 @@ def test_another_bundle_cuts_anew(tmp_path: Path, vocabulary: str):
     other = bundle(tmp_path / "base", seed=2, size=390)
     watcher = Watcher()
     prepared = prepare_corpora(settings, tmp_path, progress=watcher)
-    stage = "taking the tokenizer" if vocabulary == "same" else "extending the tokenizer"
+    stage = "copying the tokenizer" if vocabulary == "same" else "extending the tokenizer"
     assert watcher.ran[1:] == [stage, "writing shards"]
     assert prepared.tokenizers()["source"] != before
     assert prepared.tokenizers()["source"].size >= other.tokenizers()["source"].size
@@ -139,9 +139,9 @@ def test_settings_that_matter_are_compared(tmp_path: Path):
     bundle(tmp_path / "base")
     settings = starting(tmp_path, MEDICAL)
     prepared = prepare_corpora(settings, tmp_path)
-    prepared.plan(starting(tmp_path, MEDICAL, {"size": 999}, new_pieces=5))  # neither is looked at
-    prepared.plan(with_start(settings, open_start(settings, tmp_path)))
-    with pytest.raises(DataError, match=r"got others for start\.new_pieces, start\.vocabulary"):
+    prepared.plan(starting(tmp_path, MEDICAL, {"size": 999}, new_tokens=5))  # neither setting is compared
+    prepared.plan(with_start_tokenizer(settings, open_start_bundle(settings, tmp_path)))
+    with pytest.raises(DataError, match=r"got others for start\.new_tokens, start\.vocabulary"):
         prepared.plan(starting(tmp_path, MEDICAL, vocabulary="extend"))
     with pytest.raises(DataError, match="got others for start, tokenizer"):
         prepared.plan(config([{"files": ["train.en", "train.de"]}]))
@@ -149,18 +149,18 @@ def test_settings_that_matter_are_compared(tmp_path: Path):
 
 def test_a_configuration_takes_the_bundles_tokenizer_settings(tmp_path: Path):
     plain = config([{"files": write_pairs(tmp_path, "train", MEDICAL)}])
-    assert open_start(plain, tmp_path) is None
-    assert with_start(plain, None) is plain
+    assert open_start_bundle(plain, tmp_path) is None
+    assert with_start_tokenizer(plain, None) is plain
     base = bundle(tmp_path / "base", "word")
     settings = starting(tmp_path, MEDICAL)
-    opened = open_start(settings, tmp_path)
+    opened = open_start_bundle(settings, tmp_path)
     assert opened is not None
     assert opened.digest == base.digest
-    assert with_start(settings, opened).tokenizer == base.config.tokenizer
+    assert with_start_tokenizer(settings, opened).tokenizer == base.config.tokenizer
 
 
 def test_a_bundle_that_is_not_there_is_named(tmp_path: Path):
-    with pytest.raises(BundleError, match="base must be a folder"):
+    with pytest.raises(BundleError, match="base must be a readable folder"):
         prepare_corpora(starting(tmp_path, MEDICAL), tmp_path)
 
 
@@ -169,8 +169,8 @@ def test_check_says_what_to_do_about_unknown_text(tmp_path: Path):
     rows = [(source, "Пациент здоров: " + target) for source, target in MEDICAL]
     same = check_corpora(starting(tmp_path, rows), tmp_path, measure=False)
     assert any('set start.vocabulary = "extend"' in advice for advice in same.advice)
-    few = check_corpora(starting(tmp_path, rows, vocabulary="extend", new_pieces=1), tmp_path, measure=False)
-    assert any("raise start.new_pieces" in advice for advice in few.advice)
+    few = check_corpora(starting(tmp_path, rows, vocabulary="extend", new_tokens=1), tmp_path, measure=False)
+    assert any("raise start.new_tokens" in advice for advice in few.advice)
     assert not any("tokenizer." in advice for report in (same, few) for advice in report.advice)
 
 
@@ -181,5 +181,5 @@ def test_many_pairs_are_learnt_from_in_a_process_of_their_own(tmp_path: Path):
         (f"Ward {number}: infarction {number % 7}.", f"Station {number}: Infarkt {number % 7}.")
         for number in range(2500)
     ]
-    prepared = prepare_corpora(starting(tmp_path, rows, vocabulary="extend", new_pieces=9), tmp_path)
+    prepared = prepare_corpora(starting(tmp_path, rows, vocabulary="extend", new_tokens=9), tmp_path)
     assert prepared.tokenizers()["source"].size > base.tokenizers()["source"].size

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.readers.decode import check_text, clean_ends, decode, split_lines
-from dragoman.data.tally import Tally
+from dragoman.data.readers.decode import check_text, decode_lines, split_lines, strip_line_ends
+from dragoman.data.reason_counts import Tally
 from dragoman.errors import DataError
 
 LINE = st.one_of(st.text(), st.sampled_from(["ä", "\0", "x\u2028"])).map(lambda text: text.replace("\n", "").encode())
@@ -22,14 +22,14 @@ def as_text(line: bytes) -> str | None:
 @given(st.lists(st.one_of(LINE, BYTES), min_size=1))
 def test_texts_are_what_python_decodes_line_by_line(lines: list[bytes]):
     block = b"\n".join(lines) + b"\n"
-    decoded = decode(split_lines(block, len(lines)), on_bad_line="error", max_line_bytes=1000)
+    decoded = decode_lines(split_lines(block, len(lines)), on_bad_line="error", max_line_bytes=1000)
     assert decoded.texts.to_list() == [as_text(line) for line in lines]
     assert sorted(decoded.faults) == [row for row, line in enumerate(lines) if as_text(line) is None]
 
 
 @given(st.lists(BYTES, min_size=1))
 def test_replacing_gives_the_text_that_python_gives(lines: list[bytes]):
-    decoded = decode(pl.Series(lines, dtype=pl.Binary), on_bad_line="replace", max_line_bytes=1000)
+    decoded = decode_lines(pl.Series(lines, dtype=pl.Binary), on_bad_line="replace", max_line_bytes=1000)
     assert decoded.texts.to_list() == [line.decode(errors="replace").replace("\0", "\ufffd") for line in lines]
     assert not decoded.faults
     assert sorted(decoded.replaced) == [row for row, line in enumerate(lines) if as_text(line) is None]
@@ -57,38 +57,38 @@ def test_replacing_gives_the_text_that_python_gives(lines: list[bytes]):
     ],
 )
 def test_a_fault_says_where_it_is(line: bytes, reason: str, detail: str):
-    fault = decode(pl.Series([b"good", line]), on_bad_line="error", max_line_bytes=20).faults[1]
+    fault = decode_lines(pl.Series([b"good", line]), on_bad_line="error", max_line_bytes=20).faults[1]
     assert (fault.reason, fault.detail) == (reason, detail)
 
 
 def test_a_line_that_is_too_long_cannot_be_replaced():
-    decoded = decode(pl.Series([b"xxx\xff"]), on_bad_line="replace", max_line_bytes=3)
+    decoded = decode_lines(pl.Series([b"xxx\xff"]), on_bad_line="replace", max_line_bytes=3)
     assert decoded.faults[0].reason == "line too long"
     assert not decoded.replaced
 
 
 def test_null_stays_null():
-    decoded = decode(pl.Series([None, b"x", b"\xff"]), on_bad_line="skip", max_line_bytes=3)
+    decoded = decode_lines(pl.Series([None, b"x", b"\xff"]), on_bad_line="skip", max_line_bytes=3)
     assert decoded.texts.to_list() == [None, "x", None]
     assert list(decoded.faults) == [2]
 
 
 def test_only_the_first_line_of_a_file_can_have_its_mark_removed():
     notes = Tally()
-    assert clean_ends(b"\xef\xbb\xbfa\n", "f", 2, notes) == b"\xef\xbb\xbfa\n"
+    assert strip_line_ends(b"\xef\xbb\xbfa\n", "f", 2, notes) == b"\xef\xbb\xbfa\n"
     assert not notes.total
-    assert clean_ends(b"\xef\xbb\xbfa\n", "f", 1, notes) == b"a\n"
+    assert strip_line_ends(b"\xef\xbb\xbfa\n", "f", 1, notes) == b"a\n"
     assert notes.counts == {"byte-order mark removed": 1}
 
 
 def test_carriage_returns_are_removed_at_line_ends_only():
     notes = Tally()
-    assert clean_ends(b"a\r\nb\rc\n\r\r\nd\r", "f", 11, notes) == b"a\nb\rc\n\r\nd"
+    assert strip_line_ends(b"a\r\nb\rc\n\r\r\nd\r", "f", 11, notes) == b"a\nb\rc\n\r\nd"
     assert [example.line for example in notes.examples["carriage return removed"]] == [11, 13, 14]
 
 
 def test_a_file_that_is_only_a_mark_is_one_empty_line():
-    assert split_lines(clean_ends(b"\xef\xbb\xbf", "f", 1, Tally()), 1).to_list() == [b""]
+    assert split_lines(strip_line_ends(b"\xef\xbb\xbf", "f", 1, Tally()), 1).to_list() == [b""]
 
 
 def test_a_wrong_number_of_lines_is_noticed():

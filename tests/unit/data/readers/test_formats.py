@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.config.corpora import CorpusConfig
-from dragoman.data.chunk import Lines
+from dragoman.config.corpus import CorpusConfig
+from dragoman.data.chunk import ChunkPairs
 from dragoman.data.readers import open_corpus
-from dragoman.data.tally import Tally
+from dragoman.data.reason_counts import Tally
 from dragoman.errors import DataError
 
 CELL = st.text(st.characters(codec="utf-8", exclude_characters="\0\n\r\t"), max_size=20).filter(lambda t: t != "\ufeff")
@@ -23,13 +23,13 @@ PAIRS = st.lists(st.tuples(CELL, CELL), min_size=1, max_size=30)
 XML_CELL = st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=20)
 
 
-def read(folder: Path, *files: str, rows: int = 7, source: str = "de", **settings) -> list[Lines]:
+def read(folder: Path, *files: str, rows: int = 7, source: str = "de", **settings) -> list[ChunkPairs]:
     corpus = CorpusConfig(files=list(files), **settings)
     reader = open_corpus(corpus, source=source, target="en", folder=folder)
     return [chunk.read(on_bad_line="error", max_line_bytes=10_000) for chunk in reader.chunks(rows)]
 
 
-def pairs(chunks: list[Lines]) -> list[tuple[str, str]]:
+def pairs(chunks: list[ChunkPairs]) -> list[tuple[str, str]]:
     assert not any(lines.faults.total for lines in chunks)
     frame = pl.concat([lines.frame for lines in chunks])
     assert frame.schema == {"source": pl.String, "target": pl.String, "line": pl.UInt32}
@@ -37,7 +37,7 @@ def pairs(chunks: list[Lines]) -> list[tuple[str, str]]:
     return frame.select("source", "target").rows()
 
 
-def notes(chunks: list[Lines]) -> Tally:
+def notes(chunks: list[ChunkPairs]) -> Tally:
     together = Tally()
     for lines in chunks:
         together.merge(lines.notes)
@@ -101,7 +101,7 @@ def test_tmx_comes_back(
     assert pairs(read(folder, "a.tmx", rows=rows)) == texts
 
 
-def tmx(folder: Path, *variants: tuple[str, str]) -> list[Lines]:
+def tmx(folder: Path, *variants: tuple[str, str]) -> list[ChunkPairs]:
     inner = "".join(f'<tuv xml:lang="{name}"><seg>{text}</seg></tuv>' for name, text in variants)
     (folder / "a.tmx").write_text(f"<tmx><body><tu>{inner}</tu></body></tmx>")
     return read(folder, "a.tmx")
@@ -142,8 +142,8 @@ def test_words_do_not_grow_together_where_tmx_had_a_code(segment: str, text: str
 def test_tmx_chunks_are_bounded_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     unit = f'<tu><tuv lang="de"><seg>{"x" * 300}</seg></tuv><tuv lang="en"><seg>y</seg></tuv></tu>'
     (tmp_path / "a.tmx").write_text(f"<tmx><body>{unit * 50}</body></tmx>")
-    monkeypatch.setattr("dragoman.data.readers.tmx.MOST_BYTES", 2000)
-    monkeypatch.setattr("dragoman.data.readers.packing._BLOCK", 1000)
+    monkeypatch.setattr("dragoman.data.readers.formats.tmx.MOST_BYTES", 2000)
+    monkeypatch.setattr("dragoman.data.readers.compression._BLOCK", 1000)
     chunks = read(tmp_path, "a.tmx", rows=1000)
     assert sum(lines.records for lines in chunks) == 50
     assert max(lines.records for lines in chunks) <= 12
@@ -169,7 +169,7 @@ def test_many_keys_are_looked_at_once(tmp_path: Path):
     before = time.process_time()
     lines = chunk.read(on_bad_line="error", max_line_bytes=10_000_000)
     assert time.process_time() - before < 5.0, "a minute, if each key is compared with each"
-    assert lines.faults.examples["repeated key"][0].detail == "last is there more than once"
+    assert lines.faults.examples["repeated key"][0].detail == "last occurs more than once"
 
 
 @pytest.mark.parametrize(

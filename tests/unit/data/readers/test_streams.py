@@ -13,13 +13,14 @@ import pyarrow as pa
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from dragoman.config.corpora import CorpusConfig
-from dragoman.data.readers import open_corpus, packing
-from dragoman.data.readers.parquet import ParquetReader
+from dragoman.config.corpus import CorpusConfig
+from dragoman.data.readers import compression as packing
+from dragoman.data.readers import open_corpus
+from dragoman.data.readers.formats.parquet import ParquetReader
 from dragoman.data.readers.streams import ByteStream, open_stream, plain_name, stored_size
 from dragoman.errors import DataError, MissingExtraError
 
-TEXT = b"".join(b"line %d\n" % number for number in range(100_000))  # several pieces
+TEXT = b"".join(b"line %d\n" % number for number in range(100_000))  # several tokens
 PACK: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": lambda data: gzip.compress(data, 1),
@@ -142,7 +143,7 @@ def test_whatever_a_file_system_raises_is_told(fails_at: str, monkeypatch: pytes
 def test_a_file_of_a_few_bytes_is_cut_off(suffix: str, left: int, tmp_path: Path):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(PACK[suffix](TEXT)[:left])
-    with pytest.raises(DataError, match="got one that is cut off; copy or download it again"):
+    with pytest.raises(DataError, match="got a truncated file; copy or download it again"):
         open_stream(str(path))
     path.write_bytes(b"x\n")
     with pytest.raises(DataError, match="rename it"):

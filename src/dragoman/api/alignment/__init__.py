@@ -1,0 +1,3 @@
+"""Align words."""
+
+__all__: list[str] = []

@@ -1,0 +1,215 @@
+"""Compute word-level attention maps of sentence pairs; check that the model has the chosen layer and head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.api.translation.attention import AttentionMaps, posterior
+from dragoman.api.translation.options import PairError
+from dragoman.api.translation.translator import Translator
+from dragoman.api.translation.word_alignment import Links, WordAlignment, require_attention
+from dragoman.config.alignment import AlignmentSettings, AttentionChoice, AttentionReading
+from dragoman.engines.incremental import EnsembleEngine
+from dragoman.engines.protocol import AttentionEngine, Engine
+from dragoman.errors import ConfigError
+from dragoman.evaluation.alignment.extraction import argmax_links, mutual_links, product_links, threshold_links
+from dragoman.evaluation.alignment.symmetrization import SYMMETRIZATIONS, intersection, swapped
+from dragoman.text import EOS_ID, SPECIALS, map_words, merge_token_weights
+
+__all__ = [
+    "OnPairs",
+    "WordAttention",
+    "all_word_attention",
+    "attention_maps",
+    "check_choice",
+    "check_default",
+    "check_spaces",
+    "word_attention",
+]
+
+OnPairs = Callable[[int], None]
+"""Receives the number of pairs of each batch."""
+
+_END = SPECIALS[EOS_ID]
+_PAIRS = 128  # per batch: all their layers and heads are in memory
+
+
+@dataclass(frozen=True)
+class WordAttention:
+    """The words of a pair, and one attention map between them. Shapes: weights [tgt, src].
+
+    `argmax` links every target word to the source word with the most weight, unless the end of the source has more.
+    """
+
+    source_words: tuple[str, ...]
+    target_words: tuple[str, ...]
+    weights: NDArray[np.float64]
+    argmax: Links
+
+    def links(self, settings: AlignmentSettings) -> Links:
+        """Extract links from the map."""
+        if settings.extraction == "threshold":
+            assert settings.threshold is not None
+            return threshold_links(self.weights, settings.threshold)
+        found = argmax_links(self.weights) if settings.ignore_end else self.argmax
+        return found if settings.extraction == "argmax" else intersection(found, mutual_links(self.weights))
+
+    def links_with(self, backward: WordAttention | None, settings: AlignmentSettings) -> Links:
+        """Combine the links of both directions; the sides of `backward` are swapped."""
+        if backward is None:
+            return self.links(settings)
+        if settings.symmetrization == "product":
+            return product_links(self.weights, backward.weights)
+        return SYMMETRIZATIONS[settings.symmetrization](self.links(settings), swapped(backward.links(settings)))
+
+
+def word_attention(
+    translator: Translator,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    choice: AttentionChoice | None = None,
+    *,
+    by_spaces: bool = False,
+    on_pairs: OnPairs | None = None,
+) -> list[WordAttention]:
+    """Return one attention map per pair; only the torch engine provides other maps and words than the default.
+
+    A pair that is too long is a `PairError`.
+    """
+    choice = choice or AttentionChoice()
+    if not isinstance(translator.engine, AttentionEngine):
+        check_default(translator.engine, choice, by_spaces=by_spaces)
+        return _default_maps(translator, sources, targets, on_pairs)
+    maps = []
+    for attention in attention_maps(translator, sources, targets, on_pairs, likelihoods=choice.reading == "posterior"):
+        maps.append(_from_alignment(attention.words(choice, by_spaces=by_spaces)))
+        if by_spaces:
+            check_spaces(len(maps) - 1, maps[-1], sources, targets)
+    return maps
+
+
+def attention_maps(
+    translator: Translator,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    on_pairs: OnPairs | None,
+    *,
+    likelihoods: bool,
+) -> Iterator[AttentionMaps]:
+    """Yield all attention maps of every pair, batch by batch."""
+    for first, some, others in _batches(sources, targets):
+        try:
+            found = translator.attention(some, others, likelihoods=likelihoods)
+        except PairError as error:
+            raise PairError(first + error.pair, error.fault) from None
+        yield from found
+        if on_pairs is not None:
+            on_pairs(len(found))
+
+
+def all_word_attention(attention: AttentionMaps, *, by_spaces: bool) -> Iterator[tuple[AttentionChoice, WordAttention]]:
+    """Yield `AttentionMaps.words` of every choice, with the words computed once."""
+    maps = attention.weights  # [layers, heads, tgt + 1, src + 1]
+    heads: list[int | None] = [None]  # None: the mean of all heads
+    if attention.heads > 1:
+        heads += range(1, attention.heads + 1)
+        maps = np.concatenate([maps.mean(1, keepdims=True), maps], 1)  # [layers, 1 + heads, tgt + 1, src + 1]
+    source = map_words([*attention.source_tokens, _END], by_spaces=by_spaces)
+    end = map_words([*attention.target_tokens, _END], by_spaces=by_spaces)
+    target = map_words(attention.target_tokens, by_spaces=by_spaces)
+    known = posterior(maps, attention.likelihoods)
+    read = {  # [layers, 1 + heads, tgt words (+ 1), src words + 1]
+        "predicted": merge_token_weights(maps, source, end),
+        "input": merge_token_weights(maps[:, :, 1:], source, target),
+        "posterior": merge_token_weights(known, source, end),
+    }
+    for layer in range(attention.layers):
+        for place, head in enumerate(heads):
+            for reading in get_args(AttentionReading):
+                aligned = WordAlignment(source.words[:-1], end.words[:-1], read[reading][layer, place])
+                yield AttentionChoice(layer + 1, head, reading), _from_alignment(aligned)
+
+
+def check_spaces(number: int, found: WordAttention, sources: Sequence[str], targets: Sequence[str]) -> None:
+    """Raise `PairError` if normalisation changes the number of words between spaces: links would name other words."""
+    for side, words, text in (
+        ("source", found.source_words, sources[number]),
+        ("translation", found.target_words, targets[number]),
+    ):
+        if len(words) != len(text.split()):
+            raise PairError(
+                number,
+                f"a {side} must have as many words once it is normalised as there are between its spaces, got "
+                f"{len(words)} for {len(text.split())}; remove unusual characters from it",
+            )
+
+
+def check_choice(
+    translator: Translator,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    choice: AttentionChoice,
+    *,
+    by_spaces: bool,
+    prefix: str = "",
+) -> None:
+    """Raise `ConfigError` if the model lacks the chosen layer or head; the first pair is computed for the check.
+
+    Messages begin with `prefix`.
+    """
+    if not isinstance(translator.engine, AttentionEngine):
+        check_default(translator.engine, choice, by_spaces=by_spaces)
+    elif (choice.layer, choice.head) != (None, None) and len(sources) == len(targets):
+        for attention in translator.attention(sources[:1], targets[:1]):
+            attention.check(choice, prefix=prefix)
+
+
+def check_default(engine: Engine, choice: AttentionChoice, *, by_spaces: bool) -> None:
+    """Raise `ConfigError` for any choice but the default, which every engine provides."""
+    if choice == AttentionChoice() and not by_spaces:
+        return
+    what = "words by spaces" if by_spaces else "a layer, a head or a reading"
+    if isinstance(engine, EnsembleEngine):
+        raise ConfigError(
+            f"translator must be one model to choose {what}, got an ensemble of {len(engine.members)}; open one of its "
+            "bundles alone, or leave the choice out"
+        )
+    raise ConfigError(
+        f"engine must be torch to choose {what}, got {engine.name}; open the translator with engine='torch', or leave "
+        "the choice out"
+    )
+
+
+def _default_maps(
+    translator: Translator, sources: Sequence[str], targets: Sequence[str], on_pairs: OnPairs | None
+) -> list[WordAttention]:
+    maps = []
+    for first, some, others in _batches(sources, targets):
+        try:
+            found = translator.score(some, others, alignment=True, attention=True)
+        except PairError as error:
+            raise PairError(first + error.pair, error.fault) from None
+        for each in found:
+            shape = len(each.target_words), len(each.source_words)
+            weights = np.array(require_attention(each.weights), dtype=np.float64).reshape(shape)
+            maps.append(WordAttention(each.source_words, each.target_words, weights, require_attention(each.alignment)))
+        if on_pairs is not None:
+            on_pairs(len(found))
+    return maps
+
+
+def _batches(sources: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[int, Sequence[str], Sequence[str]]]:
+    """Yield batches of pairs with the index of the first; sides of unequal length are one batch, which is an error."""
+    step = _PAIRS if len(sources) == len(targets) else max(len(sources), len(targets))
+    for first in range(0, max(len(sources), len(targets)), step):
+        yield first, sources[first : first + step], targets[first : first + step]
+
+
+def _from_alignment(aligned: WordAlignment) -> WordAttention:
+    weights, links = require_attention(aligned.between_words()), require_attention(aligned.links())
+    return WordAttention(aligned.source_words, aligned.target_words, weights, links)

@@ -1,0 +1,3 @@
+"""Date-translation demo."""
+
+__all__: list[str] = []

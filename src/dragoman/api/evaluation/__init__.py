@@ -1,0 +1,3 @@
+"""Evaluate and compare translation systems."""
+
+__all__: list[str] = []

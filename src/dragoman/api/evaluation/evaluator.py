@@ -1,0 +1,295 @@
+"""Score systems on a test set and test their differences from the baseline."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dragoman.api.evaluation.background_statistics import BackgroundStatistics
+from dragoman.api.evaluation.member_run import EvaluatedMember, TestOutput, open_member, translate_test_set
+from dragoman.api.evaluation.precheck import check_language, check_systems
+from dragoman.api.evaluation.systems import System
+from dragoman.api.translation.translator import Translator
+from dragoman.config.engine import EngineSettings
+from dragoman.config.evaluation import EvaluationSettings
+from dragoman.config.search import SearchSettings
+from dragoman.config.validation_errors import validate
+from dragoman.data.progress import NoProgress, Progress
+from dragoman.environment import machine_info, package_versions
+from dragoman.errors import ConfigError
+from dragoman.evaluation.aggregate import combine_members, weakest_test
+from dragoman.evaluation.metrics.by_length import scores_by_length
+from dragoman.evaluation.metrics.comet import Comet
+from dragoman.evaluation.metrics.corpus import compute_score
+from dragoman.evaluation.metrics.statistics import Statistics
+from dragoman.evaluation.results import (
+    Evaluation,
+    LengthBin,
+    MemberResult,
+    Perturbation,
+    Score,
+    SignificanceTest,
+    TestSet,
+)
+from dragoman.evaluation.robustness import score_perturbation
+from dragoman.evaluation.significance.paired import paired_test
+
+__all__ = ["evaluate_systems"]
+
+_SUBSET_METRICS = (
+    "bleu",
+    "chrf",
+)  # of length bins and perturbations: TER is the slowest and least informative for few texts
+
+_MemberKey = tuple[str, int]
+"""The name of a system and the index of the member; names of members are not unique, "x 1" may be a system."""
+
+
+@dataclass
+class _Timer:
+    """Wall-clock seconds by activity."""
+
+    began: float = field(default_factory=time.perf_counter)
+    spent: dict[str, float] = field(default_factory=lambda: {"translating": 0.0, "scoring": 0.0})
+
+    def add(self, activity: str, since: float) -> None:
+        self.spent[activity] += time.perf_counter() - since
+
+    def seconds(self) -> dict[str, float]:
+        return {"all": time.perf_counter() - self.began} | self.spent
+
+
+def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
+    systems: Sequence[System],
+    sources: Sequence[str],
+    references: Sequence[str],
+    settings: EvaluationSettings | None = None,
+    *,
+    search: SearchSettings | None = None,
+    engine: EngineSettings | None = None,
+    progress: Progress | None = None,
+    tell: Callable[[str], None] | None = None,
+    name: str = "",
+    command: str = "",
+    **options: Any,
+) -> Evaluation:
+    """Score systems against references and test each against the baseline.
+
+    Bundles translate the sources; files of translations are scored unchanged. Settings, files and bundles are checked
+    before anything is translated, except whether the engine can run a model. All results except throughput are a
+    function of the files and the settings.
+    """
+    settings = settings or validate(EvaluationSettings, options)
+    comet = None if settings.comet is None else Comet(settings.comet, settings.comet_python or "")
+    timer = _Timer()
+    check_systems(systems, sources, references, settings)
+    if comet is not None:
+        comet.check()
+    opened = {system.name: _open_members(system, len(sources)) for system in systems}
+    languages = settings.languages or _languages(opened)
+    check_language(languages[1], settings)
+    run = _EvaluationRun(
+        settings,
+        sources,
+        references,
+        languages,
+        timer,
+        search=search,
+        engine=engine or EngineSettings(),
+        progress=progress or NoProgress(),
+        tell=tell,
+        comet=comet,
+    )
+    members = {
+        system: [run.evaluate_member(member, (system, index)) for index, member in enumerate(found)]
+        for system, found in opened.items()
+    }
+    baseline = (settings.baseline or systems[0].name) if len(systems) > 1 else None
+    began = time.perf_counter()
+    if baseline is not None:
+        members = run.add_tests(members, baseline)
+    results = tuple(
+        combine_members(system, found, members[baseline] if baseline not in (None, system) else None)
+        for system, found in members.items()
+    )
+    timer.add("scoring", began)
+    return Evaluation(
+        test_set=TestSet(name, len(sources), _digest(sources), _digest(references), languages),
+        systems=results,
+        baseline=baseline,
+        search=(search or SearchSettings()).model_dump(),
+        versions=package_versions(),
+        machine=machine_info(accelerators=False).signature,
+        command=command,
+        resamples=settings.resamples,
+        seconds=timer.seconds(),
+    )
+
+
+@dataclass(frozen=True)
+class _EvaluationRun:
+    """The test set, the settings and the statistics of the members evaluated so far."""
+
+    settings: EvaluationSettings
+    sources: Sequence[str]
+    references: Sequence[str]
+    languages: tuple[str, str]
+    timer: _Timer
+    search: SearchSettings | None
+    engine: EngineSettings
+    progress: Progress
+    tell: Callable[[str], None] | None
+    comet: Comet | None
+    statistics: dict[_MemberKey, tuple[Statistics, ...]] = field(default_factory=dict)
+    """Statistics of every member, shared by scores, length bins and tests."""
+
+    def evaluate_member(self, member: EvaluatedMember, key: _MemberKey) -> MemberResult:
+        """Translate, unless the member is a file of translations, and score."""
+        metrics, language = self.settings.metrics, self.languages[1]
+        with BackgroundStatistics(self.references, metrics=metrics, language=language) as statistics:
+            output = self._translate(member, statistics)
+            self.progress.begin(f"scoring {member.name}")
+            began = time.perf_counter()
+            self.statistics[key] = statistics.statistics()
+            self.timer.add("scoring", began)
+        return self._score(member, output, self.statistics[key])
+
+    def _score(self, member: EvaluatedMember, output: TestOutput, statistics: Sequence[Statistics]) -> MemberResult:
+        began = time.perf_counter()
+        scores = tuple(compute_score(each, resamples=self.settings.resamples) for each in statistics)
+        by_length: tuple[LengthBin, ...] = ()
+        if self.settings.by_length:
+            subset = [each for each in statistics if each.metric in _SUBSET_METRICS]
+            by_length = scores_by_length(self.sources, subset, resamples=self.settings.resamples)
+        perturbations = self._perturbations(output)
+        self.timer.add("scoring", began)
+        return MemberResult(
+            name=member.name,
+            path=str(member.path),
+            digest=member.digest,
+            scores=(*scores, *self._comet(output)),
+            hypotheses=tuple(output.hypotheses),
+            seed=member.seed,
+            parameters=member.parameters(),
+            by_length=by_length,
+            flags=None if output.flags is None else dict(output.flags.most_common()),
+            perturbations=perturbations,
+            throughput=output.throughput,
+        )
+
+    def add_tests(self, members: Mapping[str, list[MemberResult]], baseline: str) -> dict[str, list[MemberResult]]:
+        """Return the members with their tests against the baseline.
+
+        The only member of a system is tested against all members of the baseline, because it is shown next to their
+        mean. Several members are tested against the baseline's members of the same index.
+        """
+        self.progress.begin(f"comparing with {baseline}")
+        base = [(baseline, index) for index in range(len(members[baseline]))]
+        tested: dict[str, list[MemberResult]] = {}
+        for name, found in members.items():
+            if name == baseline:
+                tested[name] = found
+                continue
+            matched = [[base[index if index < len(base) else 0]] for index in range(len(found))]
+            tested[name] = [
+                replace(member, tests=self._tests(against, (name, index)))
+                for index, (member, against) in enumerate(
+                    zip(found, [base] if len(found) == 1 else matched, strict=True)
+                )
+            ]
+        return tested
+
+    def _tests(self, base: Sequence[_MemberKey], member: _MemberKey) -> tuple[SignificanceTest, ...]:
+        """Return one test per metric: the weakest if the member is tested against several."""
+        results = [
+            [
+                paired_test(*pair, test=self.settings.test_kind, trials=self.settings.trials)
+                for pair in zip(self.statistics[each], self.statistics[member], strict=True)
+            ]
+            for each in base
+        ]
+        return tuple(weakest_test(tests) for tests in zip(*results, strict=True))
+
+    def _translate(self, member: EvaluatedMember, statistics: BackgroundStatistics) -> TestOutput:
+        if member.lines is not None:
+            statistics.add(member.lines)
+            return TestOutput(list(member.lines))
+        assert member.bundle is not None
+        engine, progress, began = self.engine, self.progress, time.perf_counter()
+        progress.begin(f"opening {member.name}")
+        translator = Translator.open(
+            member.bundle,
+            engine=engine.engine,
+            precision=engine.precision,
+            threads=engine.threads,
+            search=self.search,
+            batch_tokens=engine.batch_tokens,
+        )
+        if self.tell is not None:
+            for line in _engine_messages(translator):
+                self.tell(line)
+        progress.begin(f"translating with {member.name}")
+        output = translate_test_set(
+            translator,
+            self.sources,
+            flags=self.settings.flags,
+            perturb=self.settings.probes,
+            progress=progress,
+            statistics=statistics,
+        )
+        self.timer.add("translating", began)
+        return output
+
+    def _perturbations(self, output: TestOutput) -> tuple[Perturbation, ...]:
+        return tuple(
+            score_perturbation(
+                name,
+                run.texts,
+                run.outputs,
+                [output.hypotheses[position] for position in run.positions],
+                [self.references[position] for position in run.positions],
+                metrics=[metric for metric in self.settings.metrics if metric in _SUBSET_METRICS],
+                language=self.languages[1],
+            )
+            for name, run in output.perturbed.items()
+        )
+
+    def _comet(self, output: TestOutput) -> tuple[Score, ...]:
+        if self.comet is None:
+            return ()
+        began = time.perf_counter()
+        score = self.comet.score(self.sources, output.hypotheses, self.references)
+        self.timer.add("scoring", began)
+        return (score,)
+
+
+def _open_members(system: System, sentences: int) -> list[EvaluatedMember]:
+    several = len(system.members) > 1
+    return [
+        open_member(path, f"{system.name} {number}" if several else system.name, sentences)
+        for number, path in enumerate(system.members, 1)
+    ]
+
+
+def _languages(members: Mapping[str, list[EvaluatedMember]]) -> tuple[str, str]:
+    """Return the languages of the bundles, which must be equal."""
+    found = {each.languages: each.name for some in members.values() for each in some if each.languages is not None}
+    if len(found) > 1:
+        pairs = ", ".join(f"{'-'.join(languages)} ({name})" for languages, name in found.items())
+        raise ConfigError(
+            f"systems must translate between the same two languages, got {pairs}; evaluate them separately"
+        )
+    return next(iter(found), ("", ""))
+
+
+def _engine_messages(translator: Translator) -> Iterator[str]:
+    yield f"engine  {translator.engine_reason}"
+    if getattr(translator.engine, "has_new_export", False):  # the user did not request these files
+        yield f"export  {getattr(translator.engine, 'note', '')}"
+
+
+def _digest(lines: Sequence[str]) -> str:
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,107 @@
+"""Parse ``NAME=PATH`` arguments of systems that are evaluated or compared.
+
+A member of a system is a run folder, a bundle (a folder or a zip) or a file of translations; a system trained with
+several seeds has one member per seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dragoman.bundle.verified_folder import MANIFEST
+from dragoman.errors import ConfigError, DataError
+
+__all__ = ["System", "bundle_of", "parse_system", "parse_systems", "run_of"]
+
+_BUNDLE, _RUN_FILE = "bundle", "run.json"
+_NAMELESS = ("bundle", "run")  # uninformative folder names: the name of the parent folder is used
+_ZIP = b"PK\x03\x04"
+_ENDINGS = (".gz", ".txt", ".zip")
+_FORMS = "[NAME=]PATH[,PATH…], each a run folder, a bundle or a file of translations"
+
+
+@dataclass(frozen=True)
+class System:
+    """The name of a system and the existing paths of its members."""
+
+    name: str
+    members: tuple[Path, ...]
+
+
+def parse_system(text: str) -> System:
+    """Parse ``[NAME=]PATH[,PATH…]``; an existing path may contain ``=`` and commas."""
+    if Path(text).exists() and text:
+        return System(_name_of(Path(text)), (_existing(text),))
+    name, equals, rest = text.partition("=")
+    if not equals:
+        name, rest = "", text
+    paths = [rest] if rest and Path(rest).exists() else rest.split(",")
+    if (equals and not name.strip()) or not all(paths):
+        raise ConfigError(f"a system must be {_FORMS}, got {text!r}; write a name before = and a path between commas")
+    members = tuple(_existing(path) for path in paths)
+    return System(name.strip() or _name_of(members[0]), members)
+
+
+def parse_systems(texts: Sequence[str]) -> tuple[System, ...]:
+    """Parse several systems; equal default names get numbers, equal given names are a `ConfigError`."""
+    systems = [parse_system(text) for text in texts]
+    given = [system.name for system, text in zip(systems, texts, strict=True) if text.startswith(f"{system.name}=")]
+    for name in given:
+        if given.count(name) > 1:
+            raise ConfigError(f"names of systems must differ, got {name} twice; members of one system are joined by ,")
+    taken = set(given)
+    for place, (system, text) in enumerate(zip(systems, texts, strict=True)):
+        if text.startswith(f"{system.name}="):
+            continue
+        name, number = system.name, 1
+        while name in taken:
+            number += 1
+            name = f"{system.name}-{number}"
+        taken.add(name)
+        systems[place] = replace(system, name=name)
+    return tuple(systems)
+
+
+def bundle_of(member: Path) -> Path | None:
+    """Return the bundle of a member, or None for a file of translations."""
+    if member.is_file():
+        with member.open("rb") as file:
+            return member if file.read(len(_ZIP)) == _ZIP else None
+    if (member / MANIFEST).is_file():
+        return member
+    if (member / _BUNDLE / MANIFEST).is_file():
+        return member / _BUNDLE
+    if (member / _RUN_FILE).is_file() or (member / "log.jsonl").is_file():
+        raise DataError(f"{member} must hold a bundle, got a run without one; train it to the end")
+    raise DataError(
+        f"{member} must be a run folder, a bundle or a file of translations, got another folder; name one of these"
+    )
+
+
+def run_of(member: Path) -> Path | None:
+    """Return the run folder of a member, or None."""
+    for folder in (member, member.parent) if member.name == _BUNDLE else (member,):
+        if (folder / _RUN_FILE).is_file():
+            return folder
+    return None
+
+
+def _existing(text: str) -> Path:
+    path = Path(text)
+    if not path.exists():
+        raise DataError(
+            f"{text} must be a run folder, a bundle or a file of translations, got a missing file; check the path"
+        )
+    return path
+
+
+def _name_of(path: Path) -> str:
+    absolute = path.absolute()
+    named = (part for part in (absolute, *absolute.parents) if part.name not in (*_NAMELESS, "", ".."))
+    name = next(named, absolute).name or "system"
+    if path.is_file():
+        for ending in _ENDINGS:
+            name = name.removesuffix(ending) or name
+    return name

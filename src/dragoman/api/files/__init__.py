@@ -1,0 +1,3 @@
+"""Translate files and documents."""
+
+__all__: list[str] = []

@@ -1,0 +1,141 @@
+"""Translate a large file in constant memory; resumable.
+
+Translations are written to ``OUT.part``. The journal, ``OUT.part.json``, records how much of the input and output is
+complete; it is written atomically, after those bytes are on the disk. Resuming verifies the recorded bytes, removes any
+output after them, and translates the rest. At the end ``OUT.part`` is renamed to ``OUT``.
+
+The journal only records full blocks. Their ends depend on the text alone (`files.input_lines`), so the batches, and
+every byte of the output, are the same as in a run that was never stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dragoman.api.files.input_lines import LineReader, decoded_lines
+from dragoman.api.files.resumable_output import START_OVER, ResumableOutput, journal_path, partial_path
+from dragoman.errors import ConfigError, DataError
+from dragoman.stop_signal import StopRequested, StopSignal
+
+__all__ = ["FileProgress", "FileResult", "OnProgress", "Work", "check_output", "translate_file", "translate_lines"]
+
+Work = Callable[[Sequence[str], int], Sequence[str]]
+"""Translates texts, given the index of the first, to the output of each, without the last line feed."""
+
+
+class FileProgress(NamedTuple):
+    """Progress of a translation: lines, stored input bytes read, and their total, if known."""
+
+    lines: int
+    consumed: int
+    size: int | None
+
+
+OnProgress = Callable[[FileProgress], None]
+"""Receives the progress at the start and after each block."""
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """How a translation ended: "finished", "terminated", "interrupted", or "exists" where it was already finished.
+
+    `lines` is the number of lines of the output, `resumed` the number of them that an earlier run had translated.
+    """
+
+    status: str
+    lines: int = 0
+    resumed: int = 0
+
+
+def translate_lines(
+    work: Work, source: LineReader, write: Callable[[bytes], None], on_progress: OnProgress | None = None
+) -> int:
+    """Translate a stream block by block, and return its number of lines; it cannot be resumed."""
+    report = on_progress or (lambda progress: None)
+    report(FileProgress(0, source.consumed, source.size))
+    for block in source.blocks_as_they_arrive():
+        texts, error = block.texts()
+        if texts:
+            write(_encode(work(texts, block.first - 1)))
+        if error is not None:
+            raise error
+        report(FileProgress(source.lines, source.consumed, source.size))
+    return source.lines
+
+
+def translate_file(
+    work: Work,
+    source: LineReader,
+    output: Path,
+    *,
+    job: Mapping[str, Any],
+    resume: bool = False,
+    force: bool = False,
+    on_progress: OnProgress | None = None,
+) -> FileResult:
+    """Translate a file into another, compressed if its name ends in .gz.
+
+    `job` describes, as plain values, all that the output depends on except the input: only a run with an equal one can
+    resume. With `resume` an existing output is left unchanged and not verified. SIGTERM and Ctrl-C stop within a block;
+    the resumed run translates that block again.
+    """
+    if not check_output(output, source, resume=resume, force=force):
+        return FileResult("exists")
+    report = on_progress or (lambda progress: None)
+    with StopSignal() as stop, ResumableOutput(output, job) as partial:
+        journal = partial.start() if force or not resume else partial.resume(source)
+        report(FileProgress(partial.lines, source.consumed, source.size))
+        try:
+            blocks, is_last = source.blocks(), False
+            while not is_last:
+                with stop.interruptible():  # reading too: a pipe may block
+                    block = next(blocks, None)
+                    data = _encode(work(decoded_lines(block), block.first - 1)) if block else b""
+                is_last = block is None or block.is_last
+                if block:
+                    partial.add(block, data)
+                report(FileProgress(partial.lines, source.consumed, source.size))
+        except StopRequested:
+            partial.save()
+            return FileResult(stop.reason, partial.lines, journal.lines)
+        except DataError:
+            partial.save()
+            raise
+        partial.finish()
+        return FileResult("finished", partial.lines, journal.lines)
+
+
+def check_output(output: Path, source: LineReader, *, resume: bool, force: bool) -> bool:
+    """Return False if the output is already finished; raise `ConfigError` if an existing file would be lost.
+
+    A journal that a crash left next to a finished output is deleted.
+    """
+    if output.exists() and not output.is_file():
+        raise ConfigError(f"the output must be a file, got {output}; without -o it goes to standard output")
+    if not output.parent.is_dir():
+        raise ConfigError(f"the output must be in an existing folder, got {output}; create {output.parent} first")
+    for path in (output, partial_path(output), journal_path(output)):
+        if source.is_at(path):
+            raise ConfigError(
+                f"the input must not be the output, got {source.name}, which is {path}; give the output another name"
+            )
+    if force:
+        return True
+    if partial_path(output).exists():
+        if not resume:
+            raise ConfigError(f"{output} must be new, got {partial_path(output)}; use --resume, or {START_OVER}")
+        return True
+    if not output.exists():
+        return True
+    if not resume:
+        raise ConfigError(f"{output} must be new, got an existing file; name another, or {START_OVER}")
+    journal_path(output).unlink(missing_ok=True)
+    return False
+
+
+def _encode(lines: Sequence[str]) -> bytes:
+    # Half of a surrogate pair cannot be encoded; only a vocabulary could contain it.
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")

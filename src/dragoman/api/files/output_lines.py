@@ -1,0 +1,106 @@
+"""Format translations as text, n-best or JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dragoman.api.translation.translation import Translation
+from dragoman.api.translation.translator import Translator
+from dragoman.version import __version__
+
+__all__ = ["LineFormat", "LineTranslator", "format_links"]
+
+_FIELD = " ||| "
+
+
+@dataclass(frozen=True)
+class LineFormat:
+    """Fields of an output line. A translation is one line, or with `nbest` one per alternative.
+
+    Fields are separated by ``|||``: the text; with `alignment` its links ``0-0 1-2``, source word first; with `flags`
+    the names of its quality flags. With `nbest` the index of the input line comes first, and the score after the text,
+    as in Moses. With `json` a line is a JSON object with all results.
+    """
+
+    nbest: bool = False
+    alignment: bool = False
+    flags: bool = False
+    json: bool = False
+
+    def line(self, translation: Translation, number: int) -> str:
+        """Return the line of a translation, without the final line feed; with `nbest` several lines."""
+        if self.json:
+            return json.dumps(translation.to_json(), ensure_ascii=False)
+        if not self.nbest:
+            return _FIELD.join(self._fields(translation))
+        alternatives = translation.nbest or (translation,)
+        return "\n".join(_FIELD.join((str(number), *self._fields(each))) for each in alternatives)
+
+    def _fields(self, translation: Translation) -> Iterator[str]:
+        yield _in_one_line(translation.text)
+        if self.nbest:
+            yield f"{translation.score:.6f}"
+        if self.alignment:
+            yield format_links(translation.alignment or ())
+        if self.flags:
+            yield " ".join(dict.fromkeys(flag.name for flag in translation.flags or ()))
+
+
+@dataclass(frozen=True)
+class LineTranslator:
+    """Translates lines to output lines; called with texts and the index of the first.
+
+    With `split_sentences` a line is a paragraph, translated sentence by sentence. `flagged` counts the lines per flag.
+    """
+
+    translator: Translator
+    form: LineFormat = LineFormat()
+    split_sentences: bool = False
+    flagged: Counter[str] = field(default_factory=Counter, compare=False)
+
+    def __call__(self, texts: Sequence[str], first: int) -> list[str]:
+        """Return one output line per text, or with n-best lists several."""
+        found = self.translator.translate(
+            texts,
+            split_sentences=self.split_sentences,
+            alignment=self.form.alignment,
+            flags=self.form.flags,
+            first=first,
+        )
+        self.flagged.update(name for translation in found for name in {flag.name for flag in translation.flags or ()})
+        return [self.form.line(translation, number) for number, translation in enumerate(found, first)]
+
+    def job(self) -> dict[str, Any]:
+        """Describe, as plain values, all that the output depends on except the text."""
+        translator, form = self.translator, self.form
+        return {
+            "dragoman": __version__,
+            "bundles": [bundle.digest for bundle in translator.bundles],
+            "engine": f"{translator.engine.name} {translator.engine.precision}",
+            "search": translator.search_settings.model_dump(),
+            "batch_tokens": translator.batch_tokens,
+            "glossary": None if translator.glossary is None else translator.glossary.digest,
+            "lines": {  # by the names of the command-line options
+                "nbest": form.nbest,
+                "alignments": form.alignment,
+                "flags": form.flags,
+                "json": form.json,
+                "split": self.split_sentences,
+            },
+        }
+
+
+def format_links(links: Sequence[tuple[int, int]]) -> str:
+    """Format links between words as ``source-target``, counted from 0."""
+    return " ".join(f"{source}-{target}" for source, target in links)
+
+
+def _in_one_line(text: str) -> str:
+    """Replace line breaks by spaces."""
+    if "\n" in text or "\r" in text:
+        return text.replace("\r\n", " ").replace("\n", " ").replace("\r", " ")
+    return text

@@ -1,0 +1,3 @@
+"""Inspect one translation."""
+
+__all__: list[str] = []

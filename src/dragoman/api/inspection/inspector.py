@@ -1,0 +1,222 @@
+"""Inspect a sentence: attention, candidates, scores.
+
+Tokens are spelt as in the vocabulary: ``▁`` is the space before a word, and ``</s>`` the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.api.inspection.counterfactuals import Progress, continue_branches, find_branches
+from dragoman.api.inspection.search_tree import beam_nodes
+from dragoman.api.inspection.step_probabilities import require_incremental, step_candidates, step_log_probs
+from dragoman.api.translation.prepared_text import Chunk
+from dragoman.api.translation.translation import Translation
+from dragoman.api.translation.translator import Translator
+from dragoman.engines.incremental import IncrementalEngine
+from dragoman.engines.protocol import AttentionEngine
+from dragoman.errors import ConfigError, DataError
+from dragoman.inspection.result import Counterfactual, InspectionResult
+from dragoman.search.decoding_protocol import Floats
+from dragoman.text import EOS_ID, SPECIALS, map_words, merge_token_weights
+from dragoman.text.characters import has_letters
+from dragoman.text.sentences import split_sentences
+from dragoman.text.words import WordMap
+
+__all__ = ["attention_shape", "inspect_sentence", "inspect_text"]
+
+_CANDIDATES = 8  # per step
+_END = SPECIALS[EOS_ID]
+
+
+def inspect_sentence(
+    translator: Translator,
+    text: str,
+    *,
+    target: str | None = None,
+    prefix: str = "",
+    counterfactuals: int = 3,
+    at: str | None = None,
+    search_tree: bool = True,
+    progress: Progress | None = None,
+) -> InspectionResult:
+    """Inspect the translation of one sentence, or with `target` a given one; it must begin with `prefix`.
+
+    Requires an engine that runs one step at a time. Torch provides every layer and head; other engines, and ensembles,
+    one attention map. At each word `counterfactuals` other words are tried, with `at` only at that word. A given or
+    sampled translation has no search tree. `progress` receives the number of words tried and their total.
+    """
+    inspector = _Inspector(translator, counterfactuals, at, progress)
+    if target is not None:
+        if prefix:
+            raise ConfigError("prefix must be left out where a translation is given, got both; drop one of them")
+        return inspector.given(text, target)
+    results = inspector.translated(text, prefix, search_tree=search_tree)
+    if len(results) > 1:
+        raise DataError(
+            f"a sentence must be short enough for one search, got one that was cut into {len(results)}; split it"
+        )
+    return results[0]
+
+
+def inspect_text(
+    translator: Translator,
+    text: str,
+    *,
+    prefix: str = "",
+    counterfactuals: int = 3,
+    at: str | None = None,
+    search_tree: bool = True,
+    progress: Progress | None = None,
+    on_skip: Callable[[str], None] | None = None,
+) -> list[InspectionResult]:
+    """Inspect the translations of all sentences of a text; the first must begin with `prefix`.
+
+    Sentences without letters are skipped, and passed to `on_skip`. Other arguments are those of `inspect_sentence`.
+    """
+    inspector = _Inspector(translator, counterfactuals, at, progress)
+    sentences = [each for each, _ in split_sentences(text, translator.languages[0] or "en") if each.strip()]
+    with_letters = [each for each in sentences if has_letters(each)]
+    if with_letters and on_skip is not None:
+        for each in sentences:
+            if not has_letters(each):
+                on_skip(each)
+    results: list[InspectionResult] = []
+    for each in with_letters or [text]:
+        results += inspector.translated(each, prefix, search_tree=search_tree)
+        prefix = ""
+    return results
+
+
+def attention_shape(translator: Translator) -> tuple[int, int]:
+    """Return the number of layers with attention, and of heads per layer; 0 and 0 for a model without attention."""
+    inspector = _Inspector(translator, 0, None)
+    layers, heads = _maps(inspector.engine, _TokenPair(translator.preprocessor.sentence("a"), [], [], [])).shape[:2]
+    return layers, heads
+
+
+@dataclass(frozen=True)
+class _TokenPair:
+    """A pair as token ids, and as tokens spelt as in the texts, unknown ones included."""
+
+    chunk: Chunk
+    target: list[int]
+    source_tokens: list[str]
+    target_tokens: list[str]
+
+    @property
+    def source(self) -> list[int]:
+        return self.chunk.ids or []
+
+
+class _Inspector:
+    def __init__(
+        self, translator: Translator, counterfactuals: int, at: str | None, progress: Progress | None = None
+    ) -> None:
+        if counterfactuals < 0:
+            raise ConfigError(f"counterfactuals must be at least 0, got {counterfactuals}; 0 tries no other word")
+        if not translator.bundles:
+            raise ConfigError(
+                "a translator must be opened from a bundle to be inspected, got one that was not; open it"
+            )
+        self.translator, self.engine = translator, require_incremental(translator.engine)
+        self.source, self.target = translator.preprocessor, translator.postprocessor
+        self.counterfactuals, self.at, self.progress = counterfactuals, at, progress
+
+    def given(self, text: str, target: str) -> InspectionResult:
+        """Inspect a given translation."""
+        (scored,) = self.translator.score([text], [target], flags=True)
+        tokenized = self.target.tokenize(target)
+        chunk = self.source.sentence(text)
+        source_tokens = self.source.tokenizer.tokens(chunk.normalized)
+        return self._result(scored, _TokenPair(chunk, tokenized.ids, source_tokens, tokenized.tokens))
+
+    def translated(self, text: str, prefix: str, *, search_tree: bool) -> list[InspectionResult]:
+        """Inspect the translation of a sentence; a sentence that is too long for one search gives several results."""
+        if not has_letters(text):
+            raise DataError(f"a text must have letters to be translated, got {text[:60]!r}; give it a word")
+        has_tree = search_tree and not self.translator.search_settings.sample
+        translation = self.translator.translate(
+            text, split_sentences=False, prefix=prefix, flags=True, search_tree=has_tree, nbest=1
+        )
+        return [self._result(each, self._token_pair(each)) for each in translation.sentences or (translation,)]
+
+    def _token_pair(self, translation: Translation) -> _TokenPair:
+        chunk = self.source.sentence(translation.source)
+        tokenizer = self.target.tokenizer
+        ids = [tokenizer.token_to_id(token) for token in translation.tokens]
+        spelt, surfaces = list(translation.tokens), self.source.tokenizer.tokens(chunk.normalized)
+        if tokenizer.unk_id in ids:
+            scored = self.engine.score([chunk.ids or []], [ids], return_attention=True)[0]
+            spelt = list(self.target.spelt_tokens(scored, surfaces, spelt))
+        return _TokenPair(chunk, ids, surfaces, spelt)
+
+    def _result(self, translation: Translation, pair: _TokenPair) -> InspectionResult:
+        log_probs = step_log_probs(self.engine, pair.source, pair.target)
+        words = map_words(pair.target_tokens)
+        source_words = map_words([*pair.source_tokens, _END])
+        maps = _maps(self.engine, pair)
+        target_words = map_words([*pair.target_tokens, _END])
+        tokenizer = self.target.tokenizer
+        return InspectionResult(
+            source=translation.source,
+            translation=translation.text,
+            source_words=source_words.words[:-1],
+            target_words=words.words,
+            tokens=tuple(map(tokenizer.id_to_token, pair.target)),
+            token_words=words.word_of,
+            candidates=step_candidates(log_probs, pair.target, tokenizer, _CANDIDATES),
+            predicted=merge_token_weights(maps, source_words, target_words),
+            given=merge_token_weights(maps[..., 1:, :], source_words, words),
+            steps=merge_token_weights(maps, source_words, _one_word_per_token(len(pair.target) + 1)),
+            default_layer=max(maps.shape[0] - 2, 0),
+            score=translation.log_prob / max(1, len(pair.target) + (not translation.is_truncated)),
+            tree=beam_nodes(translation.tree or (), pair.target, tokenizer),
+            counterfactuals=self._counterfactuals(pair, log_probs),
+            flags=tuple(f"{flag.name}: {flag.detail}" for flag in translation.flags or ()),
+            model=_describe_model(self.translator),
+        )
+
+    def _counterfactuals(self, pair: _TokenPair, log_probs: Floats) -> tuple[Counterfactual, ...]:
+        if not self.counterfactuals:
+            return ()
+        tokenizer = self.target.tokenizer
+        branches = list(
+            find_branches(pair.target, pair.target_tokens, log_probs, tokenizer, self.counterfactuals, self.at)
+        )
+        progress = self.progress or (lambda done, count: None)
+        search = self.translator.search_settings
+        return continue_branches(
+            self.engine, search, pair.chunk, pair.target, log_probs, branches, self.target, progress
+        )
+
+
+def _maps(engine: IncrementalEngine, pair: _TokenPair) -> NDArray[np.float32]:
+    """Return all attention maps. Shapes: -> [layers, heads, tgt + 1, src + 1], 0 layers without attention."""
+    if isinstance(engine, AttentionEngine):
+        (maps,) = engine.attention([pair.source], [pair.target])
+    else:
+        one = engine.score([pair.source], [pair.target], return_attention=True)[0].alignment
+        maps = None if one is None else one[np.newaxis, np.newaxis]
+    if maps is None:
+        return np.zeros((0, 0, len(pair.target) + 1, len(pair.source) + 1), np.float32)
+    return maps
+
+
+def _one_word_per_token(tokens: int) -> WordMap:
+    places = tuple(range(tokens))
+    spans = tuple((place, place + 1) for place in places)
+    return WordMap(("",) * tokens, places, spans, spans, (False,) * tokens)
+
+
+def _describe_model(translator: Translator) -> str:
+    """Return the model, its size, its engine and its search in one line."""
+    settings, engine, bundles = translator.search_settings, translator.engine, translator.bundles
+    size = sum(bundle.manifest["files"]["weights.safetensors"]["size"] for bundle in bundles)
+    family = bundles[0].config.model.family if len(bundles) == 1 else f"ensemble of {len(bundles)}"
+    search = "sampling" if settings.sample else f"beam {settings.beam}" if settings.beam > 1 else "greedy"
+    return f"{family}, {size / 1e6:.1f} MB, {engine.name} {engine.precision}, {search}"

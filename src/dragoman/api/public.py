@@ -1,0 +1,395 @@
+"""Functions of the public namespace, one per command; they accept paths as well as open objects."""
+
+# ruff: noqa: PLC0415 -- each function imports its own packages: preparing data needs no torch, exporting no sacreBLEU
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from dragoman.api.training.project_config import open_project
+from dragoman.bundle import Bundle
+from dragoman.config import Config
+from dragoman.config.alignment import AlignmentSettings, AttentionReading, Extraction, Symmetrization, Words
+from dragoman.config.engine import EngineName, EngineSettings, PrecisionName
+from dragoman.config.evaluation import METRICS, EvaluationSettings, MetricName, TestName
+from dragoman.config.search import SearchSettings
+from dragoman.config.validation_errors import validate
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.api.evaluation.systems import System
+    from dragoman.api.training.training_run import TrainResult
+    from dragoman.api.translation.translator import Translator
+    from dragoman.data.preparation.prepared_data import PreparedData
+    from dragoman.data.progress import Progress
+    from dragoman.engines.export import ExportResult
+    from dragoman.evaluation.alignment.error_rate import Links
+    from dragoman.evaluation.results import Evaluation
+    from dragoman.inspection.comparison.report import ComparisonReport
+    from dragoman.inspection.result import InspectionResult
+    from dragoman.training.callbacks.events import TrainerCallback
+
+__all__ = ["align", "compare", "evaluate", "export", "inspect", "prepare", "train"]
+
+Systems = Path | str | Sequence[Path | str] | Mapping[str, Path | str | Sequence[Path | str]]
+"""Run folders, bundles or files of translations: one, several, or by name; a list under a name is one system that was
+trained with several seeds."""
+
+Lines = Path | str | Sequence[str]
+"""A text file with one sentence per line, or the sentences."""
+
+
+def prepare(
+    config: Config | Path | str = "dragoman.toml",
+    folder: Path | str | None = None,
+    *,
+    overrides: Sequence[str] = (),
+    processes: int = 1,
+    progress: Progress | None = None,
+) -> PreparedData:
+    """Clean, deduplicate and split corpora, train the tokenizer, and write shards.
+
+    Run again, it repeats only the stages whose input changed.
+
+    Args:
+        config: Configuration, or a file or project folder that has it.
+        folder: Folder that relative paths start from; by default that of the file, or the current folder.
+        overrides: Settings in the form ``section.name=value``.
+        processes: Number of processes. A script that uses several must call this under
+            ``if __name__ == "__main__":``, because each process imports the script.
+        progress: Receives the progress.
+    """
+    from dragoman.api.training.preparation import prepare_corpora
+
+    opened, start = open_project(config, folder, overrides)
+    return prepare_corpora(opened, start, processes=processes, progress=progress)
+
+
+def train(
+    config: Config | Path | str = "dragoman.toml",
+    folder: Path | str | None = None,
+    *,
+    overrides: Sequence[str] = (),
+    run: Path | str | None = None,
+    resume: bool = False,
+    callbacks: Sequence[TrainerCallback] = (),
+    loader_workers: int = 0,
+) -> TrainResult:
+    """Train on prepared data, and write checkpoints, curves and a bundle.
+
+    Several processes train together when a launcher such as torchrun starts them.
+
+    Args:
+        config: Configuration, or a file or project folder that has it.
+        folder: Folder that relative paths start from; by default that of the file, or the current folder.
+        overrides: Settings in the form ``section.name=value``.
+        run: Folder of the run; by default ``run`` in `folder`.
+        resume: Resume from the newest checkpoint, or start if there is none.
+        callbacks: Receive events of the training.
+        loader_workers: Number of processes that load batches; 0 loads them in this process.
+    """
+    from dragoman.api.training.training_run import train_model
+
+    opened, start = open_project(config, folder, overrides)
+    where = start / "run" if run is None else Path(run)
+    return train_model(opened, start, run=where, resume=resume, callbacks=callbacks, loader_workers=loader_workers)
+
+
+def evaluate(  # noqa: PLR0913 -- one keyword per setting
+    systems: Systems,
+    sources: Lines,
+    references: Lines,
+    *,
+    search: SearchSettings | None = None,
+    engine: EngineName = "auto",
+    precision: PrecisionName = "auto",
+    threads: int | None = None,
+    batch_tokens: int | None = None,
+    baseline: str | None = None,
+    languages: tuple[str, str] | None = None,
+    metrics: Sequence[MetricName] = METRICS,
+    resamples: int = 1000,
+    test_kind: TestName = "bootstrap",
+    trials: int | None = None,
+    by_length: bool = True,
+    flags: bool = True,
+    probes: bool = False,
+    comet: str | None = None,
+    comet_python: str | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Score systems on a test set, and test the differences from the baseline for significance.
+
+    Args:
+        systems: Run folders, bundles or files of translations; a dictionary gives them names.
+        sources: Source file or sentences. Bundles translate them; files of translations are scored unchanged.
+        references: Reference file or sentences.
+        search: Search settings of bundles.
+        engine: Engine of bundles.
+        precision: Precision of the engine.
+        threads: Number of threads; all cores by default.
+        batch_tokens: Number of source tokens per batch.
+        baseline: Name of the system that the others are compared with; the first by default.
+        languages: Source and target language; those of the bundles by default.
+        metrics: Any of ``bleu``, ``chrf`` and ``ter``.
+        resamples: Number of bootstrap resamples of confidence intervals; 0 disables intervals.
+        test_kind: Paired significance test, ``bootstrap`` or ``randomization``.
+        trials: Number of trials of the paired test; that of sacreBLEU by default.
+        by_length: Score by source length, too.
+        flags: Count quality flags.
+        probes: Measure the effect of typos, case, missing punctuation, single words and long input.
+        comet: Name of a COMET model to score with.
+        comet_python: Python interpreter with the package unbabel-comet.
+        progress: Receives the progress.
+    """
+    from dragoman.api.evaluation.evaluator import evaluate_systems
+
+    settings = validate(
+        EvaluationSettings,
+        {
+            "baseline": baseline,
+            "languages": languages,
+            "metrics": tuple(metrics),
+            "resamples": resamples,
+            "test_kind": test_kind,
+            "trials": trials,
+            "by_length": by_length,
+            "flags": flags,
+            "probes": probes,
+            "comet": comet,
+            "comet_python": comet_python,
+        },
+    )
+    return evaluate_systems(
+        _systems(systems),
+        _lines(sources),
+        _lines(references),
+        settings,
+        search=search,
+        engine=_engine(engine, precision, threads, batch_tokens),
+        progress=progress,
+        name=_set_name(sources),
+    )
+
+
+def compare(  # noqa: PLR0913 -- one keyword per setting
+    systems: Systems,
+    sources: Lines | None = None,
+    references: Lines | None = None,
+    *,
+    output: Path | str | None = None,
+    sentences: int = 10,
+    maps: int = 2,
+    search: SearchSettings | None = None,
+    engine: EngineName = "auto",
+    precision: PrecisionName = "auto",
+    threads: int | None = None,
+    baseline: str | None = None,
+    languages: tuple[str, str] | None = None,
+    progress: Progress | None = None,
+) -> ComparisonReport:
+    """Compare systems: settings and training curves, and on a test set scores, sentences and attention.
+
+    Args:
+        systems: Run folders, bundles or files of translations; a dictionary gives them names.
+        sources: Source file or sentences. Without a test set, only the records of the runs are compared.
+        references: Reference file or sentences.
+        output: HTML file for the report.
+        sentences: Number of sentences to show whose translations differ most.
+        maps: Number of sentences to show with attention maps.
+        search: Search settings of bundles.
+        engine: Engine of bundles.
+        precision: Precision of the engine.
+        threads: Number of threads; all cores by default.
+        baseline: Name of the system that the others are compared with; the first by default.
+        languages: Source and target language; those of the bundles by default.
+        progress: Receives the progress.
+    """
+    from dragoman.api.evaluation.comparison import ScoredTestSet, compare_systems
+
+    if (sources is None) != (references is None):
+        raise ConfigError("a test set must be sources and references, got one of them; give both, or none")
+    opened, test = _systems(systems), None
+    if sources is not None and references is not None:
+        evaluation = evaluate(
+            {system.name: system.members for system in opened},
+            sources,
+            references,
+            search=search,
+            engine=engine,
+            precision=precision,
+            threads=threads,
+            baseline=baseline,
+            languages=languages,
+            progress=progress,
+        )
+        test = ScoredTestSet(evaluation, _lines(sources), _lines(references))
+    comparison = compare_systems(opened, test, sentences=sentences, maps=maps, threads=threads)
+    if output is not None:
+        from dragoman.inspection.comparison.page import render_comparison_page
+
+        _write_page(Path(output), render_comparison_page(comparison))
+    return comparison
+
+
+def align(  # noqa: PLR0913 -- one keyword per setting
+    translator: Translator | Bundle | Path | str,
+    sources: Lines,
+    targets: Lines,
+    *,
+    backward: Translator | Bundle | Path | str | None = None,
+    layer: int | None = None,
+    head: int | Literal["mean"] = "mean",
+    reading: AttentionReading = "predicted",
+    backward_layer: int | None = None,
+    backward_head: int | Literal["mean"] | None = None,
+    backward_reading: AttentionReading | None = None,
+    extraction: Extraction = "argmax",
+    threshold: float | None = None,
+    symmetrization: Symmetrization = "grow-diag-final",
+    ignore_end: bool = False,
+    words: Words = "usual",
+) -> list[Links]:
+    """Align the words of sentence pairs by attention; each link is (source word, target word), counted from 0.
+
+    Args:
+        translator: Translator or bundle from source to target.
+        sources: Source file or sentences.
+        targets: File or list of their translations.
+        backward: Translator or bundle from target to source; the links of both directions are combined.
+        layer: Layer, from 1; the last but one by default.
+        head: Head, from 1, or the mean of all heads.
+        reading: Step of a word: the step that predicts it, the step that reads it as input, or the posterior.
+        backward_layer: Layer of `backward`; `layer` by default.
+        backward_head: Head of `backward`; `head` by default.
+        backward_reading: Reading of `backward`; `reading` by default.
+        extraction: ``argmax``, ``threshold`` or ``mutual``.
+        threshold: Minimum weight of a link; required by the extraction ``threshold``.
+        symmetrization: Combination of both directions.
+        ignore_end: Link words whose largest weight is on the end of the source, too.
+        words: ``usual``, or ``spaces`` for words that are delimited by white space only.
+    """
+    from dragoman.api.alignment.aligner import align_pairs
+
+    settings = validate(
+        AlignmentSettings,
+        {
+            "layer": layer,
+            "head": head,
+            "reading": reading,
+            "backward_layer": backward_layer,
+            "backward_head": backward_head,
+            "backward_reading": backward_reading,
+            "extraction": extraction,
+            "threshold": threshold,
+            "symmetrization": symmetrization,
+            "ignore_end": ignore_end,
+            "words": words,
+        },
+    )
+    engine: EngineName = "auto" if settings.is_usual else "torch"
+    forward = _translator(translator, engine=engine)
+    behind = None if backward is None else _translator(backward, engine=engine)
+    return align_pairs(forward, behind, _lines(sources), _lines(targets), settings)
+
+
+def inspect(
+    translator: Translator | Bundle | Path | str,
+    text: str,
+    *,
+    target: str | None = None,
+    prefix: str = "",
+    counterfactuals: int = 3,
+    at: str | None = None,
+    search_tree: bool = True,
+    output: Path | str | None = None,
+) -> InspectionResult:
+    """Inspect the translation of one sentence: attention, candidates of each step, search tree, counterfactuals.
+
+    Args:
+        translator: Translator on the torch engine, or a bundle.
+        text: Source sentence.
+        target: Translation to inspect instead of the translator's.
+        prefix: Text that the translation must begin with.
+        counterfactuals: Number of other words to try at each word of the translation.
+        at: Word of the translation; others are tried only there.
+        search_tree: Record the search tree.
+        output: HTML file for an interactive page.
+    """
+    from dragoman.api.inspection.inspector import inspect_sentence
+
+    opened = _translator(translator, engine="torch", threads=1)  # more threads are slower for one sentence
+    result = inspect_sentence(
+        opened, text, target=target, prefix=prefix, counterfactuals=counterfactuals, at=at, search_tree=search_tree
+    )
+    if output is not None:
+        from dragoman.inspection.pages.inspection import render_inspection_page
+
+        _write_page(Path(output), render_inspection_page([result], title=text))
+    return result
+
+
+def export(
+    bundle: Bundle | Path | str,
+    to: Literal["ctranslate2", "onnx"],
+    *,
+    precision: Literal["float32", "int8"] = "float32",
+    output: Path | str | None = None,
+) -> ExportResult:
+    """Export a bundle for CTranslate2 (Transformers) or ONNX Runtime (recurrent models).
+
+    Args:
+        bundle: Bundle.
+        to: Target engine.
+        precision: Precision of the exported weights.
+        output: Folder of the export; by default next to the bundle, where engines find it.
+    """
+    from dragoman.engines.export import export_bundle
+
+    return export_bundle(bundle, to, precision=precision, output=None if output is None else Path(output))
+
+
+def _translator(
+    given: Translator | Bundle | Path | str, *, engine: EngineName, threads: int | None = None
+) -> Translator:
+    from dragoman.api.translation.translator import Translator
+
+    return given if isinstance(given, Translator) else Translator.open(given, engine=engine, threads=threads)
+
+
+def _engine(
+    engine: EngineName, precision: PrecisionName, threads: int | None, batch_tokens: int | None
+) -> EngineSettings:
+    values = {"engine": engine, "precision": precision, "threads": threads, "batch_tokens": batch_tokens}
+    return validate(EngineSettings, values)
+
+
+def _systems(systems: Systems) -> tuple[System, ...]:
+    from dragoman.api.evaluation.systems import System, parse_systems
+
+    if isinstance(systems, Path | str):
+        return parse_systems([str(systems)])
+    if not isinstance(systems, Mapping):
+        return parse_systems([str(each) for each in systems])
+    members = {name: [paths] if isinstance(paths, Path | str) else paths for name, paths in systems.items()}
+    return tuple(System(name, tuple(map(Path, paths))) for name, paths in members.items())
+
+
+def _lines(lines: Lines) -> Sequence[str]:
+    from dragoman.api.files.input_lines import read_lines
+
+    return read_lines(lines) if isinstance(lines, Path | str) else lines
+
+
+def _set_name(sources: Lines) -> str:
+    return Path(sources).name.partition(".")[0] if isinstance(sources, Path | str) else ""
+
+
+def _write_page(path: Path, page: str) -> None:
+    from dragoman.files import atomic_write
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as draft:
+        draft.write_text(page, encoding="utf-8")

@@ -1,0 +1,3 @@
+"""Prepare corpora and train models."""
+
+__all__: list[str] = []

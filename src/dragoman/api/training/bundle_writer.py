@@ -1,0 +1,111 @@
+"""Average checkpoints and write a bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dragoman.api.training.held_out_scores import SetScore
+from dragoman.bundle import Bundle, model_card, write_bundle
+from dragoman.config import Config
+from dragoman.environment import machine_info
+from dragoman.errors import BundleError, ConfigError
+from dragoman.files import read_json
+from dragoman.text import Tokenizer
+from dragoman.training.callbacks.events import TrainingEnded
+from dragoman.training.checkpoint.store import Checkpoint, CheckpointStore
+from dragoman.training.train_state import TrainState
+from dragoman.training.weight_average import mean_weights
+from dragoman.version import __version__
+
+__all__ = ["average_checkpoints", "best_weights", "write_trained"]
+
+
+def average_checkpoints(run: Path, output: Path, *, last: int) -> Bundle:
+    """Write a bundle with the mean weights of the newest checkpoints of a finished run."""
+    finished = Bundle.open(run / "bundle", trusted=True)
+    if output.resolve() == finished.folder.resolve():
+        raise ConfigError(f"--output must be another folder than the run's own bundle, got {output}; name a new one")
+    weights, steps = _mean_of_newest(CheckpointStore(run / "checkpoints"), last)
+    named = ", ".join(str(step) for step in steps)
+    note = f"\n\nIts weights are the mean of those after {named} updates; the scores above are those of the run.\n"
+    card = finished.card().rstrip() + note
+    return write_bundle(output, finished.config, _arrays(weights), finished.tokenizers(), card)
+
+
+def best_weights(
+    checkpoints: CheckpointStore, config: Config, ended: TrainingEnded
+) -> tuple[dict[str, Tensor], list[int]]:
+    """Return the best weights of a run, or the mean of the newest, and the updates of their checkpoints."""
+    if config.training.average_last:
+        return _mean_of_newest(checkpoints, config.training.average_last)
+    step = ended.update if ended.best_update is None else ended.best_update
+    return _weights(checkpoints.open(step)), [step]
+
+
+def _mean_of_newest(checkpoints: CheckpointStore, last: int) -> tuple[dict[str, Tensor], list[int]]:
+    """Average the regular checkpoints, without the initial weights."""
+    newest = checkpoints.open(checkpoints.steps()[-1])
+    steps = [step for step in TrainState.from_json(newest.state["train_state"]).checkpoints if step > 0][-last:]
+    if len(steps) < last:
+        raise BundleError(
+            f"{checkpoints.folder} must hold {last} checkpoints, got {len(steps)}; average fewer, or train with a "
+            "higher training.keep_last or a lower training.checkpoint_every"
+        )
+    return mean_weights(_weights(checkpoints.open(step)) for step in steps), steps
+
+
+def write_trained(
+    config: Config,
+    run: Path,
+    weights: Mapping[str, Tensor],
+    steps: Sequence[int],
+    ended: TrainingEnded,
+    tokenizers: Mapping[str, Tokenizer],
+    scores: Sequence[SetScore],
+) -> Bundle:
+    """Write the bundle of a run, with its model card."""
+    card = model_card(config, _facts(run, weights, steps, ended, scores))
+    return write_bundle(run / "bundle", config, _arrays(weights), tokenizers, card)
+
+
+def _weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    """Return the validated weights: the moving average if the run has one."""
+    return checkpoint.average() or checkpoint.weights()
+
+
+def _arrays(weights: Mapping[str, Tensor]) -> dict[str, Any]:
+    return {name: tensor.numpy() for name, tensor in weights.items()}
+
+
+def _facts(
+    run: Path, weights: Mapping[str, Tensor], steps: Sequence[int], ended: TrainingEnded, scores: Sequence[SetScore]
+) -> dict[str, Any]:
+    """Return the facts of the model card."""
+    record = read_json(run / "run.json") or {}
+    data, best = record.get("data", {}), record.get("best") or {}
+    chosen = ", ".join(str(step) for step in steps)
+    return {
+        "parameters": sum(tensor.numel() for tensor in weights.values()),
+        "updates": ended.update,
+        "seconds": record.get("seconds"),
+        "machine": machine_info().signature,
+        "versions": {"dragoman": __version__, "torch": torch.__version__},
+        "pairs": data.get("pairs", {}),
+        "validation": f"loss {best['loss']:.3f} at best; weights after {chosen} updates" if best.get("loss") else "",
+        "scores": [
+            {"name": score.metric, "value": score.value, "signature": score.signature, "set": _named(each)}
+            for each in scores
+            for score in each.scores
+        ],
+        "start": data.get("start"),
+    }
+
+
+def _named(scored: SetScore) -> str:
+    before = ", by the model it began with" if scored.model == "before" else ""
+    return f"{scored.name}, {scored.sentences:,} sentences, greedy{before}"

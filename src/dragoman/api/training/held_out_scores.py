@@ -1,0 +1,95 @@
+"""Score held-out sets after training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dragoman.api.training.translation_scorer import translate_greedy
+from dragoman.config import Config, CorpusConfig
+from dragoman.data.preparation.prepared_data import PreparedData
+from dragoman.data.readers.corpus_reader import open_corpus
+from dragoman.data.token_pairs import SIDES
+from dragoman.evaluation.metrics.corpus import bleu, chrf
+from dragoman.evaluation.results import Score
+from dragoman.models.base import Model
+from dragoman.text import Normalizer, Tokenizer
+from dragoman.text.normalize import Form
+
+__all__ = ["HeldOutSet", "SetScore", "held_out_sets", "score_set"]
+
+_MAX_SENTENCES = 2000  # per set; `evaluate` scores complete sets
+
+
+@dataclass(frozen=True)
+class HeldOutSet:
+    """Sentences that are not in the training data, as text."""
+
+    name: str
+    sources: Sequence[str]
+    references: Sequence[str]
+
+
+@dataclass(frozen=True)
+class SetScore:
+    """Scores of one model on one set; `model` is "new", or "before" for the model that training started from."""
+
+    name: str
+    model: str
+    sentences: int
+    scores: tuple[Score, ...]
+
+
+def held_out_sets(
+    prepared: PreparedData, config: Config, folder: Path, tokenizers: Mapping[str, Tokenizer]
+) -> list[HeldOutSet]:
+    """Return the validation set and each test set of a configuration, at most 2,000 sentences of each."""
+    assert config.data is not None
+    sets = [_read(corpus, config, folder) for corpus in config.data.test]
+    if config.data.test_pairs:
+        texts = [(prepared.folder / f"test.{getattr(config.data, side)}").read_text("utf-8") for side in SIDES]
+        sets.append(HeldOutSet("test", *(text.split("\n")[:-1][:_MAX_SENTENCES] for text in texts)))
+    if "validation" in prepared.manifest["splits"]:
+        shards = prepared.shards("validation")
+        rows = np.arange(min(_MAX_SENTENCES, len(shards)))
+        pairs = shards.gather(rows)
+        sides = ([tokenizers[side].decode(ids.tolist()) for ids in getattr(pairs, side).split()] for side in SIDES)
+        sets.insert(0, HeldOutSet("validation", *sides))
+    return [each for each in sets if each.sources]
+
+
+def _read(corpus: CorpusConfig, config: Config, folder: Path) -> HeldOutSet:
+    data = config.data
+    assert data is not None
+    reader = open_corpus(corpus, source=data.source, target=data.target, folder=folder)
+    columns: dict[str, list[str]] = {side: [] for side in SIDES}
+    for chunk in reader.chunks(_MAX_SENTENCES):
+        frame = chunk.read(on_bad_line=data.on_bad_line, max_line_bytes=data.max_line_bytes).frame
+        for side in SIDES:
+            columns[side] += frame[side].to_list()
+        if len(columns["source"]) >= _MAX_SENTENCES:
+            break
+    name = corpus.name or Path(reader.files()[0]).name
+    return HeldOutSet(name, *(columns[side][:_MAX_SENTENCES] for side in SIDES))
+
+
+def score_set(
+    model: Model[Any, Any],
+    tokenizers: Mapping[str, Tokenizer],
+    normal_form: Form,
+    held_out: HeldOutSet,
+    *,
+    called: str,
+    check: Callable[[], None],
+) -> SetScore:
+    """Translate a set greedily and score it; `check` is called before each batch, and may raise."""
+    normalize = Normalizer(form=normal_form)
+    sources = [tokenizers["source"].encode(normalize(text)) for text in held_out.sources]
+    hypotheses = translate_greedy(model, sources, check=check)
+    texts = [tokenizers["target"].decode(hypothesis.tokens) for hypothesis in hypotheses]
+    scores = (bleu(texts, held_out.references), chrf(texts, held_out.references))
+    return SetScore(held_out.name, called, len(texts), scores)

@@ -1,0 +1,45 @@
+"""Prepare or check corpora."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dragoman.api.training.cost_estimate import estimate_cost
+from dragoman.config import Config
+from dragoman.data.check.check import check
+from dragoman.data.check.measure import PairSample
+from dragoman.data.check.report import BatchStatistics, CheckReport, TrainingCost
+from dragoman.data.preparation.preparation import Preparation
+from dragoman.data.preparation.prepared_data import PreparedData
+from dragoman.data.progress import NoProgress, Progress
+from dragoman.environment import is_installed
+
+__all__ = ["check_corpora", "prepare_corpora"]
+
+
+def prepare_corpora(
+    config: Config, folder: Path, *, processes: int = 1, progress: Progress | None = None
+) -> PreparedData:
+    """Clean, deduplicate and split the corpora of a configuration, train the tokenizer, and write shards.
+
+    Relative paths in the configuration start from `folder`. Run again, it repeats only the stages whose input changed.
+    """
+    with Preparation(config, folder, processes=processes, progress=progress or NoProgress()) as preparation:
+        return preparation.write()
+
+
+def check_corpora(
+    config: Config, folder: Path, *, processes: int = 1, progress: Progress | None = None, measure: bool = True
+) -> CheckReport:
+    """Check the corpora of a configuration: all errors, the pairs that cleaning drops, and the cost of training.
+
+    With `measure`, and torch installed, a few updates are run to estimate memory and time.
+    """
+    progress = progress or NoProgress()
+
+    def estimate(config: Config, sample: PairSample, batches: BatchStatistics) -> TrainingCost:
+        progress.begin("running a few updates")
+        return estimate_cost(config, sample, batches)
+
+    with Preparation(config, folder, processes=processes, progress=progress, tolerant=True) as preparation:
+        return check(preparation, estimate if measure and is_installed("torch") else None)

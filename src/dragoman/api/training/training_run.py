@@ -1,0 +1,208 @@
+"""Train a model and write its bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dragoman.api.training.bundle_writer import best_weights, write_trained
+from dragoman.api.training.held_out_scores import HeldOutSet, SetScore, held_out_sets, score_set
+from dragoman.api.training.run_directory import lock_run_directory
+from dragoman.api.training.single_thread import single_thread
+from dragoman.api.training.translation_scorer import TranslationScorer
+from dragoman.bundle import Bundle
+from dragoman.config import Config, to_toml
+from dragoman.data.batch import Batch
+from dragoman.data.loader import BatchLoader
+from dragoman.data.preparation.prepared_data import PreparedData
+from dragoman.data.preparation.start_bundle import open_start_bundle, with_start_tokenizer
+from dragoman.errors import ConfigError, DataError
+from dragoman.files import atomic_write
+from dragoman.models.base import Model
+from dragoman.models.build import build_model
+from dragoman.models.load import load_model
+from dragoman.stop_signal import StopRequested, StopSignal
+from dragoman.text import Tokenizer
+from dragoman.training.callbacks.events import CallbackList, TrainerCallback, TrainingEnded
+from dragoman.training.callbacks.run_record import RunRecord
+from dragoman.training.checkpoint.state_tensors import load_weights
+from dragoman.training.checkpoint.store import CheckpointStore
+from dragoman.training.distributed.process_group import ProcessGroup, join_process_group
+from dragoman.training.trainer import Trainer, check_micro_batches
+from dragoman.training.validator import ValidationSet
+from dragoman.training.warm_start import check_same_model, copy_bundle_weights, freeze
+
+__all__ = ["TrainResult", "train_model"]
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """How a training ended. A stopped run, and any rank but the first, has no bundle and no scores."""
+
+    ended: TrainingEnded
+    run: Path
+    bundle: Bundle | None = None
+    scores: tuple[SetScore, ...] = ()
+
+
+def train_model(
+    config: Config,
+    folder: Path,
+    *,
+    run: Path,
+    resume: bool = False,
+    callbacks: Sequence[TrainerCallback] = (),
+    loader_workers: int = 0,
+) -> TrainResult:
+    """Train on the prepared data of a configuration, and write a bundle into the run directory.
+
+    Relative paths in the configuration start from `folder`. With `resume` a run continues from its newest checkpoint,
+    or starts if it has none. Several processes train together when a launcher such as torchrun starts them.
+    """
+    prepared = _open_prepared(config, folder)
+    tokenizers = prepared.tokenizers()
+    with ExitStack() as held:
+        group = held.enter_context(join_process_group())
+        if config.training.reproducible:
+            held.enter_context(single_thread(deterministic=True))
+        check_micro_batches(config.training.micro_batches, group.size)
+        checkpoints = CheckpointStore(run / "checkpoints")
+        group.run_on_main(lambda: lock_run_directory(run, folder, checkpoints, config, held, resume=resume))
+        base = open_start_bundle(config, folder)
+        config = with_start_tokenizer(config, base)
+        model = _model(config, tokenizers, base)
+        # Read before training: an invalid test set must not fail after hours.
+        sets = group.run_on_main(lambda: held_out_sets(prepared, config, folder, tokenizers))
+        loader = held.enter_context(_loader(prepared, config, group, loader_workers))
+        reports = _callbacks(run, config, _data_facts(prepared, loader, base), callbacks, group)
+        validation = _validation(prepared, config, tokenizers, group)
+        trainer = Trainer(config, model, loader, checkpoints, reports, group=group, validation=validation)
+        if resume:
+            trainer.resume()
+        trained = TrainResult(trainer.run(), run)
+        if trained.ended.is_complete:
+            finish = _Finish(config, tokenizers, base, sets, checkpoints, trainer.signal, reports, group.device)
+            trained = group.run_on_main(lambda: finish(trained)) or trained
+        return trained
+
+
+def _open_prepared(config: Config, folder: Path) -> PreparedData:
+    if config.data is None:
+        raise ConfigError(
+            "the configuration must have a [data] section, got none; dragoman new writes one for two text files"
+        )
+    return PreparedData.open(folder / config.data.folder)
+
+
+def _loader(prepared: PreparedData, config: Config, group: ProcessGroup, workers: int) -> BatchLoader:
+    return BatchLoader.from_prepared(prepared, config, rank=group.rank, world=group.size, workers=workers)
+
+
+def _model(config: Config, tokenizers: dict[str, Tokenizer], base: Bundle | None) -> Model[Any, Any]:
+    if base is not None:
+        check_same_model(base, config.model)
+    sizes = (tokenizers["source"].size, tokenizers["target"].size)
+    model = build_model(config.model, *sizes, seed=config.training.seed)
+    if base is not None:
+        copy_bundle_weights(base, tokenizers, model, config.model)
+    freeze(model, config.training.freeze)
+    return model
+
+
+def _callbacks(
+    run: Path, config: Config, facts: dict[str, Any], callbacks: Sequence[TrainerCallback], group: ProcessGroup
+) -> TrainerCallback:
+    """Return all callbacks, the run record included; only the main rank has any."""
+    if not group.is_main:
+        return CallbackList()
+    with atomic_write(run / "dragoman.toml") as draft:
+        draft.write_text(to_toml(config), encoding="utf-8")
+    listed = CallbackList(*callbacks)
+    return CallbackList(RunRecord(run, config, facts=facts, report=listed.on_message), listed)
+
+
+def _validation(
+    prepared: PreparedData, config: Config, tokenizers: dict[str, Tokenizer], group: ProcessGroup
+) -> ValidationSet | None:
+    """Return the validation set, if there is one; only the main rank computes on it."""
+    if "validation" not in prepared.manifest["splits"]:
+        if config.training.stop_on != "loss" or config.training.patience:
+            raise ConfigError(
+                "the configuration must have a validation set to stop early by it, got none; set data.validation or "
+                "data.validation_pairs"
+            )
+        return None
+    if not group.is_main:
+        return ValidationSet([], config.training, None)
+    shards = prepared.shards("validation")
+    planned = takewhile(lambda batch: batch.epoch == 0, prepared.plan(config, "validation").batches())
+    batches = [Batch.from_flat(shards.gather(batch.rows), batch.rows) for batch in planned]
+    sentences = min(config.training.validation_sentences, len(shards))
+    scorer = None
+    if sentences:
+        rows = np.linspace(0, len(shards) - 1, sentences).astype(np.int64)  # evenly spaced: the set may be sorted
+        scorer = TranslationScorer(shards.gather(rows), tokenizers)
+    return ValidationSet(batches, config.training, scorer)
+
+
+def _data_facts(prepared: PreparedData, loader: BatchLoader, base: Bundle | None) -> dict[str, Any]:
+    """Return the description of the data in run.json."""
+    return {
+        "pairs": {name: split["rows"] for name, split in prepared.manifest["splits"].items()},
+        "fingerprint": loader.plan.fingerprint,
+        "start": None if base is None else base.digest,
+    }
+
+
+@dataclass(frozen=True)
+class _Finish:
+    """Scores held-out sets and writes the bundle after the last update; a stopped run does so when it is resumed."""
+
+    config: Config
+    tokenizers: dict[str, Tokenizer]
+    base: Bundle | None
+    sets: Sequence[HeldOutSet]
+    checkpoints: CheckpointStore
+    signal: StopSignal
+    callback: TrainerCallback
+    device: torch.device
+
+    def __call__(self, trained: TrainResult) -> TrainResult:
+        weights, steps = best_weights(self.checkpoints, self.config, trained.ended)
+        try:
+            with self.signal:
+                scores = self._scores(weights) if self.config.training.validation_sentences else []
+        except StopRequested:
+            return replace(trained, ended=replace(trained.ended, why=self.signal.reason))
+        bundle = write_trained(self.config, trained.run, weights, steps, trained.ended, self.tokenizers, scores)
+        return replace(trained, bundle=bundle, scores=tuple(scores))
+
+    def _scores(self, weights: Mapping[str, Tensor]) -> list[SetScore]:
+        """Score held-out sets with the trained model, and with the model that training started from."""
+        sizes = (self.tokenizers["source"].size, self.tokenizers["target"].size)
+        model = build_model(self.config.model, *sizes)
+        load_weights(model, weights)
+        found = self._score(model, self.tokenizers, "new")
+        if self.base is not None:
+            found += self._score(load_model(self.base), self.base.tokenizers(), "before")
+        return found
+
+    def _score(self, model: Model[Any, Any], tokenizers: dict[str, Tokenizer], called: str) -> list[SetScore]:
+        form = self.config.tokenizer.normal_form
+        found = []
+        for each in self.sets:
+            try:
+                found.append(
+                    score_set(model.to(self.device), tokenizers, form, each, called=called, check=self.signal.check)
+                )
+            except DataError as error:  # such as a sentence that is too long for the model
+                self.callback.on_message(f"{each.name} could not be scored: {error}")
+        return found

@@ -1,0 +1,82 @@
+"""Score translations during validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dragoman.api.translation.batching import batch_by_length
+from dragoman.api.translation.word_alignment import word_alignment
+from dragoman.data.token_pairs import SIDES, Pairs
+from dragoman.engines.torch_engine import TorchEngine
+from dragoman.evaluation.metrics.corpus import bleu, chrf
+from dragoman.models.base import Model
+from dragoman.search import Hypothesis, SearchInput, SearchSettings
+from dragoman.text import Tokenizer
+from dragoman.training.callbacks.events import ValidationSample, ValidationScores
+
+__all__ = ["TranslationScorer", "sample_of", "translate_greedy"]
+
+_BATCH_TOKENS = 4096
+
+
+class TranslationScorer:
+    """Translates sentences greedily, scores them, and returns a few samples."""
+
+    def __init__(self, pairs: Pairs, tokenizers: dict[str, Tokenizer], *, samples: int = 3) -> None:
+        self._sources, targets = ([ids.tolist() for ids in getattr(pairs, side).split()] for side in SIDES)
+        self._tokenizers = tokenizers
+        self._references = [tokenizers["target"].decode(ids) for ids in targets]
+        # Samples of medium length fit a terminal.
+        by_length = np.argsort([len(ids) for ids in self._sources], kind="stable")
+        places = (np.linspace(0.3, 0.7, samples) * (len(by_length) - 1)).astype(int)
+        self._shown = sorted({int(by_length[place]) for place in places})
+
+    def __call__(self, model: Model[Any, Any], check: Callable[[], None]) -> ValidationScores:
+        found = translate_greedy(model, self._sources, check=check)
+        texts = [self._tokenizers["target"].decode(hypothesis.tokens) for hypothesis in found]
+        scores = (bleu(texts, self._references), chrf(texts, self._references))
+        shown = translate_greedy(model, [self._sources[row] for row in self._shown], check=check, show=True)
+        return ValidationScores(
+            {score.metric: score.value for score in scores},
+            {score.metric: score.signature for score in scores},
+            tuple(
+                sample_of(self._sources[row], hypothesis, self._tokenizers, self._references[row])
+                for row, hypothesis in zip(self._shown, shown, strict=True)
+            ),
+        )
+
+
+def translate_greedy(
+    model: Model[Any, Any], sources: Sequence[Sequence[int]], *, check: Callable[[], None], show: bool = False
+) -> list[Hypothesis]:
+    """Translate greedily, in batches of similar length; `check` is called before each batch, and may raise."""
+    found: dict[int, Hypothesis] = {}
+    engine, greedy = TorchEngine(model), SearchSettings(beam=1)
+    for rows in batch_by_length([len(source) for source in sources], tokens=_BATCH_TOKENS, sentences=_BATCH_TOKENS):
+        check()
+        batch = engine.search([SearchInput(sources[row]) for row in rows], greedy, return_attention=show)
+        found.update((row, best) for row, (best,) in zip(rows, batch, strict=True))
+    return [found[row] for row in range(len(sources))]
+
+
+def sample_of(
+    source: Sequence[int], hypothesis: Hypothesis, tokenizers: dict[str, Tokenizer], reference: str
+) -> ValidationSample:
+    """Return a translation as a sample: words, and the attention weights between them."""
+    spelt = {
+        side: [tokenizers[side].id_to_token(token) for token in tokens]
+        for side, tokens in (("source", source), ("target", hypothesis.tokens))
+    }
+    aligned = word_alignment(spelt["source"], spelt["target"], hypothesis.alignment)
+    source_words, target_words = aligned.labels()
+    return ValidationSample(
+        source=tokenizers["source"].decode(source),
+        reference=reference,
+        translation=tokenizers["target"].decode(hypothesis.tokens),
+        source_words=source_words,
+        target_words=target_words,
+        weights=None if aligned.weights is None else tuple(tuple(row) for row in aligned.weights.tolist()),
+    )

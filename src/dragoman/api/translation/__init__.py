@@ -1,0 +1,3 @@
+"""Translate text: options, preprocessing, search, postprocessing."""
+
+__all__: list[str] = []

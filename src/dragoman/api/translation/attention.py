@@ -1,0 +1,91 @@
+"""Attention weights of all layers and heads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.api.translation.word_alignment import WordAlignment, word_alignment
+from dragoman.config.alignment import AttentionChoice
+from dragoman.errors import ConfigError
+
+__all__ = ["AttentionMaps", "posterior"]
+
+_PRIOR = 0.5
+"""Exponent of the attention weights in the posterior reading.
+
+By Bayes' rule it would be 1, but attention weights that cannot depend on the word are too confident.
+`benchmarks/results/alignment.md` has the errors of other exponents.
+"""
+
+
+@dataclass(frozen=True)
+class AttentionMaps:
+    """Source and target tokens, as spelt in the texts, and all attention maps between them.
+
+    `likelihoods` are required by the reading `posterior`: the log-probability of each target token given one source
+    position alone.
+
+    Shapes: weights [layers, heads, tgt + 1, src + 1], likelihoods [tgt + 1, src + 1], the ends last.
+    """
+
+    source_tokens: tuple[str, ...]
+    target_tokens: tuple[str, ...]
+    weights: NDArray[np.float32]
+    likelihoods: NDArray[np.float32] | None = None
+
+    @property
+    def layers(self) -> int:
+        """Number of layers with attention to the source."""
+        return int(self.weights.shape[0])
+
+    @property
+    def heads(self) -> int:
+        """Number of heads per layer."""
+        return int(self.weights.shape[1])
+
+    def tokens(self, choice: AttentionChoice | None = None) -> NDArray[np.float32]:
+        """Return one map between tokens. Shapes: -> [tgt + 1, src + 1], or [tgt, src + 1] for the reading `input`.
+
+        The last target token is the input of the step that writes the end.
+        """
+        choice = choice or AttentionChoice()
+        self.check(choice)
+        layer = max(self.layers - 1, 1) if choice.layer is None else choice.layer
+        heads = self.weights[layer - 1]  # [heads, tgt + 1, src + 1]
+        if choice.head is not None:
+            heads = heads[[choice.head - 1]]
+        one: NDArray[np.float32] = heads.mean(0)
+        if choice.reading == "posterior":
+            return posterior(one, self.likelihoods)
+        return one if choice.reading == "predicted" else one[1:]
+
+    def check(self, choice: AttentionChoice, *, prefix: str = "") -> None:
+        """Raise `ConfigError` for a layer or head that the model does not have; the message begins with `prefix`."""
+        for name, number, most in (("layer", choice.layer, self.layers), ("head", choice.head, self.heads)):
+            if number is not None and not 1 <= number <= most:
+                rule = f"from 1 to {most}" if most > 1 else "1"
+                raise ConfigError(f"{prefix}{name} must be {rule} in this model, got {number}; choose one that it has")
+
+    def words(self, choice: AttentionChoice | None = None, *, by_spaces: bool = False) -> WordAlignment:
+        """Return one map between words; with `by_spaces` words are delimited by white space, in every script."""
+        return word_alignment(self.source_tokens, self.target_tokens, self.tokens(choice), by_spaces=by_spaces)
+
+
+def posterior(
+    weights: NDArray[np.float32], likelihoods: NDArray[np.float32] | None, power: float = _PRIOR
+) -> NDArray[np.float32]:
+    """Return weights given the target words. Shapes: weights [*, tgt, src], likelihoods [tgt, src] -> [*, tgt, src].
+
+    `power` is the exponent of the weights. A weight of 0 stays 0; a row whose products are all 0 is unchanged.
+    """
+    if likelihoods is None:
+        raise ConfigError(
+            "the reading posterior must have likelihoods, got none; call Translator.attention with likelihoods=True"
+        )
+    known = weights**power * np.exp(likelihoods - likelihoods.max(-1, keepdims=True))
+    total = known.sum(-1, keepdims=True)
+    found: NDArray[np.float32] = np.where(total > 0, known / np.where(total > 0, total, 1), weights).astype(np.float32)
+    return found

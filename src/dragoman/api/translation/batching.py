@@ -1,0 +1,50 @@
+"""Batch chunks by beam and length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dragoman.api.translation.prepared_text import Chunk
+from dragoman.config.search import SearchSettings
+
+__all__ = ["batch_by_length", "batch_chunks", "beam_rows"]
+
+_ROWS_PER_TOKEN = 2  # of a constraint, as in the constrained beam search
+_USUAL_BEAM = 5  # a wider beam has fewer sentences per batch
+
+
+def batch_by_length(lengths: Sequence[int], *, tokens: int, sentences: int) -> Iterator[list[int]]:
+    """Group rows of similar length, the longest first: at most `tokens` per batch, padding and ends included."""
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    while order:
+        most = max(1, min(sentences, tokens // (lengths[order[-1]] + 1)))
+        batch = order[-most:]
+        del order[-most:]
+        batch.reverse()
+        yield batch
+
+
+def batch_chunks(
+    chunks: Sequence[Chunk], settings: SearchSettings, *, tokens: int, sentences: int
+) -> Iterator[list[Chunk]]:
+    """Group chunks by the width of their beam, then by length; a wider beam has smaller batches.
+
+    `tokens` is the number of source tokens per batch at a beam of 5.
+    """
+    groups: dict[int, list[Chunk]] = {}
+    for chunk in chunks:
+        groups.setdefault(beam_rows(chunk, settings).bit_length(), []).append(chunk)
+    for _, group in sorted(groups.items(), reverse=True):
+        widest = max(beam_rows(chunk, settings) for chunk in group)
+        fitting = max(1, tokens * _USUAL_BEAM // max(widest, _USUAL_BEAM))
+        for rows in batch_by_length([len(chunk.ids or ()) for chunk in group], tokens=fitting, sentences=sentences):
+            yield [group[row] for row in rows]
+
+
+def beam_rows(chunk: Chunk, settings: SearchSettings) -> int:
+    """Return the number of hypotheses of a chunk that are decoded in parallel."""
+    if settings.sample:
+        return settings.nbest
+    if chunk.search_input is None or not chunk.search_input.phrases:
+        return settings.beam
+    return max(settings.beam, _ROWS_PER_TOKEN * (sum(map(len, chunk.search_input.phrases)) + 1))

@@ -1,0 +1,71 @@
+"""Glossary terms as decoding constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dragoman.errors import DataError
+from dragoman.text import Normalizer, Tokenizer
+from dragoman.text.characters import is_spaceless
+from dragoman.text.glossary import Glossary, GlossaryTerm
+from dragoman.text.tokenizers.notation import SPACE_MARK
+from dragoman.text.tokenizers.token_spans import tokens_in_span
+
+__all__ = ["MAX_CONSTRAINT_TOKENS", "check_glossary", "find_constraints"]
+
+MAX_CONSTRAINT_TOKENS = 64
+"""Maximum number of tokens of all required terms of one sentence: each of them widens its beam by two."""
+
+_STOP = "。"  # written before a term of a script without spaces, so that its first token is not a space
+
+
+def check_glossary(glossary: Glossary, target: Tokenizer, normalize: Normalizer) -> Glossary:
+    """Return a glossary of normalised terms; a term whose translation cannot be tokenized is a `DataError`."""
+    normalized = glossary.normalized(normalize)
+    for source, translation in normalized.terms.items():
+        place = normalized.location(source)
+        phrase = tuple(_encode_term(source if translation is None else translation, source, target, place))
+        _check_size({phrase: []}, [GlossaryTerm(source, "", 0, 0)], place)
+    return normalized
+
+
+def find_constraints(
+    glossary: Glossary, text: str, source: Tokenizer, target: Tokenizer, normalize: Normalizer
+) -> dict[tuple[int, ...], list[int]]:
+    """Return the token sequences that a translation must contain, and the source tokens that each translates.
+
+    Each term is required once, even where it occurs several times in the text.
+    """
+    terms = glossary.find_terms(text)
+    found: dict[tuple[int, ...], list[int]] = {}
+    tokens = source.tokens(text) if terms else []
+    for term in terms:
+        places = found.setdefault(tuple(_encode_term(normalize(term.target), term.source, target)), [])
+        places += tokens_in_span(tokens, term.start, term.end)
+    _check_size(found, terms)
+    return found
+
+
+def _check_size(found: Mapping[tuple[int, ...], object], terms: Sequence[GlossaryTerm], place: str = "") -> None:
+    size = sum(map(len, found))
+    if size > MAX_CONSTRAINT_TOKENS:
+        names = ", ".join(dict.fromkeys(repr(term.source) for term in terms))
+        raise DataError(
+            f"{place}the translations of all terms in a sentence must have at most {MAX_CONSTRAINT_TOKENS} tokens, got "
+            f"{size} for {names}; split the sentence, or take terms out of the glossary"
+        )
+
+
+def _encode_term(target: str, source: str, tokenizer: Tokenizer, place: str = "") -> list[int]:
+    ids = tokenizer.encode(target)
+    if tokenizer.unk_id in ids or not ids:
+        raise DataError(
+            f"{place}a term's translation must be written with tokens of the model, got {target!r} for {source!r}, "
+            "which has unknown tokens; change its spelling, or take it out of the glossary"
+        )
+    if not is_spaceless(target[0]):
+        return ids
+    if tokenizer.id_to_token(ids[0]) == SPACE_MARK:
+        return ids[1:]
+    stop, behind_stop = tokenizer.encode(_STOP), tokenizer.encode(_STOP + target)
+    return behind_stop[len(stop) :] if behind_stop[: len(stop)] == stop else ids

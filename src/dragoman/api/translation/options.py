@@ -1,0 +1,98 @@
+"""Translation options; cancellation and pair errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypedDict
+
+from dragoman.config.search import SearchSettings
+from dragoman.errors import ConfigError, DataError
+from dragoman.text.glossary import Glossary
+
+__all__ = [
+    "Cancellation",
+    "PairError",
+    "TranslateKeywords",
+    "TranslateOptions",
+    "TranslationCancelled",
+    "search_settings",
+]
+
+
+class TranslationCancelled(Exception):  # noqa: N818 -- a cancellation is not an error
+    """The caller cancelled this translation."""
+
+
+class PairError(DataError):
+    """A source and its translation cannot be scored: `pair` is their index, from 0, and `fault` the reason."""
+
+    def __init__(self, pair: int, fault: str) -> None:
+        super().__init__(f"pair {pair + 1:,}: {fault}")
+        self.pair, self.fault = pair, fault
+
+
+class Cancellation(Protocol):
+    """Flag that cancels a translation; a `threading.Event` is one."""
+
+    def is_set(self) -> bool:
+        """Whether the translation is cancelled."""
+
+
+@dataclass(frozen=True)
+class TranslateOptions:
+    """How texts are translated, and what is returned in addition to the text of the translation."""
+
+    split_sentences: bool = True
+    """Split texts into sentences. Otherwise each text is one sentence, and its translation is one line."""
+    max_sentence_tokens: int | None = None
+    """Maximum number of source tokens per search; longer ones are translated in chunks. None: the model's limit."""
+    search: SearchSettings = field(default_factory=SearchSettings)
+    """Search settings, the beam and the length of n-best lists included."""
+    alignment: bool = False
+    """Return words, and the links between them."""
+    attention: bool = False
+    """Return the attention weights between words."""
+    flags: bool = False
+    """Return quality flags."""
+    search_tree: bool = False
+    """Return the search tree."""
+    glossary: Glossary | None = None
+    """Terms whose translation is required."""
+
+    def __post_init__(self) -> None:
+        """Reject a search tree of a random sample."""
+        if self.search_tree and self.search.sample:
+            raise ConfigError("search_tree must be left out where translations are sampled, got both; drop one of them")
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether the search must return attention weights."""
+        return self.alignment or self.attention or self.flags
+
+
+class TranslateKeywords(TypedDict, total=False):
+    """Keyword arguments of `Translator.translate`, for the type checker; a test compares all three declarations."""
+
+    prefix: str | Sequence[str]
+    split_sentences: bool
+    max_sentence_tokens: int | None
+    search: SearchSettings | None
+    beam: int | None
+    nbest: int | None
+    alignment: bool
+    attention: bool
+    flags: bool
+    search_tree: bool
+    glossary: Glossary | None
+    first: int
+    cancelled: Cancellation | None
+
+
+def search_settings(search: SearchSettings, *, beam: int | None = None, nbest: int | None = None) -> SearchSettings:
+    """Return search settings with another beam or another length of n-best lists."""
+    changed = {name: value for name, value in (("beam", beam), ("nbest", nbest)) if value is not None}
+    for name, value in changed.items():
+        if value < 1:
+            raise ConfigError(f"{name} must be at least 1, got {value}; 1 is the smallest search")
+    return SearchSettings(**(search.model_dump() | changed)) if changed else search

@@ -1,0 +1,98 @@
+"""Split, normalise and tokenize source text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dragoman.api.translation.glossary_constraints import find_constraints
+from dragoman.api.translation.options import TranslateOptions
+from dragoman.api.translation.postprocessor import Postprocessor
+from dragoman.api.translation.prepared_text import Chunk, PreparedText
+from dragoman.errors import DataError
+from dragoman.search.hypothesis import SearchInput
+from dragoman.text import Normalizer, Tokenizer
+from dragoman.text.characters import check_unicode, has_letters
+from dragoman.text.sentences import SentenceSegment, split_sentences
+
+__all__ = ["Preprocessor"]
+
+_UNKNOWN_LANGUAGE = "en"
+
+
+@dataclass(frozen=True)
+class Preprocessor:
+    """Prepares texts for search, at most `max_tokens` tokens per chunk. `target` tokenizes prefixes and terms."""
+
+    tokenizer: Tokenizer
+    normalize: Normalizer
+    languages: tuple[str, str]
+    max_tokens: int
+    target: Postprocessor
+
+    def prepare(
+        self, texts: Sequence[str], options: TranslateOptions, prefixes: Sequence[str] | None = None, first: int = 0
+    ) -> list[PreparedText]:
+        """Split texts into chunks, and create the input of each search."""
+        if prefixes is not None and len(prefixes) != len(texts):
+            raise DataError(
+                f"there must be one prefix per text, got {len(prefixes)} for {len(texts)}; an empty one forces nothing"
+            )
+        prepared = [PreparedText(text, self._chunks(text, options), options, self.languages) for text in texts]
+        for number, each in enumerate(prepared, first):
+            prefix = prefixes[number - first] if prefixes else ""
+            for place, chunk in enumerate(each.chunks):
+                if chunk.ids is not None:
+                    chunk.search_input = self._search_input(chunk, prefix, number + (place << 40), options)
+                    prefix = ""
+        return prepared
+
+    def sentence(self, text: str) -> Chunk:
+        """Return a text as one chunk, with or without letters and of any length."""
+        normalized = self.normalize(text)
+        return Chunk(text, "", normalized, self.tokenizer.encode(normalized))
+
+    def _chunks(self, text: str, options: TranslateOptions) -> list[Chunk]:
+        language = self.languages[0] or _UNKNOWN_LANGUAGE
+        segments = (
+            split_sentences(text, language) if options.split_sentences else [SentenceSegment(check_unicode(text), "")]
+        )
+        most = min(self.max_tokens, options.max_sentence_tokens or self.max_tokens)
+        return [chunk for segment in segments for chunk in self._segment_chunks(segment, most)]
+
+    def _segment_chunks(self, segment: SentenceSegment, most: int) -> list[Chunk]:
+        text, after = segment
+        if not has_letters(text):
+            return [Chunk(text, after)]
+        normalized = self.normalize(text)
+        ids = self.tokenizer.encode(normalized)
+        if len(ids) <= most:
+            return [Chunk(text, after, normalized, ids)] if ids else [Chunk(text, after)]
+        return list(self._cut(normalized, ids, after, most))
+
+    def _cut(self, normalized: str, ids: list[int], after: str, most: int) -> Iterator[Chunk]:
+        """Halve a long text, at a space near the middle, until every chunk has at most `most` tokens."""
+        if not ids or not has_letters(normalized):
+            yield Chunk(normalized, after, is_cut=True)
+            return
+        if len(ids) <= most or len(normalized) < 2:
+            yield Chunk(normalized, after, normalized, ids, is_cut=True)
+            return
+        middle = len(normalized) // 2
+        space = normalized.rfind(" ", middle // 2, middle + 1)
+        before, gap, behind = normalized[:middle], "", normalized[middle:]
+        if space > 0:
+            before, gap, behind = normalized[:space], " ", normalized[space + 1 :]
+        for half, separator in ((before, gap), (behind, after)):
+            yield from self._cut(half, self.tokenizer.encode(half), separator, most)
+
+    def _search_input(self, chunk: Chunk, prefix: str, number: int, options: TranslateOptions) -> SearchInput:
+        assert chunk.ids is not None
+        forced = self.target.tokenize(prefix).ids if prefix else []
+        if options.glossary is None:
+            return SearchInput(chunk.ids, forced, number=number)
+        terms = find_constraints(
+            options.glossary, chunk.normalized, self.tokenizer, self.target.tokenizer, self.normalize
+        )
+        may_follow = self.target.may_follow_words if terms else None
+        return SearchInput(chunk.ids, forced, list(terms), list(terms.values()), may_follow, number)

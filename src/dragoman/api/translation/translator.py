@@ -1,0 +1,393 @@
+"""Translate text with a bundle or an ensemble."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Self, Unpack, overload
+from weakref import WeakKeyDictionary
+
+from dragoman.api.translation.attention import AttentionMaps
+from dragoman.api.translation.batching import batch_chunks
+from dragoman.api.translation.forced_decoding import ForcedDecoder
+from dragoman.api.translation.glossary_constraints import check_glossary
+from dragoman.api.translation.options import (
+    Cancellation,
+    TranslateKeywords,
+    TranslateOptions,
+    TranslationCancelled,
+    search_settings,
+)
+from dragoman.api.translation.postprocessor import Postprocessor, TokenizedTarget
+from dragoman.api.translation.prepared_text import Chunk, PreparedText
+from dragoman.api.translation.preprocessor import Preprocessor
+from dragoman.api.translation.streaming import IncrementalDetokenizer, StreamMonitor, stream
+from dragoman.api.translation.translation import Translation
+from dragoman.api.translation.word_alignment import Links, require_attention
+from dragoman.bundle import Bundle
+from dragoman.bundle.ensemble import check_compatible, max_source_tokens
+from dragoman.config import Config
+from dragoman.config.engine import EngineName, PrecisionName
+from dragoman.config.search import SearchSettings
+from dragoman.engines.protocol import Engine
+from dragoman.engines.select import open_engine
+from dragoman.errors import ConfigError, DataError
+from dragoman.search.decoding_protocol import SearchMonitor
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.trace import SearchTrace
+from dragoman.text import Normalizer, Tokenizer
+from dragoman.text.glossary import Glossary
+
+__all__ = ["Translator"]
+
+_BATCH_TOKENS = 4096
+_BATCH_SENTENCES = 64
+_MAX_TOKENS = 512  # per search: the memory of attention grows with their square
+
+
+class Translator:
+    """Translates texts with a bundle, or with an ensemble of bundles that have the same tokenizers.
+
+    ::
+
+        translator = Translator.open("bundle")
+        print(translator.translate("A man is sleeping."))
+
+    Thread-safe. The translation of a text does not depend on the texts that are translated together with it. A text
+    without letters is returned unchanged.
+
+    `engine_reason` names the engine and why it was chosen; `search_settings` and `glossary` apply to every call that
+    has none of its own.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        config: Config,
+        tokenizers: dict[str, Tokenizer],
+        *,
+        engine_reason: str = "",
+        search: SearchSettings | None = None,
+        glossary: Glossary | None = None,
+        batch_tokens: int | None = None,
+    ) -> None:
+        """Create a translator from an open engine; `open` opens one."""
+        self.engine, self.engine_reason = engine, engine_reason
+        self.bundles: tuple[Bundle, ...] = ()
+        self.search_settings = search or SearchSettings()
+        self.glossary = glossary
+        self.batch_tokens = batch_tokens or _BATCH_TOKENS
+        if self.batch_tokens < 1:
+            raise ConfigError(
+                f"batch_tokens must be at least 1, got {batch_tokens}; {_BATCH_TOKENS} suit most machines"
+            )
+        self.languages = ("", "") if config.data is None else (config.data.source, config.data.target)
+        normalize = Normalizer(form=config.tokenizer.normal_form)
+        most = min(_MAX_TOKENS, max_source_tokens(config) or _MAX_TOKENS)
+        self.postprocessor = Postprocessor(tokenizers["target"], normalize, tokenizers["source"])
+        self.preprocessor = Preprocessor(tokenizers["source"], normalize, self.languages, most, self.postprocessor)
+        self._forced = ForcedDecoder(engine, max_source_tokens(config))
+        self._glossaries: WeakKeyDictionary[Glossary, Glossary] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+        if glossary is not None:
+            self._normalized(glossary)
+
+    @classmethod
+    def open(
+        cls,
+        *bundles: Bundle | Path | str,
+        engine: EngineName = "auto",
+        precision: PrecisionName = "auto",
+        threads: int | None = None,
+        search: SearchSettings | None = None,
+        glossary: Glossary | None = None,
+        batch_tokens: int | None = None,
+        search_tree: bool = False,
+        incremental: bool = False,
+    ) -> Self:
+        """Open a bundle, or several as an ensemble, on the fastest engine that supports what is required.
+
+        `search` and `glossary` are the defaults of every call; a term that the model cannot write is a `DataError`.
+        `search_tree` selects an engine that records search trees. `incremental` selects an engine that runs one step
+        at a time, torch or ONNX Runtime: with a beam, CTranslate2, though faster, returns complete sentences only, and
+        cannot be cancelled within them. `batch_tokens` is the number of source tokens per batch, padding included, at a
+        beam of 5; wider beams, more samples and glossary terms make batches smaller.
+        """
+        opened = [bundle if isinstance(bundle, Bundle) else Bundle.open(bundle) for bundle in bundles]
+        config, tokenizers = check_compatible(opened)
+        chosen = open_engine(
+            opened,
+            engine=engine,
+            precision=precision,
+            threads=threads,
+            settings=search,
+            phrases=glossary is not None,
+            trace=search_tree,
+            incremental=incremental,
+        )
+        translator = cls(
+            chosen.engine,
+            config,
+            tokenizers,
+            engine_reason=chosen.description,
+            search=search,
+            glossary=glossary,
+            batch_tokens=batch_tokens,
+        )
+        translator.bundles = tuple(opened)  # the files of an unpacked archive are deleted with their Bundle
+        return translator
+
+    @overload
+    def translate(self, text: str, **options: Unpack[TranslateKeywords]) -> Translation: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def translate(self, text: Sequence[str], **options: Unpack[TranslateKeywords]) -> list[Translation]: ...
+
+    def translate(  # noqa: PLR0913 -- one keyword per option
+        self,
+        text: str | Sequence[str],
+        *,
+        prefix: str | Sequence[str] = "",
+        split_sentences: bool = True,
+        max_sentence_tokens: int | None = None,
+        search: SearchSettings | None = None,
+        beam: int | None = None,
+        nbest: int | None = None,
+        alignment: bool = False,
+        attention: bool = False,
+        flags: bool = False,
+        search_tree: bool = False,
+        glossary: Glossary | None = None,
+        first: int = 0,
+        cancelled: Cancellation | None = None,
+    ) -> Translation | list[Translation]:
+        """Translate a text, or each of several; a list of texts gives a list of translations, in the same order.
+
+        Args:
+            text: One text or several.
+            prefix: Text that the translation must begin with: one for all texts, or one per text.
+            split_sentences: Translate sentence by sentence, and keep the line breaks between sentences. Otherwise each
+                text is one sentence, and its translation is one line.
+            max_sentence_tokens: Maximum number of source tokens per search; longer sentences are translated in chunks.
+            search: Search settings; those of the translator if not given.
+            beam: Width of the beam, in place of that of `search`.
+            nbest: Number of translations of each sentence, in place of that of `search`.
+            alignment: Return words, and the links between them.
+            attention: Return the attention weights between words.
+            flags: Return quality flags.
+            search_tree: Return the search tree.
+            glossary: Required translations of terms, in place of the glossary of the translator.
+            first: Index of the first text. Samples depend on the seed and on the index of the text.
+            cancelled: Flag that ends the search with `TranslationCancelled`. Torch and ONNX Runtime read it at every
+                step, and so does CTranslate2 with a beam of 1; with a wider beam CTranslate2 reads it every 16
+                sentences.
+        """
+        options = self._complete(
+            TranslateOptions(
+                split_sentences=split_sentences,
+                max_sentence_tokens=max_sentence_tokens,
+                search=search_settings(search or self.search_settings, beam=beam, nbest=nbest),
+                alignment=alignment,
+                attention=attention,
+                flags=flags,
+                search_tree=search_tree,
+                glossary=glossary,
+            )
+        )
+        texts = [text] if isinstance(text, str) else text
+        prefixes = [prefix] * len(texts) if isinstance(prefix, str) else prefix
+        prepared = self.preprocessor.prepare(texts, options, prefixes, first)
+        self._search_all([chunk for each in prepared for chunk in each.pending], options, cancelled)
+        translations = [self.assemble(each) for each in prepared]
+        return translations[0] if isinstance(text, str) else translations
+
+    def translate_stream(
+        self,
+        text: str,
+        *,
+        prefix: str = "",
+        split_sentences: bool = True,
+        max_sentence_tokens: int | None = None,
+        search: SearchSettings | None = None,
+        beam: int | None = None,
+        glossary: Glossary | None = None,
+        cancelled: Cancellation | None = None,
+    ) -> Iterator[str]:
+        """Translate a text, and yield its translation in parts as soon as they will not change any more.
+
+        Arguments are those of `translate`, and the parts, joined, are its text. Torch and ONNX Runtime yield token by
+        token, and closing the iterator ends the search within a step; so does CTranslate2 with a beam of 1. With a
+        wider beam CTranslate2 yields sentence by sentence, and closing waits for the end of the current one; `open`
+        with ``incremental=True`` avoids that.
+        """
+        options = self._complete(
+            TranslateOptions(
+                split_sentences=split_sentences,
+                max_sentence_tokens=max_sentence_tokens,
+                search=search_settings(search or self.search_settings, beam=beam),
+                glossary=glossary,
+            )
+        )
+        (prepared,) = self.preprocessor.prepare([text], options, [prefix])
+
+        def search_chunk(chunk: Chunk, monitor: StreamMonitor) -> None:
+            self.search([chunk], options, monitor)
+            if not chunk.hypotheses:
+                raise TranslationCancelled
+
+        return stream(prepared.chunks, search_chunk, self.detokenizer(prepared), cancelled=cancelled)
+
+    def prepare(
+        self,
+        texts: Sequence[str],
+        options: TranslateOptions,
+        *,
+        prefixes: Sequence[str] | None = None,
+        first: int = 0,
+    ) -> list[PreparedText]:
+        """Prepare texts for a caller that batches the searches of several texts.
+
+        ::
+
+            options = TranslateOptions()
+            prepared = translator.prepare(texts, options)
+            for each in prepared:
+                translator.search(each.pending, options)
+            translations = [translator.assemble(each) for each in prepared]
+
+        `search`, then `postprocess`, may be called for chunks of several texts together; `assemble` comes last.
+        """
+        return self.preprocessor.prepare(texts, self._complete(options), prefixes, first)
+
+    def search(self, chunks: Sequence[Chunk], options: TranslateOptions, monitor: SearchMonitor | None = None) -> None:
+        """Search chunks as one batch of the engine; they must have the same search settings.
+
+        Chunks that `monitor` cancels leave the batch, and their `hypotheses` stay empty.
+        """
+        trace = SearchTrace() if options.search_tree else None
+        inputs = [chunk.search_input for chunk in chunks if chunk.search_input is not None]
+        found = self.engine.search(
+            inputs, options.search, return_attention=options.needs_attention, monitor=monitor, trace=trace
+        )
+        for place, (chunk, hypotheses) in enumerate(zip(chunks, found, strict=True)):
+            if hypotheses or monitor is None or not monitor.is_cancelled(place):
+                chunk.hypotheses = hypotheses or [Hypothesis([], float("-inf"), score=float("-inf"), is_finished=False)]
+                chunk.tree = None if trace is None else trace.trees.get(place, [])
+        self._forced.align_unknown(chunks, self.postprocessor.tokenizer.unk_id)
+
+    def postprocess(self, chunk: Chunk, options: TranslateOptions) -> Translation:
+        """Return the translation of a chunk that was searched; computed once, then stored in the chunk."""
+        if chunk.translation is None:
+            chunk.translation = self.postprocessor.best(chunk, options)
+        return chunk.translation
+
+    def assemble(self, prepared: PreparedText) -> Translation:
+        """Return the translation of a text whose chunks were all searched."""
+        return prepared.join([self.postprocess(chunk, prepared.options) for chunk in prepared.chunks])
+
+    def detokenizer(self, prepared: PreparedText) -> IncrementalDetokenizer:
+        """Return a detokenizer that assembles the text of a translation during its search."""
+        return IncrementalDetokenizer(prepared, self.postprocessor)
+
+    def score(
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        alignment: bool = False,
+        attention: bool = False,
+        flags: bool = False,
+    ) -> list[Translation]:
+        """Score given translations: the score is the mean log-probability per token, the end token included.
+
+        `alignment`, `attention` and `flags` are those of `translate`. A pair that is too long is a `PairError`.
+        """
+        options = TranslateOptions(alignment=alignment, attention=attention, flags=flags)
+        chunks, given, pairs = self._pairs(sources, targets)
+        found = self._forced.score(pairs, show=options.needs_attention)
+        return [
+            self.postprocessor.translation(chunk, hypothesis, options, given=each)
+            for chunk, each, hypothesis in zip(chunks, given, found, strict=True)
+        ]
+
+    def attention(
+        self, sources: Sequence[str], targets: Sequence[str], *, likelihoods: bool = False
+    ) -> list[AttentionMaps]:
+        """Return the attention weights of given translations: every layer and head. Requires the torch engine.
+
+        `likelihoods` takes one more decoding step per source token.
+        """
+        chunks, given, pairs = self._pairs(sources, targets)
+        maps = self._forced.attention(pairs)
+        likely = self._forced.likelihoods(pairs) if likelihoods else [None] * len(pairs)
+        tokenizer = self.preprocessor.tokenizer
+        return [
+            AttentionMaps(
+                tuple(tokenizer.tokens(chunk.normalized)), tuple(each.tokens), require_attention(weights), known
+            )
+            for chunk, each, weights, known in zip(chunks, given, maps, likely, strict=True)
+        ]
+
+    def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:
+        """Link every target word of given translations to the source word with the most attention weight."""
+        return [require_attention(each.alignment) for each in self.score(sources, targets, alignment=True)]
+
+    def _pairs(
+        self, sources: Sequence[str], targets: Sequence[str]
+    ) -> tuple[list[Chunk], list[TokenizedTarget], list[tuple[list[int], list[int]]]]:
+        """Tokenize sources and their given translations."""
+        if len(sources) != len(targets):
+            raise DataError(
+                f"there must be one translation per source, got {len(sources)} sources and {len(targets)} "
+                "translations; count the lines of both"
+            )
+        chunks = [self.preprocessor.sentence(source) for source in sources]
+        given = [self.postprocessor.tokenize(target) for target in targets]
+        pairs = [(chunk.ids or [], each.ids) for chunk, each in zip(chunks, given, strict=True)]
+        self._forced.check(pairs)
+        return chunks, given, pairs
+
+    def _complete(self, options: TranslateOptions) -> TranslateOptions:
+        """Add the translator's glossary where options have none, and check that the engine supports the options."""
+        glossary = self.glossary if options.glossary is None else options.glossary
+        lack = self.engine.unsupported(options.search, phrases=glossary is not None, trace=options.search_tree)
+        if lack is not None:
+            raise ConfigError(
+                f"engine must support all options, got {self.engine.name}, which lacks {lack}; open the translator "
+                "with engine='torch'"
+            )
+        return options if glossary is None else replace(options, glossary=self._normalized(glossary))
+
+    def _normalized(self, glossary: Glossary) -> Glossary:
+        """Return the glossary with normalised terms, which is cached as long as the glossary exists."""
+        with self._lock:
+            if glossary not in self._glossaries:
+                tokenizer, normalize = self.postprocessor.tokenizer, self.preprocessor.normalize
+                self._glossaries[glossary] = check_glossary(glossary, tokenizer, normalize)
+            return self._glossaries[glossary]
+
+    def _search_all(self, chunks: list[Chunk], options: TranslateOptions, cancelled: Cancellation | None) -> None:
+        monitor = None if cancelled is None else StreamMonitor([cancelled])
+        concurrency = self.engine.concurrency
+        most = min(_BATCH_SENTENCES, -(-len(chunks) // concurrency))
+
+        def translate(batch: list[Chunk]) -> None:
+            if monitor is not None and monitor.is_cancelled(0):
+                raise TranslationCancelled
+            self.search(batch, options, monitor)
+            if not all(chunk.hypotheses for chunk in batch):
+                raise TranslationCancelled
+            for chunk in batch:
+                self.postprocess(chunk, options)
+
+        batches = list(batch_chunks(chunks, options.search, tokens=self.batch_tokens, sentences=max(1, most)))
+        if concurrency == 1 or len(batches) < 2:
+            for batch in batches:
+                translate(batch)
+            return
+        with ThreadPoolExecutor(concurrency) as pool:
+            for _ in pool.map(translate, batches):
+                pass

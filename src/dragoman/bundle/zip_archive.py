@@ -1,0 +1,75 @@
+"""Unpack a bundle from an uncompressed zip archive."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from dragoman.errors import BundleError
+
+_MAX_BYTES = 2 << 30
+_MAX_ENTRIES = 16
+_MAX_DIRECTORY = 1 << 16
+_END = b"PK\x05\x06"
+_END_SIZE = 22
+_ZIP64 = b"PK\x06\x07"
+_ZIP64_SIZE = 20
+_ENCRYPTED = 1
+
+
+def unpack(archive: Path, into: Path, max_bytes: Callable[[str], int]) -> None:
+    """Copy the entries of an archive to a folder; `max_bytes` returns the size limit of a name, 0 if it is not allowed.
+
+    Allowed names are plain file names, so no entry can be written elsewhere.
+    """
+    try:
+        _check_end(archive)
+        with zipfile.ZipFile(archive) as opened:
+            entries = opened.infolist()
+            _check_entries(archive, entries, max_bytes)
+            for entry in entries:
+                with opened.open(entry) as source, (into / entry.filename).open("xb") as target:
+                    shutil.copyfileobj(source, target)
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, ValueError, OSError) as error:
+        raise BundleError(f"{archive} must be a readable zip archive, got: {error}; get it again") from None
+
+
+def _check_end(archive: Path) -> None:
+    """Check the end record, which gives the size of the directory, before zipfile reads the directory."""
+    size = archive.stat().st_size
+    if size > _MAX_BYTES:
+        raise BundleError(
+            f"{archive} must have at most {_MAX_BYTES:,} bytes, got {size:,}; unpack it and pass the folder"
+        )
+    with archive.open("rb") as file:
+        file.seek(max(0, size - _END_SIZE - _ZIP64_SIZE))
+        tail = file.read()
+    end = tail[-_END_SIZE:]
+    if not end.startswith(_END) or len(end) < _END_SIZE:
+        raise BundleError(f"{archive} must be a zip archive without a comment, got something else; get it again")
+    entries, directory = int.from_bytes(end[10:12], "little"), int.from_bytes(end[12:16], "little")
+    if entries > _MAX_ENTRIES or directory > _MAX_DIRECTORY or tail.startswith(_ZIP64):
+        raise BundleError(f"{archive} must have at most {_MAX_ENTRIES} entries, got more; get it again")
+
+
+def _check_entries(archive: Path, entries: list[zipfile.ZipInfo], max_bytes: Callable[[str], int]) -> None:
+    names = [entry.filename for entry in entries]
+    if len(set(names)) != len(names):
+        raise BundleError(f"{archive} must hold each file once, got a duplicate; get it again")
+    for entry in entries:
+        shown = ascii(entry.filename)[:80]
+        limit = max_bytes(entry.filename)
+        if not limit:
+            raise BundleError(f"{archive} must hold only files of a bundle, got {shown}; get it again")
+        kind = stat.S_IFMT(entry.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG) or entry.is_dir() or entry.flag_bits & _ENCRYPTED:
+            raise BundleError(f"{archive} must hold plain files, got {shown}, which is not one; get it again")
+        if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
+            raise BundleError(f"{archive} must hold uncompressed files, got {shown} compressed; zip it with -0")
+        if entry.file_size > limit:
+            raise BundleError(f"{archive} must hold at most {limit:,} bytes of {shown}, got {entry.file_size:,}")
+    if sum(entry.file_size for entry in entries) > archive.stat().st_size:
+        raise BundleError(f"{archive} must not have overlapping entries, got some; get it again")

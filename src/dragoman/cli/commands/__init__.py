@@ -1,0 +1,3 @@
+"""One module per command."""
+
+__all__: list[str] = []

@@ -1,0 +1,212 @@
+"""`dragoman align`: word alignments."""
+
+from __future__ import annotations
+
+import json as json_
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dragoman.cli.console import report_errors
+from dragoman.cli.options.arguments import BundlePath, Ensemble, JsonLines, SourceText, TargetText, flag
+from dragoman.cli.options.derive import settings_options
+from dragoman.cli.options.error_names import named_as_typed
+from dragoman.cli.options.open_translator import open_translator
+from dragoman.config.alignment import AlignmentSettings
+from dragoman.config.engine import EngineSettings
+from dragoman.config.sources import flag_name
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.api.files.parallel_lines import LinePairs
+    from dragoman.api.translation.translator import Translator
+
+__all__ = ["align"]
+
+_LINKS, _GOLD = "Links", "Evaluation against gold links"
+_MAPS = ("layer", "head", "reading", "backward_layer", "backward_head", "backward_reading")
+_REQUIRES = {
+    "backward": ("symmetrization", "backward_layer", "backward_head", "backward_reading"),
+    "gold": ("gold_format", "gold_from", "find_best"),
+}
+_LEGAL = {"format": ("pharaoh", "naacl"), "gold_format": ("pharaoh", "naacl"), "gold_from": (0, 1)}
+
+
+def _option(metavar: str, help_: str, panel: str, default: str = "") -> Any:
+    shown = f"{help_} [dim]\\[default: {default}][/dim]" if default else help_
+    return typer.Option(metavar=metavar, help=shown, rich_help_panel=panel)
+
+
+Backward = Annotated[Path | None, _option("BUNDLE", "Model from target to source: combine links of both.", _LINKS)]
+Format = Annotated[
+    str | None,
+    _option("pharaoh|naacl", "Output: one line per pair, or one line per link, counted from 1.", _LINKS, "pharaoh"),
+]
+GoldFile = Annotated[Path | None, _option("FILE", "Gold links: print alignment errors instead of links.", _GOLD)]
+GoldFormat = Annotated[str | None, _option("pharaoh|naacl", "Format of the gold links.", _GOLD, "detected")]
+GoldFrom = Annotated[int | None, _option("0|1", "Number of the first word in gold links.", _GOLD, "0; naacl: 1")]
+FindBest = Annotated[bool, flag("--find-best", "Rank all layers, heads and readings by their errors.", _GOLD)]
+
+
+@settings_options(settings=AlignmentSettings, engine=EngineSettings, exclude={"batch_tokens"})
+def align(  # noqa: PLR0913 -- one parameter per option
+    bundle: BundlePath,
+    source: SourceText,
+    target: TargetText = None,
+    *,
+    ensemble: Ensemble = None,
+    json: JsonLines = False,
+    backward: Backward = None,
+    format: Format = None,  # noqa: A002 -- the name of the option
+    gold: GoldFile = None,
+    gold_format: GoldFormat = None,
+    gold_from: GoldFrom = None,
+    find_best: FindBest = False,
+    settings: AlignmentSettings,
+    engine: EngineSettings,
+) -> None:
+    """Print word alignments of sentence pairs.
+
+    Each line has the links of one pair, source-target, counted from 0: 0-0 1-2 2-1. With --gold, print alignment error
+    rate, precision, recall and F1 instead.
+    """
+    given: dict[str, Any] = {"backward": backward, "format": format, "gold": gold, "gold_format": gold_format}
+    given |= {"gold_from": gold_from, "find_best": find_best or None}
+    given |= {name: getattr(settings, name) for name in settings.model_fields_set}
+    given = {name: value for name, value in given.items() if value is not None}
+    with report_errors("start it again"):
+        _check(given)
+        if gold is not None and "words" not in given:
+            settings = settings.model_copy(update={"words": "spaces"})
+        if find_best or not settings.is_usual:
+            _check_engine(given, has_ensemble=bool(ensemble), engine=engine)
+            engine = engine.model_copy(update={"engine": "torch"})
+        from dragoman.api.files.parallel_lines import read_pairs
+
+        work = _Alignment(
+            read_pairs(source, target),
+            source,
+            lambda: open_translator(bundle, ensemble, engine),
+            lambda: None if backward is None else open_translator(backward, None, engine),
+            settings,
+            json=json,
+        )
+        if not given:
+            work.print_usual_links()
+        elif gold is None:
+            work.print_links(naacl=format == "naacl")
+        else:
+            work.print_errors(given)
+
+
+@dataclass(frozen=True)
+class _Alignment:
+    """Sentence pairs and the models that align them. Models are opened after all options are checked."""
+
+    pairs: Iterator[LinePairs]
+    source: str
+    forward: Callable[[], Translator]
+    backward: Callable[[], Translator | None]
+    settings: AlignmentSettings
+    json: bool
+
+    def print_usual_links(self) -> None:
+        """Print the links of `Translator.align`, with scores in JSON."""
+        from dragoman.api.files.output_lines import format_links
+        from dragoman.api.files.pair_scoring import score_pairs
+
+        for scored in score_pairs(self.forward(), self.pairs, self.source, alignment=True):
+            if scored.alignment is None:
+                raise ConfigError("a model must have attention to align words, got one without; use one that has")
+            typer.echo(
+                json_.dumps(scored.to_json(), ensure_ascii=False) if self.json else format_links(scored.alignment)
+            )
+
+    def print_links(self, *, naacl: bool) -> None:
+        """Print the links of one or both directions."""
+        from dragoman.api.alignment.aligner import attention_both_ways
+        from dragoman.evaluation.alignment.formats import naacl_lines, pharaoh_line
+
+        forward, backward = self.forward(), self.backward()
+        before = 0
+        for some in self.pairs:
+            sources, targets = [one for one, _ in some], [other for _, other in some]
+            with self._lines_named(before):
+                maps = attention_both_ways(forward, backward, sources, targets, self.settings)
+            for number, (ahead, behind) in enumerate(maps, before):
+                links = ahead.links_with(behind, self.settings)
+                if self.json:
+                    words = {"source_words": ahead.source_words, "target_words": ahead.target_words}
+                    typer.echo(json_.dumps(words | {"alignment": links}, ensure_ascii=False))
+                    continue
+                for line in naacl_lines(links, number) if naacl else [pharaoh_line(links)]:
+                    typer.echo(line)
+            before += len(some)
+
+    def print_errors(self, given: dict[str, Any]) -> None:
+        """Print alignment errors against gold links, or the ranking of all attention maps."""
+        from dragoman.api.alignment.gold import read_gold
+        from dragoman.cli.screens.alignment import AlignmentTask, print_errors, print_ranking
+
+        pairs = [pair for some in self.pairs for pair in some]
+        sources, targets = [one for one, _ in pairs], [other for _, other in pairs]
+        form, first = given.get("gold_format"), given.get("gold_from")
+        gold = read_gold(given["gold"], sources, targets, form=form, first=first, by_spaces=self.settings.by_spaces)
+        against = AlignmentTask(self.forward(), self.backward(), sources, targets, gold, self.settings)
+        with self._lines_named(0):
+            if "find_best" in given:
+                print_ranking(against, json=self.json)
+            else:
+                print_errors(against, every="symmetrization" not in given, json=self.json)
+
+    @contextmanager
+    def _lines_named(self, before: int) -> Iterator[None]:
+        """Name a pair that cannot be aligned by its line, and a wrong setting by its option."""
+        from dragoman.api.files.pair_scoring import errors_by_line
+
+        with errors_by_line(self.source, before), named_as_typed(*AlignmentSettings.model_fields):
+            yield
+
+
+def _check(given: dict[str, Any]) -> None:
+    """Reject options without effect, and illegal values."""
+    for required, names in _REQUIRES.items():
+        for name in names:
+            if name in given and required not in given:
+                raise ConfigError(
+                    f"{flag_name(name)} must come with --{required}, got it without; add that one, or leave this out"
+                )
+    if {"format", "gold"} <= given.keys():
+        raise ConfigError("--format must come without --gold, got both; with --gold no links are printed")
+    chosen = [flag_name(name) for name in _MAPS if name in given]
+    if "find_best" in given and chosen:
+        raise ConfigError(f"--find-best must come without {chosen[0]}, got both; it ranks every attention map")
+    for name, legal in _LEGAL.items():
+        if name in given and given[name] not in legal:
+            raise ConfigError(
+                f"{flag_name(name)} must be {' or '.join(map(str, legal))}, got {given[name]}; choose one of them"
+            )
+    if given.get("ignore_end") and given.get("symmetrization") == "product" and "gold" not in given:
+        raise ConfigError(
+            "--ignore-end must come without --symmetrization product, got both; a product never counts the end"
+        )
+
+
+def _check_engine(given: dict[str, Any], *, has_ensemble: bool, engine: EngineSettings) -> None:
+    """Reject attention maps and words that an ensemble, or the chosen engine, cannot provide."""
+    chosen = [flag_name(name) for name in ("find_best", *_MAPS) if name in given]
+    what = chosen[0] if chosen else "--words spaces" if "words" in given else "--gold"
+    usual = ", or add --words usual" if what == "--gold" else ""
+    if has_ensemble:
+        rule = "come without --ensemble" + (", or with --words usual" if usual else "")
+        raise ConfigError(
+            f"{what} must {rule}, got an ensemble, which has one attention map only; leave out --ensemble{usual}"
+        )
+    if engine.engine not in {"auto", "torch"}:
+        raise ConfigError(
+            f"--engine must be torch with {what}, got {engine.engine}; use --engine torch, or leave it out{usual}"
+        )

@@ -1,0 +1,28 @@
+"""`dragoman average`: average checkpoints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.console import report_errors
+
+__all__ = ["average"]
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the new bundle.")]
+Last = Annotated[int, typer.Option(metavar="INT", min=1, help="Number of checkpoints, the newest first.")]
+
+
+def average(run: RunFolder, output: Output, last: Last = 3) -> None:
+    """Average the weights of a run's newest checkpoints into a bundle."""
+    from dragoman.environment import require
+
+    with report_errors():
+        require("torch", "train", "dragoman average")
+        from dragoman.api.training.bundle_writer import average_checkpoints
+
+        bundle = average_checkpoints(run, output, last=last)
+    typer.echo(f"bundle    {bundle.folder}")

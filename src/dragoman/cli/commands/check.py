@@ -1,0 +1,78 @@
+"""`dragoman check`: check corpora."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.console import print_json, report_errors
+from dragoman.cli.options.arguments import (
+    DEFAULT_CONFIG,
+    ConfigFile,
+    Json,
+    OnBadLine,
+    Overrides,
+    Processes,
+    check_output,
+    config_file,
+    output_option,
+    overrides_with,
+)
+
+__all__ = ["check"]
+
+_ENDINGS = (".html", ".json")
+
+Output = Annotated[Path | None, output_option(_ENDINGS)]
+Measure = Annotated[bool, typer.Option(help="Run a few updates to estimate memory and time; needs torch.", metavar="")]
+
+
+def check(
+    config: ConfigFile = DEFAULT_CONFIG,
+    overrides: Overrides = None,
+    processes: Processes = 2,
+    on_bad_line: OnBadLine = None,
+    output: Output = None,
+    measure: Measure = True,
+    json: Json = False,
+) -> None:
+    """Check corpora: errors by file and line, leakage, cleaning and training cost.
+
+    Cleaned text is stored, and `dragoman prepare` continues with it. The exit code is 1 if preparation would fail.
+    """
+    from dragoman.environment import require
+
+    with report_errors():
+        from dragoman.config import load_config
+
+        config = config_file(config)
+        settings = load_config(config, overrides_with(overrides, on_bad_line))
+        if output is not None:
+            check_output(output, _ENDINGS)
+        require("polars", "train", "dragoman check")
+        from dragoman.api.training.preparation import check_corpora
+        from dragoman.cli.screens.check import print_report
+        from dragoman.cli.screens.progress import ProgressDisplay
+        from dragoman.data.check.page import render_check_page
+        from dragoman.files import write_json
+
+        with ProgressDisplay() as progress:
+            report = check_corpora(settings, config.parent, processes=processes, progress=progress, measure=measure)
+        if output is not None and output.suffix.lower() == ".json":
+            write_json(output, report.to_json())
+        elif output is not None:
+            output.write_text(
+                render_check_page(report, title=f"{config.resolve().parent.name}: check"), encoding="utf-8"
+            )
+    if json:
+        print_json(report.to_json())
+    else:
+        typed = [] if config == DEFAULT_CONFIG else [str(config)]
+        typed += [word for override in overrides or [] for word in ("--set", override)]
+        typed += ["--on-bad-line", on_bad_line] if on_bad_line else []
+        print_report(report, config=shlex.join(typed))
+    if report.fatal:
+        raise typer.Exit(1)

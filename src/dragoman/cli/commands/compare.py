@@ -1,0 +1,191 @@
+"""`dragoman compare`: comparison report."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dragoman.cli.console import print_json, print_table, report_errors
+from dragoman.cli.options.arguments import Json, check_output
+from dragoman.cli.options.derive import settings_options
+from dragoman.cli.options.systems import TRANSLATION_ONLY, Systems, print_message, score_systems, typed_command
+from dragoman.config.engine import EngineSettings
+from dragoman.config.evaluation import EvaluationSettings
+from dragoman.config.search import SearchSettings
+from dragoman.config.sources import flag_name
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.api.evaluation.comparison import ScoredTestSet
+    from dragoman.inspection.comparison.report import ComparisonReport
+
+__all__ = ["compare"]
+
+_REPORT = Path("comparison.html")
+_ENDINGS = (".html", ".json")
+_WIDTH = 80
+_SENTENCES, _MAPS = 10, 2
+_EVALUATION_OPTIONS = ("baseline", "languages")
+
+Test = Annotated[
+    tuple[Path, Path] | None,
+    typer.Option(
+        "--test", metavar="SRC REF", help="Test set to score. Without it, only training records are compared."
+    ),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Report: .html or .json.")]
+Sentences = Annotated[
+    int | None,
+    typer.Option(
+        metavar="INT",
+        min=0,
+        help=f"Number of sentences with the largest differences. [dim]\\[default: {_SENTENCES}][/dim]",
+    ),
+]
+Maps = Annotated[
+    int | None,
+    typer.Option(
+        metavar="INT", min=0, help=f"Number of sentences with attention maps. [dim]\\[default: {_MAPS}][/dim]"
+    ),
+]
+
+
+@settings_options(
+    settings=EvaluationSettings,
+    engine=EngineSettings,
+    search=SearchSettings,
+    exclude=TRANSLATION_ONLY | (EvaluationSettings.model_fields.keys() - set(_EVALUATION_OPTIONS)),
+)
+def compare(  # noqa: PLR0913 -- one parameter per option
+    systems: Systems,
+    *,
+    test: Test = None,
+    output: Output = _REPORT,
+    sentences: Sentences = None,
+    maps: Maps = None,
+    json: Json = False,
+    settings: EvaluationSettings,
+    engine: EngineSettings,
+    search: SearchSettings,
+) -> None:
+    """Compare runs, bundles or files of translations in one HTML page.
+
+    The page has the settings that differ, learning curves, sizes and times, and everything that reproduces the report.
+    With a test set it also has scores, significance tests and sentences with different translations.
+    """
+    with report_errors("start it again"):
+        given = [flag_name(name) for each in (settings, search, engine) for name in each.model_fields_set]
+        shown = {"--sentences": sentences, "--maps": maps}
+        _check(test, [*given, *(name for name, value in shown.items() if value is not None)])
+        check_output(output, _ENDINGS)
+        from dragoman.api.evaluation.comparison import compare_systems
+        from dragoman.api.evaluation.systems import parse_systems
+
+        parsed = parse_systems(systems)
+        scored = None
+        if test is not None:
+            from dragoman.environment import require
+
+            require("sacrebleu", "train", "dragoman compare --test")
+            from dragoman.api.evaluation.comparison import ScoredTestSet
+
+            scored = ScoredTestSet(*score_systems(parsed, test, settings, search, engine))
+        comparison = compare_systems(
+            parsed,
+            scored,
+            sentences=_SENTENCES if sentences is None else sentences,
+            maps=_MAPS if maps is None else maps,
+            threads=engine.threads,
+            command=typed_command(),
+            tell=print_message,
+        )
+        _write(comparison, scored, output)
+        _print(comparison, scored, output, json=json)
+
+
+def _check(test: tuple[Path, Path] | None, given: list[str]) -> None:
+    """Reject options without effect."""
+    if test is None and given:
+        raise ConfigError(f"{given[0]} must come with --test, got it without; without a test set nothing is scored")
+
+
+def _write(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path) -> None:
+    from dragoman.files import atomic_write, write_json
+    from dragoman.inspection.comparison.page import render_comparison_page
+
+    if output.suffix.lower() == ".json":
+        write_json(output, _values(comparison, scored, output))
+        return
+    with atomic_write(output) as draft:
+        draft.write_text(render_comparison_page(comparison), encoding="utf-8")
+
+
+def _print(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path, *, json: bool) -> None:
+    """Print the scores and the path of the report."""
+    if json:
+        print_json(_values(comparison, scored, output))
+        return
+    if scored is None:
+        _print_runs(comparison)
+    else:
+        from dragoman.cli.screens.evaluation import print_evaluation
+
+        print_evaluation(scored.evaluation)
+    from dragoman.inspection.comparison.verdict import conclude
+    from dragoman.reporting.visible_text import visible
+
+    typer.echo("\n" + fill(visible(conclude(comparison).text, 1000), _WIDTH))
+    typer.echo(f"report  {output}")
+
+
+def _values(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path) -> dict[str, Any]:
+    """Return the report as plain values."""
+    from dragoman.inspection.comparison.verdict import compare_settings, conclude
+
+    differing = {row.name: list(row.values) for row in compare_settings(comparison) if row.differs}
+    members = [
+        {
+            "system": system,
+            "member": member.name,
+            "kind": member.kind,
+            "digest": member.digest,
+            "seed": member.seed,
+            "parameters": member.parameters,
+            "training": None if member.training is None else asdict(member.training),
+        }
+        for system, found in comparison.models.items()
+        for member in found
+    ]
+    return {
+        "report": str(output),
+        "verdict": conclude(comparison).text,
+        "members": members,
+        "settings": differing,
+        "sentences": [asdict(sentence) for sentence in comparison.sentences],
+        "evaluation": None if scored is None else scored.evaluation.to_json(),
+    }
+
+
+def _print_runs(comparison: ComparisonReport) -> None:
+    """Print the training records of runs."""
+    from dragoman.inspection.comparison.model_tables import format_best
+    from dragoman.reporting.number_format import format_compact, format_duration
+    from dragoman.reporting.visible_text import visible
+
+    rows = [("run", "parameters", "updates", "time", "best in validation")]
+    for member in comparison.members:
+        training = member.training
+        rows.append(
+            (
+                visible(member.name, 20),
+                "–" if member.parameters is None else format_compact(member.parameters),
+                "–" if training is None else f"{training.updates:,}",
+                "–" if training is None else format_duration(training.seconds),
+                "–" if training is None else visible(format_best(training), 34),
+            )
+        )
+    print_table(rows, right=frozenset({1, 2, 3}))

@@ -1,0 +1,57 @@
+"""`dragoman config`: show settings."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.console import print_json, print_table, report_errors
+from dragoman.cli.options.arguments import Json, Overrides
+
+__all__ = ["Source", "app"]
+
+app = typer.Typer(no_args_is_help=True, help="Show configurations, presets, the JSON Schema and the reference page.")
+
+Source = Annotated[str, typer.Argument(metavar="CONFIG", help="TOML file or name of a preset.")]
+
+
+@app.command()
+def show(config: Source, overrides: Overrides = None, json: Json = False) -> None:
+    """Print a configuration with all defaults and presets resolved."""
+    from dragoman.config import load_config, to_toml
+
+    with report_errors():
+        resolved = load_config(config, overrides or [])
+        if json:
+            print_json(resolved.model_dump())
+        else:
+            typer.echo(to_toml(resolved), nl=False)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of configuration files, for editors."""
+    from dragoman.config import file_schema
+
+    print_json(file_schema())
+
+
+@app.command()
+def presets(json: Json = False) -> None:
+    """List the presets: by paper, by paper in desk size, and by amount of data."""
+    from dragoman.config import load_config, preset_names
+
+    described = {name: load_config(name).description for name in preset_names()}
+    if json:
+        print_json(described)
+    else:
+        print_table(list(described.items()))
+
+
+@app.command()
+def reference() -> None:
+    """Print the reference of commands, options and settings as Markdown."""
+    from dragoman.cli.reference import reference_page
+
+    typer.echo(reference_page(), nl=False)

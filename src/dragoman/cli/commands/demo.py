@@ -1,0 +1,137 @@
+"""`dragoman demo`: demonstration."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman.cli.console import EXIT_STOPPED, print_json, report_errors
+from dragoman.cli.options.arguments import Json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dragoman.api.demo.date_demo import DemoResult
+
+__all__ = ["demo"]
+
+_FOLDER = Path("dragoman-demo")
+_WIDEST = 100
+
+Folder = Annotated[Path, typer.Argument(metavar="[DIR]", help="New folder, or the folder of an earlier demonstration.")]
+
+
+def demo(folder: Folder = _FOLDER, json: Json = False) -> None:
+    """Train a small model of dates in about a minute and show its attention.
+
+    It translates dates as people write them (the third of May, 1998) to 1998-05-03. DIR gets the model (bundle), an
+    interactive page (alignment.html), the corpus and the configuration. Nothing is downloaded.
+    """
+    from dragoman.environment import require
+
+    with report_errors():
+        require("torch", "train", "dragoman demo")
+        from dragoman.cli.screens.demo import DemoScreen
+
+        began, is_new = time.monotonic(), not (folder / "run").exists()
+        with DemoScreen() as screen:
+            screen.begin("starting")  # importing torch takes some seconds
+            from dragoman.api.demo.date_corpus import SPELLINGS
+            from dragoman.api.demo.date_demo import TRAINING_PAIRS, DemoStopped
+            from dragoman.api.demo.date_demo import run_demo as make
+
+            if (folder / "bundle").exists():
+                screen.say(f"\n{folder} already has a trained model.\n")
+            else:
+                screen.say(f"\n{TRAINING_PAIRS:,} dates in {len(SPELLINGS)} spellings are in {folder}/corpus.")
+            try:
+                made = make(folder, progress=screen, callbacks=[screen])
+            except DemoStopped as stopped:
+                screen.say(f"continue with: dragoman demo {_quoted(folder)}")
+                raise typer.Exit(EXIT_STOPPED[str(stopped)]) from None
+    seconds = time.monotonic() - began if is_new else None
+    if json:
+        print_json(_figures(made, seconds))
+    else:
+        _print(made, seconds)
+
+
+def _figures(made: DemoResult, seconds: float | None) -> dict[str, object]:
+    return {
+        "exact_match": made.exact.value,
+        "right": made.right,
+        "tested": made.tested,
+        "bundle": str(made.bundle.folder),
+        "page": str(made.page),
+        "seconds": seconds,
+    }
+
+
+def _print(made: DemoResult, seconds: float | None) -> None:
+    """Print the score, translations, an attention map and next commands."""
+    from rich.console import Console
+
+    console = Console(highlight=False, force_terminal=sys.stdout.isatty(), width=None if sys.stdout.isatty() else 80)
+    is_rich = console.encoding.startswith("utf")
+    _print_score(console, made, seconds)
+    tick, cross = ("✓", "✗") if is_rich else ("", "wrong")
+    widest = max(len(sample.source) for sample in made.samples)
+    for sample in (*made.samples, *made.faults[:1]):
+        mark = tick if sample.translation == sample.reference else cross
+        colour = "green" if mark == tick else "red"
+        console.print(f"  {sample.source:<{widest}}  {sample.translation}  [{colour}]{mark}[/]", soft_wrap=True)
+    if is_rich:
+        _print_map(console, made)
+    _print_next(console, made)
+
+
+def _print_score(console: Console, made: DemoResult, seconds: float | None) -> None:
+    from dragoman.reporting.number_format import format_duration, format_percent
+
+    took = f", in {format_duration(seconds)}" if seconds is not None else ""
+    console.print(
+        f"[bold]{made.right:,} of {made.tested:,}[/] unseen dates are right: "
+        f"[bold green]{format_percent(made.right, made.tested)} exact match[/]{took}.\n",
+        soft_wrap=True,
+    )
+
+
+def _print_map(console: Console, made: DemoResult) -> None:
+    from dragoman.inspection.terminal.heatmap import render_heatmap
+
+    sample = made.samples[0]
+    assert sample.weights is not None
+    console.print(f"\nAttention while writing [bold]{sample.translation}[/], one row per character:\n")
+    colour = console.is_terminal and not console.no_color and console.color_system is not None
+    width = min(console.width, _WIDEST)
+    console.print(
+        render_heatmap(sample.source_words, sample.target_words, sample.weights, width=width, colour=colour),
+        soft_wrap=True,
+    )
+
+
+def _print_next(console: Console, made: DemoResult) -> None:
+    folder = _quoted(made.folder)
+    console.print(
+        f"\nInteractive page:  {made.page}\nModel:             {made.bundle.folder}\n\nNext:",
+        soft_wrap=True,
+        markup=False,
+    )
+    commands = {
+        f'echo "the third of May, 1998" | dragoman translate {folder}/bundle': "translate your own dates",
+        f"dragoman check {folder}": "check the corpus",
+        f"dragoman train {folder} --output {folder}/smaller --set model.decoder.hidden=32": "train a smaller network",
+        "dragoman new mine --source en --target de --corpus train.en train.de": "start with your own files",
+    }
+    for command, what in commands.items():
+        console.print(f"  # {what}", style="dim", markup=False)
+        console.print(f"  {command}", soft_wrap=True, markup=False)
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path))

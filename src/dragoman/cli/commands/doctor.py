@@ -1,0 +1,45 @@
+"""`dragoman doctor`: environment report."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import typer
+
+from dragoman.cli.console import print_json, print_table
+from dragoman.cli.options.arguments import Json
+
+__all__ = ["doctor"]
+
+
+def doctor(json: Json = False) -> None:
+    """Report the machine, installed packages, and commands that install missing ones."""
+    from dragoman.environment import extras, machine_info
+    from dragoman.version import __version__
+
+    here, found = machine_info(), extras()
+    if json:
+        packages = {extra or "base": [asdict(package) for package in listed] for extra, listed in found.items()}
+        print_json({"dragoman": __version__, "machine": asdict(here), "packages": packages})
+        return
+    typer.echo(f"dragoman {__version__}\n")
+    print_table(
+        [
+            ("system", here.system),
+            ("processor", f"{here.processor}, {here.cores} cores"),
+            ("fast instructions", ", ".join(here.features) or "none"),
+            ("memory", f"{here.memory_gib:.1f} GiB"),
+            ("accelerators", ", ".join(here.accelerators) or "none"),
+            ("Python", here.python),
+            ("torch", here.torch or "not installed"),
+        ]
+    )
+    for extra, wanted in found.items():
+        missing = [package.name for package in wanted if not package.is_satisfied]
+        typer.echo(
+            f"\n{extra or 'base install'}: {'complete' if not missing else 'missing or too old: ' + ', '.join(missing)}"
+        )
+        if missing:
+            name = f'"dragoman[{extra}]"' if extra else "dragoman"
+            typer.echo(f"  install: pip install --upgrade {name}")
+        print_table([(f"  {p.name}", p.installed or "–", f"wanted {p.required or 'any'}") for p in wanted])

@@ -1,0 +1,61 @@
+"""`dragoman export`: export a bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dragoman.cli.console import print_json, print_table, report_errors
+from dragoman.cli.options.arguments import BundlePath, Json
+
+if TYPE_CHECKING:
+    from dragoman.engines.export import ExportResult
+
+__all__ = ["export"]
+
+
+def export(
+    bundle: BundlePath,
+    to: Annotated[
+        str, typer.Option(metavar="ctranslate2|onnx", help="Target engine; ctranslate2 runs Transformers, onnx RNNs.")
+    ],
+    precision: Annotated[str, typer.Option(metavar="float32|int8", help="Number format.")] = "float32",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Output folder; by default in the folder of the bundle, for reuse."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Export a bundle for CTranslate2 or ONNX Runtime.
+
+    Other commands export automatically. Use this command for folders that are read-only later, or for other programs.
+    """
+    with report_errors():
+        from dragoman.engines.export import export_bundle
+
+        exported = export_bundle(bundle, to, precision=precision, output=output)
+    if json:
+        print_json(_facts(exported))
+        return
+    print_table([(name, _megabytes(size)) for name, size in exported.sizes.items()], right=frozenset({1}))
+    typer.echo(f"\n{exported.note}: {_megabytes(exported.bytes)}; the bundle has {_megabytes(exported.bundle_bytes)}")
+
+
+def _facts(exported: ExportResult) -> dict[str, Any]:
+    return {
+        "kind": exported.kind,
+        "precision": exported.precision,
+        "folder": str(exported.folder),
+        "files": exported.sizes,
+        "bytes": exported.bytes,
+        "bundle_bytes": exported.bundle_bytes,
+        "is_new": exported.is_new,
+    }
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"

@@ -1,0 +1,257 @@
+"""`dragoman inspect`: inspect a translation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from dragoman.cli.console import print_json, report_errors
+from dragoman.cli.options.arguments import BundlePath, Ensemble, check_output, flag, output_option
+from dragoman.cli.options.derive import settings_options
+from dragoman.cli.options.open_translator import open_translator
+from dragoman.config.base import Cli, Size
+from dragoman.config.engine import EngineSettings
+from dragoman.config.search import SearchSettings
+from dragoman.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dragoman.api.translation.translator import Translator
+    from dragoman.cli.screens.inspection import InspectionView
+    from dragoman.config.alignment import AttentionReading
+    from dragoman.inspection.result import InspectionResult
+
+__all__ = ["inspect"]
+
+_MAP, _MORE, _FILES = "Attention map", "More output", "Files"
+_COUNTERFACTUALS = 3  # other words at each position
+_TITLE = "What the translator sees"
+_PICTURES, _ENDINGS = (".png", ".svg"), (".html", ".png", ".svg", ".json")
+
+
+class InspectEngineSettings(EngineSettings):
+    """Engine settings with one thread: the steps of one sentence are too small for several."""
+
+    threads: Annotated[Size | None, Cli("Engine")] = 1
+    """Number of threads; more are slower."""
+
+
+Words = Annotated[
+    list[str] | None, typer.Argument(metavar="TEXT", help="Text to translate; without it, or with -: stdin.")
+]
+Target = Annotated[str | None, typer.Option(metavar="TEXT", help="Inspect this translation instead of searching.")]
+Prefix = Annotated[str | None, typer.Option(metavar="TEXT", help="The translation must start with this text.")]
+Layer = Annotated[
+    int | None,
+    typer.Option(metavar="INT", help="Layer, from 1. [dim]\\[default: last but one][/dim]", rich_help_panel=_MAP),
+]
+Head = Annotated[
+    int | None,
+    typer.Option(metavar="INT", help="Head, from 1. [dim]\\[default: mean of all][/dim]", rich_help_panel=_MAP),
+]
+ReadingName = Annotated[
+    str,
+    typer.Option(
+        "--reading",
+        metavar="predicted|input",
+        help="Step of a word: the one that predicts it, or the one that reads it.",
+        rich_help_panel=_MAP,
+    ),
+]
+Width = Annotated[
+    int | None,
+    typer.Option(
+        metavar="INT", help="Width in columns. [dim]\\[default: the terminal's, or 80][/dim]", rich_help_panel=_MAP
+    ),
+]
+Tree = Annotated[bool, flag("--tree", "Print the search tree.", _MORE)]
+Candidates = Annotated[bool, flag("--candidates", "Print the most likely tokens at each step.", _MORE)]
+Counterfactual = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORD", help="Replace this word of the translation and continue the search.", rich_help_panel=_MORE
+    ),
+]
+Outputs = Annotated[list[Path] | None, output_option(_ENDINGS, panel=_FILES, repeated=True)]
+Json = Annotated[bool, flag("--json", "Print everything as JSON.", _FILES)]
+
+
+@settings_options(
+    search=SearchSettings,
+    engine=InspectEngineSettings,
+    exclude={"nbest", "sample", "temperature", "top_k", "top_p", "seed", "engine", "batch_tokens"},
+)
+def inspect(  # noqa: PLR0913 -- one parameter per option
+    bundle: BundlePath,
+    text: Words = None,
+    *,
+    ensemble: Ensemble = None,
+    target: Target = None,
+    prefix: Prefix = None,
+    layer: Layer = None,
+    head: Head = None,
+    reading: ReadingName = "predicted",
+    width: Width = None,
+    tree: Tree = False,
+    candidates: Candidates = False,
+    counterfactual: Counterfactual = None,
+    output: Outputs = None,
+    json: Json = False,
+    search: SearchSettings,
+    engine: EngineSettings,
+) -> None:
+    """Inspect a translation: attention, alternatives and their continuations.
+
+    A text of several sentences is inspected sentence by sentence. --output page.html writes an interactive page.
+    """
+    outputs = output or []
+    with report_errors("start it again"):
+        _check(target=target, prefix=prefix, tree=tree, reading=reading)
+        _check_outputs(outputs)
+        from dragoman.cli.screens.inspection import InspectionScreen, InspectionView
+
+        shown = InspectionView(layer, head, cast("AttentionReading", reading), tree, candidates, counterfactual)
+        screen = None if json else InspectionScreen(width)
+        source = _text(text)
+        engine = engine.model_copy(update={"engine": "torch"})
+        translator = open_translator(bundle, ensemble, engine, search)
+        _check_map(translator, shown, draws=any(path.suffix.lower() in _PICTURES for path in outputs))
+        is_complete = json or any(path.suffix.lower() not in _PICTURES for path in outputs)
+        inspected = _inspect(translator, source, target, prefix, tree, counterfactual, is_complete=is_complete)
+        _check_word(inspected, counterfactual)
+        if screen is None:
+            print_json([one.to_json() for one in inspected])
+        else:
+            unforced = None
+            if prefix is not None:
+                unforced = translator.translate(inspected[0].source, split_sentences=False).text
+            screen.print(inspected, shown, unforced)
+        for path in outputs:
+            _write(inspected, path, shown)
+
+
+def _check(*, target: str | None, prefix: str | None, tree: bool, reading: str) -> None:
+    """Check options before a model is loaded."""
+    for name, is_given in (("--prefix", prefix is not None), ("--tree", tree)):
+        if target is not None and is_given:
+            raise ConfigError(f"{name} must be left out with --target, got both; a given translation is not searched")
+    if reading not in ("predicted", "input"):
+        raise ConfigError(f"--reading must be predicted or input, got {reading}; predicted is the usual one")
+
+
+def _check_outputs(outputs: Sequence[Path]) -> None:
+    """Check that files can be written, before anything is computed."""
+    for path in outputs:
+        check_output(path, _ENDINGS)
+        if path.suffix.lower() in _PICTURES:
+            from dragoman.environment import require
+
+            require("matplotlib", "train", f"--output {path.name}")
+
+
+def _check_map(translator: Translator, shown: InspectionView, *, draws: bool) -> None:
+    """Check that the model has the attention map, before anything is computed and printed."""
+    if shown.layer is None and shown.head is None and not draws:
+        return
+    from dragoman.api.inspection.inspector import attention_shape
+
+    layers, heads = attention_shape(translator)
+    for name, number, most in (("--layer", shown.layer, layers), ("--head", shown.head, heads)):
+        if number is not None and layers and not 1 <= number <= most:
+            raise ConfigError(f"{name} must be from 1 to {most} in this model, got {number}; leave it out")
+    if not layers:
+        raise ConfigError("a model must have attention to draw its map, got one without; use one that has")
+
+
+def _text(words: list[str] | None) -> str:
+    if words and words != ["-"]:
+        return " ".join(words)
+    try:
+        text = sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"standard input must be UTF-8, got another byte at {error.start}; convert it") from None
+    if not text.strip():
+        raise DataError("a text must be given, got none; write it after the bundle, or pipe it in")
+    return text.strip()
+
+
+def _inspect(
+    translator: Translator,
+    source: str,
+    target: str | None,
+    prefix: str | None,
+    tree: bool,
+    counterfactual: str | None,
+    *,
+    is_complete: bool,
+) -> list[InspectionResult]:
+    from dragoman.api.inspection import inspector
+
+    options: dict[str, Any] = {
+        "counterfactuals": _COUNTERFACTUALS if is_complete or counterfactual is not None else 0,
+        "at": None if is_complete else counterfactual,
+        "progress": _print_progress,
+    }
+    if target is not None:
+        return [inspector.inspect_sentence(translator, source, target=target, **options)]
+    return inspector.inspect_text(
+        translator, source, prefix=prefix or "", search_tree=is_complete or tree, on_skip=_print_skipped, **options
+    )
+
+
+def _print_progress(done: int, count: int) -> None:
+    """Print progress on stderr: one line on a terminal, a line per step elsewhere."""
+    is_terminal = sys.stderr.isatty()
+    start, is_over = ("\r", done == count) if is_terminal else ("", True)
+    typer.echo(f"{start}what if {done} of {count} other words tried", err=True, nl=is_over)
+
+
+def _print_skipped(sentence: str) -> None:
+    from dragoman.reporting.visible_text import visible
+
+    typer.echo(f"note    skipped, it has no letters: {visible(sentence, 60)}", err=True)
+
+
+def _check_word(inspected: Sequence[InspectionResult], counterfactual: str | None) -> None:
+    from dragoman.api.inspection.counterfactuals import matches_word
+
+    words = [word for one in inspected for word in one.target_words]
+    if counterfactual is not None and not any(matches_word(word, counterfactual) for word in words):
+        raise ConfigError(
+            f"--counterfactual must be a word of the translation, got {counterfactual}; it has "
+            f"{', '.join(dict.fromkeys(words))}"
+        )
+
+
+def _write(inspected: Sequence[InspectionResult], path: Path, shown: InspectionView) -> None:
+    """Write one output file and print its name on stderr."""
+    from dragoman.files import atomic_write, write_json
+
+    if path.suffix.lower() in _PICTURES:
+        _write_pictures(inspected, path, shown)
+        return
+    if path.suffix.lower() == ".json":
+        write_json(path, [one.to_json() for one in inspected])
+    else:
+        from dragoman.inspection.pages.inspection import render_inspection_page
+
+        with atomic_write(path) as draft:
+            draft.write_text(render_inspection_page(inspected, title=_TITLE), encoding="utf-8")
+    typer.echo(f"wrote   {path}", err=True)
+
+
+def _write_pictures(inspected: Sequence[InspectionResult], path: Path, shown: InspectionView) -> None:
+    """Write the attention map of each sentence; the names of several are numbered."""
+    from dragoman.inspection.attention_map import select_map
+    from dragoman.inspection.pages.figure import save_figure
+
+    for number, one in enumerate(inspected, start=1):
+        numbered = path if len(inspected) == 1 else path.with_stem(f"{path.stem}-{number}")
+        chosen = select_map(one, layer=shown.layer, head=shown.head, reading=shown.reading)
+        for note in save_figure(chosen.columns, chosen.rows, chosen.weights, numbered, title=chosen.name):
+            typer.echo(f"note    {note}", err=True)
+        typer.echo(f"wrote   {numbered}", err=True)

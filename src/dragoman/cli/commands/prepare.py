@@ -1,0 +1,69 @@
+"""`dragoman prepare`: prepare corpora."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from dragoman.cli.console import print_json, print_table, report_errors
+from dragoman.cli.options.arguments import (
+    DEFAULT_CONFIG,
+    ConfigFile,
+    Json,
+    OnBadLine,
+    Overrides,
+    Processes,
+    config_file,
+    overrides_with,
+)
+
+__all__ = ["prepare"]
+
+
+def prepare(
+    config: ConfigFile = DEFAULT_CONFIG,
+    overrides: Overrides = None,
+    processes: Processes = 2,
+    on_bad_line: OnBadLine = None,
+    json: Json = False,
+) -> None:
+    """Clean, de-duplicate and split corpora, learn the tokenizer and write shards.
+
+    A second run repeats only steps whose input changed; after an interruption it continues.
+    """
+    from dragoman.environment import require
+
+    with report_errors():
+        from dragoman.config import load_config
+
+        config = config_file(config)
+        settings = load_config(config, overrides_with(overrides, on_bad_line))
+        require("polars", "train", "dragoman prepare")
+        from dragoman.api.training.preparation import prepare_corpora
+        from dragoman.cli.screens.progress import ProgressDisplay
+
+        with ProgressDisplay() as progress:
+            prepared = prepare_corpora(settings, config.parent, processes=processes, progress=progress)
+    if json:
+        print_json(prepared.manifest)
+    else:
+        _print(prepared.folder, prepared.manifest)
+
+
+def _print(folder: Path, manifest: dict[str, Any]) -> None:
+    rows = [("set", "corpus", "pairs", "source tokens", "target tokens")]
+    for name, split in manifest["splits"].items():
+        rows += [(name, corpus["name"], f"{corpus['rows']:,}", "", "") for corpus in split["corpora"]]
+        tokens = split["tokens"]
+        rows.append((name, "in all", f"{split['rows']:,}", f"{tokens['source']:,}", f"{tokens['target']:,}"))
+    rows += [(name, "", f"{count:,}", "", "") for name, count in manifest["pairs"]["taken"].items() if name == "test"]
+    print_table(rows, right=frozenset({2, 3, 4}))
+    for corpus in manifest["splits"]["train"]["corpora"]:
+        if not corpus["rows"]:
+            typer.echo(f"note: no pair of {corpus['name']} is left; see report.json", err=True)
+    sizes = dict.fromkeys(f"{entry['path']} ({entry['tokens']:,} tokens)" for entry in manifest["tokenizers"].values())
+    pairs = manifest["pairs"]
+    typer.echo(f"\n{pairs['kept']:,} of {pairs['read']:,} training pairs; report.json lists the dropped pairs")
+    typer.echo(f"{folder}: {', '.join(sizes)}")

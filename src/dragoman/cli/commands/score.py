@@ -1,0 +1,41 @@
+"""`dragoman score`: log-probabilities of given translations."""
+
+from __future__ import annotations
+
+import json as json_
+
+import typer
+
+from dragoman.cli.console import report_errors
+from dragoman.cli.options.arguments import BundlePath, Ensemble, JsonLines, SourceText, TargetText
+from dragoman.cli.options.derive import settings_options
+from dragoman.cli.options.open_translator import open_translator
+from dragoman.config.engine import EngineSettings
+
+__all__ = ["score"]
+
+
+@settings_options(engine=EngineSettings, exclude={"batch_tokens"})
+def score(
+    bundle: BundlePath,
+    source: SourceText,
+    target: TargetText = None,
+    *,
+    ensemble: Ensemble = None,
+    json: JsonLines = False,
+    engine: EngineSettings,
+) -> None:
+    """Print the log-probability of given translations.
+
+    Each line has the natural log p of a translation, a tab, and log p divided by its length in tokens, the end of the
+    sentence included.
+    """
+    with report_errors("start it again"):
+        from dragoman.api.files.pair_scoring import score_pairs
+        from dragoman.api.files.parallel_lines import read_pairs
+
+        pairs = read_pairs(source, target)
+        translator = open_translator(bundle, ensemble, engine)
+        for scored in score_pairs(translator, pairs, source):
+            line = f"{scored.log_prob:.6f}\t{scored.score:.6f}"
+            typer.echo(json_.dumps(scored.to_json(), ensure_ascii=False) if json else line)

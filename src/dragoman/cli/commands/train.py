@@ -1,0 +1,119 @@
+"""`dragoman train`: train a model."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman.cli.console import EXIT_STOPPED, print_json, print_table, report_errors
+from dragoman.cli.options.arguments import DEFAULT_CONFIG, ConfigFile, Json, Overrides, config_file, flag
+from dragoman.errors import TrainingError
+
+if TYPE_CHECKING:
+    from dragoman.api.training.held_out_scores import SetScore
+    from dragoman.api.training.training_run import TrainResult
+    from dragoman.config import Config
+
+__all__ = ["train"]
+
+Run = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="DIR", help="Folder of the run; by default run, in the folder of the configuration."
+    ),
+]
+Resume = Annotated[bool, flag("--resume", "Continue from the newest checkpoint, if any.")]
+Workers = Annotated[
+    int, typer.Option(metavar="INT", min=0, help="Number of loader processes; useful with subword regularisation.")
+]
+VerifyResume = Annotated[bool, flag("--verify-resume", "Check that a resumed run equals an uninterrupted one.")]
+
+
+def train(
+    config: ConfigFile = DEFAULT_CONFIG,
+    overrides: Overrides = None,
+    run: Run = None,
+    resume: Resume = False,
+    loader_workers: Workers = 0,
+    verify_resume: VerifyResume = False,
+    json: Json = False,
+) -> None:
+    """Train a model on prepared data and write a bundle.
+
+    Ctrl-C and SIGTERM stop after the current update with a checkpoint; --resume continues and ends with bit-identical
+    weights. Several processes: torchrun --nproc-per-node 2 -m dragoman train
+    """
+    from dragoman.environment import require
+
+    with report_errors("run the same command with --resume to continue from the last checkpoint"):
+        from dragoman.config import load_config
+
+        config = config_file(config)
+        settings = load_config(config, overrides or [])
+        require("torch", "train", "dragoman train")
+        if verify_resume:
+            _verify(settings, config.parent)
+            return
+        from dragoman.api.training.training_run import train_model as train_
+        from dragoman.cli.screens.training import TrainingScreen
+
+        folder = run or config.parent / "run"
+        with TrainingScreen(stops_early=settings.training.patience > 0 or settings.training.max_epochs > 0) as screen:
+            trained = train_(
+                settings,
+                config.parent,
+                run=folder,
+                resume=resume,
+                callbacks=[screen],
+                loader_workers=loader_workers,
+            )
+    if trained.bundle is not None:
+        _print(trained, json=json)
+    elif not trained.ended.is_complete:
+        raise typer.Exit(EXIT_STOPPED[trained.ended.why])
+
+
+def _print(trained: TrainResult, *, json: bool) -> None:
+    """Print the bundle, its scores and the next command."""
+    bundle, ended = trained.bundle, trained.ended
+    assert bundle is not None
+    if json:
+        scores = [asdict(score) for score in trained.scores]
+        shown = {"bundle": str(bundle.folder), "digest": bundle.digest, "ended": ended.why, "update": ended.update}
+        print_json(shown | {"best_update": ended.best_update, "scores": scores})
+        return
+    if trained.scores:
+        print_table(_score_rows(trained.scores), right=frozenset({1, 3, 4}))
+        typer.echo(f"greedy translations, {'; '.join(score.signature for score in trained.scores[0].scores)}\n")
+    typer.echo(f"bundle    {bundle.folder}    (card.md describes it)")
+    typer.echo(f"curves    tensorboard --logdir {shlex.quote(str(trained.run / 'curves'))}")
+
+
+def _score_rows(scores: Sequence[SetScore]) -> list[tuple[str, ...]]:
+    """Return one row per set and model, so that fine-tuned and base models of one set are adjacent."""
+    rows: list[tuple[str, ...]] = [("set", "sentences", "model", *(score.metric for score in scores[0].scores))]
+    for name in dict.fromkeys(each.name for each in scores):
+        for each in sorted((each for each in scores if each.name == name), key=lambda each: each.model):
+            model = "trained" if each.model == "new" else "base"
+            rows.append((name, f"{each.sentences:,}", model, *(f"{score.value:.1f}" for score in each.scores)))
+    return rows
+
+
+def _verify(settings: Config, folder: Path) -> None:
+    from dragoman.api.training.resume_check import verify_resume
+
+    verdict = verify_resume(settings, folder)
+    stops = ", ".join(str(stop) for stop in verdict.stops)
+    what = f"{verdict.updates} updates, stopped after {stops}"
+    if verdict.differences:
+        named = ", ".join(verdict.differences[:5])
+        raise TrainingError(
+            f"a resumed run must be the same as one never stopped, got different bits in {named} ({what}); "
+            "please report it with the output of dragoman doctor"
+        )
+    typer.echo(f"resumed = uninterrupted: {what}; {verdict.tensors} tensors, counters and the data position compared")

@@ -1,0 +1,223 @@
+"""`dragoman translate`: lines or documents."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dragoman.cli.console import EXIT_STOPPED, report_errors
+from dragoman.cli.options.arguments import BundlePath, Ensemble, flag
+from dragoman.cli.options.derive import settings_options
+from dragoman.cli.options.open_translator import open_translator
+from dragoman.config.engine import EngineSettings
+from dragoman.config.search import SearchSettings
+from dragoman.documents.formats import ARCHIVES, FORMATS
+from dragoman.errors import ConfigError, DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    from dragoman.api.files.file_translation import OnProgress
+    from dragoman.api.files.input_lines import LineReader
+    from dragoman.api.files.output_lines import LineTranslator
+    from dragoman.api.translation.translator import Translator
+
+__all__ = ["DOCUMENTS", "translate"]
+
+_STDOUT = Path("-")
+_LINES, _TEXT = "Lines", "Text"
+DOCUMENTS = FORMATS.keys() - {".txt"}
+"""Suffixes of documents. Plain text is translated by lines: it may be large, and can be resumed."""
+
+Input = Annotated[
+    str,
+    typer.Argument(
+        metavar="INPUT",
+        help="Text file, one sentence per line, may be .gz; - is stdin. Or a document: .docx, .html, …",
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Output file, may be .gz. Without it, or with -: stdout."),
+]
+Resume = Annotated[bool, flag("--resume", "Continue an interrupted translation.")]
+Force = Annotated[bool, flag("--force", "Overwrite existing output.")]
+Alignments = Annotated[bool, flag("--alignments", "Append word alignments: ||| 0-0 1-2.", _LINES)]
+Flags = Annotated[bool, flag("--flags", "Append quality flags: ||| repetition.", _LINES)]
+Json = Annotated[bool, flag("--json", "Write one JSON object per line, with scores and tokens.", _LINES)]
+GlossaryFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--glossary", metavar="TSV", help="Terms with required translations, or to be kept.", rich_help_panel=_TEXT
+    ),
+]
+Split = Annotated[bool, flag("--split", "Lines are paragraphs: split them into sentences.", _TEXT)]
+
+
+@settings_options(search=SearchSettings, engine=EngineSettings)
+def translate(  # noqa: PLR0913 -- one parameter per option
+    bundle: BundlePath,
+    input_: Input = "-",
+    *,
+    output: Output = None,
+    ensemble: Ensemble = None,
+    resume: Resume = False,
+    force: Force = False,
+    alignments: Alignments = False,
+    flags: Flags = False,
+    json: Json = False,
+    glossary: GlossaryFile = None,
+    split: Split = False,
+    search: SearchSettings,
+    engine: EngineSettings,
+) -> None:
+    """Translate lines of text, or a document with its layout.
+
+    Each line is translated as soon as it arrives. With -o a large file is translated in constant memory; after a crash
+    --resume continues and produces the same bytes.
+    """
+    output = None if output == _STDOUT else output
+    has_nbest = "nbest" in search.model_fields_set
+    is_document = Path(input_).suffix.lower() in DOCUMENTS
+    again = "run the same command with --resume to continue" if output else "with -o a translation can be resumed"
+    with report_errors("nothing was written" if is_document else again):
+        open_ = partial(open_translator, bundle, ensemble, engine, search, glossary=glossary)
+        if is_document:
+            lines_only = {"--resume": resume, "--nbest": has_nbest, "--alignments": alignments}
+            lines_only |= {"--flags": flags, "--json": json}
+            _translate_document(Path(input_), output, open_, force=force, lines_only=lines_only)
+            return
+        from dragoman.api.files.input_lines import LineReader
+        from dragoman.api.files.output_lines import LineFormat, LineTranslator
+
+        with LineReader(_text_file(input_)) as source:
+            if not _is_needed(source, output, resume=resume, force=force):
+                typer.echo(f"{output} exists and was not checked; --force translates again", err=True)
+                return
+            form = LineFormat(nbest=has_nbest, alignment=alignments, flags=flags, json=json)
+            work = LineTranslator(open_(), form, split_sentences=split)
+            if output is None:
+                _to_stdout(work, source)
+            else:
+                job = work.job() | {"threads": engine.threads}  # floating-point sums may depend on it
+                _to_file(work, source, output, job, resume=resume, force=force)
+
+
+def _text_file(path: str) -> str:
+    if (Path(path) / "manifest.json").is_file():
+        raise ConfigError(f"the input must be a text file, got the bundle {path}; an ensemble is --ensemble {path}")
+    return path
+
+
+def _is_needed(source: LineReader, output: Path | None, *, resume: bool, force: bool) -> bool:
+    """Check the output before a model is loaded; return False if it exists and is kept."""
+    from dragoman.api.files.file_translation import check_output
+
+    if output is not None:
+        return check_output(output, source, resume=resume, force=force)
+    if resume or force:
+        raise ConfigError(f"{'--resume' if resume else '--force'} must come with an output, got none; name it with -o")
+    return True
+
+
+def _to_stdout(work: LineTranslator, source: LineReader) -> None:
+    from dragoman.api.files.file_translation import translate_lines
+
+    def write(data: bytes) -> None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+    with _progress(source.name, to_file=False) as tell:
+        lines = translate_lines(work, source, write, tell)
+    _print_flags(work, lines)
+
+
+def _to_file(
+    work: LineTranslator, source: LineReader, output: Path, job: dict[str, Any], *, resume: bool, force: bool
+) -> None:
+    from dragoman.api.files.file_translation import translate_file
+
+    with _progress(source.name, to_file=True) as tell:
+        outcome = translate_file(work, source, output, job=job, resume=resume, force=force, on_progress=tell)
+        if code := EXIT_STOPPED.get(outcome.status):
+            typer.echo(
+                f"{outcome.status} after {outcome.lines:,} lines; run the same command with --resume to continue",
+                err=True,
+            )
+            raise typer.Exit(code)
+    _print_flags(work, outcome.lines - outcome.resumed)
+
+
+def _progress(name: str, *, to_file: bool) -> AbstractContextManager[OnProgress]:
+    """Return the progress display; none if lines come from or go to a terminal, where a bar would disturb them."""
+    if not to_file and (sys.stdin.isatty() or sys.stdout.isatty()):
+        return nullcontext(lambda _: None)
+    from dragoman.cli.screens.progress import translation_progress  # imports rich, which takes time
+
+    return translation_progress(name)
+
+
+def _print_flags(work: LineTranslator, lines: int) -> None:
+    """Print how many of the lines translated now have each flag, the most frequent first."""
+    if work.form.flags:
+        counts = ", ".join(f"{name} {count:,}" for name, count in work.flagged.most_common())
+        typer.echo(f"flags   {counts or 'none'}; of {lines:,} lines", err=True)
+
+
+def _translate_document(
+    source: Path, output: Path | None, open_: Callable[[], Translator], *, force: bool, lines_only: dict[str, bool]
+) -> None:
+    """Translate a document; options, output and input are checked before `open_` loads a model.
+
+    `lines_only` are the options that apply to lines only, and whether they were given.
+    """
+    for option, is_given in lines_only.items():
+        if is_given:
+            raise ConfigError(f"{option} must come with lines of text, got the document {source.name}; leave it out")
+    _check_document_output(source, output, force=force)
+    try:
+        from dragoman.api.files.document_translation import read_bytes, translate_document
+        from dragoman.documents.formats import read_document
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"documents need the package {error.name}, got none; pip install 'dragoman[serve]'"
+        ) from None
+    from dragoman.cli.screens.progress import ProgressDisplay
+    from dragoman.files import atomic_write
+
+    if not source.is_file():
+        raise DataError(f"the input must be a file, got {source}; check the path")
+    data = read_bytes(source)
+    read_document(source.name, data)  # reports errors in the document
+    translator = open_()
+    with ProgressDisplay(unit="text") as display:
+        display.begin(f"translating {source.name}", share=0.0)
+        result = translate_document(
+            translator, source.name, data, lambda done, total: display.advance(done / max(total, 1), done)
+        )
+    if output is None:
+        sys.stdout.buffer.write(result)
+        sys.stdout.buffer.flush()
+        return
+    with atomic_write(output) as draft:
+        draft.write_bytes(result)
+
+
+def _check_document_output(source: Path, output: Path | None, *, force: bool) -> None:
+    suffix = source.suffix.lower()
+    if output is None:
+        if suffix in ARCHIVES:
+            raise ConfigError(f"a {suffix[1:]} document must be written to a file, got no name for it; name it with -o")
+        return
+    if output.suffix.lower() != suffix:
+        raise ConfigError(f"the output must end in {suffix} as the input does, got {output.name}; rename it")
+    if not output.parent.is_dir():
+        raise ConfigError(f"the output must be in an existing folder, got {output}; create {output.parent} first")
+    if output.exists() and not (output.is_file() and force):
+        raise ConfigError(f"{output} must be new, got an existing file; name another, or overwrite it with --force")
+    if output.exists() and source.exists() and output.samefile(source):
+        raise ConfigError(f"the output must not be the input, got {source}; give the output another name")

@@ -1,0 +1,3 @@
+"""Shared command-line options."""
+
+__all__: list[str] = []

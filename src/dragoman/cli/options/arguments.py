@@ -1,0 +1,97 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dragoman.errors import ConfigError
+
+__all__ = [
+    "BundlePath",
+    "ConfigFile",
+    "DEFAULT_CONFIG",
+    "Ensemble",
+    "Json",
+    "JsonLines",
+    "OnBadLine",
+    "Overrides",
+    "Processes",
+    "SourceText",
+    "TargetText",
+    "check_output",
+    "config_file",
+    "flag",
+    "output_option",
+    "overrides_with",
+]
+
+DEFAULT_CONFIG = Path("dragoman.toml")
+
+
+def flag(name: str, help_: str, panel: str | None = None) -> Any:
+    """Return a boolean option without a value."""
+    return typer.Option(name, help=help_, metavar="", rich_help_panel=panel, show_default=False)
+
+
+def output_option(endings: Sequence[str], *, panel: str | None = None, repeated: bool = False) -> Any:
+    """Return the option ``--output FILE``, whose ending selects the format."""
+    formats = " or ".join(endings) if len(endings) < 3 else f"{', '.join(endings[:-1])} or {endings[-1]}"
+    more = " May be repeated." if repeated else ""
+    help_ = f"Write the result to this file: {formats}.{more}"
+    return typer.Option("--output", "-o", metavar="FILE", help=help_, rich_help_panel=panel)
+
+
+def check_output(path: Path, endings: Sequence[str]) -> None:
+    """Reject an output file that cannot be written; its folder is created."""
+    if path.is_dir():
+        raise ConfigError(f"--output must be a file, got the folder {path}; name a file in it")
+    if path.suffix.lower() not in endings:
+        raise ConfigError(f"--output must end in {' or '.join(endings)}, got {path}; the ending selects the format")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not os.access(path.parent, os.W_OK):
+        raise ConfigError(f"--output must be in a writable folder, got {path}; name another folder")
+
+
+BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="Trained model: a bundle folder or its zip file.")]
+Ensemble = Annotated[
+    list[Path] | None,
+    typer.Option("--ensemble", metavar="BUNDLE", help="Another model of an ensemble. May be repeated."),
+]
+SourceText = Annotated[
+    str, typer.Argument(metavar="SOURCE", help="Text file, one sentence per line, may be .gz; - is stdin.")
+]
+TargetText = Annotated[
+    str | None,
+    typer.Argument(metavar="TARGET", help="Its translation. Without it, SOURCE has both, separated by a tab."),
+]
+Json = Annotated[bool, flag("--json", "Print JSON.")]
+JsonLines = Annotated[bool, flag("--json", "Print one JSON object per line.")]
+
+ConfigFile = Annotated[
+    Path, typer.Argument(metavar="CONFIG", help="Configuration file, or the folder of dragoman.toml.")
+]
+Overrides = Annotated[
+    list[str] | None, typer.Option("--set", metavar="A.B=C", help="Override one setting. May be repeated.")
+]
+Processes = Annotated[
+    int, typer.Option(metavar="INT", min=1, help="Number of processes; it does not change the result.")
+]
+OnBadLine = Annotated[
+    str | None,
+    typer.Option("--on-bad-line", metavar="error|skip|replace", help="What to do with lines that are not valid text."),
+]
+
+
+def config_file(path: Path) -> Path:
+    """Return the configuration file of a project folder, or the path itself."""
+    return path / DEFAULT_CONFIG if path.is_dir() else path
+
+
+def overrides_with(overrides: list[str] | None, on_bad_line: str | None) -> list[str]:
+    """Return the overrides, with ``--on-bad-line`` as one of them."""
+    return [*(overrides or []), *([f'data.on_bad_line="{on_bad_line}"'] if on_bad_line else [])]

@@ -1,0 +1,49 @@
+"""Open the translator that command-line options describe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from dragoman.cli.options.error_names import named_as_typed
+
+if TYPE_CHECKING:
+    from dragoman.api.translation.translator import Translator
+    from dragoman.config.engine import EngineSettings
+    from dragoman.config.search import SearchSettings
+
+__all__ = ["open_translator"]
+
+
+def open_translator(
+    bundle: Path,
+    ensemble: Sequence[Path] | None,
+    engine: EngineSettings,
+    search: SearchSettings | None = None,
+    *,
+    glossary: Path | None = None,
+) -> Translator:
+    """Open a bundle, or several as an ensemble; the engine and new exports are printed on stderr."""
+    from dragoman.api.translation.translator import Translator
+    from dragoman.text.glossary import Glossary
+
+    with named_as_typed(*type(engine).model_fields):
+        translator = Translator.open(
+            bundle,
+            *(ensemble or ()),
+            engine=engine.engine,
+            precision=engine.precision,
+            threads=engine.threads,
+            search=search,
+            glossary=None if glossary is None else Glossary.from_file(glossary),
+            batch_tokens=engine.batch_tokens,
+        )
+    typer.echo(f"engine  {translator.engine_reason}", err=True)
+    members: Sequence[Any] = getattr(translator.engine, "members", (translator.engine,))
+    for member in members:
+        if getattr(member, "has_new_export", False):  # written without a command of the user
+            typer.echo(f"export  {member.note}", err=True)
+    return translator

@@ -1,0 +1,91 @@
+"""Arguments and test sets of commands that score systems."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman.cli.options.error_names import named_as_typed
+from dragoman.config.engine import EngineSettings
+from dragoman.config.evaluation import EvaluationSettings
+from dragoman.errors import DataError
+
+if TYPE_CHECKING:
+    from dragoman.api.evaluation.systems import System
+    from dragoman.config.search import SearchSettings
+    from dragoman.evaluation.results import Evaluation
+
+__all__ = ["Systems", "TRANSLATION_ONLY", "print_message", "score_systems", "typed_command"]
+
+TRANSLATION_ONLY = frozenset({"nbest", "groups", "diversity", "sample", "temperature", "top_k", "top_p", "seed"})
+"""Search settings that have no option where systems are scored."""
+
+Systems = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SYSTEM…",
+        help=r"\[NAME=]PATH\[,PATH…]: run folder, bundle, or file of translations. Several paths are one system "
+        "trained with several seeds.",
+    ),
+]
+
+
+def score_systems(
+    systems: Sequence[System],
+    test: tuple[Path, Path],
+    settings: EvaluationSettings,
+    search: SearchSettings,
+    engine: EngineSettings,
+) -> tuple[Evaluation, list[str], list[str]]:
+    """Translate the test set with every system and score it; return the evaluation, the sources and the references."""
+    from dragoman.api.evaluation.evaluator import evaluate_systems
+    from dragoman.api.files.input_lines import read_lines
+    from dragoman.cli.screens.progress import ProgressDisplay
+
+    sources, references = (read_lines(path) for path in test)
+    _check_lines(test, len(sources), len(references))
+    names = (*EvaluationSettings.model_fields, *EngineSettings.model_fields)
+    with ProgressDisplay(unit="sentence") as progress, named_as_typed(*names):
+        evaluation = evaluate_systems(
+            systems,
+            sources,
+            references,
+            settings,
+            search=search,
+            engine=engine,
+            progress=progress,
+            tell=print_message,
+            name=_test_name(test[0]),
+            command=typed_command(),
+        )
+    return evaluation, sources, references
+
+
+def typed_command() -> str:
+    """Return the command line of this process."""
+    return shlex.join(["dragoman", *sys.argv[1:]])
+
+
+def print_message(line: str) -> None:
+    """Print a message on stderr."""
+    typer.echo(line, err=True)
+
+
+def _check_lines(test: tuple[Path, Path], sources: int, references: int) -> None:
+    if sources != references:
+        raise DataError(
+            f"{test[0]} and {test[1]} must have the same number of lines, got {sources:,} and {references:,}; add the "
+            "missing lines"
+        )
+    if not sources:
+        raise DataError(f"{test[0]} and {test[1]} must have at least one line, got none; name the test set")
+
+
+def _test_name(source: Path) -> str:
+    """Return the name of a test set: its source file without suffixes."""
+    return source.name.removesuffix(".gz").rsplit(".", 1)[0] or source.name

@@ -1,0 +1,3 @@
+"""Terminal output of the commands."""
+
+__all__: list[str] = []

@@ -1,0 +1,225 @@
+"""Print the report of `dragoman check` in 80 columns, in colour on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from dragoman.data.check.check_findings import (
+    DropStep,
+    languages,
+    leaks,
+    merged,
+    most_tokens,
+    places,
+    training,
+    verdict,
+    waterfall,
+)
+from dragoman.data.check.report import CheckReport
+from dragoman.reporting.number_format import (
+    format_approximate,
+    format_bytes,
+    format_compact,
+    format_count,
+    format_duration,
+    format_percent,
+)
+from dragoman.reporting.terminal import WIDTH, bar, join_sections, print_lines, wrap_paragraph
+from dragoman.reporting.verdict import Verdict
+from dragoman.reporting.visible_text import visible, visible_parts
+
+__all__ = ["print_report"]
+
+_MOST_FAULTS = 10
+_MOST_STEPS = 8
+_BAR = 23
+_COLOURS = {"error": "bold red", "warning": "bold yellow", "ok": "bold green"}
+_STEP_COLOURS = {"reading": "red", "leakage": "magenta", "held out": "cyan"}
+
+
+def print_report(report: CheckReport, *, config: str = "") -> None:
+    """Print the report to stdout; `config` has the arguments of the configuration, for the next command."""
+    print_lines(_lines(report, config))
+
+
+def _lines(report: CheckReport, config: str) -> Iterator[Text]:
+    """Yield the lines of all sections that are not empty, separated by empty lines."""
+    found = verdict(report)
+    sections = [
+        _verdict(report, found),
+        _corpora(report),
+        _faults(report),
+        _waterfall(report),
+        _facts(report),
+        _advice(report),
+        [_next(found, config)],
+    ]
+    return join_sections(sections)
+
+
+def _verdict(report: CheckReport, found: Verdict) -> Iterator[Text]:
+    yield Text(found.text, style=_COLOURS[found.level])
+    yield from wrap_paragraph(visible(found.detail, 1000))
+    for problem in report.fatal:
+        yield from wrap_paragraph(visible(problem, 1000), bullet="✗ ", style="red")
+
+
+def _advice(report: CheckReport) -> Iterator[Text]:
+    for number, advice in enumerate(report.advice, 1):
+        yield from wrap_paragraph(visible(advice, 1000), bullet=f"{number}. ")
+
+
+def _corpora(report: CheckReport) -> Iterator[Text]:
+    head = ("corpus", "", "read", "bad lines", "dropped", "clean")
+    rows = [
+        (
+            visible(corpus.name),
+            corpus.role,
+            *(f"{n:,}" for n in (s.records, s.faults.total, s.drops.total, s.kept)),
+        )
+        for corpus in report.corpora
+        for s in (corpus.summary,)
+    ]
+    for number, (name, role, *numbers) in enumerate([head, *rows]):
+        line = Text(f"{_fit(name, 20)}  {role:<10}", style="dim" if number == 0 else "")
+        for column, value in enumerate(numbers):
+            is_bad = number > 0 and column == 1 and value != "0"
+            line.append(f"{value:>12}"[-12:], style="red" if is_bad else "")
+        yield line
+
+
+def _faults(report: CheckReport) -> Iterator[Text]:
+    faults = merged(report.corpora, "faults")
+    if not faults.total:
+        return
+    reasons = ", ".join(f"{count:,} {visible(reason)}" for reason, count in faults.counts.items())
+    yield from wrap_paragraph(f"{format_count(faults.total, 'bad line')}: {reasons}", style="bold")
+    shown = places(faults, _MOST_FAULTS)
+    for reason, example in shown:
+        detail = f" ({visible(example.detail)})" if example.detail else ""
+        line = Text("  ").append(_fit_left(visible(example.place, 200), 40), style="red")
+        line.append(f"  {visible(reason)}{detail}")
+        text = _text(example.source or example.target)
+        if line.cell_len + 2 + text.cell_len > WIDTH:  # on a new line
+            yield line
+            line = Text("   ")
+        yield line.append("  ").append(text)
+    if len(shown) < faults.total:
+        yield Text(f"  and {faults.total - len(shown):,} more", style="dim")
+
+
+def _text(text: str) -> Text:
+    """Return text of a corpus; invisible characters are written out in another style."""
+    line = Text()
+    for part, is_spelt in visible_parts(text, 60):
+        line.append(part, style="bold cyan" if is_spelt else "dim")
+    return line
+
+
+def _waterfall(report: CheckReport) -> Iterator[Text]:
+    steps = _gathered(waterfall(report))
+    if not steps:
+        return
+    read = sum(corpus.summary.records for corpus in training(report))
+    largest = max(step.count for step in steps)
+    yield Text(f"{'training pairs that leave, and why':<36}{'pairs':>12}{'share':>8}", style="dim")
+    for step in steps:
+        line = Text(f"{_fit(visible(step.reason), 36)}{step.count:>12,}{format_percent(step.count, read):>8} ")
+        yield line.append(bar(step.count / largest, _BAR), style=_STEP_COLOURS.get(step.stage, "yellow"))
+
+
+def _gathered(steps: list[DropStep]) -> list[DropStep]:
+    """Return the drops with all bad lines as one step, since they are listed above, and the rarest drops as one."""
+    bad, cleaning, others = (
+        [step for step in steps if step.stage == stage or (stage == "" and step.stage not in {"reading", "cleaning"})]
+        for stage in ("reading", "cleaning", "")
+    )
+    frequent, rare = cleaning[: _MOST_STEPS - 1], cleaning[_MOST_STEPS - 1 :]
+    if bad:
+        bad = [DropStep("reading", "bad lines", sum(step.count for step in bad), bad[-1].left)]
+    if len(rare) > 1:
+        rare = [DropStep("cleaning", f"{len(rare)} rarer reasons", sum(step.count for step in rare), rare[-1].left)]
+    return [*bad, *frequent, *rare, *others]
+
+
+def _facts(report: CheckReport) -> Iterator[Text]:
+    before = ""
+    for name, value, is_bad in [*_data_facts(report), *_training_facts(report)]:
+        label = "" if name == before else name
+        yield from wrap_paragraph(value, bullet=f"{label:<12}", style="red" if is_bad else "")
+        before = name
+
+
+def _data_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
+    """Return name, text, and whether it is an error."""
+    leaked = leaks(report)
+    held_out = sum(report.selection.held_out.values())
+    if leaked:
+        yield (
+            "leakage",
+            f"{format_count(sum(leaked.values()), 'training pair')} share text with a held-out set: left out",
+            True,
+        )
+    elif held_out:
+        yield "leakage", f"none left out; {format_count(held_out, 'pair')} are held out", False
+    sides: dict[str, list[str]] = {}
+    for corpus, _, wanted, shares in languages(report):
+        most = max(shares, key=lambda language: shares[language])
+        also = f", {format_percent(shares[most])} {visible(most, 12)}" if most != wanted else ""
+        sides.setdefault(visible(corpus.name, 30), []).append(
+            f"{format_percent(shares.get(wanted, 0.0))} {wanted}{also}"
+        )
+    swapped = {visible(corpus.name, 30) for corpus in report.corpora if corpus.looks_swapped}
+    for name in dict.fromkeys([*sides, *sorted(swapped)]):
+        warning = "; the sides look swapped" if name in swapped else ""
+        yield "languages", f"{name}: {' · '.join(sides.get(name, ['not looked at']))}{warning}", name in swapped
+
+
+def _training_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
+    if tokens := report.tokens:
+        names = " + ".join(f"{number:,}" for number in tokens.vocabulary.values())
+        per_word = " · ".join(f"{number:.2f}" for number in tokens.per_word.values())
+        unknown = " · ".join(format_percent(share) for share in tokens.unknown.values())
+        examples = " ".join(visible(example, 12) for example in tokens.unknown_examples[:6])
+        yield "vocabulary", f"{visible(tokens.kind)}, {names} tokens; tokens per word: {per_word}", False
+        yield "unknown", f"{unknown} of held-out tokens{f', as in {examples}' if examples else ''}", False
+        share = format_percent(tokens.too_long, tokens.sampled)
+        many = f"{tokens.too_long:,} of {format_count(tokens.sampled, 'sampled pair')} ({share})"
+        yield "too long", f"{many} have more than {most_tokens(tokens)} tokens", False
+    if batches := report.batches:
+        amount = (
+            f"{format_count(batches.batches, 'batch', 'batches')} an epoch, {batches.target_tokens:,} target tokens"
+        )
+        yield (
+            "batches",
+            f"{amount}; padding {format_percent(batches.padding)}, fill {format_percent(batches.fill)}",
+            False,
+        )
+    if cost := report.cost:
+        model = f"{format_compact(cost.parameters)} parameters, {format_bytes(cost.memory_bytes)} of memory"
+        updates = f"{format_count(cost.updates, 'update')} ({format_approximate(cost.epochs)} epochs)"
+        yield "training", f"{model}, {format_compact(cost.tokens_per_second)} tokens/s", False
+        yield "time", f"{format_duration(cost.seconds)} for {updates}", False
+
+
+def _next(found: Verdict, config: str) -> Text:
+    command = "check" if found.level == "error" else "prepare"
+    before = "When that is corrected: " if found.level == "error" else "Next: "
+    return Text(before).append(f"dragoman {command} {config}".rstrip(), style="bold")
+
+
+def _fit(text: str, width: int) -> str:
+    """Return the text padded or cut to the width."""
+    if cell_len(text) > width:
+        text = set_cell_size(text, width - 1).rstrip() + "…"
+    return set_cell_size(text, width)
+
+
+def _fit_left(text: str, width: int) -> str:
+    """Return a location cut to the width; a long path loses its beginning."""
+    while cell_len(text) > width:
+        text = "…" + text[2:]
+    return text

@@ -1,0 +1,156 @@
+"""Print an inspected translation."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.config.alignment import AttentionReading
+    from dragoman.inspection.result import InspectionResult
+
+__all__ = ["InspectionScreen", "InspectionView"]
+
+_PIPE_WIDTH = 80
+_MIN_WIDTH = 24
+_LABEL_WIDTH = 13
+_MAX_TEXT = 20_000  # characters
+
+
+@dataclass(frozen=True)
+class InspectionView:
+    """The map to print, and the optional parts."""
+
+    layer: int | None = None
+    head: int | None = None
+    reading: AttentionReading = "predicted"
+    tree: bool = False
+    candidates: bool = False
+    counterfactual: str | None = None
+    """The target word whose counterfactuals are printed."""
+
+
+class InspectionScreen:
+    """Prints to stdout; with colours if it is a terminal that supports them and NO_COLOR is not set."""
+
+    def __init__(self, width: int | None, console: Console | None = None) -> None:
+        is_terminal = sys.stdout.isatty()
+        self.console = console or Console(highlight=False, width=None if is_terminal else _PIPE_WIDTH)
+        if not self.console.encoding.lower().startswith("utf"):
+            raise ConfigError(
+                f"standard output must be UTF-8 to draw on, got {self.console.encoding}; set PYTHONIOENCODING=utf-8"
+            )
+        if width is not None and width < _MIN_WIDTH:
+            raise ConfigError(f"--width must be at least {_MIN_WIDTH}, got {width}; 80 suit most terminals")
+        self.width = width or self.console.width
+        self.colour = self.console.is_terminal and not self.console.no_color and bool(self.console.color_system)
+
+    def print(self, results: Sequence[InspectionResult], view: InspectionView, unforced: str | None = None) -> None:
+        """Print all sentences; `unforced` is the translation of the first without its forced prefix."""
+        for number, result in enumerate(results, start=1):
+            if len(results) > 1:
+                self._print(Text(f"{number} of {len(results)}", style=self._style("bold")))
+            self._print_texts(result, unforced if number == 1 else None)
+            self._print_map(result, view)
+            if view.candidates:
+                self._print_candidates(result)
+            if view.counterfactual is not None:
+                self._print_counterfactuals(result, view.counterfactual)
+            if view.tree:
+                self._print_tree(result)
+            if number < len(results):
+                self._print()
+
+    def _print_texts(self, result: InspectionResult, unforced: str | None) -> None:
+        self._field("source", result.source)
+        self._field("translation", result.translation, "bold")
+        if unforced is not None:
+            self._field("unforced", unforced)
+        self._field("score", f"{result.score:.2f}, mean log p per token")
+        self._field("model", result.model)
+        for flag in result.flags:
+            self._field("flag", flag, "yellow")
+
+    def _print_map(self, result: InspectionResult, view: InspectionView) -> None:
+        from dragoman.inspection.attention_map import select_map
+        from dragoman.inspection.result import coverage, entropy
+        from dragoman.inspection.terminal.heatmap import render_heatmap
+        from dragoman.inspection.terminal.steps import word_value_lines
+
+        if not result.has_attention and view.layer is view.head is None:
+            self._heading("No attention map: the model has no attention.")
+            return
+        selected = select_map(result, layer=view.layer, head=view.head, reading=view.reading)
+        self._heading(f"Attention, {selected.name}; one row per target word:")
+        self._print(
+            render_heatmap(selected.columns, selected.rows, selected.weights, width=self.width, colour=self.colour)
+        )
+        words = selected.weights[: len(result.target_words)]
+        self._heading("Entropy of each target word's attention in bits; 0: all on one word:")
+        self._lines(word_value_lines(result.target_words, entropy(words), width=self.width))
+        self._heading("Coverage: total attention on each source word; about 1 is usual:")
+        covered = coverage(words)[: len(result.source_words)]
+        self._lines(word_value_lines(result.source_words, covered, width=self.width))
+
+    def _print_candidates(self, result: InspectionResult) -> None:
+        from dragoman.inspection.terminal.steps import candidate_lines
+
+        self._heading("Most probable tokens at each step; * if another was generated; ▁ is a space:")
+        self._lines(candidate_lines(result, width=self.width))
+
+    def _print_counterfactuals(self, result: InspectionResult, name: str) -> None:
+        from dragoman.api.inspection.counterfactuals import matches_word
+        from dragoman.inspection.terminal.steps import counterfactual_lines
+
+        places = [place for place, word in enumerate(result.target_words) if matches_word(word, name)]
+        others = [other for other in result.counterfactuals if other.word in places]
+        if places:
+            self._heading("Other words at this position:")
+            self._lines(
+                counterfactual_lines(result, others, width=self.width) if others else ["no other word was probable"]
+            )
+
+    def _print_tree(self, result: InspectionResult) -> None:
+        from dragoman.inspection.terminal.beam_tree import render_beam_tree
+
+        self._heading("Search tree, first token at the top:")
+        for line in render_beam_tree(result.tree, width=self.width, colour=self.colour):
+            self._print(line)
+
+    def _field(self, name: str, text: str, style: str = "") -> None:
+        """Print a label and its text, wrapped."""
+        for number, line in enumerate(_wrapped(text, self.width - _LABEL_WIDTH)):
+            label = Text(("" if number else name).ljust(_LABEL_WIDTH), style=self._style("dim"))
+            self._print(Text.assemble(label, (line, self._style(style))))
+
+    def _heading(self, text: str) -> None:
+        from dragoman.reporting.terminal import wrap
+
+        self._print()
+        for line in wrap(text, self.width):
+            self._print(Text(line, style=self._style("italic")))
+
+    def _lines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._print(line)
+
+    def _style(self, style: str) -> str:
+        return style if self.colour else ""
+
+    def _print(self, line: str | Text = "") -> None:
+        self.console.print(line, markup=False, soft_wrap=True)
+
+
+def _wrapped(text: str, width: int) -> Iterator[str]:
+    from dragoman.reporting.bidi import isolate_line
+    from dragoman.reporting.terminal import wrap
+    from dragoman.reporting.visible_text import visible
+
+    return (isolate_line(line) for line in wrap(visible(text, _MAX_TEXT), width))

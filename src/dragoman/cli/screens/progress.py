@@ -1,0 +1,246 @@
+"""Progress on stderr: a bar on a terminal, log lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Column
+from rich.text import Text
+
+from dragoman.reporting.number_format import format_compact, format_count, format_duration
+from dragoman.reporting.visible_text import visible
+
+if TYPE_CHECKING:
+    from dragoman.api.files.file_translation import FileProgress, OnProgress
+
+__all__ = ["ProgressDisplay", "file_progress", "translation_progress"]
+
+_WINDOW = 30.0  # seconds over which the rate is measured: work done before an interruption counts at once
+_BAR_INTERVAL = 0.1  # seconds between updates of a bar
+_LINE_INTERVAL = 10.0  # seconds between log lines
+_MAX_NAME = 60
+
+
+@dataclass
+class _StageProgress:
+    """Progress and rate of one stage."""
+
+    name: str
+    began: float
+    unit: str = "pair"
+    share: float | None = 0.0  # None: unknown
+    pairs: int = 0
+    before: tuple[float, int] = (0.0, 0)  # share and pairs of an earlier run
+    now: float = 0.0
+    seen: deque[tuple[float, float, int]] = field(default_factory=deque)
+    """Times with share and pairs, within the window."""
+
+    def sample(self, now: float) -> None:
+        """Record the progress at this time."""
+        self.now = now
+        self.seen.append((now, self.share or 0.0, self.pairs))
+        while len(self.seen) > 2 and self.seen[1][0] < now - _WINDOW:
+            self.seen.popleft()
+
+    def _since(self) -> tuple[float, float, int]:
+        """Return seconds, share and pairs since the start of the window."""
+        time_, share, pairs = self.seen[0] if len(self.seen) > 1 else (self.began, *self.before)
+        return self.now - time_, (self.share or 0.0) - share, self.pairs - pairs
+
+    @property
+    def rate(self) -> str:
+        """Pairs per second, or empty if unknown."""
+        seconds, _, pairs = self._since()
+        return f"{format_compact(pairs / seconds)}/s" if seconds > 0 and pairs > 0 else ""
+
+    @property
+    def left(self) -> str:
+        """Remaining time, or empty if unknown."""
+        seconds, share, _ = self._since()
+        if self.share is None or seconds <= 0 or share <= 0:
+            return ""
+        return f"{format_duration(seconds * (1 - self.share) / share)} left"
+
+    @property
+    def done(self) -> str:
+        """Number of pairs, or empty if the stage does not count them."""
+        return format_count(self.pairs, self.unit) if self.pairs else ""
+
+
+class _View(Protocol):
+    """Output of progress."""
+
+    every: float
+    """Seconds between updates."""
+
+    def begin(self, stage: _StageProgress) -> None: ...
+    def update(self, stage: _StageProgress) -> None: ...
+    def end(self) -> None: ...
+    def print(self, mark: str, text: str) -> None: ...
+
+
+class _Bar:
+    """Output on a terminal: a bar for the current stage, one line per finished stage above it."""
+
+    every = _BAR_INTERVAL
+
+    def __init__(self, console: Console) -> None:
+        name = Column(ratio=3, no_wrap=True, overflow="ellipsis")
+        self._live = Progress(
+            TextColumn("{task.description}", markup=False, table_column=name),
+            BarColumn(bar_width=None, table_column=Column(ratio=2)),
+            TextColumn("{task.fields[counted]}", markup=False, table_column=Column(no_wrap=True)),
+            TimeElapsedColumn(),  # changes even without progress
+            TextColumn("{task.fields[left]}", markup=False, style="dim", table_column=Column(no_wrap=True)),
+            console=console,
+            transient=True,
+            redirect_stdout=False,  # results stay on stdout
+            refresh_per_second=4,
+            expand=True,
+        )
+        self._console = console
+        self._task = TaskID(0)
+
+    def begin(self, stage: _StageProgress) -> None:
+        """Show a bar without a share until there is one."""
+        self._task = self._live.add_task(stage.name, total=None, counted="", left="")
+        self._live.start()
+
+    def update(self, stage: _StageProgress) -> None:
+        """Update the bar; a separate thread draws it."""
+        numbers = "  ".join(part for part in (stage.done, stage.rate) if part)
+        total, share = (1.0, stage.share) if stage.share is not None else (None, 0.0)
+        self._live.update(self._task, total=total, completed=share, counted=numbers, left=stage.left)
+
+    def end(self) -> None:
+        """Remove the bar."""
+        self._live.stop()
+        self._live.remove_task(self._task)
+
+    def print(self, mark: str, text: str) -> None:
+        """Print a line above the bar."""
+        style = {"✓": "green", "✗": "red"}.get(mark, "dim")
+        self._console.print(Text(mark, style=style).append(f" {text}", style="default"), soft_wrap=True)
+
+
+class _Lines:
+    """Output without a terminal: few plain lines."""
+
+    every = _LINE_INTERVAL
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def begin(self, stage: _StageProgress) -> None:
+        """Print the name of the stage."""
+        self._print(f"{stage.name} …")
+
+    def update(self, stage: _StageProgress) -> None:
+        """Print the progress, unless the stage is complete."""
+        if stage.share is not None and stage.share >= 1.0:
+            return
+        share = "" if stage.share is None else f"{stage.share:.0%}".replace("%", " %")
+        parts = (share, stage.done, stage.rate, stage.left)
+        self._print(f"  {stage.name}: {', '.join(part for part in parts if part)}")
+
+    def end(self) -> None:
+        """Do nothing."""
+
+    def print(self, mark: str, text: str) -> None:
+        """Print a line."""
+        self._print(f"{mark} {text}")
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+class ProgressDisplay:
+    """Display of the stages of long work: a `dragoman.data.progress.Progress` and a context manager.
+
+    Updates are cheap: only a few of them are drawn.
+    """
+
+    def __init__(
+        self, console: Console | None = None, *, unit: str = "pair", clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Create a display that counts in `unit`."""
+        # Without `force_terminal` rich takes a log for a terminal if an environment variable is set.
+        console = console or Console(stderr=True, force_terminal=sys.stderr.isatty())
+        self._view: _View = _Bar(console) if console.is_terminal and not console.is_dumb_terminal else _Lines(console)
+        self._clock, self._unit = clock, unit
+        self._stage: _StageProgress | None = None
+        self._shown = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._finish(stopped=kind is not None)
+
+    def begin(self, stage: str, *, share: float = 0.0, pairs: int = 0) -> None:
+        """Finish the previous stage and begin one; `share` and `pairs` were done before."""
+        self._finish()
+        now = self._clock()
+        self._stage = _StageProgress(visible(stage, _MAX_NAME), now, self._unit, share, pairs, (share, pairs), now)
+        self._shown = now
+        self._view.begin(self._stage)
+
+    def advance(self, share: float | None, pairs: int = 0) -> None:
+        """Set the progress of the current stage; `share` is None if unknown."""
+        stage, now = self._stage, self._clock()
+        if stage is None:
+            return
+        stage.share, stage.pairs = None if share is None else min(max(share, 0.0), 1.0), pairs
+        if now - self._shown >= self._view.every:
+            self._shown = now
+            stage.sample(now)
+            self._view.update(stage)
+
+    def skip(self, stage: str) -> None:
+        """Finish the previous stage and print a stage without work."""
+        self._finish()
+        self._view.print("–", f"{visible(stage, _MAX_NAME)}: done before")
+
+    def _finish(self, *, stopped: bool = False) -> None:
+        stage, self._stage = self._stage, None
+        if stage is None:
+            return
+        self._view.end()
+        took = format_duration(self._clock() - stage.began)
+        if stopped:
+            self._view.print("✗", f"{stage.name}: stopped after {took}")
+        else:
+            self._view.print("✓", "  ".join(part for part in (stage.name, stage.done, took) if part))
+
+
+@contextmanager
+def translation_progress(name: str) -> Iterator[OnProgress]:
+    """Display the progress of the translation of the file `name`."""
+    with ProgressDisplay(unit="line") as display:
+        yield file_progress(display, name)
+
+
+def file_progress(display: ProgressDisplay, name: str) -> OnProgress:
+    """Return a callback that displays the progress of a file; the first call has the lines of an earlier run."""
+    has_begun = False
+
+    def tell(done: FileProgress) -> None:
+        nonlocal has_begun
+        share = done.consumed / done.size if done.size else None
+        if not has_begun:
+            has_begun = True
+            display.begin(f"translating {name}", share=share or 0.0, pairs=done.lines)
+        display.advance(share, done.lines)
+
+    return tell

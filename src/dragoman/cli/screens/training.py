@@ -1,0 +1,303 @@
+"""Training display on stderr: live panels on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from dragoman.cli.screens.training_status import (
+    TrainingStatus,
+    closing,
+    header,
+    measure,
+    progress_line,
+    sample_lines,
+    scores,
+    sparkline,
+)
+from dragoman.reporting.number_format import format_compact, format_duration
+from dragoman.reporting.visible_text import visible
+from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
+
+__all__ = ["TrainingScreen"]
+
+_REDRAWN = 2  # per second
+_WIDEST = 110
+_NARROW = 60  # columns below which each value has its own line
+_RIGHT = 30  # columns of the right half
+_LINES = (10.0, 60.0)  # seconds between plain lines: at first, and in long runs
+_NOTE = 1000
+
+
+class _View(Protocol):
+    """Output of the display."""
+
+    def begin(self, status: TrainingStatus) -> None: ...
+    def update(self, status: TrainingStatus, now: float) -> None: ...
+    def validate(self, status: TrainingStatus, validated: ValidationEvent) -> None: ...
+    def say(self, mark: str, text: str) -> None: ...
+    def end(self) -> None: ...
+
+
+class _Picture:
+    """Output on a terminal: a live panel drawn by a separate thread, and lines above it."""
+
+    def __init__(self, console: Console, clock: Callable[[], float]) -> None:
+        self._console, self._clock = console, clock
+        self._status: TrainingStatus | None = None
+        self._live: Live | None = None
+        self._samples: tuple[object, list[list[Text]]] = (None, [])
+
+    def begin(self, status: TrainingStatus) -> None:
+        """Start drawing."""
+        self.end()
+        self._status = status
+        self._live = Live(
+            console=self._console,
+            get_renderable=self.draw,
+            refresh_per_second=_REDRAWN,
+            redirect_stdout=False,  # results stay on stdout
+            vertical_overflow="crop",
+        )
+        self._live.start()
+
+    def update(self, status: TrainingStatus, now: float) -> None:
+        """Do nothing: the thread reads the status."""
+
+    def validate(self, status: TrainingStatus, validated: ValidationEvent) -> None:
+        """Print a line; the panel has the samples."""
+        best = "  best so far" if validated.is_best else ""
+        self.say("★" if best else "·", f"update {validated.update:,}  {scores(validated)}{best}")
+
+    def say(self, mark: str, text: str) -> None:
+        """Print a line."""
+        style = {"✓": "green", "★": "green", "!": "yellow"}.get(mark, "dim")
+        self._console.print(Text.assemble((mark, style), f" {text}"))
+
+    def end(self) -> None:
+        """Stop drawing."""
+        if self._live:
+            self._live.stop()
+            self._console.print()
+        self._live = None
+
+    def draw(self) -> Group:
+        """Return the current panel, fitted to the size of the terminal."""
+        status = self._status
+        if status is None:
+            return Group()
+        width, height = min(self._console.width, _WIDEST), self._console.height
+        lines = [Text(), Text(header(status.began), style="dim"), _bar(status, width)]
+        lines += _numbers(status, self._clock(), width)
+        for block in self._blocks(status, width):
+            if len(lines) + len(block) < height - 1:
+                lines += block
+        for line in lines:
+            line.no_wrap, line.overflow = True, "ellipsis"
+        return Group(*lines)
+
+    def _blocks(self, status: TrainingStatus, width: int) -> list[list[Text]]:
+        """Return the lines of each sample, computed once per validation."""
+        validated, before = status.validated, status.before
+        key = (validated, width)
+        if self._samples[0] != key:
+            samples = validated.scored.samples if validated else ()
+            colour = not self._console.no_color and self._console.color_system is not None
+            blocks = []
+            for number, sample in enumerate(samples):
+                old = before[number] if number < len(before) and before[number].source == sample.source else None
+                lines = sample_lines(sample, old, width, attention=number == 0, colour=colour)
+                blocks.append([Text(), *lines])
+            self._samples = (key, blocks)
+        return self._samples[1]
+
+
+def _bar(status: TrainingStatus, width: int) -> Text:
+    """Return the progress bar of updates."""
+    most = status.began.max_updates
+    share = min(1.0, status.update / most)
+    after = f"  {status.update:,} of {most:,}"
+    if status.epoch:
+        after += f"  epoch {status.epoch}"
+    cells = max(0, width - len(after))
+    done = int(cells * share)
+    return Text.assemble(("━" * done, "green"), ("─" * (cells - done), "dim"), (after, "bold"))
+
+
+def _numbers(status: TrainingStatus, now: float, width: int) -> list[Text]:
+    """Return names and values in two columns with fixed positions."""
+    validated = status.validated
+    last, best = "–", "–"
+    if status.validating_since is not None:
+        last = f"at work for {format_duration(now - status.validating_since)}"
+    elif validated:
+        last = scores(validated)
+    if validated:
+        best = f"{measure(validated.metric, validated.best_value)} @ {validated.best_update:,}"
+    skipped = f"  {status.skipped:,} skipped" if status.skipped else ""
+    left = [
+        ("loss", f"{status.loss:.3f}" if status.has_begun else "–"),
+        ("best", best),
+        ("validation", last),
+        ("elapsed", format_duration(now - status.started)),
+    ]
+    right = [
+        ("speed", f"{format_compact(status.speed)} tokens/s" if status.speed else "–"),
+        ("gradient", f"{status.gradient_norm:.3g}{skipped}"),
+        ("rate", f"{status.learning_rate:.3g}"),
+        ("left", status.left_in_words(now) or "–"),
+    ]
+    if width < _NARROW:
+        return [_named(name, value, width) for name, value in left + right]
+    lines = []
+    for (name, value), other in zip(left, right, strict=True):
+        line = _named(name, value, width - _RIGHT - 2)
+        if name == "loss":
+            line.append("  ").append(sparkline(status.curve.values, width - _RIGHT - 4 - line.cell_len), style="cyan")
+        line.pad_right(width - _RIGHT - line.cell_len)
+        lines.append(line.append(_named(*other, _RIGHT, label=10)))
+    return lines
+
+
+def _named(name: str, value: str, width: int, *, label: int = 13) -> Text:
+    line = Text.assemble((f"{name:<{label}}", "dim"), value)
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+class _Lines:
+    """Output without a terminal: few plain lines."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._next = 0.0
+
+    def begin(self, status: TrainingStatus) -> None:
+        """Print the model and the data."""
+        self._print(f"training {header(status.began)}")
+        self._next = status.started + _LINES[0]
+
+    def update(self, status: TrainingStatus, now: float) -> None:
+        """Print the progress; less often in a long run."""
+        if now < self._next:
+            return
+        first, last = _LINES
+        self._next = now + min(last, max(first, (now - status.started) / 30))
+        self._print(progress_line(status, now))
+
+    def validate(self, status: TrainingStatus, validated: ValidationEvent) -> None:
+        """Print the scores of a validation, with a sample."""
+        best = "  best so far" if validated.is_best else ""
+        took = format_duration(validated.seconds)
+        self._print(f"validation @ {validated.update:,}  {scores(validated)}{best}  in {took}")
+        for sample in validated.scored.samples[:1]:
+            self._print(f"  {visible(sample.source)} → {visible(sample.translation)}")
+
+    def say(self, mark: str, text: str) -> None:
+        """Print a line."""
+        self._print(f"{mark} {text}")
+
+    def end(self) -> None:
+        """Do nothing."""
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+class _Nowhere:
+    """No output, after the terminal or the pipe was closed."""
+
+    def begin(self, status: TrainingStatus) -> None:
+        """Do nothing."""
+
+    def update(self, status: TrainingStatus, now: float) -> None:
+        """Do nothing."""
+
+    def validate(self, status: TrainingStatus, validated: ValidationEvent) -> None:
+        """Do nothing."""
+
+    def say(self, mark: str, text: str) -> None:
+        """Do nothing."""
+
+    def end(self) -> None:
+        """Do nothing."""
+
+
+class TrainingScreen:
+    """Display of training: a `TrainerCallback` and a context manager. An update costs almost no time."""
+
+    def __init__(
+        self,
+        console: Console | None = None,
+        *,
+        stops_early: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Create a display; with `stops_early` the remaining time is an upper limit."""
+        # Without `force_terminal` rich takes a log for a terminal if an environment variable is set.
+        console = console or Console(stderr=True, force_terminal=sys.stderr.isatty())
+        can_draw = console.is_terminal and not console.is_dumb_terminal and console.encoding.startswith("utf")
+        self._view: _View = _Picture(console, clock) if can_draw else _Lines(console)
+        self._stops_early, self._clock = stops_early, clock
+        self._status: TrainingStatus | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._show(lambda view: view.end())
+
+    def _show(self, say: Callable[[_View], None]) -> None:
+        """Show something, unless the output was closed."""
+        try:
+            say(self._view)
+        except OSError:  # the terminal or the pipe was closed; training continues
+            self._view = _Nowhere()
+
+    def on_start(self, began: TrainingStarted) -> None:
+        """Show the model and the data."""
+        status = self._status = TrainingStatus(began, self._clock(), self._stops_early)
+        self._show(lambda view: view.begin(status))
+
+    def on_update(self, moment: StepEvent) -> None:
+        """Record an update."""
+        if (status := self._status) is not None:
+            status.add(moment)
+            self._show(lambda view: view.update(status, self._clock()))
+
+    def on_validation_start(self, update: int) -> None:
+        """Show that validation pauses the updates."""
+        if self._status:
+            self._status.validating_since = self._clock()
+
+    def on_validation_end(self, validated: ValidationEvent) -> None:
+        """Show the scores of a validation."""
+        if (status := self._status) is not None:
+            status.validate(validated)
+            self._show(lambda view: view.validate(status, validated))
+
+    def on_checkpoint_start(self, update: int) -> None:
+        """Ignore: it is frequent."""
+
+    def on_checkpoint_end(self, update: int, folder: Path) -> None:
+        """Ignore."""
+
+    def on_message(self, text: str) -> None:
+        """Print a line."""
+        self._show(lambda view: view.say("!", visible(text, _NOTE)))
+
+    def on_end(self, ended: TrainingEnded) -> None:
+        """Print how training ended."""
+        mark = "✓" if ended.is_complete else "–"
+        self._show(lambda view: view.end())
+        self._show(lambda view: view.say(mark, closing(ended)))

@@ -1,0 +1,295 @@
+"""Status of a training run: throughput, remaining time, and samples as coloured lines."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import pairwise
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from dragoman.reporting.number_format import format_compact, format_count, format_duration
+from dragoman.reporting.visible_text import visible
+from dragoman.training.callbacks.events import (
+    StepEvent,
+    TrainingEnded,
+    TrainingStarted,
+    ValidationEvent,
+    ValidationSample,
+)
+
+__all__ = ["TrainingStatus", "closing", "header", "measure", "progress_line", "sample_lines", "scores", "sparkline"]
+
+_WINDOW = 30.0  # seconds of training over which throughput is measured
+_MARKED = 0.5  # seconds of training between entries of that window
+_MEMORY = 0.98  # decay of the smoothed loss
+_CELLS = 40  # a curve has from this many values to twice as many
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+_LABEL = 13
+_LEAST = 8  # minimum width of the text in columns
+_MOST_LINES = 2  # of a source, a reference or a translation
+_MOST_ROWS = 3  # of words with their aligned source words
+_HEAT = (
+    (0.8, "#000000 on #fde725"),
+    (0.6, "#000000 on #7ad151"),
+    (0.4, "#ffffff on #22848d"),
+    (0.0, "#ffffff on #414487"),
+)
+_CLOSING = {
+    "finished": "finished",
+    "no better": "stopped early, without improvement",
+    "terminated": "stopped by a signal",
+    "interrupted": "interrupted",
+}
+
+
+class _Curve:
+    """Curve of a value since the start; neighbours are merged as it grows."""
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+        self._sum, self._count, self._stride = 0.0, 0, 1
+
+    def add(self, value: float) -> None:
+        """Add a value."""
+        self._sum += value
+        self._count += 1
+        if self._count == self._stride:
+            self.values.append(self._sum / self._count)
+            self._sum, self._count = 0.0, 0
+        if len(self.values) == 2 * _CELLS:  # a new list: another thread may be drawing the old one
+            self.values = [(a + b) / 2 for a, b in zip(self.values[::2], self.values[1::2], strict=True)]
+            self._stride *= 2
+
+
+@dataclass
+class TrainingStatus:
+    """Counters and averages of a training run; an update costs a few additions."""
+
+    began: TrainingStarted
+    started: float
+    """Time of the start, in seconds."""
+    stops_early: bool = False
+    update: int = 0
+    epoch: int = 0
+    loss: float = 0.0
+    """Smoothed loss."""
+    gradient_norm: float = 0.0
+    learning_rate: float = 0.0
+    skipped: int = 0
+    curve: _Curve = field(default_factory=_Curve)
+    validated: ValidationEvent | None = None
+    before: tuple[ValidationSample, ...] = ()
+    """The samples of the validation before the last."""
+    validating_since: float | None = None
+    _tokens: int = 0
+    _seconds: float = 0.0
+    _known: float = 0.0
+    _marks: deque[tuple[float, int, int]] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        self.update = self.began.update
+        self._marks.append((0.0, 0, self.update))
+
+    def add(self, moment: StepEvent) -> None:
+        """Record an update, or a skipped one."""
+        self.update, self.epoch, self.learning_rate = moment.update, moment.epoch, moment.learning_rate
+        self.validating_since = None
+        self._seconds += moment.seconds
+        self.skipped += bool(moment.skipped)
+        if not moment.skipped and math.isfinite(moment.loss):
+            self._tokens += moment.tokens
+            self.gradient_norm = moment.gradient_norm
+            self._known = _MEMORY * self._known + 1 - _MEMORY  # bias correction of the first losses
+            self.loss += (moment.loss - self.loss) * (1 - _MEMORY) / self._known
+            self.curve.add(self.loss)
+        if self._seconds >= self._marks[-1][0] + _MARKED:
+            self._marks.append((self._seconds, self._tokens, self.update))
+            while len(self._marks) > 2 and self._marks[1][0] < self._seconds - _WINDOW:
+                self._marks.popleft()
+
+    def validate(self, validated: ValidationEvent) -> None:
+        """Record a validation."""
+        if self.validated is not None:
+            self.before = self.validated.scored.samples
+        self.validated, self.validating_since = validated, None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a loss."""
+        return self._known > 0
+
+    @property
+    def speed(self) -> float:
+        """Recent tokens per second, without validations."""
+        seconds, tokens, _ = self._marks[0]
+        return (self._tokens - tokens) / (self._seconds - seconds) if self._seconds > seconds else 0.0
+
+    def left(self, now: float) -> float | None:
+        """Estimated seconds to the last update, with as many pauses as so far; None if unknown."""
+        made = self.update - self.began.update
+        seconds, _, update = self._marks[0]
+        if made <= 0 or self.update <= update or self.update >= self.began.max_updates:
+            return None
+        pause = max(0.0, now - self.started - self._seconds) / made
+        return (self.began.max_updates - self.update) * ((self._seconds - seconds) / (self.update - update) + pause)
+
+    def left_in_words(self, now: float) -> str:
+        """Estimated remaining time as text."""
+        left = self.left(now)
+        if left is None:
+            return ""
+        return f"{'at most ' if self.stops_early else ''}{format_duration(left)}"
+
+
+def header(began: TrainingStarted) -> str:
+    """Describe the model and the data."""
+    parts = [
+        visible(str(began.folder), 60),
+        f"{format_compact(began.parameters)} parameters",
+        format_count(began.processes, "process", "processes"),
+        visible(began.device, 40),
+    ]
+    if began.update:
+        parts.append(f"continues from update {began.update:,}")
+    return " · ".join(parts)
+
+
+def measure(name: str, value: float) -> str:
+    """Format a loss or a score with its name."""
+    return f"{visible(name, 20)} {value:.3f}" if name == "loss" else f"{visible(name, 20)} {value:.1f}"
+
+
+def scores(validated: ValidationEvent) -> str:
+    """Format the results of a validation."""
+    found: Mapping[str, float] = {"loss": validated.loss, **validated.scored.scores}
+    return "  ".join(measure(name, value) for name, value in found.items())
+
+
+def progress_line(status: TrainingStatus, now: float) -> str:
+    """Format the progress in one line."""
+    left, validated = status.left_in_words(now), status.validated
+    parts = [
+        f"update {status.update:,}/{status.began.max_updates:,}",
+        f"epoch {status.epoch}" if status.epoch else "",
+        f"loss {status.loss:.3f}" if status.has_begun else "",
+        f"{format_compact(status.speed)} tokens/s" if status.speed else "",
+        f"{left} left" if left else "",
+        f"best {measure(validated.metric, validated.best_value)} @ {validated.best_update:,}" if validated else "",
+        f"{status.skipped:,} skipped" if status.skipped else "",
+    ]
+    return "  ".join(part for part in parts if part)
+
+
+def closing(ended: TrainingEnded) -> str:
+    """Describe how training ended."""
+    why = _CLOSING.get(ended.why, visible(ended.why))
+    parts = [f"{why}: {format_count(ended.update, 'update')}", f"{format_duration(ended.seconds)}"]
+    if ended.best_value is not None and ended.best_update is not None:
+        parts.append(f"best {measure(ended.metric, ended.best_value)} @ {ended.best_update:,}")
+    return ", ".join(parts)
+
+
+def sparkline(values: Sequence[float], width: int) -> str:
+    """Return a sparkline from the minimum to the maximum of the values, in at most `width` cells."""
+    count = min(len(values), width)
+    edges = [cell * len(values) // count for cell in range(count + 1)] if count > 0 else []
+    cells = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
+    if not cells:
+        return ""
+    lowest, range_ = min(cells), max(cells) - min(cells)
+    return "".join(_HEIGHTS[round(7 * (cell - lowest) / range_) if range_ else 0] for cell in cells)
+
+
+def sample_lines(
+    sample: ValidationSample, before: ValidationSample | None, width: int, *, attention: bool, colour: bool
+) -> list[Text]:
+    """Return the lines of a sample; new words are coloured, and each may show its aligned source word."""
+    lines = list(_labelled("source", Text(visible(sample.source), style="dim"), width))
+    lines += _labelled("reference", Text(visible(sample.reference), style="dim"), width)
+    if attention and sample.weights and sample.source_words and sample.target_words:
+        return lines + list(_looking(sample, before, width, colour=colour))
+    old = _words(visible(before.translation)) if before else None
+    return lines + list(_labelled("translation", _changed(_words(visible(sample.translation)), old), width))
+
+
+def _labelled(label: str, text: Text, width: int) -> Iterator[Text]:
+    """Return a label and wrapped text, cut after the maximum number of lines."""
+    room = max(_LEAST, width - _LABEL)
+    lines = list(text.wrap(Console(width=room), room)) or [Text()]
+    if len(lines) > _MOST_LINES:
+        rest = Text("").join([*lines[_MOST_LINES - 1 :]])
+        rest.truncate(room, overflow="ellipsis")
+        lines = [*lines[: _MOST_LINES - 1], rest]
+    for number, line in enumerate(lines):
+        line.rstrip()
+        yield Text.assemble((f"{'' if number else label:<{_LABEL}}", "dim"), line)
+
+
+def _words(text: str) -> list[str]:
+    """Split text into words with their trailing space; characters in scripts without spaces."""
+    return re.findall(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60]\s*|[^\s\u2e80-\u9fff]+\s*|\s+", text)
+
+
+def _changed(words: Sequence[str], before: Sequence[str] | None) -> Text:
+    """Join words; words that are new since `before` are coloured."""
+    text = Text()
+    for word, is_new in zip(words, _is_new(words, before), strict=True):
+        text.append(word.rstrip(), style="bold green" if is_new else "").append(word[len(word.rstrip()) :])
+    return text
+
+
+def _is_new(words: Sequence[str], before: Sequence[str] | None) -> list[bool]:
+    """Return for each word whether it is new since `before`."""
+    is_new = [before is not None] * len(words)
+    if before is not None:
+        old, now = [[word.strip() for word in side] for side in (before, words)]
+        for block in SequenceMatcher(None, old, now, autojunk=False).get_matching_blocks():
+            is_new[block.b : block.b + block.size] = [False] * block.size
+    return is_new
+
+
+def _looking(sample: ValidationSample, before: ValidationSample | None, width: int, *, colour: bool) -> Iterator[Text]:
+    """Return each target word above the source word with its largest attention weight, coloured by the weight."""
+    room, rows = max(_LEAST, width - _LABEL), 0
+    above, below = Text(), Text()
+    words, sources = ([_fitted(word, room - 2) for word in side] for side in (sample.target_words, sample.source_words))
+    is_new = _is_new(words, [_fitted(word, room - 2) for word in before.target_words] if before else None)
+    for word, is_it, weights in zip(words, is_new, sample.weights or (), strict=False):
+        source, style = _looked_at(sources, weights, colour=colour)
+        cells = max(cell_len(word), cell_len(source)) + 1
+        if above.cell_len and above.cell_len + cells > room:
+            rows += 1
+            yield from _rows(above, below, is_first=rows == 1)
+            if rows == _MOST_ROWS:
+                return
+            above, below = Text(), Text()
+        above.append(word, style="bold green" if is_it else "").append(" " * (cells - cell_len(word)))
+        below.append(source, style=style).append(" " * (cells - cell_len(source)))
+    yield from _rows(above, below, is_first=rows == 0)
+
+
+def _rows(above: Text, below: Text, *, is_first: bool) -> Iterator[Text]:
+    for label, line in (("translation", above), ("aligned to", below)):
+        yield Text.assemble((f"{label if is_first else '':<{_LABEL}}", "dim"), line)
+
+
+def _looked_at(source_words: Sequence[str], weights: Sequence[float], *, colour: bool) -> tuple[str, str]:
+    """Return the source word with the largest weight and its style; without colours a bar shows the weight."""
+    weight, word = max(zip(weights, source_words, strict=False), default=(0.0, ""), key=lambda pair: pair[0])
+    if colour:
+        return word, next((style for least, style in _HEAT if weight >= least), "")
+    return f"{_HEIGHTS[min(7, int(8 * min(1.0, max(0.0, weight))))]}{word}", ""
+
+
+def _fitted(word: str, cells: int) -> str:
+    """Return a printable word, cut to the maximum width."""
+    shown = Text(visible(word.strip()) or "·")
+    shown.truncate(cells, overflow="ellipsis")
+    return shown.plain

@@ -1,0 +1,27 @@
+"""Engine settings: which engine runs a model, and with which resources."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from dragoman.config.base import Cli, Settings, Size
+
+__all__ = ["EngineName", "EngineSettings", "PrecisionName"]
+
+EngineName = Literal["auto", "torch", "ctranslate2", "onnx"]
+PrecisionName = Literal["auto", "float32", "bfloat16", "int8"]
+
+_PANEL = "Engine"
+
+
+class EngineSettings(Settings):
+    """How a model is run."""
+
+    engine: Annotated[EngineName, Cli(_PANEL, default="fastest available")] = "auto"
+    """Inference engine."""
+    precision: Annotated[PrecisionName, Cli(_PANEL, default="float32")] = "auto"
+    """Number format of weights and activations."""
+    threads: Annotated[Size | None, Cli(_PANEL, default="all cores")] = None
+    """Number of threads."""
+    batch_tokens: Annotated[Size | None, Cli(_PANEL, default="chosen by the engine")] = None
+    """Maximum number of source tokens per batch, padding included."""

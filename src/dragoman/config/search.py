@@ -1,0 +1,94 @@
+"""Search settings and the rules between them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from dragoman.config.base import Cli, NotNegative, Positive, Settings, Size
+from dragoman.config.validation_errors import SettingError
+
+__all__ = ["SearchSettings"]
+
+_SEARCH, _SAMPLING = "Search", "Sampling"
+
+Count = Annotated[int, Field(ge=0)]
+
+
+class SearchSettings(Settings):
+    """Settings of beam search, or of sampling if `sample` is true; a beam of 1 is greedy search."""
+
+    beam: Annotated[Size, Cli(_SEARCH)] = 5
+    """Beam size; 1 is greedy search."""
+    nbest: Annotated[Size, Cli("Lines", metavar="N")] = 1
+    """Number of translations per sentence."""
+    length_penalty: Annotated[Literal["average", "gnmt", "none"], Cli(_SEARCH)] = "average"
+    """Divisor of log p: length^alpha, ((5 + length) / 6)^alpha, or 1."""
+    alpha: Annotated[NotNegative, Cli(_SEARCH)] = 1.0
+    """Exponent of the length penalty."""
+    coverage_penalty: Annotated[NotNegative, Cli(_SEARCH)] = 0.0
+    """Penalty for source words without attention; 0 disables it."""
+    patience: Annotated[Positive | None, Cli(_SEARCH)] = 1.0
+    """Stop after patience × beam finished hypotheses. In Python, None stops when no hypothesis can improve."""
+    min_length: Annotated[Count, Cli(_SEARCH)] = 0
+    """Minimum number of target tokens."""
+    max_length: Annotated[Size | None, Cli(_SEARCH, default="2 × source + 20")] = None
+    """Maximum number of target tokens, including the end of the sentence."""
+    no_repeat_ngram: Annotated[Count, Cli(_SEARCH)] = 0
+    """Forbid repeated n-grams of this many tokens; 0 allows them."""
+    groups: Annotated[Size, Cli(_SEARCH)] = 1
+    """Number of groups of diverse beam search; each avoids the words of the groups before it."""
+    diversity: Annotated[NotNegative, Cli(_SEARCH)] = 0.5
+    """Penalty per earlier group that has the same word at the same step; requires groups."""
+    sample: Annotated[bool, Cli(_SAMPLING)] = False
+    """Sample translations at random instead of searching."""
+    temperature: Annotated[Positive, Cli(_SAMPLING)] = 1.0
+    """Sampling temperature; lower values prefer likely tokens."""
+    top_k: Annotated[Count, Cli(_SAMPLING)] = 0
+    """Sample from this many most likely tokens; 0 is all."""
+    top_p: Annotated[float, Field(gt=0.0, le=1.0), Cli(_SAMPLING)] = 1.0
+    """Sample from the fewest tokens with this total probability."""
+    seed: Annotated[Count, Cli(_SAMPLING)] = 1
+    """Random seed of sampling; draws also depend on the sentence number."""
+
+    @model_validator(mode="after")
+    def _check_rules(self) -> Self:
+        if not self.sample and self.nbest > self.beam:
+            raise SettingError(
+                "{nbest} must be at most the beam, {width}, got {value}; increase the beam",
+                width=self.beam,
+                value=self.nbest,
+            )
+        if self.max_length is not None and self.min_length >= self.max_length:
+            raise SettingError(
+                "{min_length} must be less than {max_length}, {limit}, which counts the end, got {value}; lower it",
+                limit=self.max_length,
+                value=self.min_length,
+            )
+        if self.beam % self.groups:
+            raise SettingError(
+                "{groups} must divide the beam, {width}, got {value}; change one of them",
+                width=self.beam,
+                value=self.groups,
+            )
+        self._check_unused()
+        return self
+
+    def _check_unused(self) -> None:
+        """Reject settings without effect. Defaults pass, so that `model_dump()` of valid settings is valid."""
+        required = dict.fromkeys(("temperature", "top_k", "top_p", "seed"), "sample") | {"diversity": "groups"}
+        for name, other in required.items():
+            is_used = self.sample if other == "sample" else other in self.model_fields_set
+            if not is_used and getattr(self, name) != type(self).model_fields[name].default:
+                raise SettingError(
+                    f"{{{name}}} must come with {{{other}}}, got it without; add that one, or leave this out"
+                )
+
+    def limit(self, source: int, longest: int | None, least: int = 1) -> int:
+        """Return the maximum number of target tokens, end included, for a source of `source` tokens.
+
+        `longest` is the limit of the model. There is always room for `least` tokens, those of required phrases.
+        """
+        limit = max(self.max_length or 2 * source + 20, least)
+        return limit if longest is None else min(limit, longest)

@@ -1,0 +1,166 @@
+"""Measure corpora, tokens and batches: the parts of a check report that need no model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import takewhile
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dragoman.config import Config
+from dragoman.data.check.report import BatchStatistics, CorpusReport, SelectionStatistics, TokenStatistics
+from dragoman.data.cleaning.filters.language import language_shares, primary_language
+from dragoman.data.preparation.preparation import Preparation
+from dragoman.data.preparation.selected_pairs import SelectedPairs
+from dragoman.data.preparation.shard_stage import TOO_MANY_TOKENS, encode
+from dragoman.data.reason_counts import Example, Tally
+from dragoman.data.sampling import BatchPlan, CorpusRows
+from dragoman.data.token_pairs import SIDES, Pairs, Sentences
+from dragoman.text import Tokenizer
+
+__all__ = ["PairSample", "measure_batches", "measure_corpora", "measure_selection", "measure_tokens", "sample_pairs"]
+
+_LANGUAGE_CHUNKS = 4
+_UNKNOWN_EXAMPLES = 20
+_SWAPPED = 0.5  # from this share on, in both directions
+
+
+def measure_corpora(preparation: Preparation) -> list[CorpusReport]:
+    """Return a report of every corpus: counts of cleaning, and the languages of a sample."""
+    wanted = {side: primary_language(getattr(preparation.data, side)) for side in SIDES}
+    reports = []
+    for source, cleaned in preparation.cleaned:
+        texts = cleaned.sample(_LANGUAGE_CHUNKS)
+        languages = {side: language_shares(pl.Series(texts[side], dtype=pl.String), wanted[side]) for side in SIDES}
+        swapped = (
+            all(languages[side].get(wanted[other], 0.0) > _SWAPPED for side, other in (SIDES, SIDES[::-1]))
+            and wanted["source"] != wanted["target"]
+        )
+        files = [name for name, _ in source.digests]
+        reports.append(CorpusReport(cleaned.name, source.role, files, cleaned.summary, languages, swapped))
+    return reports
+
+
+def measure_selection(selected: SelectedPairs) -> SelectionStatistics:
+    """Return the counts of the selection."""
+    return SelectionStatistics(selected.cleaned, selected.kept, selected.drops, dict(selected.record["held_out"]))
+
+
+class PairSample:
+    """A sample of the kept training pairs, as text and as tokens."""
+
+    def __init__(self, frame: pl.DataFrame, tokenizers: dict[str, Tokenizer], max_tokens: int, drawn_from: int) -> None:
+        self.frame = frame
+        self.tokenizers = tokenizers
+        self.drawn_from = drawn_from
+        self.pairs: Pairs
+        self.pairs, self.too_long = encode(frame, tokenizers, max_tokens)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of tokens on both sides of pairs that are not too long. Shapes: [pairs, 2]."""
+        return np.stack([self.pairs.source.lengths, self.pairs.target.lengths], axis=1)
+
+    def gather(self, rows: NDArray[np.int64]) -> Pairs:
+        """Return the tokens of some pairs."""
+        return Pairs(*(_gathered(side, rows) for side in (self.pairs.source, self.pairs.target)))
+
+
+def _gathered(sentences: Sentences, rows: NDArray[np.int64]) -> Sentences:
+    ends = np.cumsum(sentences.lengths)
+    chosen = [
+        sentences.ids[end - length : end] for end, length in zip(ends[rows], sentences.lengths[rows], strict=True)
+    ]
+    return Sentences(np.concatenate(chosen), sentences.lengths[rows])
+
+
+def sample_pairs(preparation: Preparation, pairs: int) -> PairSample:
+    """Draw a sample and tokenize it."""
+    selected = preparation.selected
+    frame = pl.concat(list(selected.sample(pairs, preparation.data.seed)))
+    return PairSample(frame, preparation.tokenizers.load(), preparation.data.max_tokens, selected.kept)
+
+
+def measure_tokens(sample: PairSample, config: Config, held_out: pl.DataFrame) -> TokenStatistics:
+    """Measure the tokenizer on the sample, and unknown tokens on held-out pairs."""
+    assert config.data is not None
+    most = config.data.max_tokens
+    too_long = sample.frame.filter(pl.Series(sample.too_long))
+    tally = Tally()
+    examples = (
+        Example(row["file"], row["line"], row["source"], row["target"]) for row in too_long.iter_rows(named=True)
+    )
+    tally.add(TOO_MANY_TOKENS, too_long.height, examples)
+    fitting = sample.frame.filter(pl.Series(~sample.too_long))
+    lengths = {side: getattr(sample.pairs, side).lengths for side in SIDES}
+    words = {side: max(1, int(fitting[side].str.count_matches(r"\S+").sum())) for side in SIDES}
+    shares, seen = {}, Counter[str]()
+    for side in SIDES:
+        shares[side] = _unknown(sample.tokenizers[side], held_out[side].to_list(), seen)
+    return TokenStatistics(
+        kind=config.tokenizer.kind,
+        vocabulary=_vocabulary(sample.tokenizers, joint=config.tokenizer.joint),
+        sampled=sample.frame.height,
+        histograms={side: np.bincount(lengths[side], minlength=most + 1).tolist() for side in SIDES},
+        per_word={side: float(lengths[side].sum() / words[side]) for side in SIDES},
+        unknown=shares,
+        unknown_examples=[text for text, _ in seen.most_common(_UNKNOWN_EXAMPLES)],
+        too_long=too_long.height,
+        too_long_examples=tally,
+    )
+
+
+def _vocabulary(tokenizers: dict[str, Tokenizer], *, joint: bool) -> dict[str, int]:
+    return {"both": tokenizers["source"].size} if joint else {side: tokenizers[side].size for side in SIDES}
+
+
+def _unknown(tokenizer: Tokenizer, texts: Sequence[str], seen: Counter[str]) -> float:
+    """Return the share of tokens that are unknown or single bytes; their texts are counted in `seen`."""
+    total = strange = 0
+    for text in texts:
+        tokens = tokenizer.tokens(text)
+        ids = tokenizer.encode(text)
+        total += len(ids)
+        for token, number in zip(tokens, ids, strict=True):
+            if number == tokenizer.unk_id:
+                strange += 1
+                seen[token.strip("▁")] += 1
+            elif len(token) == 6 and token.startswith("<0x"):
+                strange += 1
+        seen.update(character for character in set(text) if _is_spelt_in_bytes(tokenizer, character))
+    return strange / max(1, total)
+
+
+def _is_spelt_in_bytes(tokenizer: Tokenizer, character: str) -> bool:
+    return any(token.startswith("<0x") for token in tokenizer.tokens(character))
+
+
+def measure_batches(sample: PairSample, config: Config) -> BatchStatistics | None:
+    """Plan an epoch of batches on the sample and scale it up; None if a pair does not fit a batch."""
+    assert config.data is not None
+    lengths = sample.lengths
+    budget = config.training.batch_tokens
+    if not len(lengths) or lengths.max() >= budget:
+        return None
+    plan = BatchPlan(
+        [CorpusRows("sample", 0, len(lengths))],
+        lambda rows: lengths[rows],
+        seed=config.training.seed,
+        batch_tokens=budget,
+        window=config.data.sampling.window,
+    )
+    planned = [batch.rows for batch in takewhile(lambda batch: batch.epoch == 0, plan.batches())]
+    with_end = lengths + 1
+    longest = np.array([with_end[rows].max(axis=0) for rows in planned])  # [batches, 2]
+    heights = np.array([len(rows) for rows in planned])
+    cells = float((longest.sum(axis=1) * heights).sum())
+    scale = sample.drawn_from / len(lengths)
+    return BatchStatistics(
+        batches=round(len(planned) * scale),
+        target_tokens=round(float(with_end[:, 1].sum()) * scale),
+        padding=1.0 - float(with_end.sum()) / cells,
+        fill=float((longest.max(axis=1) * heights).mean()) / budget,
+    )

@@ -1,0 +1,3 @@
+"""Filters that drop sentence pairs, one module per property."""
+
+__all__: list[str] = []

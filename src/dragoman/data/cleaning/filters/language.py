@@ -1,0 +1,107 @@
+"""Filter pairs by detected language."""
+
+import functools
+from collections import Counter
+
+import polars as pl
+
+from dragoman.data.cleaning.filters.base import mark_pairs, refine
+from dragoman.data.cleaning.filters.scripts import has_foreign_script, weighted_length
+from dragoman.data.token_pairs import SIDES
+from dragoman.text.language_detection import load_detector
+from dragoman.text.languages import language_scripts, primary_language
+
+__all__ = ["NEAR_LANGUAGES", "language_shares", "primary_language", "wrong_language"]
+
+NEAR_LANGUAGES = (
+    frozenset({"ar", "acm", "acq", "aeb", "afb", "ajp", "apc", "arq", "ars", "ary", "arz", "ayl"}),
+    frozenset({"az", "azb", "tr", "tk"}),
+    frozenset({"be", "ru", "rue", "uk"}),
+    frozenset({"bg", "mk"}),
+    frozenset({"bh", "anp", "awa", "bho", "dty", "gom", "hi", "hne", "kok", "mag", "mai", "mr", "ne", "new", "sa"}),
+    frozenset({"bs", "hr", "sh", "sl", "sr"}),
+    frozenset({"cs", "sk"}),
+    frozenset({"da", "nb", "nn", "no", "sv"}),
+    frozenset({"de", "als", "bar", "gsw", "lb", "nds", "pfl"}),
+    frozenset({"en", "sco"}),
+    frozenset({"es", "an", "ast", "ca", "gl", "oc", "pt", "mwl"}),
+    frozenset({"et", "fi", "vep"}),
+    frozenset({"fa", "ckb", "glk", "lrc", "mzn", "prs", "ps"}),
+    frozenset({"fr", "oc", "wa"}),
+    frozenset({"ga", "gd", "gv"}),
+    frozenset({"id", "jv", "min", "ms", "su"}),
+    frozenset({"it", "co", "eml", "lmo", "nap", "pms", "sc", "scn", "vec"}),
+    frozenset({"kk", "ky", "ba", "tt"}),
+    frozenset({"nl", "af", "fy", "li", "nds", "vls"}),
+    frozenset({"sq", "als"}),  # the model means Alemannic by als; in ISO 639-3 it is Albanian
+    frozenset({"tl", "fil", "ceb", "ilo", "war", "bcl", "pam"}),
+    frozenset({"ur", "pnb"}),
+    frozenset({"zh", "cdo", "cjy", "gan", "hak", "hsn", "lzh", "nan", "wuu", "yue"}),
+)
+"""Groups of languages that the model confuses in short texts; a language of the same group is not wrong."""
+
+_MIN_LETTERS = 20  # weighted; detection is unreliable with fewer
+_MAX_CHARACTERS = 150  # more take longer and hardly change the result
+
+
+def wrong_language(frame: pl.DataFrame, *, source: str, target: str, certainty: float) -> pl.Series:
+    """Mark pairs with a side detected, with this certainty or more, as another language."""
+    marks = [_other(frame, side, language, certainty) for side, language in zip(SIDES, (source, target), strict=True)]
+    return marks[0] | marks[1]
+
+
+def language_shares(texts: pl.Series, expected: str, certainty: float = 0.5) -> dict[str, float]:
+    """Return the share of texts in each language, the most frequent first.
+
+    A text is in the expected language unless it is detected, with this certainty or more, as another one.
+    """
+    counts = Counter(_foreign(texts, expected, certainty).fill_null(primary_language(expected)).to_list())
+    return {language: count / len(texts) for language, count in counts.most_common()}
+
+
+def _other(frame: pl.DataFrame, side: str, language: str, certainty: float) -> pl.Series:
+    def exact(suspects: pl.DataFrame) -> pl.Series:
+        return _foreign(suspects[side], language, certainty).is_not_null()
+
+    letters = weighted_length(pl.col(side).str.replace_all(r"[^\p{L}]+", ""))
+    return refine(frame, mark_pairs(frame, letters >= _MIN_LETTERS), exact)
+
+
+def _foreign(texts: pl.Series, language: str, certainty: float) -> pl.Series:
+    """Return the plausible detected language of each text if it is another one, else null."""
+    fitting = _fitting(language)
+    texts = texts.str.head(_MAX_CHARACTERS)
+    found = [_other_answer(text, fitting, certainty) if fitting else None for text in texts.to_list()]
+    answers = pl.Series(found, dtype=pl.String)
+    for answer in answers.drop_nulls().unique().to_list():
+        rows = (answers == answer).fill_null(value=False).arg_true()
+        unbelievable = rows.filter(~_believable(texts.gather(rows), answer))
+        answers = answers.scatter(unbelievable, None)
+    return answers
+
+
+def _other_answer(text: str, fitting: frozenset[str], certainty: float) -> str | None:
+    """Return the detected language, or None if it fits or is uncertain."""
+    best = load_detector().detect(text)[0]
+    return best["lang"] if best["score"] >= certainty and best["lang"] not in fitting else None
+
+
+def _believable(texts: pl.Series, answer: str) -> pl.Series:
+    """Mark texts in a script of this language: the model detects much Chinese as Japanese, or even Greek.
+
+    Kana distinguish Japanese from Chinese: nearly every Japanese sentence contains some.
+    """
+    fits = ~has_foreign_script(texts, answer, 0.5)
+    kana = texts.str.contains(r"[\p{Hiragana}\p{Katakana}]")
+    if answer == "ja":
+        return fits & kana
+    return fits & ~kana if language_scripts(answer) == ("Han",) else fits
+
+
+@functools.cache
+def _fitting(language: str) -> frozenset[str]:
+    """Return the correct results for a language; empty if the model does not support it."""
+    code = primary_language(language)
+    right = frozenset({code}).union(*(group for group in NEAR_LANGUAGES if code in group))
+    known = {answer["lang"] for answer in load_detector().detect("any text", k=1000)}
+    return right if right & known else frozenset()

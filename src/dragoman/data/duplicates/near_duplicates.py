@@ -1,0 +1,218 @@
+"""Mark near-duplicates in a corpus; the first of several similar pairs is kept.
+
+Bands of MinHash signatures select candidate pairs; a pair is dropped only if the Jaccard similarity of the character
+sequences of its texts is large enough. Bands are processed one after the other. In a band, all pairs with the same key
+are compared with the first of them, then the dissimilar ones with the first of themselves, and so on for a few rounds,
+so the work is linear in the number of pairs. A pair that others are compared with is kept in that band, so the result
+of one key does not depend on another.
+
+Before that, in all bands, pairs are compared with pairs that were drawn as held-out sets, at any position: pairs
+similar to them are dropped, and held-out pairs never are.
+
+A later band may drop a pair for which others were dropped. Those are compared with the pair kept instead, and are kept
+again if they are not similar to it: each dropped pair has a similar pair that is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dragoman.data.duplicates.decisions import HELD_OUT, Decision, DecisionFile
+from dragoman.data.duplicates.duplicate_links import Links, settle_links
+from dragoman.data.duplicates.exact_duplicates import DuplicateCount, mark_repeated_keys, part_ranges
+from dragoman.data.duplicates.key_file import NARROW, read_keys, write_key_file
+from dragoman.data.duplicates.pair_keys import KeyKind
+from dragoman.data.duplicates.shingles import band_keys, bands_for
+from dragoman.data.duplicates.text_similarity import PairComparer
+from dragoman.data.worker_processes import IN_PROCESS, ProgressCallback, Workers, step_progress
+
+__all__ = ["NEAR_KEYS", "mark_near_duplicates", "write_bands"]
+
+NEAR_KEYS: tuple[KeyKind, ...] = ("folded_pair",)
+"""Kinds of keys, in addition to the bands, that `mark_near_duplicates` reads."""
+
+_ROUNDS = 4  # number of pairs per key that others are compared with
+_ROWS_AT_ONCE = 1 << 22  # pairs of one key are processed in slabs of this size
+
+_Keys = NDArray[np.uint64]
+_Positions = NDArray[np.int64]
+_Slab = tuple[_Keys, _Positions]
+_NOTHING: _Slab = (np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One range of parts of one band of all chunks."""
+
+    band_files: Sequence[Path]
+    band: str
+    parts: tuple[int, int]
+    comparer: PairComparer
+    decisions: Path
+    links: Path
+
+
+def write_bands(frame: pl.DataFrame, path: Path, similarity: float) -> None:
+    """Write the band keys of a chunk's pairs (columns source and target) to a file."""
+    keys = band_keys(frame, bands_for(similarity))
+    kinds = {}
+    for band in range(keys.shape[1]):
+        records = np.empty(len(keys), dtype=NARROW)
+        records["high"], records["row"] = keys[:, band], np.arange(len(keys))
+        kinds[_name(band)] = records
+    write_key_file(path, kinds)
+
+
+def mark_near_duplicates(
+    chunk_files: Sequence[Path],
+    key_files: Sequence[Path],
+    band_files: Sequence[Path],
+    starts: Sequence[int],
+    decisions: DecisionFile,
+    *,
+    similarity: float,
+    workers: Workers = IN_PROCESS,
+    progress: ProgressCallback | None = None,
+) -> DuplicateCount:
+    """Mark pairs with at least `similarity` to an earlier kept pair or to a held-out one.
+
+    Texts are read from `chunk_files` (Arrow, columns source and target). `starts` are the positions of the chunks'
+    first pairs in the corpus. The bands must have been written for the same similarity.
+    """
+    bands = bands_for(similarity)
+    comparer = PairComparer(list(chunk_files), list(starts), similarity)
+    links = Links.create(decisions.path.with_name(decisions.path.name + ".links"), decisions.rows)
+    sweeps = (_mark_like_held_out, _mark_like_first) if decisions.any_held_out() else (_mark_like_first,)
+    steps = len(sweeps) * bands.count + 2
+    # Most near-duplicates are equal when folded; they need neither texts nor bands.
+    share = step_progress(progress, 0, steps)
+    same = mark_repeated_keys(workers, key_files, starts, "folded_pair", Decision.NEAR_DUPLICATE, decisions, share)
+    for done, (mark, band) in enumerate(product(sweeps, range(bands.count)), start=1):
+        tasks = [
+            _Task(list(band_files), _name(band), parts, comparer, decisions.path, links.path)
+            for parts in part_ranges(decisions.rows)
+        ]
+        for _ in workers.run_all(mark, tasks, step_progress(progress, done, steps)):
+            pass
+    found = settle_links(comparer, decisions, links, step_progress(progress, steps - 1, steps))
+    found.add(DuplicateCount(same.count, [(later, links.kept_for(first)) for later, first in same.examples]))
+    links.path.unlink()
+    return found
+
+
+def _name(band: int) -> str:
+    return f"band{band}"
+
+
+def _mark_like_held_out(task: _Task) -> None:
+    decisions, links = DecisionFile(task.decisions), Links(task.links)
+    held_out = _held_out(task, decisions)
+    for keys, positions in _chunks(task, decisions, Decision.KEPT):
+        _drop(*_like_held_out(keys, positions, held_out, task.comparer), decisions, links)
+
+
+def _mark_like_first(task: _Task) -> None:
+    decisions, links = DecisionFile(task.decisions), Links(task.links)
+    compared = _NOTHING
+    for slab in _slabs(task, decisions):
+        keys, positions = _joined([compared, slab])
+        _drop(*_like_first(keys, positions, task.comparer), decisions, links)
+        compared = _first_of_each(keys, positions, decisions)
+
+
+def _drop(dropped: _Positions, instead: _Positions, decisions: DecisionFile, links: Links) -> None:
+    decisions.bytes[dropped] = Decision.NEAR_DUPLICATE
+    links.set(dropped, instead)
+
+
+def _held_out(task: _Task, decisions: DecisionFile) -> _Slab:
+    """Return keys and positions of held-out pairs, sorted by key, equal keys in corpus order."""
+    keys, positions = _joined(list(_chunks(task, decisions, *HELD_OUT)))
+    order = np.lexsort((positions, keys))
+    return keys[order], positions[order]
+
+
+def _slabs(task: _Task, decisions: DecisionFile) -> Iterator[_Slab]:
+    """Yield keys and positions of kept pairs, many chunks at a time, in corpus order."""
+    slab: list[_Slab] = []
+    rows = 0
+    for chunk in _chunks(task, decisions, Decision.KEPT):
+        slab.append(chunk)
+        rows += len(chunk[0])
+        if rows >= _ROWS_AT_ONCE:
+            yield _joined(slab)
+            slab, rows = [], 0
+    if slab:
+        yield _joined(slab)
+
+
+def _chunks(task: _Task, decisions: DecisionFile, *wanted: Decision) -> Iterator[_Slab]:
+    for path, start in zip(task.band_files, task.comparer.starts, strict=True):
+        records = read_keys(path, task.band, *task.parts)
+        positions = records["row"].astype(np.int64) + start
+        is_wanted = np.isin(decisions.bytes[positions], wanted)
+        yield records["high"][is_wanted], positions[is_wanted]
+
+
+def _joined(slabs: list[_Slab]) -> _Slab:
+    keys, positions = zip(_NOTHING, *slabs, strict=True)
+    return np.concatenate(keys), np.concatenate(positions)
+
+
+def _like_held_out(
+    keys: _Keys, positions: _Positions, held_out: _Slab, comparer: PairComparer
+) -> tuple[_Positions, _Positions]:
+    """Return pairs similar to one of the first held-out pairs with their key, and that pair for each."""
+    dropped, instead = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    begin, end = np.searchsorted(held_out[0], keys, side="left"), np.searchsorted(held_out[0], keys, side="right")
+    for _ in range(_ROUNDS):
+        is_open = begin < end
+        positions, begin, end = positions[is_open], begin[is_open], end[is_open]
+        against = held_out[1][begin]
+        is_similar = comparer.are_similar(positions, against)
+        dropped.append(positions[is_similar])
+        instead.append(against[is_similar])
+        positions, begin, end = positions[~is_similar], begin[~is_similar] + 1, end[~is_similar]
+    return np.concatenate(dropped), np.concatenate(instead)
+
+
+def _like_first(keys: _Keys, positions: _Positions, comparer: PairComparer) -> tuple[_Positions, _Positions]:
+    """Return the pairs to drop, and the similar pair of each; equal keys are in corpus order."""
+    order = np.argsort(keys, kind="stable")
+    keys, positions = keys[order], positions[order]
+    dropped, kept = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for _ in range(_ROUNDS):
+        is_first, firsts = _firsts(keys)
+        keys, others, against = keys[~is_first], positions[~is_first], positions[firsts][~is_first]
+        if not len(others):
+            break
+        is_similar = comparer.are_similar(others, against)
+        dropped.append(others[is_similar])
+        kept.append(against[is_similar])
+        keys, positions = keys[~is_similar], others[~is_similar]
+    return np.concatenate(dropped), np.concatenate(kept)
+
+
+def _firsts(keys: _Keys) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    """Return which of the sorted keys are first occurrences, and the index of the first occurrence of each key."""
+    is_first = np.ones(len(keys), dtype=bool)
+    is_first[1:] = np.diff(keys) != 0
+    return is_first, np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
+
+
+def _first_of_each(keys: _Keys, positions: _Positions, decisions: DecisionFile) -> _Slab:
+    """Return the pairs that later pairs are compared with: the first few kept pairs of each key."""
+    is_kept = decisions.bytes[positions] == Decision.KEPT
+    keys, positions = keys[is_kept], positions[is_kept]
+    order = np.argsort(keys, kind="stable")
+    keys, positions = keys[order], positions[order]
+    _, firsts = _firsts(keys)
+    is_early = np.arange(len(keys)) - firsts < _ROUNDS
+    return keys[is_early], positions[is_early]

@@ -1,0 +1,111 @@
+"""Open and hash the corpora of a configuration."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from dragoman.config import CorpusConfig, DataConfig
+from dragoman.data.chunk import CorpusReader
+from dragoman.data.readers.corpus_reader import open_corpus
+from dragoman.data.readers.streams import STDIN, is_url, open_raw
+from dragoman.errors import ConfigError, DataError
+from dragoman.files import atomic_write, sha256_of
+
+__all__ = ["CorpusRole", "CorpusSource", "list_corpora", "open_source"]
+
+CorpusRole = Literal["train", "validation", "test"]
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class CorpusSource:
+    """A corpus: its settings, its reader, and its files in reading order.
+
+    `names` are the names of files in reports, relative to the configuration's folder, so that results do not depend on
+    the working directory.
+    """
+
+    role: CorpusRole
+    name: str
+    settings: CorpusConfig
+    reader: CorpusReader
+    names: dict[str, str]
+    digests: list[tuple[str, str]]
+    stamps: dict[str, tuple[int, int]]
+
+    def check_unchanged(self) -> None:
+        """Raise `DataError` if a file was changed after it was hashed."""
+        for file, stamp in self.stamps.items():
+            if _stamp(file) != stamp:
+                raise DataError(f"{file} must not change while it is read, got other content meanwhile; run this again")
+
+
+def list_corpora(data: DataConfig) -> list[tuple[CorpusRole, str, CorpusConfig]]:
+    """Return all corpora of a configuration with unique names: training, then validation, then test."""
+    found: list[tuple[CorpusRole, CorpusConfig]] = [("train", corpus) for corpus in data.train]
+    found += [("validation", corpus) for corpus in ([data.validation] if data.validation else [])]
+    found += [("test", corpus) for corpus in data.test]
+    if sum(corpus.files.count(STDIN) for _, corpus in found) > 1:
+        raise ConfigError("standard input must be named once, got - more than once; write one of them to a file")
+    return [(role, name, corpus) for (role, corpus), name in zip(found, _names(found), strict=True)]
+
+
+def _names(found: Sequence[tuple[CorpusRole, CorpusConfig]]) -> Iterator[str]:
+    """Yield the shortest unique names: the setting, the name of the first file, its path, or its path and a number."""
+    for number, (role, corpus) in enumerate(found):
+        others = [other for place, (same, other) in enumerate(found) if same == role and place != number]
+        choices = [corpus.name or Path(corpus.files[0]).name, corpus.files[0], f"{corpus.files[0]} ({number + 1})"]
+        taken = {name for other in others for name in (other.name or Path(other.files[0]).name, other.files[0])}
+        yield next((name for name in choices if name not in taken), choices[-1])
+
+
+def open_source(
+    role: CorpusRole, name: str, corpus: CorpusConfig, data: DataConfig, *, folder: Path, work: Path, processes: int
+) -> CorpusSource:
+    """Find and hash the files of a corpus; standard input is saved to a file in `work`."""
+    read = corpus
+    if STDIN in corpus.files:
+        open_corpus(corpus, source=data.source, target=data.target, folder=folder)  # validates the settings
+        spool = str(_spool(work / "standard-input"))
+        read = corpus.model_copy(update={"files": [spool if name == STDIN else name for name in corpus.files]})
+    reader = open_corpus(read, source=data.source, target=data.target, folder=folder)
+    files = reader.files()
+    stamps = {file: _stamp(file) for file in files if not is_url(file) and Path(file).is_file()}
+    names = {file: _named(file, folder) for file in files}
+    with ThreadPoolExecutor(processes) as pool:  # hashing releases the GIL
+        digests = list(pool.map(_digest, files))
+    named = [(names[file], digest) for file, digest in zip(files, digests, strict=True)]
+    return CorpusSource(role, name, corpus, reader, names, named, stamps)
+
+
+def _spool(path: Path) -> Path:
+    raw, _ = open_raw("/dev/stdin")
+    with atomic_write(path) as draft, draft.open("wb") as file, closing(raw):
+        shutil.copyfileobj(raw, file, _BLOCK)
+    return path.resolve()
+
+
+def _named(file: str, folder: Path) -> str:
+    if is_url(file):
+        return file
+    relative = Path(os.path.relpath(file, folder))
+    return str(relative) if relative.parts[0] != os.pardir else os.path.abspath(file)  # noqa: PTH100 -- resolves ..
+
+
+def _stamp(file: str) -> tuple[int, int]:
+    found = Path(file).stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def _digest(file: str) -> str:
+    raw, _ = open_raw(file)
+    with closing(raw):
+        return sha256_of(raw.read)

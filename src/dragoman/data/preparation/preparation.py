@@ -1,0 +1,163 @@
+"""Run the stages of data preparation in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from dragoman.config import Config, DataConfig
+from dragoman.data.preparation.clean_stage import CleanedCorpus, CleaningRecipe, clean_corpus
+from dragoman.data.preparation.corpus_sources import CorpusSource, list_corpora, open_source
+from dragoman.data.preparation.output_folder import OutputFolder
+from dragoman.data.preparation.prepared_data import PreparedData
+from dragoman.data.preparation.select_stage import select_pairs
+from dragoman.data.preparation.selected_pairs import SelectedPairs
+from dragoman.data.preparation.shard_stage import write_shards
+from dragoman.data.preparation.start_bundle import open_start_bundle, with_start_tokenizer
+from dragoman.data.preparation.tokenizer_stage import Tokenizers, learn_tokenizers, take_tokenizers
+from dragoman.data.progress import Progress
+from dragoman.data.worker_processes import Workers
+from dragoman.errors import ConfigError, DataError
+from dragoman.files import file_lock
+
+__all__ = ["Preparation"]
+
+_LOCK = "lock"
+
+
+class Preparation:
+    """The stages, each run on first access; results of earlier runs are reused.
+
+    With `tolerant`, preparation continues after invalid lines and files: lines are counted, and errors of files are
+    appended to `problems`.
+
+    Use it in a ``with`` block, which locks the folder and ends the processes.
+    """
+
+    def __init__(
+        self, config: Config, folder: Path, *, processes: int, progress: Progress, tolerant: bool = False
+    ) -> None:
+        if config.data is None:
+            raise ConfigError(
+                "the configuration must have a [data] section, got none; dragoman new writes one for your files"
+            )
+        self._start = open_start_bundle(config, folder)
+        self.config = with_start_tokenizer(config, self._start)
+        self.data: DataConfig = config.data
+        self.problems: list[str] = []
+        self._base = folder
+        self._output = OutputFolder(folder / config.data.folder)
+        self._workers = Workers(processes)
+        self._progress = progress
+        self._tolerant = tolerant
+        self._held = ExitStack()
+
+    def __enter__(self) -> Self:
+        work = self._output.begin()
+        if not self._held.enter_context(file_lock(work / _LOCK)):
+            self._held.close()
+            raise DataError(
+                f"{self._output.path} must be prepared by one command at a time, got another one running; wait for it"
+            )
+        for draft in work.rglob("*.tmp"):  # of a run that was killed
+            draft.unlink()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._workers.close()
+        self._held.close()
+
+    @cached_property
+    def sources(self) -> list[CorpusSource]:
+        """All corpora, opened and hashed: training, then validation, then test."""
+        named = list_corpora(self.data)
+        self._progress.begin("hashing the files")
+        opened = []
+        for number, (role, name, corpus) in enumerate(named):
+            with self._tolerating():
+                opened.append(
+                    open_source(
+                        role,
+                        name,
+                        corpus,
+                        self.data,
+                        folder=self._base,
+                        work=self._output.work,
+                        processes=self._workers.processes,
+                    )
+                )
+            self._progress.advance((number + 1) / len(named))
+        return opened
+
+    @contextmanager
+    def _tolerating(self) -> Iterator[None]:
+        try:
+            yield
+        except DataError as error:
+            if not self._tolerant:
+                raise
+            self.problems += str(error).splitlines()
+
+    @cached_property
+    def cleaned(self) -> list[tuple[CorpusSource, CleanedCorpus]]:
+        """All corpora, cleaned."""
+        cleaned = [(source, self._clean(source)) for source in self.sources]
+        self.problems += [line for _, each in cleaned for line in each.problem.splitlines()]
+        for source, each in cleaned:
+            if source.role == "validation" and not each.summary.kept:
+                with self._tolerating():
+                    raise DataError(
+                        f"the validation set {each.name} must have pairs with text on both sides, got none; "
+                        "name another, or leave it out to have one taken from the training pairs"
+                    )
+        return cleaned
+
+    def _clean(self, source: CorpusSource) -> CleanedCorpus:
+        return clean_corpus(
+            source,
+            CleaningRecipe.from_config(self.data, self.config.tokenizer.normal_form, held_out=source.role != "train"),
+            work=self._output.work,
+            workers=self._workers,
+            progress=self._progress,
+            tolerant=self._tolerant,
+        )
+
+    @cached_property
+    def selected(self) -> SelectedPairs:
+        """The selected pairs."""
+        return select_pairs(
+            [cleaned for source, cleaned in self.cleaned if source.role == "train"],
+            [(source.role, cleaned) for source, cleaned in self.cleaned if source.role != "train"],
+            self.data,
+            work=self._output.work,
+            workers=self._workers,
+            progress=self._progress,
+        )
+
+    @cached_property
+    def tokenizers(self) -> Tokenizers:
+        """The tokenizer of each side: trained, or from the bundle that training starts with."""
+        seed, work, progress = self.data.seed, self._output.work, self._progress
+        if self._start is None or self.config.start is None:
+            return learn_tokenizers(self.selected, self.config.tokenizer, seed=seed, work=work, progress=progress)
+        return take_tokenizers(self._start, self.config.start, self.selected, seed=seed, work=work, progress=progress)
+
+    def write(self) -> PreparedData:
+        """Write shards, tokenizers, report and, last, the manifest."""
+        tokenizers = self.tokenizers
+        shards = write_shards(
+            self.selected,
+            tokenizers,
+            self.data,
+            folder=self._output.path,
+            workers=self._workers,
+            progress=self._progress,
+        )
+        used = {cleaned.folder.name for _, cleaned in self.cleaned}
+        used |= {self.selected.folder.name, tokenizers.folder.name, shards["folder"]}
+        self._output.finish(self.config, self.cleaned, self.selected, tokenizers, shards, used=used)
+        return PreparedData.open(self._output.path)

@@ -1,0 +1,164 @@
+"""Prepared data on disk: read its manifest, shards and tokenizers."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from dragoman.bundle.migration import migrate_config
+from dragoman.config import Config
+from dragoman.data.sampling import BatchPlan, CorpusRows
+from dragoman.data.shards import Shards
+from dragoman.data.token_pairs import SIDES
+from dragoman.errors import ConfigError, DataError
+from dragoman.files import read_json, sha256_of_file
+from dragoman.text import Tokenizer, tokenizer_from_bytes
+
+__all__ = ["FORMAT", "MANIFEST", "PreparedData", "REPORT", "listed_files", "migrate_manifest", "settings_of"]
+
+MANIFEST = "manifest.json"
+REPORT = "report.json"
+
+FORMAT = 2
+"""Version of the manifest. Version 1 has the key `pieces` for `tokens`; it is migrated when it is read."""
+
+_REMEDY = "run dragoman prepare again"
+
+
+@dataclass(frozen=True)
+class PreparedData:
+    """Output of ``dragoman prepare``: shards, tokenizers, and a manifest with the hash of each file."""
+
+    folder: Path
+    manifest: dict[str, Any]
+
+    @classmethod
+    def open(cls, folder: Path | str) -> Self:
+        """Read the manifest, and check that every file exists with the right size."""
+        folder = Path(folder)
+        manifest = read_json(folder / MANIFEST)
+        if manifest is None:
+            raise DataError(f"{folder} must hold prepared data, got no {MANIFEST}; run dragoman prepare first")
+        if not isinstance(manifest, dict) or manifest.get("format") not in (1, FORMAT):
+            found = manifest.get("format") if isinstance(manifest, dict) else None
+            raise DataError(f"{folder / MANIFEST} must be of format {FORMAT}, got {found!r}; {_REMEDY}")
+        prepared = cls(folder, migrate_manifest(manifest))
+        for path, entry in prepared._files():
+            size = path.stat().st_size if path.is_file() else None
+            if size != entry["bytes"]:
+                got = "no file" if size is None else f"{size:,} bytes"
+                raise DataError(f"{path} must have {entry['bytes']:,} bytes, got {got}; {_REMEDY}")
+        return prepared
+
+    def verify(self) -> None:
+        """Compare every file with its hash; this reads all files."""
+        for path, entry in self._files():
+            if sha256_of_file(path) != entry["sha256"]:
+                raise DataError(f"{path} must be as it was written, got other content; {_REMEDY}")
+
+    def shards(self, split: str = "train") -> Shards:
+        """Return the pairs of a set."""
+        listed = self._split(split)["shards"]
+        return Shards([self.folder / shard["path"] for shard in listed], [shard["rows"] for shard in listed])
+
+    def plan(self, config: Config, split: str = "train") -> BatchPlan:
+        """Return the batch plan of a configuration; its settings must be those of the preparation."""
+        if config.data is None:
+            raise ConfigError("the configuration must have a [data] section, got none; take that of the prepared data")
+        if others := _differences(settings_of(config), self.manifest["settings"]):
+            raise DataError(
+                f"{self.folder} must be prepared with the same settings, got others for {', '.join(others)}; {_REMEDY}"
+            )
+        weights = [corpus.weight for corpus in config.data.train] if split == "train" else [1.0]
+        found = [
+            CorpusRows(**corpus, weight=weight)
+            for corpus, weight in zip(self._split(split)["corpora"], weights, strict=True)
+        ]
+        sampling = config.data.sampling
+        return BatchPlan(
+            found,
+            self.shards(split).lengths,
+            seed=config.training.seed,
+            batch_tokens=config.training.batch_tokens,
+            window=sampling.window,
+            temperature=sampling.temperature,
+            identity=self._identity(sampling.subword_temperature),
+        )
+
+    def _identity(self, subword_temperature: float) -> int:
+        """Return a hash of the tokens in the batches."""
+        parts = [entry["sha256"] for _, entry in self._files()] + [str(subword_temperature)]
+        return int(hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16], 16)
+
+    def tokenizers(self) -> dict[str, Tokenizer]:
+        """Return the tokenizer of each side; a joint one is one object. Files are verified before parsing."""
+        read: dict[str, Tokenizer] = {}
+        for side in SIDES:
+            entry = self.manifest["tokenizers"][side]
+            if entry["path"] not in read:
+                path = self.folder / entry["path"]
+                content = path.read_bytes()
+                if hashlib.sha256(content).hexdigest() != entry["sha256"]:
+                    raise DataError(f"{path} must be as it was written, got other content; {_REMEDY}")
+                read[entry["path"]] = tokenizer_from_bytes(path.name, content)
+        return {side: read[self.manifest["tokenizers"][side]["path"]] for side in SIDES}
+
+    def _files(self) -> list[tuple[Path, dict[str, Any]]]:
+        return [(self.folder / entry["path"], entry) for entry in listed_files(self.manifest)]
+
+    def _split(self, name: str) -> dict[str, Any]:
+        splits: dict[str, dict[str, Any]] = self.manifest["splits"]
+        if name not in splits:
+            raise DataError(f"{self.folder} must hold a set called {name}, got {', '.join(splits)}; {_REMEDY}")
+        return splits[name]
+
+
+def _differences(one: Any, other: Any, place: str = "") -> list[str]:
+    """Return the names of the settings that differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        names = sorted({*one, *other})
+        return [found for name in names for found in _differences(one.get(name), other.get(name), f"{place}.{name}")]
+    return [] if one == other else [place.removeprefix(".")]
+
+
+def migrate_manifest(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest in the current format; the files that it lists are the same in all formats."""
+    if manifest["format"] == FORMAT:
+        return manifest
+
+    def renamed(entries: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        return {
+            name: {"tokens" if key == "pieces" else key: value for key, value in entry.items()}
+            for name, entry in entries.items()
+        }
+
+    return manifest | {
+        "format": FORMAT,
+        "settings": migrate_config(manifest["settings"], version=1),
+        "tokenizers": renamed(manifest["tokenizers"]),
+        "splits": renamed(manifest["splits"]),
+    }
+
+
+def listed_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return every file of a manifest, with its path, size and hash."""
+    entries = list(manifest["tokenizers"].values())
+    entries += [shard for split in manifest["splits"].values() for shard in split["shards"]]
+    return [*entries, *manifest["texts"], manifest["report"]]
+
+
+def settings_of(config: Config) -> dict[str, Any]:
+    """Return the settings that prepared data depends on, without those of training only."""
+    assert config.data is not None
+    data = config.data.model_dump(exclude={"folder", "sampling", "on_bad_line"})
+    data["replaces_bad_bytes"] = config.data.on_bad_line == "replace"
+    for corpus in data["train"]:
+        corpus.pop("weight")
+    if config.start is None:
+        return {"data": data, "tokenizer": config.tokenizer.model_dump()}
+    unused = (
+        {"new_tokens"} if config.start.vocabulary == "same" else set()
+    )  # as is [tokenizer], which comes from the bundle
+    return {"data": data, "start": config.start.model_dump(exclude=unused)}

@@ -1,0 +1,160 @@
+"""Selected pairs: the training pairs by decision, and the held-out corpora."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dragoman.data.duplicates.decisions import Decision
+from dragoman.data.preparation.clean_stage import CleanedCorpus
+from dragoman.data.preparation.corpus_summary import CorpusSummary
+from dragoman.data.reason_counts import Tally
+
+__all__ = ["DECISIONS", "PairChunk", "SelectedPairs", "TAKEN", "chunks_of", "is_leak", "leaked_as"]
+
+DECISIONS = "decisions"
+"""Name of the file with the decision on every training pair, one byte each."""
+
+TAKEN = {"validation": Decision.VALIDATION, "test": Decision.TEST}
+"""The sets that can be drawn from the training corpora, and the decision on their pairs."""
+
+_ALSO_IN = " also in "
+
+
+@dataclass(frozen=True)
+class PairChunk:
+    """One chunk of a cleaned corpus: its files, and its position among all pairs."""
+
+    corpus: int
+    path: Path
+    keys: Path
+    file: str
+    start: int
+    height: int
+
+    def frame(self) -> pl.DataFrame:
+        """Read all pairs: the columns source, target, line."""
+        return pl.read_ipc(self.path)
+
+    def with_decision(self, decision: Decision, decisions: Path) -> pl.DataFrame:
+        """Read the pairs with this decision."""
+        mine = np.fromfile(decisions, np.uint8, count=self.height, offset=self.start)
+        return self.frame().filter(pl.Series(mine == decision))
+
+
+@dataclass(frozen=True)
+class SelectedPairs:
+    """The pairs of the training corpora by decision, and the held-out corpora. It can be pickled."""
+
+    key: str
+    folder: Path
+    train: tuple[PairChunk, ...]
+    train_names: tuple[str, ...]
+    summaries: tuple[CorpusSummary, ...]
+    validation: tuple[PairChunk, ...]
+    record: dict[str, Any]
+
+    @property
+    def kept(self) -> int:
+        """Number of training pairs that are kept."""
+        return int(self.record["counts"].get(Decision.KEPT.name, 0))
+
+    @property
+    def cleaned(self) -> int:
+        """Number of training pairs after cleaning."""
+        return sum(chunk.height for chunk in self.train)
+
+    @property
+    def records(self) -> int:
+        """Number of training records that were read."""
+        return sum(summary.records for summary in self.summaries)
+
+    @property
+    def main_drop_reason(self) -> str:
+        """The most frequent reason of drops, as an addition to a message; empty if none were dropped."""
+        reasons = Counter(self.drops.counts)
+        for summary in self.summaries:
+            reasons.update(summary.drops.counts)
+        return "".join(f" (most of them: {reason})" for reason, _ in reasons.most_common(1))
+
+    @property
+    def decisions(self) -> Path:
+        """File with the decision on every training pair, one byte each."""
+        return self.folder / DECISIONS
+
+    @property
+    def taken(self) -> dict[str, int]:
+        """The sets drawn from the training corpora, and the number of pairs of each."""
+        counts = {name: self.record["counts"].get(decision.name, 0) for name, decision in TAKEN.items()}
+        return {name: count for name, count in counts.items() if count}
+
+    @cached_property
+    def drops(self) -> Tally:
+        """Dropped training pairs by reason."""
+        return Tally.from_json(self.record["drops"])
+
+    def sample(self, pairs: int, seed: int) -> Iterator[pl.DataFrame]:
+        """Yield training pairs spread evenly over the kept pairs: one from each of `pairs` equal ranges.
+
+        The columns are source, target, line and file.
+        """
+        pairs = min(pairs, self.kept)
+        jitter = np.random.default_rng(seed).random(pairs)
+        chosen = ((np.arange(pairs) + jitter) * (self.kept / max(1, pairs))).astype(np.int64)
+        first = 0
+        for chunk in self.train:
+            frame = chunk.with_decision(Decision.KEPT, self.decisions)
+            begin, end = np.searchsorted(chosen, (first, first + frame.height))
+            yield _copied(frame[chosen[begin:end] - first]).with_columns(file=pl.lit(chunk.file))
+            first += frame.height
+
+    def taken_frame(self, split: str) -> pl.DataFrame:
+        """Read the pairs of a set drawn from the training corpora."""
+        return pl.concat([_copied(chunk.with_decision(TAKEN[split], self.decisions)) for chunk in self.train])
+
+    def splits(self) -> dict[str, tuple[tuple[PairChunk, ...], Decision | None]]:
+        """Return the sets to write as shards: the chunks of each, and the decision on its pairs (None: all)."""
+        found: dict[str, tuple[tuple[PairChunk, ...], Decision | None]] = {"train": (self.train, Decision.KEPT)}
+        if self.validation:
+            found["validation"] = (self.validation, None)
+        elif "validation" in self.taken:
+            found["validation"] = (self.train, Decision.VALIDATION)
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts of the selection as plain values."""
+        return {"cleaned": self.cleaned, "kept": self.kept, **self.record}
+
+
+def chunks_of(corpora: Sequence[CleanedCorpus]) -> tuple[PairChunk, ...]:
+    """Return the chunks of several corpora in order."""
+    chunks, start = [], 0
+    for number, corpus in enumerate(corpora):
+        for path, keys, file, height in zip(
+            corpus.chunk_files(), corpus.key_files(), corpus.files(), corpus.heights, strict=True
+        ):
+            chunks.append(PairChunk(number, path, keys, file, start, height))
+            start += height
+    return tuple(chunks)
+
+
+def leaked_as(kind: str, held_out: str) -> str:
+    """Return the drop reason of a pair that shares this with a held-out set."""
+    return f"{kind}{_ALSO_IN}{held_out}"
+
+
+def is_leak(reason: str) -> bool:
+    """Whether this drop reason is a leak from a held-out set."""
+    return _ALSO_IN in reason
+
+
+def _copied(frame: pl.DataFrame) -> pl.DataFrame:
+    """Copy a few rows of a chunk, to release the memory of the others."""
+    return pl.DataFrame(frame.to_dict(as_series=False), schema=frame.schema)

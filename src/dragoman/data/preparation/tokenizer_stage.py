@@ -1,0 +1,170 @@
+"""Third stage: train tokenizers on a sample of the kept pairs, or take them from a bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.bundle import Bundle
+from dragoman.config import StartConfig, TokenizerConfig
+from dragoman.data.preparation.selected_pairs import SelectedPairs
+from dragoman.data.preparation.stage import Stage, versions
+from dragoman.data.progress import Progress
+from dragoman.data.token_pairs import SIDES
+from dragoman.data.worker_processes import run_in_child
+from dragoman.errors import DataError
+from dragoman.text import (
+    Tokenizer,
+    extend_tokenizer,
+    load_tokenizer,
+    train_characters,
+    train_sentencepiece,
+    train_words,
+)
+
+__all__ = ["Tokenizers", "learn_tokenizers", "take_tokenizers"]
+
+_VERSION = 1
+_A_FEW = 2_000  # with more pairs, training uses a separate process
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """The folders of the tokenizers of both sides; a joint tokenizer is the same for both."""
+
+    folder: Path
+    key: str
+    joint: bool
+
+    @property
+    def folders(self) -> dict[str, Path]:
+        """The folder of each side's tokenizer."""
+        return {side: self.folder if self.joint else self.folder / side for side in SIDES}
+
+    def load(self) -> dict[str, Tokenizer]:
+        """Load both tokenizers; a joint one is one object."""
+        loaded = {folder: load_tokenizer(folder) for folder in set(self.folders.values())}
+        return {side: loaded[folder] for side, folder in self.folders.items()}
+
+
+def learn_tokenizers(
+    selected: SelectedPairs, settings: TokenizerConfig, *, seed: int, work: Path, progress: Progress
+) -> Tokenizers:
+    """Train tokenizers by the settings, or use the cached result."""
+    _check_some_text(selected)
+    depends = [_VERSION, selected.key, settings.model_dump(), seed, versions("sentencepiece")]
+    tasks = [_Task(_learn, selected, settings, seed, group) for group in _groups(settings)]
+    return _run(Stage(work, "tokenizer", depends), "training the tokenizer", tasks, progress)
+
+
+def take_tokenizers(
+    bundle: Bundle, start: StartConfig, selected: SelectedPairs, *, seed: int, work: Path, progress: Progress
+) -> Tokenizers:
+    """Take the tokenizers of the start bundle, unchanged or extended with new tokens."""
+    _check_some_text(selected)
+    settings, tokenizers = bundle.config.tokenizer, bundle.tokenizers()
+    if start.vocabulary == "same":
+        tasks = [_Task(_copy, selected, settings, seed, group, tokenizers[group[0]]) for group in _groups(settings)]
+        return _run(Stage(work, "tokenizer", [_VERSION, bundle.digest]), "copying the tokenizer", tasks, progress)
+    depends = [_VERSION, bundle.digest, selected.key, start.new_tokens, seed, versions("sentencepiece")]
+    tasks = [
+        _Task(_extend, selected, settings, seed, group, tokenizers[group[0]], start.new_tokens)
+        for group in _groups(settings)
+    ]
+    return _run(Stage(work, "tokenizer", depends), "extending the tokenizer", tasks, progress)
+
+
+def _check_some_text(selected: SelectedPairs) -> None:
+    if not selected.kept:
+        raise DataError(
+            f"the training corpora must leave some pairs, got none of {selected.records:,}{selected.main_drop_reason}; "
+            "dragoman check lists the reasons"
+        )
+
+
+def _groups(settings: TokenizerConfig) -> list[tuple[str, ...]]:
+    """Return groups of sides that share a tokenizer."""
+    return [SIDES] if settings.joint else [(side,) for side in SIDES]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One tokenizer to make: the function, its inputs and its sides."""
+
+    make: Callable[[_Task], Tokenizer]
+    selected: SelectedPairs
+    settings: TokenizerConfig
+    seed: int
+    sides: tuple[str, ...]
+    old: Tokenizer | None = None
+    new_tokens: int = 0
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it should run in a separate process."""
+        return self.make is not _copy and min(self.settings.sample_sentences, self.selected.kept) > _A_FEW
+
+    def sample(self) -> Iterator[str]:
+        """Yield sentences to train on."""
+        for frame in self.selected.sample(max(1, self.settings.sample_sentences // len(self.sides)), self.seed):
+            for side in self.sides:
+                yield from frame[side]
+
+
+def _run(stage: Stage, name: str, tasks: list[_Task], progress: Progress) -> Tokenizers:
+    """Make the tokenizers and save them in the stage's folder, unless they exist."""
+    made = Tokenizers(stage.folder, stage.key, joint=len(tasks) == 1)
+    if stage.result() is not None:
+        progress.skip(name)
+        return made
+    progress.begin(name)
+    for number, task in enumerate(tasks):
+        saving = (task, made.folders[task.sides[0]])
+        if task.is_large:
+            run_in_child(_save, saving)  # the child releases the memory of training
+        else:
+            _save(saving)
+        progress.advance((number + 1) / len(tasks))
+    stage.finish({}, sorted({str(file.relative_to(stage.folder)) for file in stage.folder.rglob("tokenizer.*")}))
+    return made
+
+
+def _save(saving: tuple[_Task, Path]) -> None:
+    task, folder = saving
+    task.make(task).save(folder)
+
+
+def _copy(task: _Task) -> Tokenizer:
+    assert task.old is not None
+    return task.old
+
+
+def _extend(task: _Task) -> Tokenizer:
+    assert task.old is not None
+    return extend_tokenizer(
+        task.old,
+        list(task.sample()),
+        max_new_tokens=task.new_tokens,
+        character_coverage=task.settings.character_coverage,
+        seed=task.seed,
+    )
+
+
+def _learn(task: _Task) -> Tokenizer:
+    return _train(task.sample(), task.settings, task.seed)
+
+
+def _train(sentences: Iterable[str], settings: TokenizerConfig, seed: int) -> Tokenizer:
+    if settings.kind == "word":
+        return train_words(sentences, size=settings.size)
+    if settings.kind == "character":
+        return train_characters(sentences, size=settings.size)
+    return train_sentencepiece(
+        sentences,
+        size=settings.size,
+        model=settings.algorithm,
+        character_coverage=settings.character_coverage,
+        sample_size=settings.sample_sentences,
+        seed=seed,
+    )

@@ -1,0 +1,242 @@
+"""Find the files of a corpus and choose the reader of its format."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import fsspec
+
+from dragoman.config.corpus import CorpusConfig
+from dragoman.data.chunk import CorpusReader
+from dragoman.data.readers.folder_listing import describe_folder, join_names
+from dragoman.data.readers.formats.jsonl import JsonReader
+from dragoman.data.readers.formats.line_pairs import LinePairReader
+from dragoman.data.readers.formats.parquet import ParquetReader
+from dragoman.data.readers.formats.tmx import TmxReader
+from dragoman.data.readers.formats.tsv import TsvReader
+from dragoman.data.readers.streams import STDIN, is_url, plain_name, without_query
+from dragoman.errors import ConfigError, DataError
+
+__all__ = ["open_corpus"]
+
+_FORMATS = {
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".tmx": "tmx",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+_MOST_COLUMNS = 1000
+_SIDE_WORDS = {"source", "src", "target", "tgt", "trg"}
+_WILDCARD = re.compile(r"\*\*/|\*+|\?|\[[^\]]*\]")
+
+
+def open_corpus(corpus: CorpusConfig, *, source: str, target: str, folder: Path) -> CorpusReader:
+    """Find the files of a corpus and return a reader of its format; relative paths start at `folder`.
+
+    Raises `DataError` if files are missing or do not pair up, `ConfigError` if the settings contradict each other.
+    The content of files is checked when they are read.
+    """
+    form = _format(corpus)
+    _check_stdin(corpus, form)
+    found = [_resolve(name, folder) for name in corpus.files]
+    if form == "lines":
+        _refuse_columns(corpus, form)
+        return LinePairReader(_pairs(corpus, found, (source, target)))
+    files = [name for names in found for name in names]
+    _check_once(files)
+    if form == "tsv":
+        return TsvReader(files, source, target, _numbers(corpus))
+    if form == "tmx":
+        _refuse_columns(corpus, form)
+        return TmxReader(files, source, target)
+    if form == "jsonl":
+        return JsonReader(files, source, target, _names(corpus))
+    _check_packing(files)
+    return ParquetReader(files, source, target, _names(corpus))
+
+
+def _format(corpus: CorpusConfig) -> str:
+    if corpus.format != "auto":
+        return corpus.format
+    if STDIN in corpus.files:
+        raise ConfigError("format must be tsv, jsonl or tmx for standard input, got auto; - has no suffix")
+    found = {_FORMATS.get(Path(plain_name(name)).suffix.lower(), "lines") for name in corpus.files}
+    if len(found) > 1:
+        raise ConfigError(
+            f"the files of a corpus must be of one format, got {', '.join(sorted(found))}; make several corpora"
+        )
+    if found == {"lines"} and len(corpus.files) == 1:
+        names = ", ".join(sorted(_FORMATS))
+        raise ConfigError(
+            f"format must be given unless the name ends in {names}, got {corpus.files[0]}; "
+            "a corpus of line pairs names two files, source and target"
+        )
+    return found.pop()
+
+
+def _check_stdin(corpus: CorpusConfig, form: str) -> None:
+    times = corpus.files.count(STDIN)
+    if times and form in ("lines", "parquet"):
+        raise ConfigError(f"files must be paths or URLs for {form}, got -; standard input can be tsv, jsonl or tmx")
+    if times > 1:
+        raise ConfigError(f"files must name standard input once, got - {times} times")
+
+
+def _resolve(name: str, folder: Path) -> list[str]:
+    """Return the files that a name matches, sorted; an existing file is used even if its name has wildcards."""
+    if name == STDIN:
+        return [STDIN]
+    where = name if is_url(name) else _local(name, folder)
+    if not _is_glob(name) or (not is_url(name) and Path(where).exists()):
+        return [where]
+    found = _match_url(where) if is_url(name) else _match(where)
+    if not found:
+        raise DataError(f"files must match something, got {name}, which matches nothing{_beside(where)}")
+    return sorted(found)
+
+
+def _local(name: str, folder: Path) -> str:
+    try:
+        return str(folder / Path(name).expanduser())
+    except RuntimeError as error:  # unknown user
+        raise DataError(f"{name} must begin with an existing folder, got: {error}; write the full path") from error
+
+
+def _is_glob(name: str) -> bool:
+    """Whether a name has wildcards; in a URL a question mark begins the query instead."""
+    return glob.has_magic(without_query(name))
+
+
+def _match(where: str) -> list[str]:
+    matches = glob.glob(where, recursive=True)  # noqa: PTH207 -- Path.glob takes no absolute patterns
+    return [path for path in matches if Path(path).is_file()]
+
+
+def _match_url(where: str) -> list[str]:
+    try:
+        system, pattern = fsspec.url_to_fs(where)
+        return [system.unstrip_protocol(path) for path in system.glob(pattern)]
+    except Exception as error:  # each fsspec backend has its own errors
+        raise DataError(f"{where} must be a URL that can be listed, got: {error}") from error
+
+
+def _beside(where: str) -> str:
+    """Describe the folder of a glob that matches nothing."""
+    folder = Path(where).parent
+    while glob.has_magic(str(folder)):
+        folder = folder.parent
+    return "" if is_url(where) else describe_folder(folder)
+
+
+def _pairs(corpus: CorpusConfig, found: Sequence[list[str]], languages: tuple[str, str]) -> list[tuple[str, str]]:
+    if len(found) != 2:
+        raise ConfigError(
+            f"files must be two for line pairs, source and target, got {len(found)}: {', '.join(corpus.files)}; "
+            "a glob names all files of a side"
+        )
+    sources, targets = found
+    if len(sources) != len(targets):
+        raise DataError(
+            f"both sides must have the same number of files, got {len(sources)} for {corpus.files[0]} "
+            f"({join_names(sources)}) and {len(targets)} for {corpus.files[1]} ({join_names(targets)})"
+        )
+    pairs = list(zip(sources, targets, strict=True))
+    for one, other in pairs:
+        if _identity(one) == _identity(other):
+            also = "both" if one == other else f"one and {other} for the other, which are the same file"
+            raise DataError(f"source and target must be different files, got {one} for {also}")
+    if all(_is_glob(name) and not names[0].endswith(name) for name, names in zip(corpus.files, found, strict=True)):
+        _check_stems(corpus.files, pairs, languages)
+    return pairs
+
+
+def _check_stems(globs: Sequence[str], pairs: Sequence[tuple[str, str]], languages: tuple[str, str]) -> None:
+    """Raise `DataError` if paired files differ in the part that the wildcards match."""
+    for pair in pairs:
+        one, other = (_stem(pattern, name, languages) for pattern, name in zip(globs, pair, strict=True))
+        if one != other:
+            raise DataError(
+                f"the files of two globs must go together by their names, got {pair[0]} with {pair[1]}; "
+                "write what differs between the sides outside the wildcards, such as *.en and *.de"
+            )
+
+
+def _stem(pattern: str, name: str, languages: tuple[str, str]) -> list[str]:
+    """Return the words that the wildcards of a glob match, without words that name a side."""
+    parts, done = [], 0
+    pattern = pattern.partition("://")[2] or pattern
+    for wildcard in _WILDCARD.finditer(pattern):
+        parts += [re.escape(pattern[done : wildcard.start()]), _as_regex(wildcard.group())]
+        done = wildcard.end()
+    match = re.search("".join(["(?:^|/)", *parts, re.escape(pattern[done:]), "$"]), name)
+    matched = "/".join(match.groups()) if match else Path(name).name
+    own = {part for language in languages for part in _words(language)} | _SIDE_WORDS
+    return [word for word in _words(plain_name(matched)) if word not in own]
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in re.split(r"[-./_]+", name.lower()) if word]
+
+
+def _as_regex(wildcard: str) -> str:
+    if wildcard.startswith("["):
+        return f"({wildcard.replace('[!', '[^', 1)})"
+    return {"**/": "((?:.*/)?)", "?": "([^/])", "**": "(.*)"}.get(wildcard, "([^/]*)")
+
+
+def _check_once(files: Sequence[str]) -> None:
+    seen: dict[object, str] = {}
+    for name in files:
+        before = seen.setdefault(_identity(name), name)
+        if before is not name:
+            also = "" if before == name else f", as {before} too"
+            raise DataError(f"the files of a corpus must be named once each, got {name} more than once{also}")
+
+
+def _identity(name: str) -> object:
+    """Return an identifier that is equal for all names of one file, such as links."""
+    try:
+        status = Path(name.removeprefix("file://")).stat()
+    except (OSError, ValueError):
+        return name
+    return status.st_dev, status.st_ino
+
+
+def _check_packing(files: Sequence[str]) -> None:
+    for name in files:
+        if plain_name(name) != without_query(name):
+            raise DataError(
+                f"{name} must be plain Parquet, which compresses its columns, got a compressed file; decompress it"
+            )
+
+
+def _names(corpus: CorpusConfig) -> tuple[str, str] | None:
+    if not corpus.columns:
+        return None
+    if len(corpus.columns) != 2 or corpus.columns[0] == corpus.columns[1]:
+        raise ConfigError(f"columns must be two different ones, source and target, got {', '.join(corpus.columns)}")
+    return corpus.columns[0], corpus.columns[1]
+
+
+def _numbers(corpus: CorpusConfig) -> tuple[int, int]:
+    names = _names(corpus)
+    if names is None:
+        return 1, 2
+    for name in names:
+        if not re.fullmatch("[0-9]{1,4}", name) or not 1 <= int(name) <= _MOST_COLUMNS:
+            raise ConfigError(f"columns must be numbers from 1 to {_MOST_COLUMNS} for tsv, got {name[:50]!r}")
+    source, target = int(names[0]), int(names[1])
+    if source == target:
+        raise ConfigError(f"columns must be two different ones, source and target, got {', '.join(names)}")
+    return source, target
+
+
+def _refuse_columns(corpus: CorpusConfig, form: str) -> None:
+    if corpus.columns:
+        raise ConfigError(f"columns must be empty for {form}, got {', '.join(corpus.columns)}; it has none")

@@ -1,0 +1,25 @@
+"""Describe the contents of a folder in error messages about missing files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["describe_folder", "join_names"]
+
+_MOST_LISTED = 10
+
+
+def describe_folder(folder: Path) -> str:
+    """Return a clause about the contents of a folder; empty if it cannot be read."""
+    try:
+        if not folder.is_dir():
+            return f"; there is no folder {folder}"
+        return f"; {folder} holds {join_names(sorted(path.name for path in folder.iterdir()))}"
+    except OSError:
+        return ""
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Join the first few names."""
+    return ", ".join([*names[:_MOST_LISTED], *(["…"] if len(names) > _MOST_LISTED else [])]) or "nothing"

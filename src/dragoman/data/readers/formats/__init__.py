@@ -1,0 +1,3 @@
+"""Corpus readers, one module per format."""
+
+__all__: list[str] = []

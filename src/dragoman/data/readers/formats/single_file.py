@@ -1,0 +1,117 @@
+"""Shared base of formats with both sides in one file of lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from dragoman.config.corpus import OnBadLine
+from dragoman.data.chunk import ChunkPairs
+from dragoman.data.readers.decode import REPLACED, DecodedLines, LineFault, decode_lines, split_lines, strip_line_ends
+from dragoman.data.readers.line_blocks import LineBlockReader, ReadProgress
+from dragoman.data.readers.streams import open_stream, stored_size
+from dragoman.data.readers.suspicious_characters import note_misalignment, note_suspicious_characters
+from dragoman.data.reason_counts import Example, Tally
+from dragoman.data.token_pairs import SIDES
+
+__all__ = ["BlockChunk", "ChunkBuilder", "FileBlock", "read_blocks"]
+
+
+@dataclass(frozen=True)
+class FileBlock:
+    """Some lines of a file, as bytes."""
+
+    file: str
+    data: bytes
+    first_line: int
+    rows: int
+    progress: float
+    is_last: bool
+
+
+def read_blocks(files: Sequence[str], rows: int) -> Iterator[FileBlock]:
+    """Read files in blocks of lines, one file after the other."""
+    progress = ReadProgress([stored_size(name) for name in files])
+    for name in files:
+        with open_stream(name) as stream:
+            cutter = LineBlockReader(stream)
+            while taken := cutter.fill(rows):
+                line, data, share = cutter.line, cutter.take(taken), progress.share(stream)
+                yield FileBlock(stream.name, data, line, taken, share, is_last=not cutter.fill(1))
+            progress.finish(stream)
+
+
+@dataclass(frozen=True)
+class BlockChunk:
+    """A block of lines to parse."""
+
+    block: FileBlock
+
+    @property
+    def file(self) -> str:
+        """The file."""
+        return self.block.file
+
+    @property
+    def progress(self) -> float:
+        """Share of the corpus read so far."""
+        return self.block.progress
+
+    def texts(self, draft: ChunkBuilder, *, on_bad_line: OnBadLine, max_line_bytes: int) -> pl.Series:
+        """Decode the lines, null if invalid; a blank line at the end of the file is dropped and noted."""
+        first = self.block.first_line
+        lines = split_lines(strip_line_ends(self.block.data, self.file, first, draft.notes), self.block.rows)
+        if self.block.is_last and not lines[-1].strip(b" "):
+            lines = lines[:-1]
+            draft.notes.add("blank line at the end", 1, [Example(self.file, first + len(lines))])
+        decoded = decode_lines(lines, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes)
+        draft.add_decoded(decoded, first)
+        return decoded.texts
+
+
+@dataclass
+class ChunkBuilder:
+    """Collect the pairs, faults and notes of a chunk."""
+
+    file: str
+    sources: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    faults: Tally = field(default_factory=Tally)
+    notes: Tally = field(default_factory=Tally)
+    replaced: set[int] = field(default_factory=set)
+
+    def add(self, line: int, source: str, target: str) -> None:
+        """Add a valid pair."""
+        self.lines.append(line)
+        self.sources.append(source)
+        self.targets.append(target)
+
+    def add_fault(self, line: int, fault: LineFault) -> None:
+        """Add an invalid record."""
+        self.faults.add(fault.reason, 1, [Example(self.file, line, fault.shown, "", fault.detail)])
+
+    def add_decoded(self, decoded: DecodedLines, first_line: int) -> None:
+        """Add the faults and replacements found while decoding lines."""
+        for row, fault in sorted(decoded.faults.items()):
+            self.add_fault(first_line + row, fault)
+        self.add_replaced((first_line + row, detail) for row, detail in decoded.replaced.items())
+
+    def add_replaced(self, places: Iterable[tuple[int, str]]) -> None:
+        """Add lines with U+FFFD for invalid bytes, with the detail of each."""
+        for line, detail in places:
+            self.replaced.add(line)
+            self.notes.add(REPLACED, 1, [Example(self.file, line, "", "", detail)])
+
+    def finish(self, frame: pl.DataFrame | None = None) -> ChunkPairs:
+        """Return the chunk with notes on suspicious characters and misalignment; `frame` replaces the added pairs."""
+        if frame is None:
+            texts = dict(zip(SIDES, (self.sources, self.targets), strict=True))
+            frame = pl.DataFrame(texts, schema=dict.fromkeys(SIDES, pl.String))
+            frame = frame.with_columns(line=pl.Series(np.array(self.lines, dtype=np.uint32)))
+        note_suspicious_characters(frame, (self.file, self.file), self.replaced, self.notes)
+        note_misalignment(frame, self.file, self.notes)
+        return ChunkPairs(frame, self.file, frame.height + self.faults.total, self.faults, self.notes)

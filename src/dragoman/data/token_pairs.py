@@ -1,0 +1,46 @@
+"""Sentence pairs as flat arrays of token ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Pairs", "SIDES", "Sentences"]
+
+SIDES = ("source", "target")
+"""Names of the two sides of a pair, used for columns, attributes and settings."""
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Concatenated sentences. Shapes: ids [all tokens], lengths [sentences]."""
+
+    ids: NDArray[np.integer]
+    lengths: NDArray[np.integer]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def split(self) -> Iterator[NDArray[np.integer]]:
+        """Yield the ids of each sentence."""
+        end = 0
+        for length in self.lengths.tolist():
+            yield self.ids[end : end + length]
+            end += length
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Source and target sentences of the same number: token ids without special tokens."""
+
+    source: Sentences
+    target: Sentences
+
+    def __post_init__(self) -> None:
+        assert len(self.source) == len(self.target)
+
+    def __len__(self) -> int:
+        return len(self.source)

@@ -1,0 +1,73 @@
+"""Read and write HTML documents in the charset that the page declares."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Sequence
+
+from dragoman.documents.document import Document, changed_segments
+from dragoman.errors import DataError
+from dragoman.markup.html import HtmlText
+from dragoman.markup.tagged_text import TaggedText
+
+__all__ = ["read_html"]
+
+_HEAD = 1024
+"""The charset must be declared in the first bytes of the page, up to this number."""
+_CHARSET = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9._:-]+)", re.IGNORECASE)
+_MARKUP = re.compile(r"<[!/?A-Za-z]")
+_LANGUAGE = re.compile(r"(<html\b(?:\s[^<>]*?)?\slang\s*=\s*[\"']?)[A-Za-z][A-Za-z0-9-]*", re.IGNORECASE)
+"""Language of the page. Screen readers choose their voice by it."""
+_CHARSETS = {
+    "utf-8": "utf-8", "ascii": "cp1252", "iso8859-1": "cp1252", "cp1252": "cp1252", "iso8859-2": "iso8859-2",
+    "iso8859-15": "iso8859-15", "cp1250": "cp1250", "cp1251": "cp1251", "koi8-r": "koi8-r", "gb2312": "gb18030",
+    "gbk": "gb18030", "gb18030": "gb18030", "big5": "big5", "shift_jis": "cp932", "cp932": "cp932", "euc_jp": "euc_jp",
+    "euc_kr": "cp949", "cp949": "cp949",
+}  # fmt: skip
+"""Codec that browsers use for each charset, by Python's name of the charset."""
+
+
+def read_html(name: str, data: bytes) -> Document:
+    """Read an HTML page or fragment."""
+    return _HtmlPage(name, data)
+
+
+class _HtmlPage:
+    def __init__(self, name: str, data: bytes) -> None:
+        self._mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+        self._charset = "utf-8" if self._mark else _charset(name, data)
+        try:
+            text = data.removeprefix(self._mark).decode(self._charset)
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{name} must be valid {self._charset}, the declared or default charset, got an invalid byte at "
+                f"{error.start:,}; save it as UTF-8"
+            ) from None
+        if "\0" in text or not _MARKUP.search(text):
+            raise DataError(f"{name} must be HTML, got a file without any tag or with zero bytes; check the suffix")
+        self._data = data
+        self._html = HtmlText.parse(text)
+        self.segments = tuple(self._html.segments)
+
+    def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
+        if not any(changed_segments(self.segments, translated)):
+            return self._data
+        # A character that the charset cannot encode becomes a character reference: &#20320;
+        written = _LANGUAGE.sub(lambda found: found[1] + language, self._html.write(translated), count=1)
+        return self._mark + written.encode(self._charset, "xmlcharrefreplace")
+
+
+def _charset(name: str, data: bytes) -> str:
+    if data.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE)):
+        raise DataError(f"{name} must be UTF-8, got UTF-16; convert it: iconv -f UTF-16 -t UTF-8")
+    named = _CHARSET.search(data[:_HEAD])
+    if named is None:
+        return "utf-8"
+    try:
+        known = _CHARSETS.get(codecs.lookup(named[1].decode()).name)
+    except LookupError:
+        known = None
+    if known is None:
+        raise DataError(f"{name} must be UTF-8, got the charset {named[1].decode()[:40]!r}; save it as UTF-8")
+    return known

@@ -1,0 +1,3 @@
+"""Markdown documents."""
+
+__all__: list[str] = []

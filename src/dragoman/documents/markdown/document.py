@@ -1,0 +1,126 @@
+"""Markdown documents: translate text and keep code, HTML blocks, link targets and front matter.
+
+`markdown-it-py` parses the document. Its renderers would change the layout, so only the lines of text are replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from dragoman.documents.document import Document, changed_segments
+from dragoman.documents.markdown.escapes import escape_markup
+from dragoman.documents.markdown.inline import MarkdownInline, emphases, parse_inline, render_inline
+from dragoman.documents.text.line_breaks import balanced_breaks
+from dragoman.documents.text.text_file import LINE, TextEdits, decode_file
+from dragoman.markup.tagged_text import TaggedText
+
+__all__ = ["read_md"]
+
+_FRONT = re.compile(
+    r"---[ \t]*\r?\n(?:.*\r?\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|$)|\+\+\+[ \t]*\r?\n(?:.*\r?\n)*?\+\+\+[ \t]*(?:\r?\n|$)"
+)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """Position of lines of text, without the marks of a quote, a list or a heading."""
+
+    start: int
+    end: int
+    separators: tuple[str, ...]
+    """Text between consecutive lines: the line end, and the marks and indentation of the next line."""
+    is_cell: bool
+    inline: MarkdownInline
+
+
+def read_md(name: str, data: bytes) -> Document:
+    """Read a Markdown file: CommonMark with tables and strikethrough."""
+    return _Markdown(name, data)
+
+
+def _parser() -> MarkdownIt:
+    # Without `text_join` an escaped character stays a separate token that has its notation.
+    return MarkdownIt("commonmark", {"store_labels": True}).enable(["table", "strikethrough"]).disable("text_join")
+
+
+class _Markdown:
+    def __init__(self, name: str, data: bytes) -> None:
+        self._file = decode_file(name, data)
+        self._parser = _parser()
+        self._texts = [text for text in self._read(self._file.text) if text.inline.inline.tagged.has_words]
+        self.segments = tuple(text.inline.inline.tagged for text in self._texts)
+
+    def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
+        edits = TextEdits(self._file.text)
+        for text, tagged in zip(self._texts, changed_segments(self.segments, translated), strict=True):
+            if tagged is not None:
+                edits.replace(text.start, text.end, self._written(text, tagged))
+        return self._file.encoded(edits.joined())
+
+    def _written(self, text: _Text, tagged: TaggedText) -> str:
+        adjacent = {place for span in tagged.spans if span.start == span.end for place in (span.start - 1, span.start)}
+        breaks = balanced_breaks(tagged.text, len(text.separators) + 1 - text.inline.hard_breaks, tagged.kept, adjacent)
+        safe = escape_markup(tagged, text.inline.verbatim, breaks)
+        written = render_inline(text.inline, safe)
+        (block,) = self._parser.parseInline(written)
+        if emphases(block.children or []) != text.inline.emphases:  # `**a:**b` is not bold: neighbours matter
+            written = render_inline(text.inline, safe, as_html=True)
+        if text.is_cell:
+            return written.replace("|", "\\|")
+        first, *others = written.split("\n")
+        separators = [*text.separators, *(["\n"] * len(others))]
+        return first + "".join(separator + line for separator, line in zip(separators, others, strict=False))
+
+    def _read(self, text: str) -> Iterator[_Text]:
+        lines = list(LINE.finditer(text))
+        front = _FRONT.match(text)
+        skipped = 0 if front is None else front.end()
+        source = "\n".join("" if line.end(1) < skipped else line[1] for line in lines)
+        before: Token | None = None
+        reached: dict[int, int] = {}  # by line: end of its last cell
+        for token in self._parser.parse(source):
+            if token.type == "inline" and token.map and token.content:
+                is_cell = before is not None and before.type in {"th_open", "td_open"}
+                found = _cell(token, lines, reached) if is_cell else _located(token, lines)
+                inline = parse_inline(token.content, token.children or [])
+                if found and inline:
+                    yield _Text(found[0][0], found[-1][1], _separators(found, lines, token.map[0]), is_cell, inline)
+            before = token
+
+
+def _located(token: Token, lines: Sequence[re.Match[str]]) -> list[tuple[int, int]]:
+    """Return the positions of the lines of a text in the file; empty if they are not found verbatim."""
+    found = []
+    assert token.map is not None
+    for line, content in zip(lines[token.map[0] :], token.content.split("\n"), strict=False):
+        bare = content.strip()
+        place = line[1].rfind(bare)
+        if place < 0:
+            return []
+        found.append((line.start(1) + place, line.start(1) + place + len(bare)))
+    return found
+
+
+def _cell(token: Token, lines: Sequence[re.Match[str]], reached: dict[int, int]) -> list[tuple[int, int]]:
+    assert token.map is not None
+    number = token.map[0]
+    line = lines[number]
+    raw = token.content.replace("|", "\\|")
+    place = line[1].find(raw, reached.get(number, 0))
+    if place < 0:
+        return []
+    reached[number] = place + len(raw)
+    return [(line.start(1) + place, line.start(1) + place + len(raw))]
+
+
+def _separators(found: Sequence[tuple[int, int]], lines: Sequence[re.Match[str]], first: int) -> tuple[str, ...]:
+    return tuple(
+        lines[first + number - 1][2] + lines[first + number][1][: start - lines[first + number].start(1)]
+        for number, (start, _) in enumerate(found)
+        if number
+    )

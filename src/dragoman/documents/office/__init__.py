@@ -1,0 +1,3 @@
+"""Office formats: docx, pptx and odt."""
+
+__all__: list[str] = []

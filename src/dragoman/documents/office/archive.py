@@ -1,0 +1,112 @@
+"""Read untrusted zip archives within limits, and write them with some members replaced."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Mapping
+
+from dragoman.errors import DataError
+
+__all__ = ["Archive"]
+
+MAX_MEMBERS = 4000
+MAX_BYTES = 256 << 20
+"""Maximum uncompressed size of all members in bytes."""
+MAX_RATIO = 150
+"""Maximum compression ratio. Office documents reach 10 to 20; a higher ratio indicates a decompression bomb."""
+MAX_XML_BYTES = 24 << 20
+"""Maximum uncompressed size of all members read as XML, in bytes: a book of thousands of pages."""
+
+_SMALL_BYTES = 8 << 20  # a smaller uncompressed size is accepted at any ratio
+_ENCRYPTED = 1
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ERRORS = (
+    zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, ValueError, OSError, zlib.error,
+    RuntimeError,
+)  # fmt: skip
+
+
+class Archive:
+    """Members of a zip archive by name. Nothing is unpacked to disk; nested archives are not opened."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name = name
+        self._data = data
+        self._read: dict[str, int] = {}
+        if data.startswith(_OLE):
+            raise DataError(
+                f"{name} must be an unencrypted document in the format of its suffix, got an encrypted document or "
+                "an older format; save it again without a password"
+            )
+        if not data.startswith(b"PK\x03\x04"):
+            raise DataError(
+                f"{name} must be a zip archive, as its suffix requires, got something else; check the suffix"
+            )
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as opened:
+                self._check(opened.infolist())
+                self.names = frozenset(opened.namelist())
+        except _ERRORS as error:
+            raise self._damaged(error) from None
+
+    def read(self, member: str) -> bytes:
+        """Return the content of a member."""
+        try:
+            with zipfile.ZipFile(io.BytesIO(self._data)) as opened:
+                self._read[member] = opened.getinfo(member).file_size
+                if sum(self._read.values()) > MAX_XML_BYTES:
+                    raise DataError(
+                        f"{self.name} must contain at most {MAX_XML_BYTES:,} bytes of XML, got more; split it"
+                    )
+                return opened.read(member)
+        except KeyError:
+            raise DataError(f"{self.name} must contain {member}, got none; save it again") from None
+        except _ERRORS as error:
+            raise self._damaged(error) from None
+
+    def write(self, changed: Mapping[str, bytes]) -> bytes:
+        """Return the archive with some members replaced; everything else, including the order, is unchanged."""
+        if not changed:
+            return self._data
+        target = io.BytesIO()
+        try:
+            with zipfile.ZipFile(io.BytesIO(self._data)) as source, zipfile.ZipFile(target, "w") as written:
+                for entry in source.infolist():
+                    data = changed.get(entry.filename)
+                    written.writestr(entry, source.read(entry) if data is None else data)
+                written.comment = source.comment
+        except _ERRORS as error:
+            raise self._damaged(error) from None
+        return target.getvalue()
+
+    def _damaged(self, error: Exception) -> DataError:
+        detail = ascii(str(error))[1:121]
+        return DataError(
+            f"{self.name} must be a complete zip archive, got a damaged one ({detail}); download or save it again"
+        )
+
+    def _check(self, entries: list[zipfile.ZipInfo]) -> None:
+        if len(entries) > MAX_MEMBERS:
+            raise DataError(f"{self.name} must contain at most {MAX_MEMBERS:,} members, got {len(entries):,}; split it")
+        total = sum(entry.file_size for entry in entries)
+        if total > MAX_BYTES or total > max(_SMALL_BYTES, MAX_RATIO * len(self._data)):
+            raise DataError(
+                f"{self.name} must not expand to much more than its size, got {total:,} bytes from "
+                f"{len(self._data):,}; check whether it is a decompression bomb"
+            )
+        if len({entry.filename for entry in entries}) != len(entries):
+            raise DataError(f"{self.name} must contain each member once, got a duplicate; save it again")
+        for entry in entries:
+            shown = ascii(entry.filename)[:80]
+            name = entry.orig_filename
+            if (
+                name.startswith(("/", "\\"))
+                or ":" in name
+                or "\0" in name
+                or ".." in name.replace("\\", "/").split("/")
+            ):
+                raise DataError(f"{self.name} must have relative member names without '..', got {shown}; save it again")
+            if entry.flag_bits & _ENCRYPTED:
+                raise DataError(f"{self.name} must not be encrypted, got {shown} encrypted; save it without a password")

@@ -1,0 +1,174 @@
+"""OpenDocument text documents (odt): text, tables, notes, comments, headers and footers, edited in place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lxml import etree
+
+from dragoman.documents.document import Document, changed_segments
+from dragoman.documents.inline import InlineText
+from dragoman.documents.office.archive import Archive
+from dragoman.documents.xml.mixed_content import (
+    InlineRole,
+    append_text,
+    clear_element,
+    fill_element,
+    read_mixed_content,
+)
+from dragoman.documents.xml.safe_parser import local_name, parse_xml, serialize_xml
+from dragoman.errors import DataError
+from dragoman.markup.tagged_text import TaggedText
+
+__all__ = ["read_odt"]
+
+_TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+_STYLE = "urn:oasis:names:tc:opendocument:xmlns:style:1.0"
+_MIMETYPE = b"application/vnd.oasis.opendocument.text"
+_MANIFEST = "META-INF/manifest.xml"
+_PARTS = ("content.xml", "styles.xml")
+_CONTAINERS = {"span", "a", "meta"}
+_MAX_SPACES = 100
+_BLANKS = re.compile(r"[ \t\r\n]+")
+_SPACES = re.compile("( +)")
+
+
+def read_odt(name: str, data: bytes) -> Document:
+    """Read an OpenDocument text document."""
+    return _OpenDocument(name, data)
+
+
+class _OpenDocument:
+    def __init__(self, name: str, data: bytes) -> None:
+        self._archive = Archive(name, data)
+        self._check()
+        self._segments = {
+            part: [inline.tagged for _, inline in self._texts(part)[2]]
+            for part in _PARTS
+            if part in self._archive.names
+        }
+
+    @property
+    def segments(self) -> tuple[TaggedText, ...]:
+        return tuple(tagged for some in self._segments.values() for tagged in some)
+
+    def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
+        changes = iter(changed_segments(self.segments, translated))
+        changed: dict[str, bytes] = {}
+        for part, segments in self._segments.items():
+            new = [next(changes) for _ in segments]
+            if any(some is not None for some in new):
+                changed[part] = self._write_part(part, new)
+        return self._archive.write(changed)
+
+    def _check(self) -> None:
+        name = self._archive.name
+        kind = self._archive.read("mimetype") if "mimetype" in self._archive.names else b""
+        if not kind.startswith(_MIMETYPE) or "content.xml" not in self._archive.names:
+            raise DataError(f"{name} must be an OpenDocument text, got an archive of something else; check the suffix")
+        if _MANIFEST in self._archive.names:
+            manifest = parse_xml(f"{name}: {_MANIFEST}", self._archive.read(_MANIFEST), doctype=True)
+            if any(local_name(element) == "encryption-data" for element in manifest.iter()):
+                raise DataError(f"{name} must not be encrypted, got an encrypted file; save it without a password")
+
+    def _write_part(self, part: str, new: Sequence[TaggedText | None]) -> bytes:
+        tree, original, texts = self._texts(part)
+        for (paragraph, inline), tagged in zip(list(texts), new, strict=True):
+            if tagged is not None:
+                nodes = inline.tree(tagged)
+                clear_element(paragraph)
+                fill_element(paragraph, nodes, is_copy=False, is_empty=_is_standalone, add_text=_SpacedText())
+        return serialize_xml(tree, original)
+
+    def _texts(self, part: str) -> tuple[Any, bytes, Iterator[tuple[Any, InlineText]]]:
+        original = self._archive.read(part)
+        tree = parse_xml(f"{self._archive.name}: {part}", original)
+        return tree, original, _translatable(tree.getroot())
+
+
+def _translatable(root: Any) -> Iterator[tuple[Any, InlineText]]:
+    invisible = _invisible_styles(root)
+
+    def role_of(element: Any) -> InlineRole | str:
+        if element.tag == f"{{{_TEXT}}}s":
+            return " " * min(_count(element), _MAX_SPACES)
+        if not isinstance(element.tag, str) or element.tag == f"{{{_TEXT}}}soft-page-break":
+            return InlineRole.IGNORED
+        if _is_standalone(element):
+            return InlineRole.BREAK if local_name(element) in {"tab", "line-break"} else InlineRole.STANDALONE
+        if local_name(element) == "span" and element.get(f"{{{_TEXT}}}style-name") in invisible:
+            return InlineRole.TRANSPARENT
+        return InlineRole.CONTAINER
+
+    deleted = {
+        paragraph
+        for changes in root.iter(f"{{{_TEXT}}}tracked-changes")
+        for paragraph in changes.iter(f"{{{_TEXT}}}p", f"{{{_TEXT}}}h")
+    }
+    for paragraph in list(root.iter(f"{{{_TEXT}}}p", f"{{{_TEXT}}}h")):
+        if paragraph not in deleted:
+            inline = read_mixed_content(paragraph, role_of, _CollapsedSpaces())
+            if inline.tagged.has_words:
+                yield paragraph, inline
+
+
+class _CollapsedSpaces:
+    """Collapse white space as OpenDocument does: to one space, and to none at the beginning."""
+
+    def __init__(self) -> None:
+        self._is_after_space = True
+
+    def __call__(self, text: str, is_explicit: bool) -> str:
+        if is_explicit:
+            self._is_after_space = False
+            return text
+        collapsed = _BLANKS.sub(" ", text)
+        if self._is_after_space:
+            collapsed = collapsed.removeprefix(" ")
+        if text:
+            self._is_after_space = collapsed.endswith(" ") or (not collapsed and self._is_after_space)
+        return collapsed
+
+
+def _count(spaces: Any) -> int:
+    written = spaces.get(f"{{{_TEXT}}}c", "1")
+    return int(written) if written.isascii() and written.isdecimal() and len(written) < 9 else 1
+
+
+def _is_standalone(element: Any) -> bool:
+    """Whether an element contains no text of its paragraph: a field, note, picture or break."""
+    tag = element.tag
+    return not (isinstance(tag, str) and tag.startswith(f"{{{_TEXT}}}") and local_name(element) in _CONTAINERS)
+
+
+def _invisible_styles(root: Any) -> set[str]:
+    """Return the automatic styles that only record an editing session."""
+    invisible = set()
+    for style in root.iter(f"{{{_STYLE}}}style"):
+        settings = list(style)
+        is_plain = style.get(f"{{{_STYLE}}}family") == "text" and f"{{{_STYLE}}}parent-style-name" not in style.attrib
+        if is_plain and all(not len(part) and all("rsid" in key for key in part.attrib) for part in settings):
+            invisible.add(style.get(f"{{{_STYLE}}}name", ""))
+    return invisible
+
+
+class _SpacedText:
+    """Write text and preserve its spaces: the first of a row is a character, the others are elements."""
+
+    def __init__(self) -> None:
+        self._is_after_space = True
+
+    def __call__(self, parent: Any, text: str) -> None:
+        for fragment in _SPACES.split(text):
+            if not fragment.startswith(" "):
+                append_text(parent, fragment)
+                self._is_after_space = self._is_after_space and not fragment
+                continue
+            more = len(fragment) - (not self._is_after_space)
+            append_text(parent, "" if self._is_after_space else " ")
+            if more:
+                spaces = etree.SubElement(parent, f"{{{_TEXT}}}s")
+                spaces.set(f"{{{_TEXT}}}c", str(more))
+            self._is_after_space = not more

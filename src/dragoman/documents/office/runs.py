@@ -1,0 +1,235 @@
+"""Formatted runs of text in paragraphs of Word and PowerPoint.
+
+The base format of a paragraph is the format of most of its text; only text in another format becomes a tag. A paragraph
+whose words were split into runs by a spelling check or an old edit is therefore one text without tags.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from dragoman.documents.inline import InlineBuilder, InlineText, Node, TagNode
+
+__all__ = [
+    "OpaqueItem",
+    "RunContainer",
+    "RunElement",
+    "RunGroup",
+    "RunItem",
+    "RunWriter",
+    "TextRun",
+    "group_text",
+    "properties_key",
+]
+
+
+@dataclass
+class TextRun:
+    """Text with one format."""
+
+    text: str
+    key: Any
+    """Equal for formats that look the same."""
+    properties: Any
+    """Element with the formatting properties, or None."""
+
+
+@dataclass
+class RunElement:
+    """An element without text of its paragraph: a line break, a picture, a bookmark."""
+
+    element: Any
+    is_in_run: bool = False
+    properties: Any = None
+    key: Any = None
+
+
+@dataclass
+class OpaqueItem:
+    """Elements that stay together and are copied unchanged."""
+
+    atoms: list[RunElement]
+    is_unpaired: bool = False
+    """Whether this is one end of a field whose other end is in another paragraph; it must not move."""
+    breaks: bool = False
+    """Whether it separates the adjacent words."""
+
+
+@dataclass
+class RunGroup:
+    """Content of a paragraph or a link. Items before its first word and after its last word keep their position."""
+
+    head: list[OpaqueItem | TextRun]
+    items: list[RunItem]
+    tail: list[OpaqueItem | TextRun]
+
+    @classmethod
+    def from_items(cls, items: Sequence[RunItem]) -> RunGroup:
+        """Separate the items without text at both ends from the rest."""
+        first = next((place for place, item in enumerate(items) if _has_text(item)), len(items))
+        last = next((place for place in range(len(items), first, -1) if _has_text(items[place - 1])), first)
+        ends = [[item for item in some if not isinstance(item, RunContainer)] for some in (items[:first], items[last:])]
+        return cls(ends[0], list(items[first:last]), ends[1])
+
+    @property
+    def base_format(self) -> tuple[Any, Any]:
+        """Key and properties element of the format of most of the text."""
+        sizes: Counter[Any] = Counter()
+        elements: dict[Any, Any] = {}
+        for item in self.items:
+            if isinstance(item, TextRun):
+                sizes[item.key] += len(item.text)
+                elements.setdefault(item.key, item.properties)
+        if not sizes:
+            return None, None
+        key = max(sizes, key=lambda some: sizes[some])
+        return key, elements[key]
+
+    @property
+    def is_movable(self) -> bool:
+        """Whether all items between the words may move."""
+        return not any(
+            item.is_unpaired
+            if isinstance(item, OpaqueItem)
+            else isinstance(item, RunContainer) and not item.group.is_movable
+            for item in self.items
+        )
+
+
+@dataclass
+class RunContainer:
+    """A link or another container of runs: its content, and a function that wraps other content in a copy of it."""
+
+    group: RunGroup
+    around: Callable[[list[Any]], list[Any]]
+
+
+RunItem = TextRun | OpaqueItem | RunContainer
+
+
+@dataclass
+class _Format:
+    properties: Any
+
+
+def _has_text(item: RunItem) -> bool:
+    if isinstance(item, TextRun):
+        return bool(item.text.strip())
+    return isinstance(item, RunContainer)
+
+
+def properties_key(properties: Any, ignored: Callable[[Any, str | None], bool]) -> Any:
+    """Return a comparable key of a format; `ignored` tests whether an element or an attribute has no visible effect."""
+    if properties is None:
+        return ()
+    attributes = [(name, value) for name, value in properties.items() if not ignored(properties, name)]
+    children = [
+        (child.tag, properties_key(child, ignored))
+        for child in properties
+        if isinstance(child.tag, str) and not ignored(child, None)
+    ]
+    return (*sorted(attributes), *children)
+
+
+def group_text(group: RunGroup) -> InlineText:
+    """Return the text of a group, with tags where its format differs from the base format."""
+    builder = InlineBuilder()
+    _add(builder, group)
+    return builder.build()
+
+
+def _add(builder: InlineBuilder, group: RunGroup) -> None:
+    base_format, _ = group.base_format
+    current: Any = base_format
+    for item in group.items:
+        key = _key_of(item, current, base_format)
+        if key != current:
+            if current != base_format:
+                builder.close()
+            if key != base_format:
+                builder.open(_Format(item.properties if isinstance(item, TextRun) else None))
+            current = key
+        if isinstance(item, TextRun):
+            builder.add_text(item.text)
+        elif isinstance(item, OpaqueItem):
+            builder.add_empty(item, breaks=item.breaks)
+        else:
+            builder.open(item)
+            _add(builder, item.group)
+            builder.close()
+    if current != base_format:
+        builder.close()
+
+
+def _key_of(item: RunItem, current: Any, base_format: Any) -> Any:
+    """Return the format of an item: a break inside bold text does not end the bold text."""
+    if isinstance(item, TextRun):
+        return item.key
+    if isinstance(item, OpaqueItem) and all(atom.is_in_run and atom.key == current for atom in item.atoms):
+        return current
+    return base_format
+
+
+@dataclass
+class RunWriter:
+    """Writer of translations as runs."""
+
+    make_run: Callable[[str | Any, Any], Any]
+    """Create a run from a text or an element, with a copy of the given properties."""
+    _written: set[int] = field(default_factory=set)
+
+    def write(self, paragraph: Any, group: RunGroup, nodes: Sequence[Node], keep: Callable[[Any], str]) -> None:
+        """Replace the content of a paragraph by a translation; `keep` returns "first", "last" or "" for a child."""
+        old = list(paragraph)
+        new = self._group(group, nodes)
+        first = [child for child in old if keep(child) == "first"]
+        last = [child for child in old if keep(child) == "last"]
+        for child in old:
+            if child.getparent() is paragraph:
+                paragraph.remove(child)
+        paragraph.extend([*first, *new, *last])
+
+    def _group(self, group: RunGroup, nodes: Sequence[Node]) -> list[Any]:
+        _, base_format = group.base_format
+        head, tail = ([], []) if id(group) in self._written else (group.head, group.tail)
+        self._written.add(id(group))
+        return [
+            *(element for some in head for element in self._end(some)),
+            *self._nodes(nodes, base_format),
+            *(element for some in tail for element in self._end(some)),
+        ]
+
+    def _end(self, some: OpaqueItem | TextRun) -> list[Any]:
+        if isinstance(some, OpaqueItem):
+            return self.elements(some)
+        return [self.make_run(some.text, some.properties)] if some.text else []
+
+    def _nodes(self, nodes: Sequence[Node], properties: Any) -> list[Any]:
+        made: list[Any] = []
+        for node in nodes:
+            if isinstance(node, str):
+                made += [self.make_run(node, properties)] if node else []
+            elif isinstance(node.tag, _Format):
+                made += self._nodes(node.children, node.tag.properties)
+            elif isinstance(node.tag, OpaqueItem):
+                made += self.elements(node.tag)
+            else:
+                made += self._wrapped(node)
+        return made
+
+    def _wrapped(self, node: TagNode) -> list[Any]:
+        wrap: RunContainer = node.tag
+        return wrap.around(self._group(wrap.group, node.children))
+
+    def elements(self, opaque: OpaqueItem, *, copied: bool = False) -> list[Any]:
+        """Return the elements, removed from their old position, or copies of them."""
+        made = []
+        for atom in opaque.atoms:
+            element = deepcopy(atom.element) if copied else atom.element
+            element.tail = None
+            made.append(self.make_run(element, atom.properties) if atom.is_in_run else element)
+        return made

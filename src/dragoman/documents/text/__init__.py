@@ -1,0 +1,3 @@
+"""Text formats: plain text, SubRip subtitles, gettext messages."""
+
+__all__: list[str] = []

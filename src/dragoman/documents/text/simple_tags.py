@@ -1,0 +1,67 @@
+"""Parse and render text with simple inline tags, ``<i>x</i>`` and ``<br>``, as in subtitles and program messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dragoman.documents.inline import InlineBuilder, InlineText, Node
+
+__all__ = ["parse_tags", "render_tags"]
+
+_NAME = re.compile(r"</?([A-Za-z][\w:.-]*)")
+_MAX_DEPTH = 40  # deeper tags are treated as unpaired
+
+
+@dataclass(frozen=True)
+class _Tag:
+    opening: str
+    closing: str = ""
+
+
+def parse_tags(text: str, tag: re.Pattern[str]) -> InlineText:
+    """Parse a text; `tag` matches its tags. An unpaired start or end tag becomes an empty tag."""
+    found = list(tag.finditer(text))
+    closed_by = _pairs([match[0] for match in found])
+    closers = set(closed_by.values())
+    builder = InlineBuilder()
+    done = 0
+    for place, match in enumerate(found):
+        builder.add_text(text[done : match.start()])
+        done = match.end()
+        if place in closed_by:
+            builder.open(_Tag(match[0], found[closed_by[place]][0]))
+        elif place in closers:
+            builder.close()
+        else:
+            builder.add_empty(_Tag(match[0]), breaks=match[0].lower().startswith("<br"))
+    builder.add_text(text[done:])
+    return builder.build()
+
+
+def _pairs(tags: Sequence[str]) -> dict[int, int]:
+    """Return the index of the end tag by that of the start tag; of two crossing pairs only one is kept."""
+    pairs: dict[int, int] = {}
+    open_: list[tuple[str, int]] = []
+    for place, tag in enumerate(tags):
+        named = _NAME.match(tag)
+        if named is None or tag.endswith("/>"):
+            continue
+        name = named[1].lower()
+        if not tag.startswith("</"):
+            open_ += [(name, place)] if len(open_) < _MAX_DEPTH else []
+            continue
+        depth = next((back for back in range(len(open_), 0, -1) if open_[back - 1][0] == name), 0)
+        if depth:
+            pairs[open_[depth - 1][1]] = place
+            del open_[depth - 1 :]
+    return pairs
+
+
+def render_tags(nodes: Sequence[Node]) -> str:
+    """Render a translation with its tags."""
+    return "".join(
+        node if isinstance(node, str) else node.tag.opening + render_tags(node.children) + node.tag.closing
+        for node in nodes
+    )

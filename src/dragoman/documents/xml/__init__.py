@@ -1,0 +1,3 @@
+"""XML formats: TMX and XLIFF, and safe parsing of XML."""
+
+__all__: list[str] = []

@@ -1,0 +1,141 @@
+"""XLIFF 1.2 and 2.x documents: add a target, marked as not reviewed, to each untranslated unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from lxml import etree
+
+from dragoman.documents.document import Document, changed_segments
+from dragoman.documents.inline import InlineText
+from dragoman.documents.xml.mixed_content import (
+    InlineRole,
+    clear_element,
+    fill_element,
+    insert_after,
+    read_mixed_content,
+)
+from dragoman.documents.xml.safe_parser import local_name, parse_xml, serialize_xml
+from dragoman.errors import DataError
+from dragoman.markup.tagged_text import TaggedText
+
+__all__ = ["read_xliff"]
+
+_CONTAINERS = {"g", "mrk", "pc"}
+_UNTRANSLATED = {"new", "needs-translation", "initial"}
+_UNREVIEWED = {"trans-unit": "needs-review-translation", "segment": "translated"}
+"""XLIFF 2.x has no state for machine translation; "translated" precedes "reviewed"."""
+
+
+def read_xliff(name: str, data: bytes) -> Document:
+    """Read an XLIFF file; units that are translated or marked as untranslatable stay unchanged."""
+    return _Xliff(name, data)
+
+
+@dataclass
+class _Unit:
+    element: Any
+    source: Any
+    """Element that is copied to the target: `source`, or `seg-source` if it has sentences."""
+    target: Any
+    texts: list[tuple[int, InlineText]]
+    """Translatable texts: the source itself (-1), or its sentences by their index among the elements of the source."""
+
+
+class _Xliff:
+    def __init__(self, name: str, data: bytes) -> None:
+        self._name = name
+        self._data = data
+        root = self._parse().getroot()
+        if local_name(root) != "xliff":
+            raise DataError(f"{name} must be XLIFF, got XML with the root {local_name(root)[:40]!r}; check the suffix")
+        self.segments = tuple(inline.tagged for unit in _units(root) for _, inline in unit.texts)
+
+    def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
+        changed_segments(self.segments, translated)
+        if not translated:
+            return self._data
+        tree = self._parse()
+        new = iter(translated)
+        for unit in list(_units(tree.getroot())):
+            _write_unit(unit, [next(new) for _ in unit.texts])
+        _set_language(tree.getroot(), language)
+        return serialize_xml(tree, self._data)
+
+    def _parse(self) -> Any:
+        return parse_xml(self._name, self._data, doctype=True)
+
+
+def _units(root: Any) -> Iterator[_Unit]:
+    for element in root.iter("{*}trans-unit", "{*}segment"):
+        parts = {local_name(child): child for child in reversed(element) if local_name(child)}
+        source, target = parts.get("source"), parts.get("target")
+        if source is None or not _is_pending(element, target):
+            continue
+        cut = parts.get("seg-source")
+        sentences = [] if cut is None else [place for place, mark in enumerate(cut.iter()) if _is_sentence(mark)]
+        source = cut if cut is not None and sentences else source
+        elements = list(source.iter())
+        places = [(place, elements[place]) for place in sentences] or [(-1, source)]
+        texts = [(place, read_mixed_content(text, _role_of)) for place, text in places]
+        texts = [(place, inline) for place, inline in texts if inline.tagged.has_words]
+        if texts:
+            yield _Unit(element, source, target, texts)
+
+
+def _is_pending(element: Any, target: Any) -> bool:
+    chain = [*element.iterancestors(), element]
+    settings = [each.get("translate") for each in chain if each.get("translate")]
+    if settings and settings[-1] == "no":
+        return False
+    if element.get("approved") == "yes":
+        return False
+    holder = element if local_name(element) == "segment" else target
+    state = None if holder is None else holder.get("state")
+    has_text = target is not None and ("".join(target.itertext()).strip() or len(target))
+    return not has_text or state in _UNTRANSLATED
+
+
+def _is_sentence(mark: Any) -> bool:
+    return local_name(mark) == "mrk" and mark.get("mtype") == "seg"
+
+
+def _role_of(element: Any) -> InlineRole | str:
+    if not isinstance(element.tag, str):
+        return InlineRole.IGNORED
+    return InlineRole.CONTAINER if local_name(element) in _CONTAINERS else InlineRole.STANDALONE
+
+
+def _is_standalone(element: Any) -> bool:
+    return local_name(element) not in _CONTAINERS
+
+
+def _write_unit(unit: _Unit, translated: Sequence[TaggedText]) -> None:
+    target = unit.target
+    kind = local_name(unit.element)
+    if target is None:
+        space = etree.QName(unit.element).namespace
+        target = etree.Element(f"{{{space}}}target" if space else "target", nsmap=unit.element.nsmap)
+        sources = [child for child in unit.element if local_name(child) in {"source", "seg-source"}]
+        insert_after(sources[-1], target)
+    clear_element(target)
+    target.text = unit.source.text
+    target.extend(deepcopy(child) for child in unit.source)
+    elements = list(target.iter())
+    for (place, inline), tagged in zip(unit.texts, translated, strict=True):
+        holder = elements[place] if place >= 0 else target
+        clear_element(holder)
+        fill_element(holder, inline.tree(tagged), is_copy=True, is_empty=_is_standalone)
+    stated = target if kind == "trans-unit" else unit.element
+    stated.set("state", _UNREVIEWED[kind])
+
+
+def _set_language(root: Any, language: str) -> None:
+    if root.get("version", "").startswith("2"):
+        root.set("trgLang", language)
+        return
+    for file in root.iter("{*}file"):
+        file.set("target-language", language)

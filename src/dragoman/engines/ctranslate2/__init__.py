@@ -1,0 +1,3 @@
+"""CTranslate2 engine."""
+
+__all__: list[str] = []

@@ -1,0 +1,164 @@
+"""Run CTranslate2's search; search, score and rank again where it differs from `dragoman.search`."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dragoman.config.search import SearchSettings
+from dragoman.engines.ctranslate2.results import EngineHypothesis, StepCallback, complete_attention, hypothesis
+from dragoman.engines.ctranslate2.token_id_client import TranslatorClient
+from dragoman.search.decoding_protocol import Floats, SearchMonitor
+from dragoman.search.hypothesis import Hypothesis, SearchInput
+from dragoman.search.penalties import Penalties
+
+_CANCELLABLE = 16  # sentences per call when a beam can be cancelled: a running call cannot be interrupted
+_ALMOST_ZERO = 1e-30  # with an exponent of 0 CTranslate2 would stop before it has n translations
+
+
+@dataclass(frozen=True)
+class BatchSearch:
+    """One search for a batch of sentences."""
+
+    calls: TranslatorClient
+    longest: int
+    sentences: Sequence[SearchInput]
+    settings: SearchSettings
+    return_attention: bool
+    monitor: SearchMonitor | None
+
+    @property
+    def _streams_tokens(self) -> bool:
+        """Whether every token is reported immediately: CTranslate2 can do that for a single sentence."""
+        return self.settings.beam == 1 and len(self.sentences) == 1
+
+    def batches(self) -> Iterator[list[int]]:
+        """Group sentences for the calls: those with a prefix are searched separately."""
+        kinds: dict[bool, list[int]] = defaultdict(list)
+        for number, sentence in enumerate(self.sentences):
+            kinds[bool(sentence.prefix)].append(number)
+        for numbers in kinds.values():
+            size = _CANCELLABLE if self.monitor is not None and self.settings.beam > 1 else len(numbers)
+            for first in range(0, len(numbers), size):
+                yield numbers[first : first + size]
+
+    def run(self, numbers: list[int]) -> dict[int, list[Hypothesis]]:
+        """Translate these sentences; cancelled ones are omitted."""
+        active = self._not_cancelled(numbers)
+        empty = [number for number in active if not self.sentences[number].tokens]
+        full = [number for number in active if self.sentences[number].tokens]
+        found = {number: [EngineHypothesis(list(self.sentences[number].prefix), 0.0, None, True)] for number in empty}
+        found |= self._translate(full)
+        active = self._not_cancelled(active)
+        self._score_again({number: found[number] for number in active if self._needs_rescoring(number)})
+        results = {number: self._ranked(found[number]) for number in active}
+        if self.monitor is not None and (empty or not self._streams_tokens):
+            for number, hypotheses in results.items():
+                self.monitor.on_tokens(number, hypotheses[0].tokens)
+        return results
+
+    def _translate(self, numbers: list[int]) -> dict[int, list[EngineHypothesis]]:
+        """One call for all; then one per length limit for the sentences that exceeded theirs.
+
+        Greedy search gives the same prefix with a lower limit, so its result is cut instead.
+        """
+        if not numbers:
+            return {}
+        enough = math.ceil((self.settings.patience or 1.0) * self.settings.beam)
+        found = self._call(numbers, max(map(self._limit, numbers)), enough)
+        again: dict[int, list[int]] = defaultdict(list)
+        for number in numbers:
+            if any(self._is_too_long(each, self._limit(number)) for each in found[number]):
+                again[self._limit(number)].append(number)
+        if self.settings.beam == 1:
+            cut = {number: [each.cut(limit) for each in found[number]] for limit in again for number in again[limit]}
+            self._score_again(cut)
+            return found | cut
+        for limit, stopped in again.items():
+            # The maximum number of translations when the longest are cut; requesting all of them changes nothing else.
+            found |= self._call(stopped, limit, enough - 1 + self.settings.beam)
+        return found
+
+    def _call(self, numbers: list[int], limit: int, enough: int) -> dict[int, list[EngineHypothesis]]:
+        settings = self.settings
+        is_greedy = settings.beam == 1
+        exponent = 0.0 if is_greedy or settings.length_penalty == "none" else settings.alpha
+        options: dict[str, Any] = {
+            "beam_size": settings.beam,
+            "patience": 1.0 if is_greedy else enough / settings.beam,
+            "num_hypotheses": 1 if is_greedy else enough,
+            "length_penalty": exponent or _ALMOST_ZERO,
+            "no_repeat_ngram_size": settings.no_repeat_ngram,
+            "min_decoding_length": min(settings.min_length, limit),
+            "max_decoding_length": limit,
+            "return_attention": self.return_attention,
+        }
+        callback = None
+        if self.monitor is not None and is_greedy:
+            callback = options["callback"] = StepCallback(self.monitor, numbers, is_streamed=self._streams_tokens)
+        sentences = [self.sentences[number] for number in numbers]
+        sources = [sentence.tokens for sentence in sentences]
+        results = self.calls.translate(sources, [sentence.prefix for sentence in sentences], **options)
+        if callback is not None:
+            callback.raise_error()
+        found = [self.calls.read(result, exponent) for result in results]
+        if self.return_attention and not is_greedy and len(numbers) > 1:
+            self._replace_first_rows(found, sources)
+        return dict(zip(numbers, found, strict=True))
+
+    def _replace_first_rows(self, found: list[list[EngineHypothesis]], sources: Sequence[Sequence[int]]) -> None:
+        """Compute the attention of the first word with one greedy step; it depends only on the source."""
+        firsts = self.calls.translate(
+            sources,
+            [()] * len(sources),
+            beam_size=1,
+            max_decoding_length=1,
+            min_decoding_length=0,
+            return_attention=True,
+        )
+        for drafts, first in zip(found, firsts, strict=True):
+            for each in drafts:
+                assert each.attention is not None
+                each.attention[0] = first.attention[0][0]
+
+    def _is_too_long(self, found: EngineHypothesis, limit: int) -> bool:
+        """Whether the search exceeded its length limit, or was stopped by it."""
+        return found.length > limit or (self.settings.beam > 1 and not found.is_finished)
+
+    def _needs_rescoring(self, number: int) -> bool:
+        """Whether the log p of CTranslate2 is missing, or normalised over allowed words only."""
+        sentence, settings = self.sentences[number], self.settings
+        return bool(sentence.prefix) or not sentence.tokens or settings.min_length > 0 or settings.no_repeat_ngram > 0
+
+    def _score_again(self, found: dict[int, list[EngineHypothesis]]) -> None:
+        if not found:
+            return
+        drafts = [(self.sentences[number].tokens, each) for number in found for each in found[number]]
+        gains = self.calls.gains([source for source, _ in drafts], [each.tokens for _, each in drafts])
+        for (_, each), gained in zip(drafts, gains, strict=True):
+            each.log_prob = sum(gained[: each.length])
+
+    def _ranked(self, found: list[EngineHypothesis]) -> list[Hypothesis]:
+        """The best first; cut translations come after all finished ones."""
+        penalties = Penalties(self.settings)
+        ranked = sorted(
+            found, key=lambda each: (not each.is_finished, -penalties.score(each.log_prob, each.length, None))
+        )
+        return [
+            hypothesis(each.tokens, each.log_prob, self._map(each), penalties, is_finished=each.is_finished)
+            for each in ranked[: self.settings.nbest]
+        ]
+
+    def _map(self, each: EngineHypothesis) -> Floats | None:
+        return complete_attention(each.attention, each.length) if self.return_attention else None
+
+    def _limit(self, number: int) -> int:
+        return self.settings.limit(len(self.sentences[number].tokens), self.longest)
+
+    def _not_cancelled(self, numbers: list[int]) -> list[int]:
+        if self.monitor is None:
+            return numbers
+        return [number for number in numbers if not self.monitor.is_cancelled(number)]

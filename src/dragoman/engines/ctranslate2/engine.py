@@ -1,0 +1,150 @@
+"""CTranslate2 engine for Transformers. Imports no torch.
+
+The search is that of CTranslate2, adapted to give the results of our search (docs/decisions/0012):
+
+- Lengths include the end: CTranslate2 returns the end token, and then counts it.
+- It ranks by log p / length^alpha. For other penalties (GNMT) the translations are ranked again; neither beam uses
+  penalties during the search.
+- It has one maximum length per call. Sentences that exceed their own limit are searched again with that limit, so that
+  no result depends on the batch.
+- If it forbids words or forces a prefix, its log p is not that of the model: such translations are scored again. Its
+  beam still follows its own log p, and ends directly after a prefix only if that is most likely: in these cases it can
+  find another translation than our search.
+- It omits the attention to the end of the source: that column is the difference from a sum of one.
+- With a beam, the first row of its attention belongs to another sentence of the batch: it is computed separately.
+- It does not accept an empty source: the translation is then the prefix, with the log p of the model.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+from dragoman.bundle import Bundle
+from dragoman.config.search import SearchSettings
+from dragoman.engines.ctranslate2.adapted_search import BatchSearch
+from dragoman.engines.ctranslate2.export import (
+    FORMAT,
+    PACKAGES,
+    export_ctranslate2,
+    longest_sentence,
+    vocabulary_of,
+)
+from dragoman.engines.ctranslate2.results import hypothesis
+from dragoman.engines.ctranslate2.token_id_client import TranslatorClient
+from dragoman.engines.ctranslate2.torch_free_import import import_ctranslate2
+from dragoman.engines.export_cache import Precision, cached_export
+from dragoman.environment import usable_cores
+from dragoman.errors import ConfigError, DataError
+from dragoman.search.decoding_protocol import SearchMonitor
+from dragoman.search.hypothesis import Hypothesis, SearchInput
+from dragoman.search.penalties import Penalties
+from dragoman.search.trace import SearchTrace
+
+
+class CTranslate2Engine:
+    """A Transformer on CTranslate2, which processes `concurrency` calls in parallel."""
+
+    name = "ctranslate2"
+
+    def __init__(
+        self,
+        calls: TranslatorClient,
+        *,
+        precision: Precision,
+        longest: int,
+        concurrency: int,
+        note: str,
+        has_new_export: bool = False,
+    ) -> None:
+        self.precision = precision
+        self.concurrency = concurrency
+        self.longest = longest
+        self.note = note
+        self.has_new_export = has_new_export
+        self._calls = calls
+
+    @classmethod
+    def open(cls, bundle: Bundle, *, precision: Precision = "float32", threads: int | None = None) -> Self:
+        """Open the model of a bundle from its export, which is created if necessary (reported in `note`).
+
+        Each thread processes its own batch: threads that share one batch wait for each other at every small product,
+        and are slower than one thread even for a single sentence.
+        """
+        threads = threads or usable_cores()
+        longest = longest_sentence(bundle.config)
+        make = functools.partial(export_ctranslate2, bundle, precision=precision)
+        export = cached_export(bundle, "ctranslate2", precision, make, format_number=FORMAT, packages=PACKAGES)
+        translator = import_ctranslate2().Translator(
+            str(export.folder),
+            device="cpu",
+            compute_type=precision,
+            inter_threads=threads,
+            intra_threads=1,
+            files=dict(export.files),  # the verified content, not that of the folder
+        )
+        source, target = (vocabulary_of(bundle.tokenizers()[side]) for side in ("source", "target"))
+        calls = TranslatorClient(translator, source, target)
+        return cls(
+            calls,
+            precision=precision,
+            longest=longest,
+            concurrency=threads,
+            note=export.note,
+            has_new_export=export.is_new,
+        )
+
+    @staticmethod
+    def unsupported(settings: SearchSettings, *, phrases: bool = False, trace: bool = False) -> str | None:
+        features = {
+            "sampling that depends on the sentence alone": settings.sample,
+            "diverse beam search": settings.groups > 1,
+            "a coverage penalty": settings.coverage_penalty > 0,
+            "beam search without patience": settings.patience is None and settings.beam > 1,
+            "required phrases": phrases,
+            "the search tree": trace,
+        }
+        return next((what for what, is_required in features.items() if is_required), None)
+
+    def search(
+        self,
+        sentences: Sequence[SearchInput],
+        settings: SearchSettings,
+        *,
+        return_attention: bool = False,
+        monitor: SearchMonitor | None = None,
+        trace: SearchTrace | None = None,
+    ) -> list[list[Hypothesis]]:
+        phrases = any(sentence.phrases for sentence in sentences)
+        if missing := self.unsupported(settings, phrases=phrases, trace=trace is not None):
+            raise ConfigError(f"the engine must support {missing}, got ctranslate2, which does not; use torch")
+        self._check_lengths(sentence.tokens for sentence in sentences)
+        search = BatchSearch(self._calls, self.longest, sentences, settings, return_attention, monitor)
+        results: list[list[Hypothesis]] = [[] for _ in sentences]
+        for batch in search.batches():
+            for number, found in search.run(batch).items():
+                results[number] = found
+        return results
+
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, return_attention: bool = False
+    ) -> list[Hypothesis]:
+        if not sources:
+            return []
+        self._check_lengths(sources)
+        self._check_lengths(targets)
+        penalties = Penalties(SearchSettings())
+        maps = self._calls.forced_maps(sources, targets) if return_attention else [None] * len(sources)
+        return [
+            hypothesis(list(target), sum(gained), weights, penalties, is_finished=True)
+            for target, gained, weights in zip(targets, self._calls.gains(sources, targets), maps, strict=True)
+        ]
+
+    def _check_lengths(self, sentences: Iterable[Sequence[int]]) -> None:
+        longest = max((len(sentence) + 1 for sentence in sentences), default=0)
+        if longest > self.longest:
+            raise DataError(
+                f"a sentence must be at most {self.longest - 1} tokens long for CTranslate2, got {longest - 1}; "
+                "split it, or use the engine torch"
+            )

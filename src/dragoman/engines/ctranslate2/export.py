@@ -1,0 +1,172 @@
+"""Export a Transformer bundle to CTranslate2. Imports no torch.
+
+Positions are written as a table, since the sinusoids of CTranslate2 have other frequencies and another order. All other
+parts of our Transformers have an equivalent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.bundle import Bundle
+from dragoman.config import Config
+from dragoman.config.schema import TransformerConfig
+from dragoman.engines.ctranslate2.torch_free_import import import_ctranslate2
+from dragoman.engines.export_cache import Precision
+from dragoman.errors import BundleError, CombinationError
+from dragoman.text import BOS_ID, EOS_ID, SPECIALS, UNK_ID, Tokenizer
+
+FORMAT = 1
+"""Increased whenever the exported files change."""
+PACKAGES = ("ctranslate2",)
+
+_POSITIONS = 4096
+_EPSILON = 1e-5  # of torch's LayerNorm
+
+Array = NDArray[np.float32]
+
+
+def export_ctranslate2(bundle: Bundle, folder: Path, precision: Precision) -> None:
+    """Write model.bin, config.json and the vocabularies to an existing folder.
+
+    With int8, matrices are stored as integers with one scale per row, the rest in float32.
+    """
+    config = _transformer(bundle.config)
+    specs = import_ctranslate2("ctranslate2.specs")
+    spec = specs.TransformerSpec.from_config(
+        (config.encoder_layers, config.decoder_layers),
+        config.heads,
+        pre_norm=config.norm == "pre",
+        activation=specs.Activation.RELU,
+        alignment_layer=max(config.decoder_layers - 2, 0),
+        alignment_heads=0,  # the mean of all
+    )
+    source, target = (vocabulary_of(bundle.tokenizers()[side]) for side in ("source", "target"))
+    _fill(spec, config, _Weights(bundle), len(source), len(target))
+    _name(spec, source, target)
+    spec.validate()
+    spec.optimize(quantization=precision)
+    spec.save(str(folder))
+
+
+def longest_sentence(config: Config) -> int:
+    """Maximum length of source and target of an exported model, including the end."""
+    model = _transformer(config)
+    return model.max_positions if model.positions == "learned" else _POSITIONS
+
+
+def vocabulary_of(tokenizer: Tokenizer) -> list[str]:
+    """The CTranslate2 vocabulary: the tokens by id. All are different."""
+    tokens = [tokenizer.id_to_token(number) for number in range(tokenizer.size)]
+    assert len(set(tokens)) == len(tokens), "a vocabulary holds each token once"
+    return tokens
+
+
+def _transformer(config: Config) -> TransformerConfig:
+    if not isinstance(config.model, TransformerConfig):
+        raise CombinationError(
+            f"model.family must be transformer for CTranslate2, got {config.model.family}; use the engine onnx or torch"
+        )
+    return config.model
+
+
+class _Weights:
+    """The weights of a bundle; `left` are the names of unused ones."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.folder = bundle.folder
+        self.arrays = bundle.weights()
+        self.left = set(self.arrays)
+
+    def take(self, name: str, *shape: int) -> Array:
+        """Return a copy, since CTranslate2 quantises in place."""
+        if name not in self.arrays or self.arrays[name].shape != shape:
+            raise self.fault()
+        self.left.discard(name)
+        return self.arrays[name].copy()
+
+    def fault(self) -> BundleError:
+        return BundleError(
+            f"the weights of {self.folder} must be those of the model that its configuration describes, got others; "
+            "restore it from its source"
+        )
+
+
+def _fill(spec: Any, config: TransformerConfig, weights: _Weights, source: int, target: int) -> None:
+    """Copy every weight to the specification. `source` and `target` are the sizes of the vocabularies."""
+    dim = config.dim
+    words = weights.take("encoder.embedding.weight", source, dim)
+    spec.encoder.embeddings[0].weight = words
+    written = words.copy() if config.tie == "all" else weights.take("decoder.embedding.weight", target, dim)
+    spec.decoder.embeddings.weight = written
+    tied = config.tie != "none"
+    spec.decoder.projection.weight = written.copy() if tied else weights.take("decoder.output.weight", target, dim)
+    spec.decoder.projection.bias = weights.take("decoder.output.bias", target)
+    for side, part in (("encoder", spec.encoder), ("decoder", spec.decoder)):
+        part.scale_embeddings = True  # × √dim
+        part.position_encodings.encodings = _positions(config, weights, side)
+        if config.norm == "pre":
+            _norm(part.layer_norm, weights, f"{side}.norm", dim)
+        for number, layer in enumerate(part.layer):
+            _layer(layer, config, weights, f"{side}.layers.{number}")
+    if weights.left:
+        raise weights.fault()
+
+
+def _positions(config: TransformerConfig, weights: _Weights, side: str) -> Array:
+    """Shapes: -> [positions, dim]."""
+    if config.positions == "learned":
+        return weights.take(f"{side}.positions.weight", config.max_positions, config.dim)
+    if config.positions == "none":
+        return np.zeros((_POSITIONS, config.dim), np.float32)
+    even = np.arange(0, config.dim, 2, dtype=np.float64)
+    angle = np.arange(_POSITIONS)[:, np.newaxis] * np.exp(even * (-np.log(10000.0) / config.dim))
+    both = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(_POSITIONS, -1)  # sine, cosine, sine, …
+    return both[:, : config.dim].astype(np.float32)
+
+
+def _layer(layer: Any, config: TransformerConfig, weights: _Weights, name: str) -> None:
+    """Copy an encoder or decoder layer. Encoder layers have no attention to the source, and another attribute name."""
+    is_decoder = hasattr(layer, "attention")
+    own, around = ("self_attention", "around_self") if is_decoder else ("attention", "around_attention")
+    dim, inner = config.dim, config.feedforward
+    queries_keys_values, joined = _attention(weights, f"{name}.{own}", dim)
+    layer.self_attention.linear[0].weight = queries_keys_values
+    layer.self_attention.linear[1].weight = joined
+    _norm(layer.self_attention.layer_norm, weights, f"{name}.{around}.norm", dim)
+    if is_decoder:
+        queries_keys_values, joined = _attention(weights, f"{name}.source_attention", dim)
+        layer.attention.linear[0].weight = queries_keys_values[:dim].copy()
+        layer.attention.linear[1].weight = queries_keys_values[dim:].copy()
+        layer.attention.linear[2].weight = joined
+        _norm(layer.attention.layer_norm, weights, f"{name}.around_source.norm", dim)
+    for linear, part, shape in (("linear_0", "W_1", (inner, dim)), ("linear_1", "W_2", (dim, inner))):
+        getattr(layer.ffn, linear).weight = weights.take(f"{name}.feedforward.{part}.weight", *shape)
+        getattr(layer.ffn, linear).bias = weights.take(f"{name}.feedforward.{part}.bias", shape[0])
+    _norm(layer.ffn.layer_norm, weights, f"{name}.around_feedforward.norm", dim)
+
+
+def _attention(weights: _Weights, name: str, dim: int) -> tuple[Array, Array]:
+    return weights.take(f"{name}.W_qkv", 3 * dim, dim), weights.take(f"{name}.W_o", dim, dim)
+
+
+def _norm(norm: Any, weights: _Weights, name: str, dim: int) -> None:
+    norm.gamma = weights.take(f"{name}.weight", dim)
+    norm.beta = weights.take(f"{name}.bias", dim)
+
+
+def _name(spec: Any, source: Sequence[str], target: Sequence[str]) -> None:
+    """Set the vocabularies and the special tokens."""
+    spec.register_source_vocabulary(list(source))
+    spec.register_target_vocabulary(list(target))
+    spec.config.unk_token = SPECIALS[UNK_ID]
+    spec.config.bos_token = spec.config.decoder_start_token = SPECIALS[BOS_ID]
+    spec.config.eos_token = SPECIALS[EOS_ID]
+    spec.config.add_source_bos = False
+    spec.config.add_source_eos = True
+    spec.config.layer_norm_epsilon = _EPSILON

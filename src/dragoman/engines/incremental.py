@@ -1,0 +1,74 @@
+"""Incremental engines: decode one step at a time and use the searches of `dragoman.search`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from dragoman.search import (
+    DecodingState,
+    Hypothesis,
+    SearchInput,
+    SearchMonitor,
+    SearchSettings,
+    SearchTrace,
+    ensemble_start,
+    forced_decode,
+    search,
+)
+
+
+class IncrementalEngine(ABC):
+    """Base class; supports every search."""
+
+    name: str
+    precision: str
+    concurrency = 1
+    longest: int | None = None
+    """Maximum target length including the end; None if unlimited."""
+
+    @abstractmethod
+    def start(self, sources: Sequence[Sequence[int]], return_attention: bool) -> DecodingState:
+        """Start decoding of sources (token ids without specials), one row each."""
+
+    @staticmethod
+    def unsupported(settings: SearchSettings, *, phrases: bool = False, trace: bool = False) -> str | None:
+        return None
+
+    def search(
+        self,
+        sentences: Sequence[SearchInput],
+        settings: SearchSettings,
+        *,
+        return_attention: bool = False,
+        monitor: SearchMonitor | None = None,
+        trace: SearchTrace | None = None,
+    ) -> list[list[Hypothesis]]:
+        return search(
+            self.start,
+            sentences,
+            settings,
+            longest=self.longest,
+            return_attention=return_attention,
+            monitor=monitor,
+            trace=trace,
+        )
+
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, return_attention: bool = False
+    ) -> list[Hypothesis]:
+        return forced_decode(self.start, sources, targets, return_attention=return_attention)
+
+
+class EnsembleEngine(IncrementalEngine):
+    """Ensemble of engines; their models may be of different families."""
+
+    def __init__(self, members: Sequence[IncrementalEngine]) -> None:
+        self.members = tuple(members)
+        self.name = " + ".join(dict.fromkeys(member.name for member in members))
+        self.precision = " + ".join(dict.fromkeys(member.precision for member in members))
+        self.longest = min((member.longest for member in members if member.longest is not None), default=None)
+        self.start_all = ensemble_start([member.start for member in members])
+
+    def start(self, sources: Sequence[Sequence[int]], return_attention: bool) -> DecodingState:
+        return self.start_all(sources, return_attention)

@@ -1,0 +1,3 @@
+"""ONNX Runtime engine."""
+
+__all__: list[str] = []

@@ -1,0 +1,145 @@
+"""Build an ONNX graph: values are names, and each operation returns new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.engines.onnx.imports import import_onnx
+from dragoman.errors import CombinationError
+
+Array = NDArray[Any]
+Size = str | int
+"""One dimension of a shape: a number, or the name of a dynamic dimension."""
+Value = str
+"""A tensor of the graph."""
+
+LARGEST = (1 << 31) - (1 << 20)
+"""Maximum bytes of weights in a graph: an ONNX file is limited to 2 GiB."""
+OPSET = 21
+IR = 10
+
+_MICROSOFT = "com.microsoft"
+FLOAT, INT32, INT64 = 1, 6, 7
+"""ONNX type numbers."""
+_LEVELS = 127
+"""Quantisation levels on each side of zero."""
+_WEIGHT_LEVELS = 63
+"""Levels of weights. Processors without VNNI add two products of bytes in 16 bits, which overflows with 127."""
+
+
+class Graph:
+    """Operations in execution order. With `precision` int8, `linear` multiplies 8-bit integers.
+
+    Quantisation with the range of a batch would make results depend on other sentences. Therefore the range of the
+    inputs of a product is fixed, or computed per row.
+    """
+
+    def __init__(self, name: str, precision: str) -> None:
+        self.name = name
+        self.is_int8 = precision == "int8"
+        self._onnx = import_onnx("onnx.helper")
+        self._nodes: list[Any] = []
+        self._inputs: list[Any] = []
+        self._outputs: list[Any] = []
+        self._constants: list[Any] = []
+        self._size = 0
+        self._bytes: dict[Value, tuple[Value, Value | None]] = {}
+
+    def input(self, name: str, kind: int, shape: Sequence[Size]) -> Value:
+        """Add an input of type FLOAT or INT64."""
+        self._inputs.append(self._onnx.make_tensor_value_info(name, kind, shape))
+        return name
+
+    def output(self, name: str, value: Value, kind: int, shape: Sequence[Size]) -> None:
+        """Add an output."""
+        self._nodes.append(self._onnx.make_node("Identity", [value], [name]))
+        self._outputs.append(self._onnx.make_tensor_value_info(name, kind, shape))
+
+    def constant(self, array: Array) -> Value:
+        """Add a constant tensor."""
+        self._size += array.nbytes
+        if self._size > LARGEST:
+            raise CombinationError(
+                f"a model must have at most {LARGEST:,} bytes of weights for ONNX, got more; use the engine torch"
+            )
+        name = f"constant.{len(self._constants)}"
+        self._constants.append(import_onnx("onnx.numpy_helper").from_array(np.asarray(array, order="C"), name))
+        return name
+
+    def number(self, value: float) -> Value:
+        """A float32 scalar."""
+        return self.constant(np.asarray(value, np.float32))
+
+    def numbers(self, *values: int) -> Value:
+        """A list of integers, for shapes and axes."""
+        return self.constant(np.asarray(values, np.int64))
+
+    def op(self, kind: str, *inputs: Value, domain: str = "", **attributes: Any) -> Value:
+        """An operation with one result. An input named "" is omitted."""
+        return self.several(kind, *inputs, results=1, domain=domain, **attributes)[0]
+
+    def several(self, kind: str, *inputs: Value, results: int, domain: str = "", **attributes: Any) -> list[Value]:
+        """An operation with several results."""
+        names = [f"{kind}.{len(self._nodes)}.{number}" for number in range(results)]
+        self._nodes.append(self._onnx.make_node(kind, inputs, names, domain=domain, **attributes))
+        return names
+
+    def split(self, x: Value, *sizes: int) -> list[Value]:
+        """Parts along the last dimension."""
+        if len(sizes) == 1:
+            return [x]
+        return self.several("Split", x, self.numbers(*sizes), results=len(sizes), axis=-1)
+
+    def reshape(self, x: Value, *shape: int) -> Value:
+        """Reshape; 0 keeps a dimension, -1 is inferred."""
+        return self.op("Reshape", x, self.numbers(*shape))
+
+    def linear(self, x: Value, W: Array, b: Array | None = None, *, bounded: bool = True) -> Value:
+        """x W^T + b. `bounded`: all values of x are in [-1, 1]. Shapes: W [out, in], b [out]; x [*, in]."""
+        if self.is_int8:
+            return self._linear_int8(x, W, b, bounded=bounded)
+        product = self.op("MatMul", x, self.constant(W.T))
+        return product if b is None else self.op("Add", product, self.constant(b))
+
+    def _linear_int8(self, x: Value, W: Array, b: Array | None, *, bounded: bool) -> Value:
+        """Weights have one scale per row of W; x is in [-1, 1], if necessary after division by its row maximum."""
+        if x not in self._bytes:
+            self._bytes[x] = self._quantised(x, bounded=bounded)
+        quantised, scale = self._bytes[x]
+        steps = np.maximum(np.abs(W).max(1), np.finfo(np.float32).tiny) / _WEIGHT_LEVELS  # [out]
+        inputs = [
+            quantised,
+            self.constant(np.rint(W / steps[:, None]).astype(np.int8).T),
+            self.number(1 / _LEVELS),
+            self.constant(steps.astype(np.float32)),
+            self._middle(),
+            "",
+        ]
+        if scale is None:
+            bias = [] if b is None else [self.constant(b)]
+            return self.op("MatMulIntegerToFloat", *inputs, *bias, domain=_MICROSOFT)
+        product = self.op("Mul", self.op("MatMulIntegerToFloat", *inputs, domain=_MICROSOFT), scale)
+        return product if b is None else self.op("Add", product, self.constant(b))
+
+    def _quantised(self, x: Value, *, bounded: bool) -> tuple[Value, Value | None]:
+        """x as 8-bit integers, and the scale of the product. Shapes: [*, dim] -> [*, dim], [*, 1]."""
+        scale = None
+        if not bounded:
+            largest = self.op("ReduceMax", self.op("Abs", x), self.numbers(-1), keepdims=1)
+            scale = self.op("Max", largest, self.number(float(np.finfo(np.float32).tiny)))
+            x = self.op("Div", x, scale)
+        return self.op("QuantizeLinear", x, self.number(1 / _LEVELS), self._middle()), scale
+
+    def _middle(self) -> Value:
+        return self.constant(np.asarray(_LEVELS + 1, np.uint8))
+
+    def save(self, path: Path) -> None:
+        """Write the graph to a file."""
+        graph = self._onnx.make_graph(self._nodes, self.name, self._inputs, self._outputs, self._constants)
+        opsets = [self._onnx.make_opsetid("", OPSET), self._onnx.make_opsetid(_MICROSOFT, 1)]
+        import_onnx().save_model(self._onnx.make_model(graph, opset_imports=opsets, ir_version=IR), path)

@@ -1,0 +1,76 @@
+"""Run an ONNX graph in parallel over the sentences of a batch.
+
+A single operation of a step is too small to parallelise: waking a thread takes longer than it saves. Therefore each
+thread computes all operations for a part of the sentences. All inputs and outputs have the sentence as first dimension.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.engines.onnx.imports import import_onnxruntime
+from dragoman.environment import usable_cores
+
+Array = NDArray[Any]
+
+_MIN_ROWS = 8  # per thread
+
+
+class Session:
+    """A graph on up to `threads` threads. Safe to use from several threads at once."""
+
+    def __init__(self, graph: bytes, threads: int | None) -> None:
+        runtime = import_onnxruntime()
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.enable_mem_pattern = False  # it would keep a plan for every shape
+        options.log_severity_level = 3
+        self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        self.inputs = {value.name: value.shape for value in self._session.get_inputs()}
+        self.outputs = {value.name: value.shape for value in self._session.get_outputs()}
+        self._threads = threads or usable_cores()
+        self._pool = ThreadPoolExecutor(max(1, self._threads - 1))
+
+    def run(self, wanted: Sequence[str], feeds: Mapping[str, Array], rows: int) -> list[Array]:
+        """Compute the outputs `wanted` for a number of rows. A scalar input is the same for all sentences."""
+        sentences = max(len(array) for array in feeds.values() if array.ndim)
+        parts = min(self._threads, sentences, rows // _MIN_ROWS)
+        if parts < 2:
+            found: list[Array] = self._session.run(wanted, feeds)
+            return found
+        sizes = self._sizes(feeds)
+        results = [np.empty([sizes.get(size, size) for size in self.outputs[name]], np.float32) for name in wanted]
+        cuts = [sentences * number // parts for number in range(parts + 1)]
+        slices = [slice(first, last) for first, last in itertools.pairwise(cuts)]
+        waiting = [self._pool.submit(self._run_part, part, feeds, wanted, results) for part in slices[1:]]
+        self._run_part(slices[0], feeds, wanted, results)
+        for each in waiting:
+            each.result()
+        return results
+
+    def _sizes(self, feeds: Mapping[str, Array]) -> dict[str, int]:
+        """The current values of the named dimensions."""
+        return {
+            size: found
+            for name, array in feeds.items()
+            for size, found in zip(self.inputs[name], array.shape, strict=True)
+            if isinstance(size, str)
+        }
+
+    def _run_part(
+        self, part: slice, feeds: Mapping[str, Array], wanted: Sequence[str], results: Sequence[Array]
+    ) -> None:
+        """Run a part of the sentences and write the results in place."""
+        binding = self._session.io_binding()
+        for name, array in feeds.items():
+            binding.bind_cpu_input(name, array[part] if array.ndim else array)
+        for name, whole in zip(wanted, results, strict=True):
+            place = whole[part]
+            binding.bind_output(name, "cpu", 0, np.float32, place.shape, place.ctypes.data)
+        self._session.run_with_iobinding(binding)

@@ -1,0 +1,167 @@
+"""Select an engine for a bundle by its features and the installed packages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, cast, get_args
+
+from dragoman.bundle import Bundle
+from dragoman.config.engine import EngineName, PrecisionName
+from dragoman.config.search import SearchSettings
+from dragoman.engines.incremental import EnsembleEngine, IncrementalEngine
+from dragoman.engines.protocol import Engine
+from dragoman.environment import is_installed, require, usable_cores
+from dragoman.errors import CombinationError, ConfigError
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Class, package, model families and precisions of an engine."""
+
+    path: str
+    package: str
+    extra: str
+    families: tuple[str, ...]
+    precisions: tuple[str, ...]
+
+    def load(self) -> Any:
+        module, name = self.path.split(":")
+        return getattr(import_module(module), name)
+
+
+_KINDS = {
+    "ctranslate2": _Kind(
+        "dragoman.engines.ctranslate2.engine:CTranslate2Engine",
+        "ctranslate2",
+        "export",
+        ("transformer",),
+        ("float32", "int8"),
+    ),
+    "onnx": _Kind("dragoman.engines.onnx.engine:OnnxEngine", "onnxruntime", "export", ("rnn",), ("float32", "int8")),
+    "torch": _Kind(
+        "dragoman.engines.torch_engine:TorchEngine", "torch", "train", ("rnn", "transformer"), ("float32", "bfloat16")
+    ),
+}
+
+
+@dataclass(frozen=True)
+class OpenedEngine:
+    """An open engine, and a line that describes it and the reason for the choice."""
+
+    engine: Engine
+    description: str
+
+
+@dataclass(frozen=True)
+class _Requirements:
+    """Requirements for an engine."""
+
+    engine: str
+    precision: str
+    threads: int
+    settings: SearchSettings
+    phrases: bool
+    trace: bool
+    incremental: bool
+
+
+def open_engine(
+    bundles: Sequence[Bundle],
+    *,
+    engine: EngineName = "auto",
+    precision: PrecisionName = "auto",
+    threads: int | None = None,
+    settings: SearchSettings | None = None,
+    phrases: bool = False,
+    trace: bool = False,
+    incremental: bool = False,
+) -> OpenedEngine:
+    """Open an engine for a bundle, or for an ensemble of several, that supports the settings.
+
+    `auto` selects the fastest suitable engine (CTranslate2 for Transformers, ONNX Runtime for recurrent models,
+    otherwise torch) and float32. `phrases`: translations must contain given phrases. `trace`: the search tree is
+    required. `incremental`: every step must be accessible, for streaming and cancellation. By default all cores are
+    used.
+    """
+    _check("engine", engine, get_args(EngineName))
+    _check("precision", precision, get_args(PrecisionName))
+    threads = threads or usable_cores()
+    required = _Requirements(engine, precision, threads, settings or SearchSettings(), phrases, trace, incremental)
+    if len(bundles) == 1:
+        return _open(bundles[0], required)
+    members = [_open(bundle, required, together=True) for bundle in bundles]
+    ensemble = EnsembleEngine([cast("IncrementalEngine", member.engine) for member in members])
+    return OpenedEngine(ensemble, f"ensemble of {len(members)}: " + "; ".join(member.description for member in members))
+
+
+def _open(bundle: Bundle, required: _Requirements, *, together: bool = False) -> OpenedEngine:
+    """Open the engine of one bundle. A member of an ensemble (`together`) must be incremental."""
+    family = bundle.config.model.family
+    if required.engine != "auto":
+        return _forced(bundle, required, together=together)
+    for name, kind in _KINDS.items():
+        if family in kind.families and name != "torch":
+            reason = _obstacle(name, required, together=together)
+            if reason is None:
+                try:
+                    return _start(bundle, name, required)
+                except CombinationError as error:  # not every model can be exported
+                    reason = str(error)
+            if not is_installed(_KINDS["torch"].package):
+                require(kind.package, kind.extra, f"the engine {name}")  # smaller to install than torch
+            return _start(bundle, "torch", required, f"not {name}: {reason}")
+    raise AssertionError(f"no engine is faster than torch for the family {family}")
+
+
+def _forced(bundle: Bundle, required: _Requirements, *, together: bool) -> OpenedEngine:
+    kind, family = _KINDS[required.engine], bundle.config.model.family
+    if family not in kind.families:
+        fitting = ", ".join(name for name, each in _KINDS.items() if family in each.families)
+        raise CombinationError(f"engine must be one of {fitting} for the family {family}, got {required.engine}")
+    require(kind.package, kind.extra, f"the engine {required.engine}")
+    _check_precision(required.engine, required.precision)
+    if reason := _obstacle(required.engine, required, together=together):
+        raise CombinationError(
+            f"engine must support the requested features, got {required.engine}: {reason}; use torch"
+        )
+    return _start(bundle, required.engine, required)
+
+
+def _obstacle(name: str, required: _Requirements, *, together: bool) -> str | None:
+    """Why an engine cannot be used; None if it can."""
+    kind = _KINDS[name]
+    if not is_installed(kind.package):
+        return f'{kind.package} is not installed (pip install "dragoman[{kind.extra}]")'
+    if required.precision not in ("auto", *kind.precisions):
+        return f"it does not support {required.precision}"
+    engine = kind.load()
+    if together and not issubclass(engine, IncrementalEngine):
+        return "it cannot join an ensemble"
+    if required.incremental and not issubclass(engine, IncrementalEngine):
+        return "it is not incremental"
+    missing = engine.unsupported(required.settings, phrases=required.phrases, trace=required.trace)
+    return f"it does not support {missing}" if missing else None
+
+
+def _start(bundle: Bundle, name: str, required: _Requirements, why: str = "") -> OpenedEngine:
+    kind = _KINDS[name]
+    precision = "float32" if required.precision == "auto" else required.precision
+    _check_precision(name, precision, why)
+    require(kind.package, kind.extra, f"the engine {name}")
+    engine = kind.load().open(bundle, precision=precision, threads=required.threads)
+    description = f"{name} {precision}, {required.threads} {'thread' if required.threads == 1 else 'threads'}"
+    return OpenedEngine(engine, f"{description} ({why})" if why else description)
+
+
+def _check(what: str, value: str, legal: Sequence[str]) -> None:
+    if value not in legal:
+        raise ConfigError(f"{what} must be one of {', '.join(legal)}, got {value!r}")
+
+
+def _check_precision(name: str, precision: str, why: str = "") -> None:
+    legal = _KINDS[name].precisions
+    if precision not in ("auto", *legal):
+        because = f" ({why})" if why else ""
+        raise CombinationError(f"precision must be one of {', '.join(legal)} on {name}, got {precision}{because}")

@@ -1,0 +1,3 @@
+"""Word-alignment formats, symmetrization and error rate."""
+
+__all__: list[str] = []

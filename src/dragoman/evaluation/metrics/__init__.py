@@ -1,0 +1,3 @@
+"""Translation metrics."""
+
+__all__: list[str] = []

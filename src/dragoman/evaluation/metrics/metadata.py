@@ -1,0 +1,66 @@
+"""Names, decimals and direction of metrics, and the formatting of scores and p-values."""
+
+from __future__ import annotations
+
+__all__ = [
+    "SENTENCE_METRIC",
+    "SIGNIFICANCE_LEVEL",
+    "decimals",
+    "format_difference",
+    "format_metric_value",
+    "format_p_value",
+    "is_improvement",
+    "is_lower_better",
+    "metric_title",
+]
+
+SIGNIFICANCE_LEVEL = 0.05
+SENTENCE_METRIC = "chrf++"
+"""The metric of single sentences."""
+
+_TITLES = {"bleu": "BLEU", "chrf": "chrF", "chrf++": "chrF++", "ter": "TER", "comet": "COMET"}
+_LOWER_IS_BETTER = ("ter",)
+_MIN_P_VALUE = 0.001
+
+
+def metric_title(metric: str) -> str:
+    """Return the name of a metric as its authors write it."""
+    return _TITLES.get(metric.lower(), metric)
+
+
+def decimals(metric: str) -> int:
+    """Return the number of decimals shown: four for COMET, whose scores are between 0 and 1, else two."""
+    return 4 if metric.lower() == "comet" else 2
+
+
+def is_lower_better(metric: str) -> bool:
+    """Whether a lower value is better."""
+    return metric.lower() in _LOWER_IS_BETTER
+
+
+def is_improvement(metric: str, difference: float) -> bool:
+    """Whether a difference from the baseline is an improvement."""
+    return (difference < 0) == is_lower_better(metric) and difference != 0
+
+
+def format_metric_value(metric: str, value: float) -> str:
+    """Format a value with the decimals of its metric."""
+    return f"{value:.{decimals(metric)}f}"
+
+
+def format_difference(metric: str, difference: float) -> str:
+    """Format a difference with its sign."""
+    return f"{difference:+.{decimals(metric)}f}".replace("-", "−")
+
+
+def format_p_value(value: float, separator: str = " ") -> str:
+    """Format a p-value with three decimals, and more near the significance level.
+
+    The formatted value is below the level exactly if the value is, so that 0.0496 is not shown as 0.050.
+    """
+    if value < _MIN_P_VALUE:
+        return f"p{separator}<{separator}{_MIN_P_VALUE}"
+    places = 3 if value == SIGNIFICANCE_LEVEL or abs(value - SIGNIFICANCE_LEVEL) >= 0.0005 else 4
+    while value < SIGNIFICANCE_LEVEL <= float(f"{value:.{places}f}"):
+        places += 1
+    return f"p{separator}={separator}{value:.{places}f}"

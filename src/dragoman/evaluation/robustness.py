@@ -1,0 +1,210 @@
+"""Perturb test sentences (typos, case, punctuation, length) and score the translations.
+
+Random choices depend only on a hash of the sentence, so a sentence is perturbed in the same way in every test set and
+on every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from dragoman.evaluation.metrics.corpus import corpus_scores
+from dragoman.evaluation.metrics.metadata import is_lower_better
+from dragoman.evaluation.results import Perturbation, Score
+from dragoman.text.characters import SPACELESS, is_spaceless
+
+__all__ = [
+    "JOINED",
+    "PERTURBATIONS",
+    "PerturbedOutput",
+    "PerturbedTexts",
+    "SHARES_NOTE",
+    "SINGLE_WORDS",
+    "is_runaway",
+    "sample_positions",
+    "score_perturbation",
+]
+
+JOINED = 5
+"""Sentences joined to one long input."""
+SINGLE_WORDS = "single words"
+"""The perturbation without references: it has shares instead of scores."""
+
+SHARES_NOTE = (
+    "Single words have no reference. Flagged: any quality flag. Runaway: more than five words, or cut at the limit. "
+    "Repeated: the flag repetition."
+)
+"""Explains the shares of single words below a table."""
+
+_WORDS_PER_TYPO = 5
+_MAX_WORDS, _MAX_CHARACTERS = 5, 10  # of the translation of one word; characters in scripts without spaces
+_TYPED = re.compile(r"[^\W\d_]{3,}")  # words that can get a typo
+_WORD = re.compile(rf"[{SPACELESS}]|[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_STOPS = ".。．।።۔"
+
+
+@dataclass(frozen=True)
+class PerturbedTexts:
+    """Perturbed texts, and for each the indices of its original sentences; unchanged sentences are omitted."""
+
+    texts: tuple[str, ...]
+    places: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class PerturbedOutput:
+    """The translation of a perturbed text, and the names of its quality flags."""
+
+    text: str
+    flags: frozenset[str] = frozenset()
+    is_truncated: bool = False
+
+
+def _typos(sources: Sequence[str]) -> PerturbedTexts:
+    return _each(sources, _mistyped)
+
+
+def _lower(sources: Sequence[str]) -> PerturbedTexts:
+    return _each(sources, str.lower)
+
+
+def _upper(sources: Sequence[str]) -> PerturbedTexts:
+    return _each(sources, str.upper)
+
+
+def _without_stop(sources: Sequence[str]) -> PerturbedTexts:
+    return _each(
+        [source.rstrip() for source in sources],  # trailing space alone is not a change
+        lambda text: text.rstrip(_STOPS).rstrip(),
+    )
+
+
+def _single_words(sources: Sequence[str]) -> PerturbedTexts:
+    """Return every word once, at its first occurrence; at most as many words as sentences."""
+    places: dict[str, int] = {}
+    for place, source in enumerate(sources):
+        for word in _WORD.findall(source):
+            places.setdefault(word, place)
+            if len(places) == len(sources):
+                return PerturbedTexts(tuple(places), tuple((found,) for found in places.values()))
+    return PerturbedTexts(tuple(places), tuple((found,) for found in places.values()))
+
+
+def _very_long(sources: Sequence[str]) -> PerturbedTexts:
+    groups = [tuple(range(first, first + JOINED)) for first in range(0, len(sources) - JOINED + 1, JOINED)]
+    return PerturbedTexts(tuple(_joined(sources, group) for group in groups), tuple(groups))
+
+
+PERTURBATIONS: dict[str, Callable[[Sequence[str]], PerturbedTexts]] = {
+    "typos": _typos,
+    "lower case": _lower,
+    "upper case": _upper,
+    "no full stop": _without_stop,
+    SINGLE_WORDS: _single_words,
+    "very long": _very_long,
+}
+"""Perturbations by name.
+
+typos: one word in five, at least one, has two letters swapped, one dropped or one doubled. single words: each word of
+the sentences separately. very long: five consecutive sentences joined.
+"""
+
+
+def sample_positions(count: int, maximum: int) -> list[int]:
+    """Return at most `maximum` evenly spaced positions below `count`."""
+    if count <= maximum:
+        return list(range(count))
+    return [place * count // maximum for place in range(maximum)]
+
+
+def score_perturbation(
+    name: str,
+    texts: PerturbedTexts,
+    outputs: Sequence[PerturbedOutput],
+    clean: Sequence[str],
+    references: Sequence[str],
+    *,
+    metrics: Sequence[str],
+    language: str = "",
+) -> Perturbation:
+    """Score translations of perturbed texts, and the drop from `clean`, the translations of the original sentences."""
+    sentences, changed = len(references), len(texts.texts)
+    if name == SINGLE_WORDS or not changed:
+        return Perturbation(name, sentences, changed, (), {}, _shares(outputs) if changed else {})
+    expected = [_joined(references, places) for places in texts.places]
+    before = [_joined(clean, places) for places in texts.places]
+    hypotheses = [output.text for output in outputs]
+    scores, old = (corpus_scores(each, expected, metrics=metrics, language=language) for each in (hypotheses, before))
+    drops = {now.metric: _drop(now, then) for now, then in zip(scores, old, strict=True)}
+    return Perturbation(name, sentences, changed, scores, drops)
+
+
+def is_runaway(text: str) -> bool:
+    """Whether the translation of one word is too long: more than five words, or ten characters without spaces."""
+    spaceless = sum(map(is_spaceless, text))
+    return len(text.split()) > _MAX_WORDS or spaceless > _MAX_CHARACTERS
+
+
+def _shares(outputs: Sequence[PerturbedOutput]) -> dict[str, float]:
+    counts = {
+        "flagged": sum(bool(output.flags) for output in outputs),
+        "runaway": sum(output.is_truncated or is_runaway(output.text) for output in outputs),
+        "repeated": sum("repetition" in output.flags for output in outputs),
+    }
+    return {name: count / len(outputs) for name, count in counts.items()}
+
+
+def _drop(now: Score, then: Score) -> float:
+    drop = then.value - now.value
+    return -drop if is_lower_better(now.metric) else drop
+
+
+def _each(sources: Sequence[str], perturb: Callable[[str], str]) -> PerturbedTexts:
+    texts = [(perturb(source), place) for place, source in enumerate(sources)]
+    changed = [(text, (place,)) for text, place in texts if text != sources[place] and text.strip()]
+    return PerturbedTexts(tuple(text for text, _ in changed), tuple(places for _, places in changed))
+
+
+def _joined(texts: Sequence[str], places: Sequence[int]) -> str:
+    """Join texts, with spaces unless the script has none."""
+    joined = ""
+    for place in places:
+        text = texts[place].strip()
+        space = "" if not joined or not text or is_spaceless(joined[-1]) else " "
+        joined += space + text
+    return joined
+
+
+def _draws(text: str) -> Iterator[int]:
+    """Yield pseudo-random numbers that depend only on the text."""
+    number = 0
+    while True:
+        data = hashlib.sha256(f"{number}:{text}".encode("utf-8", "surrogatepass")).digest()
+        for first in range(0, len(data), 4):
+            yield int.from_bytes(data[first : first + 4], "big")
+        number += 1
+
+
+def _mistyped(text: str) -> str:
+    words = list(_TYPED.finditer(text))
+    draws = _draws(text)
+    ranks = [(next(draws), place) for place in range(len(words))]
+    chosen = [place for _, place in sorted(ranks)[: -(-len(words) // _WORDS_PER_TYPO)]]
+    for place in sorted(chosen, reverse=True):  # from the end, so that earlier positions stay valid
+        word = words[place]
+        text = text[: word.start()] + _typo(word[0], draws) + text[word.end() :]
+    return text
+
+
+def _typo(word: str, draws: Iterator[int]) -> str:
+    """Return the word with one typo, never in its first letter."""
+    place = 1 + next(draws) % (len(word) - 1)
+    kind = next(draws) % 3
+    if kind == 0 and place + 1 < len(word) and word[place] != word[place + 1]:
+        return word[:place] + word[place + 1] + word[place] + word[place + 2 :]
+    if kind == 1:
+        return word[:place] + word[place + 1 :]
+    return word[:place] + word[place] + word[place:]

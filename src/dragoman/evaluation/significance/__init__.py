@@ -1,0 +1,3 @@
+"""Confidence intervals and significance tests."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Compare models: values, verdict, page."""
+
+__all__: list[str] = []

@@ -1,0 +1,219 @@
+"""Rank systems, conclude whether one is better, and list the settings that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dragoman.evaluation.aggregate import describe_test
+from dragoman.evaluation.metrics.metadata import (
+    format_metric_value,
+    format_p_value,
+    is_improvement,
+    is_lower_better,
+    metric_title,
+)
+from dragoman.evaluation.results import Evaluation, SignificanceTest, SystemResult
+from dragoman.evaluation.score_format import format_score
+from dragoman.inspection.comparison.report import ComparisonReport, ModelDetails
+from dragoman.reporting.number_format import format_count
+from dragoman.reporting.verdict import Verdict
+
+__all__ = ["SettingRow", "best_systems", "compare_settings", "conclude"]
+
+_ABSENT = "–"
+_UNDECIDED = "no significant difference"
+
+
+@dataclass(frozen=True)
+class SettingRow:
+    """A setting and its value in each system; different values of members are joined by commas."""
+
+    name: str
+    values: tuple[str, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether the systems have different values."""
+        return len(set(self.values)) > 1
+
+
+def best_systems(systems: Sequence[SystemResult], metric: str) -> set[str]:
+    """Return the names of the systems with the best displayed score."""
+    values = {system.name: score.value for system in systems if (score := system.score(metric))}
+    best = (min if is_lower_better(metric) else max)(values.values())
+    displayed = format_metric_value(metric, best)
+    return {name for name, value in values.items() if format_metric_value(metric, value) == displayed}
+
+
+def compare_settings(report: ComparisonReport) -> list[SettingRow]:
+    """Return every setting of every system with a configuration, in the order of the configurations."""
+    systems = [members for members in report.models.values() if any(member.settings for member in members)]
+    names = dict.fromkeys(name for members in systems for member in members for name in member.settings)
+    return [SettingRow(name, tuple(_value(members, name) for members in systems)) for name in _by_table(list(names))]
+
+
+def _by_table(names: Sequence[str]) -> list[str]:
+    """Group settings by table, with the tables in order of first occurrence."""
+    tables = dict.fromkeys(name.rpartition(".")[0] for name in names)
+    tops = dict.fromkeys(table.partition(".")[0] for table in tables)
+    ordered = [table for top in tops for table in tables if table.partition(".")[0] == top]
+    return [name for table in ordered for name in names if name.rpartition(".")[0] == table]
+
+
+def _value(members: Sequence[ModelDetails], name: str) -> str:
+    values = dict.fromkeys(member.settings.get(name, _ABSENT) for member in members if member.settings)
+    return ", ".join(values)
+
+
+def conclude(report: ComparisonReport) -> Verdict:
+    """Conclude which system is better, and whether the difference is significant."""
+    if report.evaluation is None or not report.evaluation.metrics:
+        return Verdict(
+            "warning",
+            "The systems are not ranked: no test set was given.",
+            "Give one with --test SOURCE REFERENCE. Losses of models with different vocabularies cannot be compared.",
+        )
+    return _Ranking(report.evaluation).verdict()
+
+
+class _Ranking:
+    """Systems ranked by the first metric."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
+        self.metric, *self.other_metrics = evaluation.metrics
+        sign = 1 if is_lower_better(self.metric) else -1
+        scored = [(sign * score.value, system) for system in evaluation.systems if (score := system.score(self.metric))]
+        self.systems = [system for _, system in sorted(scored, key=lambda each: each[0])]
+
+    def verdict(self) -> Verdict:
+        best = self.systems[0]
+        if len(self.systems) == 1:
+            return Verdict("warning", f"{_quote(best.name)} reaches {self._title(best)}.")
+        leaders = [system.name for system in self._tied()]
+        if self.evaluation.baseline in leaders and len(leaders) > 1:
+            return self._no_difference()
+        if best.name == self.evaluation.baseline:
+            return self._baseline_best()
+        return self._other_best()
+
+    def _baseline_best(self) -> Verdict:
+        best, second = self.systems[0], self.systems[1]
+        test = second.test(self.metric)
+        is_shown = _is_shown(test, better=False)
+        scores = f"{self._title(best)} against {self._score(second)} of {_quote(second.name)}{self._tested(second)}"
+        detail = self._detail(self.systems[1:])
+        opposite = self._contradicting(second, better=True) if is_shown else []
+        head = f"{_quote(best.name)}, the baseline, has the best {metric_title(self.metric)}"
+        if opposite:
+            head += f", but by {_join(opposite)} {_quote(second.name)} is better"
+            return Verdict("warning", f"{head}: {scores}.", detail)
+        doubt = "" if is_shown else "; the difference is not significant"
+        return Verdict("ok" if is_shown else "warning", f"{head}: {scores}{doubt}.", detail)
+
+    def _other_best(self) -> Verdict:
+        best, name = self.systems[0], metric_title(self.metric)
+        baseline = self.evaluation.baseline_system or self.systems[-1]
+        scores = f"{self._title(best)} against {self._score(baseline)}{self._tested(best)}"
+        detail = self._detail(self.systems)
+        if not _is_shown(best.test(self.metric), better=True):
+            leaders = [_quote(system.name) for system in self._tied()]
+            have, are = ("has", "is") if len(leaders) == 1 else ("have", "are")
+            head = f"{_join(leaders)} {have} the best {name}, but {are} not significantly better than the baseline"
+            return Verdict("warning", f"{head} {_quote(baseline.name)}: {scores}.", detail)
+        head = f"{_quote(best.name)} is better than the baseline {_quote(baseline.name)}"
+        opposite = self._contradicting(best, better=False)
+        if opposite:
+            return Verdict("warning", f"{head} by {name}, but worse by {_join(opposite)}: {scores}.", detail)
+        return Verdict("ok", f"{head}: {scores}.", detail)
+
+    def _no_difference(self) -> Verdict:
+        """The baseline and others have the same best score."""
+        tied = self._tied()
+        others = [system for system in tied if system.name != self.evaluation.baseline]
+        names = _join([_quote(str(self.evaluation.baseline)), *(_quote(system.name) for system in others)])
+        score = tied[0].score(self.metric)
+        assert score is not None
+        value = format_metric_value(self.metric, score.value)
+        text = f"There is no difference in {metric_title(self.metric)} between the baseline {names}: {value}."
+        rest = [system for system in self.systems if system not in tied]
+        return Verdict("warning", text, self._detail([*others, *rest]))
+
+    def _tied(self) -> list[SystemResult]:
+        """Return the best system and those with the same displayed score."""
+        names = best_systems(self.systems, self.metric)
+        return [system for system in self.systems if system.name in names]
+
+    def _title(self, system: SystemResult) -> str:
+        return f"{metric_title(self.metric)} {self._score(system)}"
+
+    def _score(self, system: SystemResult) -> str:
+        score = system.score(self.metric)
+        assert score is not None
+        return format_score(score)
+
+    def _tested(self, system: SystemResult) -> str:
+        test = system.test(self.metric)
+        if test is None:
+            return ", not tested"
+        return f", {format_p_value(test.p_value)} ({describe_test(test, system, self.evaluation.baseline_system)})"
+
+    def _contradicting(self, system: SystemResult, *, better: bool) -> list[str]:
+        """Return the titles of metrics by which the system is significantly better, or worse."""
+        return [metric_title(metric) for metric in self.other_metrics if _is_shown(system.test(metric), better=better)]
+
+    def _detail(self, ranked: Sequence[SystemResult]) -> str:
+        """Describe the other metrics of the first system, and the other systems compared with the baseline."""
+        groups: dict[str, list[str]] = {}
+        for system in ranked[1:]:
+            test = system.test(self.metric)
+            if system.name != self.evaluation.baseline and test is not None:
+                groups.setdefault(_direction(test) or _UNDECIDED, []).append(_quote(system.name))
+        parts = [self._agreement(ranked[0])]
+        if groups:
+            outcomes = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in groups.items())
+            count = format_count(sum(map(len, groups.values())), "other system")
+            parts.append(f"Of {count}, against the baseline by {metric_title(self.metric)}: {outcomes}.")
+        return " ".join(part for part in parts if part)
+
+    def _agreement(self, system: SystemResult) -> str:
+        """Describe whether the other metrics agree with the first."""
+        first = system.test(self.metric)
+        if first is None:
+            return ""
+        parts = []
+        for metric in self.other_metrics:
+            test = system.test(metric)
+            if test is not None:
+                outcome = _compare_directions(_direction(first), _direction(test))
+                parts.append(f"{metric_title(metric)} {outcome} ({format_p_value(test.p_value)})")
+        return f"For {_quote(system.name)}, {', '.join(parts)}." if parts else ""
+
+
+def _is_shown(test: SignificanceTest | None, *, better: bool) -> bool:
+    """Whether a test shows that a system is better, or worse, than the baseline."""
+    sign = 1 if better else -1
+    return test is not None and test.is_significant and is_improvement(test.metric, sign * test.difference)
+
+
+def _direction(test: SignificanceTest) -> str:
+    """Return "better", "worse", or "" if the difference is not significant."""
+    return next((word for word in ("better", "worse") if _is_shown(test, better=word == "better")), "")
+
+
+def _compare_directions(first: str, other: str) -> str:
+    if not other:
+        return "shows no significant difference"
+    if not first:
+        return f"shows that it is {other}"
+    return "agrees" if other == first else "shows the opposite"
+
+
+def _quote(name: str) -> str:
+    return f"“{name}”"
+
+
+def _join(words: Sequence[str]) -> str:
+    """Join words in a sentence: a, b and c."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

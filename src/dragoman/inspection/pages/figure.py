@@ -1,0 +1,112 @@
+"""Save an attention map as a PNG or SVG file.
+
+An SVG contains letters as outlines, so that it needs no installed fonts. The columns of a right-to-left source are in
+its reading order.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rich.cells import cell_len
+
+from dragoman.errors import ConfigError
+from dragoman.files import atomic_write
+from dragoman.inspection.attention_map import check_weights
+from dragoman.inspection.pages.fonts import find_fonts, import_matplotlib
+from dragoman.reporting.bidi import text_direction
+from dragoman.reporting.terminal import truncate
+from dragoman.reporting.visible_text import visible
+
+__all__ = ["FIGURE_SUFFIXES", "check_figure_suffix", "save_figure"]
+
+FIGURE_SUFFIXES = (".png", ".svg")
+
+_CELL = 0.3  # inches
+_FONT_SIZE = 10
+_MAX_LABEL = 24  # characters
+_DPI = 150
+_BAR_WIDTH, _MAX_BAR_HEIGHT = 0.14, 2.4  # inches: the colour bar
+_GRID_COLOUR = "#d8d8d8"
+
+
+def check_figure_suffix(path: Path) -> None:
+    """Raise `ConfigError` if the suffix is not that of a supported image format."""
+    if path.suffix.lower() not in FIGURE_SUFFIXES:
+        raise ConfigError(f"a figure must end in {' or '.join(FIGURE_SUFFIXES)}, got {path.name}; choose another name")
+
+
+def save_figure(
+    source_words: Sequence[str], target_words: Sequence[str], weights: ArrayLike, path: Path, *, title: str = ""
+) -> tuple[str, ...]:
+    """Save attention weights as a figure whose size grows with the words; return warnings, one line each.
+
+    Shapes: weights [target words, source words], from 0 to 1.
+    """
+    check_figure_suffix(path)
+    values = check_weights(weights, source_words, target_words)
+    sources, targets = ([truncate(word, _MAX_LABEL) for word in words] for words in (source_words, target_words))
+    title = visible(title)
+    fonts = find_fonts("".join([*sources, *targets, title]))
+    settings = {
+        "font.family": list(fonts.names),
+        "text.parse_math": False,
+        "svg.fonttype": "path",
+        "svg.hashsalt": "dragoman",  # makes the file reproducible
+    }
+    with import_matplotlib().rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # returned as a warning
+        figure = _draw(sources, targets, values, title, is_right_to_left=text_direction(source_words) == "rtl")
+        metadata = {"Date": None, "Title": title} if path.suffix.lower() == ".svg" else {"Title": title}
+        with atomic_write(path) as draft:
+            figure.savefig(
+                draft,
+                format=path.suffix[1:].lower(),
+                dpi=_DPI,
+                bbox_inches="tight",
+                pad_inches=0.15,
+                metadata=metadata,
+            )
+    return fonts.warnings
+
+
+def _draw(
+    sources: Sequence[str], targets: Sequence[str], values: NDArray[np.float64], title: str, *, is_right_to_left: bool
+) -> Any:
+    """Draw a figure of the size of the grid; saving adds labels, colour bar and title around it."""
+    wide, high = max(1, len(sources)) * _CELL, max(1, len(targets)) * _CELL
+    figure = import_matplotlib("matplotlib.figure").Figure(figsize=(wide, high), facecolor="white")
+    axes = figure.add_axes((0, 0, 1, 1))
+    if values.size:
+        drawn = axes.imshow(values, cmap="Blues", vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+        share = min(1.0, _MAX_BAR_HEIGHT / high)
+        bar = figure.add_axes((1 + 0.25 / wide, 1 - share, _BAR_WIDTH / wide, share))
+        figure.colorbar(drawn, cax=bar, ticks=[0, 0.5, 1], label="attention weight").outline.set_visible(False)
+        bar.tick_params(labelsize=_FONT_SIZE - 2)
+    _label_columns(axes, sources)
+    axes.set_yticks(range(len(targets)), targets, fontsize=_FONT_SIZE)
+    axes.tick_params(length=0)
+    rows, columns = len(targets), len(sources)
+    axes.vlines(np.arange(columns + 1) - 0.5, -0.5, rows - 0.5, color=_GRID_COLOUR, linewidth=0.5)
+    axes.hlines(np.arange(rows + 1) - 0.5, -0.5, columns - 0.5, color=_GRID_COLOUR, linewidth=0.5)
+    axes.spines[:].set_visible(False)
+    if is_right_to_left:
+        axes.invert_xaxis()
+    if title:
+        axes.set_xlabel(title, fontsize=_FONT_SIZE - 1, color="#555555", labelpad=6)
+    return figure
+
+
+def _label_columns(axes: Any, sources: Sequence[str]) -> None:
+    """Slant the words above the columns; keep single wide characters, such as Chinese ones, upright."""
+    axes.xaxis.tick_top()
+    slanted = {"rotation": 45, "ha": "left", "va": "bottom", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(sources)), sources, fontsize=_FONT_SIZE, **slanted)
+    for word, label in zip(sources, axes.get_xticklabels(), strict=True):
+        if len(word) == 1 and cell_len(word) == 2:
+            label.set(rotation=0, ha="center")

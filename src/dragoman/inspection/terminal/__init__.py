@@ -1,0 +1,3 @@
+"""Render inspections as terminal text."""
+
+__all__: list[str] = []

@@ -1,0 +1,115 @@
+"""Render a search tree as text: the path to the translation downwards, other hypotheses as branches.
+
+::
+
+    ● Ein                                         -0.02
+    ├─ Eine Mann                               ✗  -6.10
+    ● Mann                                        -0.03
+    ├─ mit blauem                              ✗  -4.92
+    ● in einem blauen Hemd                     ✓  -0.77
+
+A line is a run of tokens without a branch. ``●`` marks the path to the translation, ``✓`` a finished hypothesis and
+``✗`` one that left the beam or was unfinished at the end. The number is the log-probability of the hypothesis so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from dragoman.inspection.result import END, BeamNode
+from dragoman.reporting.bidi import isolate_line
+from dragoman.reporting.terminal import flow, wrap
+from dragoman.reporting.visible_text import visible
+from dragoman.text.tokenizers.notation import join_tokens
+
+__all__ = ["render_beam_tree"]
+
+_MIN_WIDTH = 24
+_MAX_INDENT = 8  # levels
+_MAX_TEXT = 4000  # characters
+_NUMBER_WIDTH = 12  # cells of the mark and the log-probability
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Consecutive nodes without a branch, and the children of the last one: the main one last."""
+
+    nodes: tuple[int, ...]
+    branches: tuple[int, ...]
+
+
+def render_beam_tree(tree: Sequence[BeamNode], *, width: int = 80, colour: bool) -> Iterator[Text]:
+    """Yield the lines of the tree, at most `width` or 24 cells wide."""
+    if not tree:
+        yield Text("no search tree", style="dim" if colour else "")
+        return
+    renderer = _TreeRenderer(tree, max(_MIN_WIDTH, width), colour)
+    yield from renderer.branches(renderer.children[-1], 0)
+    yield from renderer.legend()
+
+
+class _TreeRenderer:
+    """Renders a tree at a given width."""
+
+    def __init__(self, tree: Sequence[BeamNode], width: int, colour: bool) -> None:
+        self.tree, self.width, self.colour = tree, width, colour
+        found: dict[int, list[int]] = {number: [] for number in range(-1, len(tree))}
+        for number, node in enumerate(tree):
+            found[node.parent].append(number)
+        self.deepest = [node.step for node in tree]
+        for number in reversed(range(len(tree))):
+            parent = tree[number].parent
+            if parent >= 0:
+                self.deepest[parent] = max(self.deepest[parent], self.deepest[number])
+        self.children = {number: sorted(some, key=self._sort_key) for number, some in found.items()}
+
+    def branches(self, numbers: Sequence[int], depth: int) -> Iterator[Text]:
+        """Draw the branches of a run: side branches indented, then the main branch at the same indent."""
+        level = [(numbers, depth)]
+        while level:  # no recursion: the main path may be as long as a translation
+            some, depth = level.pop()
+            if not some:
+                continue
+            *sides, main = some
+            for side in sides:
+                yield from self._draw(self._run(side), depth, is_side=True)
+                yield from self.branches(self._run(side).branches, depth + 1)
+            run = self._run(main)
+            yield from self._draw(run, depth, is_side=False)
+            level.append((run.branches, depth))
+
+    def legend(self) -> Iterator[Text]:
+        """Explain the marks."""
+        for line in flow(("● the translation", "✓ ended", "✗ dropped", "numbers: log p so far"), self.width):
+            yield Text(line, style="dim" if self.colour else "")
+
+    def _sort_key(self, number: int) -> tuple[bool, bool, int, float]:
+        """Sort key: the main branch last; it leads to the translation, or else is the longest."""
+        node = self.tree[number]
+        return node.is_best, not node.is_end, self.deepest[number], node.log_prob
+
+    def _run(self, first: int) -> _Run:
+        nodes = [first]
+        while len(following := self.children[nodes[-1]]) == 1:
+            nodes.append(following[0])
+        return _Run(tuple(nodes), tuple(following))
+
+    def _draw(self, run: _Run, depth: int, *, is_side: bool) -> Iterator[Text]:
+        last = self.tree[run.nodes[-1]]
+        text = join_tokens(self.tree[each].text for each in run.nodes).strip()
+        mark = "✓" if last.is_end else " " if run.branches or last.is_best else "✗"
+        bars = "│ " * min(depth, _MAX_INDENT)
+        first, later = ("├─ ", "│  ") if is_side else ("● ", "  ") if last.is_best else ("", "")
+        number_text = f"{mark} {last.log_prob:8.2f}".rjust(_NUMBER_WIDTH)
+        room = self.width - len(bars) - len(first) - _NUMBER_WIDTH - 1
+        style = ("bold green" if last.is_best else "dim" if mark == "✗" else "") if self.colour else ""
+        lines = wrap(visible(text, _MAX_TEXT) or END, room)
+        for number, part in enumerate(lines):
+            lead = bars + (later if number else first)
+            end = number_text if number == len(lines) - 1 else ""
+            gap = " " * (self.width - _NUMBER_WIDTH - cell_len(lead) - cell_len(part)) if end else ""
+            yield Text.assemble(lead, (isolate_line(part), style), gap, (end, "dim" if self.colour else ""))

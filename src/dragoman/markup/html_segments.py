@@ -1,0 +1,235 @@
+"""Find the translatable segments of a page: text and inline tags between block elements.
+
+Only tags that are nested and closed within a segment move with their words. All other tags keep their position and
+split the segment, so that a browser builds the same elements from the translation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Literal, NamedTuple
+
+from dragoman.markup.html_tokenizer import HtmlToken, parse_attributes
+
+__all__ = ["HtmlItem", "find_segments"]
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_VOID = _names("area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr")
+_INLINE_VOID = _names("br img wbr")
+_BLOCKS = _names(
+    "address article aside blockquote body caption center col colgroup dd details dialog dir div dl dt fieldset "
+    "figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li listing main menu menuitem "
+    "nav ol optgroup option p plaintext pre search section select summary table tbody td tfoot th thead tr ul xmp"
+)
+# Elements with special parsing rules, and elements that are not part of a sentence.
+_APART = _names(
+    "applet area audio base basefont bgsound button canvas command datalist embed frame frameset iframe image input "
+    "isindex keygen link map marquee math meta nobr noembed noframes noscript object output param picture progress rb "
+    "rp rt rtc ruby script slot source style svg template textarea title track video"
+)
+_BREAKING = _BLOCKS | _APART
+_VERBATIM = _names("code kbd listing pre samp var")
+_CLOSES_ITSELF = _names("dd dt li option p td th tr")
+_KNOWN_INLINE = _names(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q s samp small span strike "
+    "strong sub sup time tt u var"
+)
+
+
+ItemKind = Literal["text", "start", "end", "void"]
+
+
+class HtmlItem(NamedTuple):
+    """A part of a segment: text, a tag, or `void`, which has no translatable text and is copied verbatim."""
+
+    kind: ItemKind
+    start: int
+    end: int
+    name: str = ""
+
+    @property
+    def breaks(self) -> bool:
+        """Whether the item is a line break."""
+        return self.name == "br"
+
+
+def find_segments(page: str, tokens: Sequence[HtmlToken]) -> Iterator[list[HtmlItem]]:
+    """Yield the segments of a page in order; each contains text, and its tags are nested."""
+    ends = _untranslated(page, tokens)
+    anchors = 0  # links that are still open
+    run: list[HtmlItem] = []
+    at = 0
+    while at < len(tokens):
+        end = ends.get(at, at)
+        item = _item(page, tokens, at, end)
+        if item is not None and not (item.breaks and _ends_with_break(page, run)):
+            run.append(item)
+        else:
+            anchors, found = _cut(page, run, anchors)
+            yield from found
+            run = []
+            anchors = _anchors_after(tokens[at : end + 1], anchors)
+        at = end + 1
+    yield from _cut(page, run, anchors)[1]
+
+
+def _item(page: str, tokens: Sequence[HtmlToken], at: int, end: int) -> HtmlItem | None:
+    """Convert a token, or a range of untranslated tokens, to an item; None if it ends the segment."""
+    token = tokens[at]
+    if token.name in _BREAKING or token.kind == "opaque":
+        return None
+    if end > at:
+        return HtmlItem("void", token.start, tokens[end].end) if _is_nested(tokens[at : end + 1]) else None
+    if token.kind in ("text", "end"):
+        kind: ItemKind | None = token.kind if token.name not in _VOID else None
+    elif token.kind == "comment":
+        is_plain = page.startswith("<!--", token.start) and not page.startswith("<!--[", token.start)
+        kind = "void" if is_plain else None
+    elif token.name in _VOID:
+        kind = "void" if token.name in _INLINE_VOID else None
+    else:
+        is_closed = token.name not in _KNOWN_INLINE and parse_attributes(page[token.start : token.end])[1]
+        kind = "void" if is_closed else "start"
+    return HtmlItem(kind, token.start, token.end, token.name) if kind else None
+
+
+def _is_nested(tokens: Sequence[HtmlToken]) -> bool:
+    """Whether the tokens are text and properly nested inline tags."""
+    open_: list[str] = []
+    for token in tokens:
+        if token.kind == "opaque" or token.name in _BREAKING:
+            return False
+        if token.kind == "start" and token.name not in _VOID:
+            open_.append(token.name)
+        elif token.kind == "end" and (not open_ or open_.pop() != token.name):
+            return False
+    return not open_
+
+
+def _untranslated(page: str, tokens: Sequence[HtmlToken]) -> dict[int, int]:
+    """Return the index of the last token of each untranslated element, by the index of its first."""
+    ends: dict[int, int] = {}
+    open_: list[tuple[str, int]] = []  # name and index; -1 for a translated element
+    names: Counter[str] = Counter()
+
+    def close(last: int) -> str:
+        name, first = open_.pop()
+        names[name] -= 1
+        if first >= 0:
+            ends[first] = last
+        return name
+
+    for at, token in enumerate(tokens):
+        if token.kind == "start" and token.name not in _VOID:
+            if open_ and open_[-1][0] == token.name and token.name in _CLOSES_ITSELF:
+                close(at - 1)
+            open_.append((token.name, at if _is_kept(page, token) else -1))
+            names[token.name] += 1
+        elif token.kind == "end" and names[token.name]:
+            while open_[-1][0] != token.name:
+                close(at - 1)
+            close(at)
+    while open_:
+        close(len(tokens) - 1)
+    return ends
+
+
+def _is_kept(page: str, token: HtmlToken) -> bool:
+    if token.name in _VERBATIM:
+        return True
+    raw = page[token.start : token.end]
+    if "translate" not in raw.lower():
+        return False
+    found, _ = parse_attributes(raw)
+    return found.get("translate", "").strip().lower() == "no" or "notranslate" in found.get("class", "").lower().split()
+
+
+def _ends_with_break(page: str, run: Sequence[HtmlItem]) -> bool:
+    for item in reversed(run):
+        if item.kind != "text" or page[item.start : item.end].strip():
+            return item.breaks
+    return False
+
+
+def _anchors_after(tokens: Sequence[HtmlToken], anchors: int) -> int:
+    for token in tokens:
+        if token.name == "a":
+            anchors = anchors + 1 if token.kind == "start" else max(0, anchors - 1)
+    return anchors
+
+
+def _cut(page: str, run: Sequence[HtmlItem], anchors: int) -> tuple[int, list[list[HtmlItem]]]:
+    """Split a segment at tags that cannot move; also return the number of links open after it.
+
+    Tags that cannot move: unclosed or badly nested tags, links inside links (a browser closes the outer link), and
+    every tag that contains one of these.
+    """
+    stays, partners, anchors = _matched(run, anchors)
+    if not any(item.kind == "text" for item in run):
+        return anchors, []
+    before = [0, *accumulate(stays)]
+    for start, end in partners:
+        if before[end] > before[start + 1]:
+            stays[start] = stays[end] = True
+    found: list[list[HtmlItem]] = [[]]
+    for item, is_barrier in zip(run, stays, strict=True):
+        if not is_barrier:
+            found[-1].append(item)
+        elif found[-1]:
+            found.append([])
+    trimmed = (_trimmed(page, some) for some in found)
+    return anchors, [some for some in trimmed if any(item.kind == "text" for item in some)]
+
+
+def _matched(run: Sequence[HtmlItem], anchors: int) -> tuple[list[bool], list[tuple[int, int]], int]:
+    """Return which tags cannot move, the pairs of start and end tags, and the number of links open at the end."""
+    stays = [False] * len(run)
+    partners: list[tuple[int, int]] = []
+    open_: list[int] = []
+    names: Counter[str] = Counter()
+
+    def drop() -> None:
+        nonlocal anchors
+        place = open_.pop()
+        stays[place] = True
+        names[run[place].name] -= 1
+        anchors += run[place].name == "a"
+
+    for place, item in enumerate(run):
+        if item.kind == "start":
+            stays[place] = item.name == "a" and (anchors > 0 or names["a"] > 0)
+            open_.append(place)
+            names[item.name] += 1
+        elif item.kind == "end" and not names[item.name]:
+            stays[place] = True
+            anchors = max(0, anchors - (item.name == "a"))
+        elif item.kind == "end":
+            while run[open_[-1]].name != item.name:
+                drop()
+            start = open_.pop()
+            names[item.name] -= 1
+            stays[place] = stays[start]
+            partners.append((start, place))
+    while open_:
+        drop()
+    return stays, partners, anchors
+
+
+def _trimmed(page: str, run: list[HtmlItem]) -> list[HtmlItem]:
+    """Remove items without text from both ends."""
+    start, end = 0, len(run)
+
+    def is_bare(item: HtmlItem) -> bool:
+        return item.kind == "void" or (item.kind == "text" and not page[item.start : item.end].strip())
+
+    while start < end and is_bare(run[start]):
+        start += 1
+    while end > start and is_bare(run[end - 1]):
+        end -= 1
+    return run[start:end]

@@ -1,0 +1,54 @@
+"""Base class of recurrent decoders with attention."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from torch import Tensor
+
+from dragoman.config.schema import RnnConfig
+from dragoman.models.base import Decoder, Encoded, Step
+from dragoman.models.rnn_stack import InitialState, RnnMemory, RnnState
+from dragoman.nn.attention import Alignment, Attention
+from dragoman.nn.embedding import Embedding
+from dragoman.nn.output_layer import Output
+from dragoman.nn.stateless_noise import Dropout, Noise
+
+
+class AttentionDecoder(Decoder[RnnMemory, RnnState]):
+    """A recurrent decoder with attention: one loop over steps, for one word or for all."""
+
+    def __init__(
+        self, config: RnnConfig, embedding: Embedding, attention: Attention, start: InitialState, output: Output
+    ) -> None:
+        super().__init__()
+        self.split = config.attention.memory == "split"
+        self.embedding = embedding
+        self.attention = attention
+        self.begin = start
+        self.dropout = Dropout(config.dropout)
+        self.output = output
+
+    def make_memory(self, encoded: Encoded) -> RnnMemory:
+        """Encoder states are both keys and values, or one half of each is the key and the other the value."""
+        assert encoded.last is not None
+        keys, values = encoded.states, encoded.states
+        if self.split:
+            keys, values = (half.contiguous() for half in encoded.states.chunk(2, dim=-1))
+        attended = self.attention.make_memory(keys, values, encoded.lengths)
+        return RnnMemory(attended, self.begin(encoded.last, encoded.final))
+
+    def start(self, memory: RnnMemory) -> RnnState:
+        return RnnState.first(memory)
+
+    def step(
+        self, tokens: Tensor, state: RnnState, memory: RnnMemory, *, return_attention: bool = True
+    ) -> Step[RnnState]:
+        features, alignment, state = self._loop(self.embedding(tokens.unsqueeze(1), None), state, memory, None)
+        return Step(self.output(features.squeeze(1)), state, alignment)
+
+    @abstractmethod
+    def _loop(
+        self, words: Tensor, state: RnnState, memory: RnnMemory, noise: Noise | None
+    ) -> tuple[Tensor, Alignment, RnnState]:
+        """Run the steps. Shapes: words [batch, tgt, embedding] -> features [batch, tgt, dim], alignment, state."""

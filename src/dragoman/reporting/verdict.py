@@ -1,0 +1,17 @@
+"""The conclusion of a report: a level, a sentence and details."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Verdict"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A conclusion in one sentence, and the numbers behind it."""
+
+    level: Literal["ok", "warning", "error"]
+    text: str
+    detail: str = ""

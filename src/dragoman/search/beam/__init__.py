@@ -1,0 +1,3 @@
+"""Beam search."""
+
+__all__: list[str] = []

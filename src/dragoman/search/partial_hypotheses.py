@@ -1,0 +1,113 @@
+"""Partial hypotheses: tokens, log-probabilities and attention weights of the rows of a search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from dragoman.search.decoding_protocol import Floats, Numbers, Scores
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.penalties import Penalties
+from dragoman.text import EOS_ID
+
+
+class RankedHypothesis(NamedTuple):
+    """A complete hypothesis and its rank: the score including credits."""
+
+    rank: float
+    hypothesis: Hypothesis
+
+
+@dataclass(frozen=True)
+class _AttentionStep:
+    """Attention weights of one step, and the row of the previous step that each row continues.
+
+    Shapes: weights [rows, src], parents [rows].
+    """
+
+    weights: Floats
+    parents: Numbers
+    before: _AttentionStep | None
+
+    def map(self, row: int) -> Floats:
+        """Attention weights of all steps of one row. Shapes: -> [steps, src]."""
+        rows: list[Floats] = []
+        attention: _AttentionStep | None = self
+        while attention is not None:
+            rows.append(attention.weights[row])
+            row, attention = int(attention.parents[row]), attention.before
+        return np.stack(rows[::-1])
+
+
+@dataclass(frozen=True)
+class PartialHypotheses:
+    """The state of each row. `credits` are added to log p when rows are compared.
+
+    Shapes: written [rows, tokens]; log_probs, credits and attention_rows (rows of the last attention step) [rows].
+    """
+
+    written: Numbers
+    log_probs: Scores
+    credits: Scores
+    attention_rows: Numbers
+    attention: _AttentionStep | None = None
+
+    @classmethod
+    def empty(cls, rows: int) -> Self:
+        """Rows before the first token."""
+        return cls(np.zeros((rows, 0), np.int64), np.zeros(rows), np.zeros(rows), np.arange(rows))
+
+    @property
+    def ranked(self) -> Scores:
+        """The value by which rows are compared. Shapes: [rows]."""
+        return self.log_probs + self.credits
+
+    def select(self, rows: Numbers) -> Self:
+        """Select rows, in any number and order."""
+        chosen = {name: getattr(self, name)[rows] for name in ("written", "log_probs", "credits", "attention_rows")}
+        return replace(self, **chosen)
+
+    def with_attention(self, weights: Floats | None) -> Self:
+        """Add the attention weights of the next token, before it is chosen. Shapes: [rows, src]."""
+        if weights is None:
+            return self
+        return replace(
+            self,
+            attention=_AttentionStep(weights, self.attention_rows, self.attention),
+            attention_rows=np.arange(len(weights)),
+        )
+
+    def append(self, tokens: Numbers, log_probs: Scores, given: Scores | None = None) -> Self:
+        """Append a token; `log_probs` and the credits `given` are totals including it. Shapes: [rows]."""
+        written = np.concatenate([self.written, tokens[:, np.newaxis]], 1)
+        return replace(self, written=written, log_probs=log_probs, credits=self.credits if given is None else given)
+
+    def finish(self, row: int, worth: tuple[float, float], src: int, penalties: Penalties) -> RankedHypothesis:
+        """Close a row with the end token, which is not in `written`; `src` is the length of its source.
+
+        `worth` is its log p and its credit.
+        """
+        return self._ranked(row, worth, self.written.shape[1] + 1, src, penalties, is_finished=True)
+
+    def close(self, row: int, src: int, penalties: Penalties) -> RankedHypothesis:
+        """Close a row unchanged: it ends with the end token, or at the length limit."""
+        worth = float(self.log_probs[row]), float(self.credits[row])
+        words = self.written.shape[1]
+        is_finished = words > 0 and bool(self.written[row, -1] == EOS_ID)
+        return self._ranked(row, worth, words, src, penalties, is_finished=is_finished)
+
+    def _ranked(
+        self, row: int, worth: tuple[float, float], length: int, src: int, penalties: Penalties, *, is_finished: bool
+    ) -> RankedHypothesis:
+        log_prob, credit = worth
+        tokens = self.written[row].tolist()
+        if tokens and tokens[-1] == EOS_ID:
+            del tokens[-1]
+        alignment = covered = None
+        if self.attention is not None:
+            alignment = self.attention.map(int(self.attention_rows[row]))[:length, : src + 1]
+            covered = alignment[:, :src]
+        score, rank = (penalties.score(total, max(length, 1), covered) for total in (log_prob, log_prob + credit))
+        return RankedHypothesis(rank, Hypothesis(tokens, log_prob, alignment, score, is_finished))

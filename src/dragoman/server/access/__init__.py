@@ -1,0 +1,3 @@
+"""Access control: API keys, rights, rate limits, host names."""
+
+__all__: list[str] = []

@@ -1,0 +1,88 @@
+"""Identify the API key; check rights and rate limit.
+
+A key is in ``Authorization``, which the middleware reads before a route runs, or in the body (LibreTranslate), which
+the route passes to `RequestAccess.authorize`. Nothing is translated before: `charge` requires authorization.
+"""
+
+from __future__ import annotations
+
+from dragoman.server.access.api_keys import ApiKey, ApiKeyStore
+from dragoman.server.access.rate_limiter import RateLimiter
+from dragoman.server.errors import Forbidden
+
+__all__ = ["AccessControl", "RequestAccess"]
+
+_MISSING = "Please contact the server operator to get an API key"
+_WRONG = "Invalid API key"
+
+
+class AccessControl:
+    """API keys, if required, and rate limiter of a server."""
+
+    def __init__(self, keys: ApiKeyStore | None, tokens_per_minute: int, limiter: RateLimiter | None = None) -> None:
+        self.keys = keys
+        self.tokens_per_minute = tokens_per_minute
+        self.limiter = limiter or RateLimiter()
+
+
+class RequestAccess:
+    """Identity and rights of one request."""
+
+    def __init__(self, control: AccessControl, address: str) -> None:
+        self.key: ApiKey | None = None
+        self._control = control
+        self.address = address
+        self._bucket = b""
+        self._per_minute = 0
+        self._is_authorized = False
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether the server has API keys."""
+        return self._control.keys is not None
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether a key is required and not yet identified."""
+        return self.has_keys and self.key is None
+
+    @property
+    def name(self) -> str:
+        """Name of the key, for the log; empty without one."""
+        return self.key.name if self.key else ""
+
+    def identify(self, secret: str | None) -> None:
+        """Find the key, or raise `Forbidden` if it is invalid. A server without keys accepts every secret."""
+        if self.needs_key and secret:
+            assert self._control.keys is not None
+            self.key = self._control.keys.find(secret)
+            if self.key is None:
+                raise Forbidden(_WRONG)
+
+    def authorize(self, secret: str | None = None) -> None:
+        """Authorize the request, with the key of its body if it has one; raises `Forbidden` or `RateLimited`."""
+        self.identify(secret)
+        if self.needs_key:
+            raise Forbidden(_MISSING)
+        if self._is_authorized:
+            return
+        limiter, own = self._control.limiter, self.key.tokens_per_minute if self.key else None
+        self._per_minute = self._control.tokens_per_minute if own is None else own
+        if self._per_minute:
+            self._bucket = limiter.key_bucket(self.key.name) if self.key else limiter.address_bucket(self.address)
+            limiter.check(self._bucket, self._per_minute)
+        self._is_authorized = True
+
+    def charge(self, tokens: int) -> None:
+        """Charge tokens to the rate limit; raises `RateLimited`, or `Forbidden` without authorization."""
+        self.authorize()
+        if self._per_minute:
+            self._control.limiter.take(self._bucket, self._per_minute, tokens)
+
+    def require(self, right: str) -> None:
+        """Raise `Forbidden` unless the key has the right; a server without keys grants no rights."""
+        if self.key is None or right not in self.key.rights:
+            raise Forbidden(
+                f"the key must have the right {right}, got {'one without' if self.key else 'none'}; request one from "
+                "the server operator"
+            )

@@ -1,0 +1,3 @@
+"""HTTP layer: protocol limits, middleware, bodies, errors."""
+
+__all__: list[str] = []

@@ -1,0 +1,277 @@
+"""ASGI middleware: host, key, admission, body, deadline, disconnect.
+
+Capacity is reserved before the body is read and always released. If the client disconnects, its translation is
+cancelled. Decision record 0015 explains why this is one plain ASGI class.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dragoman.errors import DragomanError
+from dragoman.server.access.authorization import AccessControl, RequestAccess
+from dragoman.server.access.trusted_hosts import TrustedHosts
+from dragoman.server.access_log import AccessLog, AccessRecord
+from dragoman.server.errors import DeadlineExceeded, Draining, Overloaded, RequestError, TooLarge
+from dragoman.server.http.body_limits import BodyBuffer, declared_length
+from dragoman.server.http.headers import SECURITY, CorsPolicy, client_address, parse_api_key, request_id
+from dragoman.server.http.problem_details import PROBLEM_TYPE, problem_bytes, problem_for, problem_headers
+from dragoman.server.http.route_policy import RoutePolicy
+from dragoman.server.metrics import UNKNOWN_ROUTE, PrometheusMetrics
+from dragoman.server.scheduling.admission import Reservation
+from dragoman.server.settings import ServerSettings
+
+__all__ = ["CLIENT_GONE", "RequestMiddleware"]
+
+CLIENT_GONE = 499
+"""Status in the log and the metrics of a request whose client disconnected."""
+
+_UPLOAD_TIME = 10  # times the deadline of other requests
+_FORM_BYTES = 64 << 10  # of a form around a document
+_GRACE = 1.0  # seconds after a deadline in which the service itself reports it
+_BODY_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_USED_HEADERS = frozenset(
+    {
+        b"access-control-request-method",
+        b"authorization",
+        b"content-length",
+        b"expect",
+        b"host",
+        b"origin",
+        b"transfer-encoding",
+        b"x-forwarded-for",
+        b"x-forwarded-proto",
+        b"x-request-id",
+    }
+)
+_COUNTED_BY_SERVICE = (DeadlineExceeded, Draining, Overloaded, TooLarge)
+
+
+@dataclass
+class RequestMiddleware:
+    """The ASGI application that uvicorn runs; `app` contains the routes."""
+
+    app: ASGIApp
+    admit: Callable[[float, Callable[[int], None]], Reservation]
+    """Reserve capacity: seconds until the deadline, and a callback that charges tokens to the rate limit."""
+    settings: ServerSettings
+    metrics: PrometheusMetrics
+    access: AccessControl
+    log: AccessLog
+    policies: Mapping[str, RoutePolicy] = field(default_factory=dict)
+    """Policies by path template."""
+    is_draining: bool = False
+    """Every response closes its connection."""
+
+    def __post_init__(self) -> None:
+        self.trusted_hosts = TrustedHosts(self.settings.host, self.settings.hosts)
+        self.cors = CorsPolicy(self.settings.origins)
+        self.bodies = BodyBuffer()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] == "http":
+            await _Exchange(self, scope, receive, send).run()
+        elif scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+
+
+class _Exchange:
+    """One request and its response."""
+
+    def __init__(self, server: RequestMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
+        self._server = server
+        self._receive, self._send = receive, send
+        self._headers = {name: value for name, value in scope["headers"] if name in _USED_HEADERS}
+        self._scope = scope
+        self._policy = server.policies.get(scope["path"], RoutePolicy())
+        self._id = request_id(self._headers.get(b"x-request-id"))
+        forwarded = self._headers.get(b"x-forwarded-for") if server.settings.trust_proxy else None
+        self._access = RequestAccess(server.access, client_address(scope.get("client"), forwarded))
+        self._reservation: Reservation | None = None
+        self._disconnected = asyncio.Event()
+        self._body: bytes | None = b""
+        self._error: DragomanError | None = None
+        self._status = 0
+        self._is_complete = self._closes = False
+        self._received = self._sent = 0
+
+    async def run(self) -> None:
+        """Respond in every case, release all resources, and log the request."""
+        started = time.perf_counter()
+        self._server.metrics.request_started()
+        try:
+            await self._respond()
+        except DragomanError as error:
+            self._error = error
+            await self._send_error(error)
+        except asyncio.CancelledError:
+            await self._send_error(
+                Draining("the server must be up to translate, got a shutdown; try again", retry_after=1.0)
+            )
+            raise
+        except Exception as error:  # noqa: BLE001 -- an internal error must not end the server, nor log a text
+            if not self._disconnected.is_set():  # cancelled work may end with any error
+                self._server.log.failure(error, self._id)
+            await self._send_error(error)
+        finally:
+            if self._reservation is not None:
+                self._reservation.release()
+            self._server.bodies.release(self._received)
+            self._record(time.perf_counter() - started)
+
+    async def _respond(self) -> None:
+        scope, server = self._scope, self._server
+        self._check_host()
+        if scope["method"] == "OPTIONS" and b"access-control-request-method" in self._headers:
+            await self._send_response(204, server.cors.preflight())
+            return
+        self._access.identify(parse_api_key(self._headers.get(b"authorization")))
+        scope = dict(scope) | {"state": {**scope.get("state", {}), "access": self._access, "request_id": self._id}}
+        if scope["method"] == "HEAD":  # uvicorn removes the body
+            scope["method"] = "GET"
+        if server.settings.trust_proxy and self._headers.get(b"x-forwarded-proto", b"").lower() == b"https":
+            scope["scheme"] = "https"  # of the URLs in responses
+        self._scope = scope
+        if not await self._receive_request():
+            return
+        if self._reservation is None:
+            await server.app(scope, self._receive_message, self._send_message)
+        else:
+            await self._translate(self._reservation)
+
+    def _check_host(self) -> None:
+        if sum(name == b"host" for name, _ in self._scope["headers"]) != 1:
+            self._closes = True
+            raise RequestError("a request must have one Host header, got none or several; send one")
+        self._server.trusted_hosts.check(self._headers[b"host"])
+
+    async def _receive_request(self) -> bool:
+        """Reserve capacity if the route translates, then read the body; False if the client disconnected."""
+        limits, path, policy = self._server.settings.limits, self._scope["path"], self._policy
+        limit = limits.file_bytes + _FORM_BYTES if policy.is_upload else limits.body_bytes
+        self._closes = True  # until the body is read: the next bytes of this connection may belong to it
+        length = declared_length(self._headers, limit)
+        if self._scope["method"] not in _BODY_METHODS and not policy.has_get_body:
+            self._closes = length != 0
+            return True
+        self._closes = length is None or b"expect" in self._headers
+        if path.startswith(("/v1/", "/v2/")) or not self._access.needs_key:
+            self._access.authorize()
+        if policy.translates and self._scope["method"] == "POST":
+            seconds = limits.seconds * (_UPLOAD_TIME if policy.is_upload else 1)
+            self._reservation = self._server.admit(seconds, self._access.charge)
+            self._scope["state"]["reservation"] = self._reservation
+        if length != 0:
+            self._body = await self._read_body(limit, limits.body_seconds)
+        self._closes = False
+        return self._body is not None
+
+    async def _read_body(self, limit: int, seconds: float) -> bytes | None:
+        try:
+            body = await self._server.bodies.read(self._receive, limit, seconds)
+        except (RequestError, asyncio.CancelledError):
+            self._closes = True
+            raise
+        self._received = len(body or b"")
+        if body is None:
+            self._cancel()
+        return body
+
+    async def _translate(self, reservation: Reservation) -> None:
+        watcher = asyncio.create_task(self._watch_disconnect())
+        try:
+            async with asyncio.timeout_at(reservation.deadline + _GRACE):
+                await self._server.app(self._scope, self._receive_message, self._send_message)
+        except TimeoutError:
+            if asyncio.get_running_loop().time() < reservation.deadline:
+                raise  # another timeout
+            raise DeadlineExceeded(
+                "the response must be ready in time, got none; send less text, or try again later"
+            ) from None
+        finally:
+            watcher.cancel()
+
+    async def _watch_disconnect(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        if not self._is_complete:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        if self._reservation is not None:
+            self._reservation.cancel()
+        self._disconnected.set()
+
+    async def _receive_message(self) -> Message:
+        """ASGI `receive` of the app: the whole body, then the disconnect."""
+        if self._body is not None:
+            body, self._body = self._body, None
+            return {"type": "http.request", "body": body, "more_body": False}
+        if self._reservation is None:
+            while (message := await self._receive())["type"] != "http.disconnect":
+                pass
+            return message
+        await self._disconnected.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send_message(self, message: Message) -> None:
+        """ASGI `send` of the app: adds the headers of every response."""
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+            message = {**message, "headers": self._with_headers(list(message.get("headers", ())))}
+        else:
+            self._sent += len(message.get("body", b""))
+            self._is_complete = not message.get("more_body", False)
+        await self._send(message)
+
+    def _with_headers(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        given = {name for name, _ in headers}
+        headers += [(name, value) for name, value in SECURITY.items() if name not in given]
+        headers += [*self._server.cors.headers(self._headers.get(b"origin")), (b"x-request-id", self._id.encode())]
+        if self._closes or self._server.is_draining:
+            headers.append((b"connection", b"close"))
+        return headers
+
+    async def _send_error(self, error: BaseException) -> None:
+        if self._status or self._disconnected.is_set():
+            return  # the response has started, or the client is gone: uvicorn closes the connection
+        body = problem_for(error)
+        if body["status"] >= 500 and not isinstance(error, DragomanError):
+            body["request_id"] = self._id
+        extra = [(name.encode(), value.encode()) for name, value in problem_headers(error).items()]
+        headers = [(b"content-type", PROBLEM_TYPE.encode()), *extra]
+        await self._send_response(body["status"], headers, problem_bytes(body))
+
+    async def _send_response(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes = b"") -> None:
+        length = [] if status == 204 else [(b"content-length", str(len(body)).encode())]
+        await self._send_message({"type": "http.response.start", "status": status, "headers": [*headers, *length]})
+        await self._send_message({"type": "http.response.body", "body": body})
+
+    def _record(self, seconds: float) -> None:
+        status = CLIENT_GONE if self._disconnected.is_set() or not self._status else self._status
+        method, route = self._scope["method"], self._route()
+        self._server.metrics.request_ended(route, method, status, seconds, self._received, self._sent)
+        error = self._error or self._scope.get("state", {}).get("error")
+        if isinstance(error, RequestError) and not isinstance(error, _COUNTED_BY_SERVICE):
+            self._server.metrics.count_rejected(error.reason)
+        tokens = self._reservation.tokens if self._reservation else 0
+        self._server.log.request(
+            AccessRecord(
+                *(method, route, status, round(seconds * 1000, 1), tokens, self._received, self._sent),
+                *(self._id, self._access.name),
+            )
+        )
+
+    def _route(self) -> str:
+        """Return the path template; a request rejected before routing has one only if its path is a template."""
+        route: Any = self._scope.get("route")
+        if route is not None:
+            return str(getattr(route, "path", UNKNOWN_ROUTE))
+        return self._scope["path"] if self._scope["path"] in self._server.policies else UNKNOWN_ROUTE

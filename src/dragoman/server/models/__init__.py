@@ -1,0 +1,3 @@
+"""Served models: registry, routing, languages."""
+
+__all__: list[str] = []

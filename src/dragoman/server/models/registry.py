@@ -1,0 +1,265 @@
+"""Model registry: lazy loading, LRU unloading by memory, hot reload."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from dragoman.api.translation.translator import Translator
+from dragoman.bundle import Bundle
+from dragoman.config.search import SearchSettings
+from dragoman.engines.protocol import AttentionEngine
+from dragoman.errors import ConfigError, DragomanError, MissingExtraError
+from dragoman.server.errors import Draining, ModelUnavailable, NotInstalled
+from dragoman.server.metrics import MetricsSink
+from dragoman.server.models.routing import RoutingTable
+from dragoman.server.models.served_model import (
+    EngineRole,
+    ServedModel,
+    fingerprint,
+    open_bundle,
+    open_translator,
+    trim_heap,
+    weight_bytes,
+)
+from dragoman.server.request_types import ModelInfo, ReloadResult
+from dragoman.server.settings import ServerSettings
+
+__all__ = ["ModelRegistry"]
+
+Result = TypeVar("Result")
+
+_TRIM_DELAY = 2.0  # seconds in which sentences may still use an unloaded model
+
+_log = logging.getLogger(__name__)
+
+
+class ModelRegistry:
+    """Models by name. A returned translator keeps working after its model is unloaded or replaced.
+
+    Runs on the event loop, except that one thread opens models: never two at a time, because of their memory.
+    """
+
+    def __init__(self, settings: ServerSettings, threads: int, metrics: MetricsSink | None = None) -> None:
+        self.models: dict[str, ServedModel] = {}
+        self.routes = RoutingTable(())
+        self._settings, self._threads, self._metrics = settings, threads, metrics or MetricsSink()
+        self._loader = ThreadPoolExecutor(1, "dragoman-loader")
+        self._loading: dict[tuple[str, EngineRole], asyncio.Task[Translator]] = {}
+        self._reload_lock = asyncio.Lock()
+
+    async def open(self, bundles: Mapping[str, Path]) -> None:
+        """Open all bundles, and load models up to the memory limit; raises if a bundle is invalid."""
+        if not bundles:
+            raise ConfigError("a server must have at least one bundle, got none; name one")
+        for name, path in bundles.items():
+            bundle, found = await self._in_loader(functools.partial(open_bundle, path))
+            self.models[name] = ServedModel(name, path, bundle, found)
+        self._update_routes()
+        for name in bundles:
+            if self._fits(self.models[name].bundle):
+                await self._load(self.models[name], "default")
+
+    def close(self) -> None:
+        """Unload all models."""
+        for task in self._loading.values():
+            task.cancel()
+        self._loader.shutdown(wait=False, cancel_futures=True)
+        for model in self.models.values():
+            model.translators.clear()
+
+    def infos(self) -> Sequence[ModelInfo]:
+        """Return the description of every model."""
+        return [model.info() for model in self.models.values()]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether at least one model has not failed."""
+        return any(model.state != "failed" for model in self.models.values())
+
+    async def get_capable(self, name: str, search: SearchSettings, *, phrases: bool) -> Translator:
+        """Return a translator that supports these settings: the default, or one on a more capable engine."""
+        default = await self.get(name)
+        if default.engine.unsupported(search, phrases=phrases) is None:
+            return default
+        return await self.get(name, "capable")
+
+    async def get(self, name: str, role: EngineRole = "default") -> Translator:
+        """Return a translator of a model; the model is loaded if necessary, once for all callers."""
+        model = self.models[name]
+        if role == "inspection":
+            opened = model.translators.items()
+            role = next((each for each, found in opened if isinstance(found.engine, AttentionEngine)), role)
+        if role not in model.translators:
+            return await self._wait_loaded(model, role)
+        model.last_used[role] = time.monotonic()
+        return model.translators[role]
+
+    async def reload(self) -> ReloadResult:
+        """Check every bundle; a new one is opened, warmed up, and replaces the old one."""
+        reloaded: list[str] = []
+        kept: list[str] = []
+        failed: dict[str, str] = {}
+        async with self._reload_lock:
+            for model in self.models.values():
+                try:
+                    is_new = await self._replace(model)
+                except Exception as error:  # noqa: BLE001 -- the old bundle stays after every error
+                    failed[model.name] = str(error) if isinstance(error, DragomanError) else type(error).__name__
+                    continue
+                (reloaded if is_new else kept).append(model.name)
+            self._update_routes()
+        return ReloadResult(tuple(reloaded), tuple(kept), failed)
+
+    async def _replace(self, model: ServedModel) -> bool:
+        found = ""
+        try:
+            found = await self._in_loader(lambda: fingerprint(model.path))
+            if found == model.fingerprint:
+                return False
+            bundle, found = await self._in_loader(lambda: open_bundle(model.path))
+            if bundle.digest == model.bundle.digest:
+                model.fingerprint = found
+                return False
+            fresh: dict[EngineRole, Translator] = {}
+            if "default" in model.translators:
+                fresh["default"] = await self._open(bundle, "default")
+        except Exception as error:
+            if found != model.rejected_fingerprint or not found:
+                _log.error("%s keeps its bundle: %s", model.name, error)
+                self._metrics.count_reload(model.name, False)
+            model.rejected_fingerprint = found
+            raise
+        model.bundle, model.fingerprint, model.rejected_fingerprint, model.failure = bundle, found, "", ""
+        model.translators, model.last_used = fresh, dict.fromkeys(fresh, time.monotonic())
+        self._free_memory(None, keep=model)  # the new bundle may be larger
+        self._trim_later()
+        self._report(model)
+        self._metrics.count_reload(model.name, True)
+        _log.info("%s has a new bundle, %s", model.name, bundle.digest[:12])
+        return True
+
+    async def _wait_loaded(self, model: ServedModel, role: EngineRole) -> Translator:
+        """Wait for a shared load; a cancelled caller does not cancel it."""
+        loading = self._load_once(model, role)
+        try:
+            return await asyncio.shield(loading)
+        except asyncio.CancelledError:
+            if loading.cancelled():  # by `close`
+                raise Draining(
+                    "the server must be up to translate, got a request during shutdown", retry_after=1.0
+                ) from None
+            raise
+
+    def _load_once(self, model: ServedModel, role: EngineRole) -> asyncio.Task[Translator]:
+        key = model.name, role
+        if key not in self._loading:
+            task = asyncio.create_task(self._load_for_request(model, role))
+            task.add_done_callback(lambda _: self._loading.pop(key, None))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # retrieved: callers may be gone
+            self._loading[key] = task
+        return self._loading[key]
+
+    async def _load_for_request(self, model: ServedModel, role: EngineRole) -> Translator:
+        """Load a translator; errors for clients do not contain paths."""
+        try:
+            return await self._load(model, role)
+        except (MissingExtraError, ConfigError) as error:
+            if role == "default":
+                raise self._unavailable(model, error) from error
+            feature = "every step of the search" if role == "capable" else "the inside of a model"
+            raise NotInstalled(
+                f"a server must have an engine that opens {feature}, got none for {model.name}; install "
+                "dragoman[train] on it, or use fewer options"
+            ) from error
+        except Exception as error:
+            raise self._unavailable(model, error) from error
+
+    @staticmethod
+    def _unavailable(model: ServedModel, error: Exception) -> ModelUnavailable:
+        _log.error("%s cannot be loaded: %s", model.name, error)
+        return ModelUnavailable(
+            f"{model.name} must be loaded to translate, got a failure; try again later", retry_after=30.0
+        )
+
+    async def _load(self, model: ServedModel, role: EngineRole) -> Translator:
+        if role == "default":
+            model.is_loading = True
+            self._report(model)
+        try:
+            await self._refresh_unloaded(model)
+            bundle = model.bundle
+            self._free_memory(bundle, keep=model)
+            translator = await self._open(bundle, role)
+        except Exception as error:
+            if role == "default":
+                model.failure = str(error)
+            raise
+        finally:
+            if role == "default":
+                model.is_loading = False
+            self._report(model)
+        if model.bundle is bundle:
+            model.translators[role], model.last_used[role] = translator, time.monotonic()
+            model.failure = "" if role == "default" else model.failure
+            self._free_memory(None, keep=model)
+        self._report(model)
+        return translator
+
+    async def _refresh_unloaded(self, model: ServedModel) -> None:
+        """Use the current bundle on disk for a model without open translators."""
+        if not model.translators and await self._in_loader(lambda: fingerprint(model.path)) != model.fingerprint:
+            model.bundle, model.fingerprint = await self._in_loader(lambda: open_bundle(model.path))
+            self._update_routes()
+
+    async def _open(self, bundle: Bundle, role: EngineRole) -> Translator:
+        return await self._in_loader(lambda: open_translator(bundle, role, self._settings, self._threads))
+
+    async def _in_loader(self, work: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._loader, work)
+
+    def _fits(self, bundle: Bundle) -> bool:
+        limit = self._settings.memory_bytes
+        return limit is None or self._used_bytes() + weight_bytes(bundle) <= limit
+
+    def _used_bytes(self) -> int:
+        return sum(model.size for model in self.models.values())
+
+    def _free_memory(self, needed: Bundle | None, *, keep: ServedModel) -> None:
+        """Unload the least recently used translators until the needed bundle fits, or no other is left.
+
+        Before a translator is open its precision is unknown, so a bundle counts with the size of its weights file.
+        """
+        limit = self._settings.memory_bytes
+        if limit is None:
+            return
+        size = 0 if needed is None else weight_bytes(needed)
+        others = [(model.last_used[role], model, role) for model in self.models.values() for role in model.translators]
+        for _, model, role in sorted((each for each in others if each[1] is not keep), key=lambda each: each[0]):
+            if self._used_bytes() + size <= limit:
+                return
+            del model.translators[role]
+            self._trim_later()
+            _log.info("%s is unloaded (%s)", model.name, role)
+            self._report(model)
+
+    def _trim_later(self) -> None:
+        """Trim the heap when running sentences should no longer use an unloaded model."""
+        asyncio.get_running_loop().call_later(_TRIM_DELAY, self._trim)
+
+    def _trim(self) -> None:
+        with contextlib.suppress(RuntimeError):  # closed meanwhile
+            self._loader.submit(trim_heap)
+
+    def _report(self, model: ServedModel) -> None:
+        self._metrics.set_model(model.name, model.state, model.size)
+
+    def _update_routes(self) -> None:
+        self.routes = RoutingTable.build({name: model.languages for name, model in self.models.items()})

@@ -1,0 +1,151 @@
+"""A served bundle and its open translators."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from dragoman.api.translation.translator import Translator
+from dragoman.bundle import Bundle
+from dragoman.bundle.bundle import WEIGHTS
+from dragoman.bundle.verified_folder import MANIFEST
+from dragoman.config.search import SearchSettings
+from dragoman.environment import is_installed
+from dragoman.errors import BundleError, ConfigError
+from dragoman.server.request_types import ModelInfo
+from dragoman.server.settings import ServerSettings
+
+__all__ = [
+    "EngineRole",
+    "ServedModel",
+    "estimate_bytes",
+    "fingerprint",
+    "open_bundle",
+    "open_translator",
+    "trim_heap",
+    "weight_bytes",
+]
+
+EngineRole = Literal["default", "capable", "inspection"]
+"""What a translator is for: most requests, requests that the default engine does not support, or inspection."""
+
+_SIZE_RATIOS = {"float32": 1.0, "bfloat16": 0.5, "int8": 0.27}  # relative to the weights file; int8 has scales
+_WARM_UP = "Hello, world."
+
+
+@dataclass(eq=False)
+class ServedModel:
+    """A bundle and its open translators by role; the fingerprint changes when the bundle on disk is replaced."""
+
+    name: str
+    path: Path
+    bundle: Bundle
+    fingerprint: str
+    translators: dict[EngineRole, Translator] = field(default_factory=dict)
+    last_used: dict[EngineRole, float] = field(default_factory=dict)
+    is_loading: bool = False
+    failure: str = ""
+    rejected_fingerprint: str = ""
+    """Fingerprint of a new bundle that could not be loaded."""
+    _engine_info: tuple[str, str, str] = ("", "", "")
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Source and target language."""
+        data = self.bundle.config.data
+        return ("", "") if data is None else (data.source, data.target)
+
+    @property
+    def size(self) -> int:
+        """Estimated bytes of all open translators."""
+        return sum(estimate_bytes(self.bundle, each) for each in self.translators.values())
+
+    @property
+    def state(self) -> Literal["ready", "loading", "unloaded", "failed"]:
+        """State of the default translator."""
+        if "default" in self.translators:
+            return "ready"
+        if self.is_loading:
+            return "loading"
+        return "failed" if self.failure else "unloaded"
+
+    def info(self) -> ModelInfo:
+        """Return the public description; an unloaded model has the engine of its last translator."""
+        if (default := self.translators.get("default")) is not None:
+            self._engine_info = default.engine.name, default.engine.precision, default.engine_reason
+        engine, precision, reason = self._engine_info
+        return ModelInfo(
+            name=self.name,
+            source=self.languages[0],
+            target=self.languages[1],
+            family=self.bundle.config.model.family,
+            state=self.state,
+            digest=self.bundle.digest,
+            engine=engine,
+            precision=precision,
+            bytes=self.size,
+            why=self.failure or reason,
+        )
+
+
+def fingerprint(path: Path) -> str:
+    """Return a value that changes when the bundle at a path is replaced; fast to compute."""
+    try:
+        if path.is_file():
+            stat = path.stat()
+            return f"{stat.st_ino} {stat.st_size} {stat.st_mtime_ns}"
+        return hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()
+    except OSError as error:
+        raise BundleError(f"{path} must be a readable bundle, got: {error.strerror}; put it back") from None
+
+
+def open_bundle(path: Path) -> tuple[Bundle, str]:
+    """Open a bundle and return it with its fingerprint; a bundle without languages is a `ConfigError`."""
+    found = fingerprint(path)
+    bundle = Bundle.open(path)
+    if bundle.config.data is None:
+        raise ConfigError(
+            f"{path} must name its source and target language, got no [data] in its config.toml; train it with both"
+        )
+    return bundle, found
+
+
+def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, threads: int) -> Translator:
+    """Open a translator for a role, and warm it up."""
+    search = SearchSettings(beam=settings.beam)
+    if role == "default":
+        translator = Translator.open(
+            bundle,
+            engine=settings.engine,
+            precision=settings.precision,
+            threads=threads,
+            search=search,
+            incremental=settings.incremental,
+        )
+    elif role == "capable":
+        translator = Translator.open(bundle, threads=threads, search=search, incremental=True)
+    else:
+        engine: Literal["torch", "auto"] = "torch" if is_installed("torch") else "auto"
+        translator = Translator.open(bundle, engine=engine, threads=threads, search=search, incremental=True)
+    translator.translate(_WARM_UP)
+    return translator
+
+
+def weight_bytes(bundle: Bundle) -> int:
+    """Return the size of the weights file."""
+    return int(bundle.manifest["files"][WEIGHTS]["size"])
+
+
+def estimate_bytes(bundle: Bundle, translator: Translator) -> int:
+    """Estimate the memory of a translator from its weights and precision."""
+    return round(weight_bytes(bundle) * _SIZE_RATIOS.get(translator.engine.precision, 1.0))
+
+
+def trim_heap() -> None:
+    """Return freed memory to the operating system; glibc keeps it otherwise."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

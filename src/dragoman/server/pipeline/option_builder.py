@@ -1,0 +1,36 @@
+"""Build translation options from server settings and request fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dragoman.api.translation.options import TranslateOptions
+from dragoman.config.search import SearchSettings
+from dragoman.server.settings import ServerSettings
+from dragoman.text.glossary import Glossary
+
+__all__ = ["build_options"]
+
+
+def build_options(
+    settings: ServerSettings,
+    *,
+    alternatives: int = 0,
+    beam: int | None = None,
+    split_sentences: bool = True,
+    alignment: bool = False,
+    attention: bool = False,
+    flags: bool = False,
+    glossary: Mapping[str, str | None] | None = None,
+) -> TranslateOptions:
+    """Return options with the beam of the server if none is given, and at least as wide as the n-best list."""
+    nbest = 1 + alternatives
+    return TranslateOptions(
+        split_sentences=split_sentences,
+        max_sentence_tokens=settings.limits.sentence_tokens,
+        search=SearchSettings(beam=max(beam or settings.beam, nbest), nbest=nbest),
+        alignment=alignment,
+        attention=attention,
+        flags=flags,
+        glossary=Glossary.from_dict(dict(glossary)) if glossary else None,
+    )

@@ -1,0 +1,74 @@
+"""Check the sizes of texts, glossaries and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dragoman.markup.html import HtmlText
+from dragoman.server.errors import RequestError, TooLarge
+from dragoman.server.settings import Limits
+
+__all__ = ["check_glossary", "check_html_segments", "check_html_size", "check_texts"]
+
+_MAX_TERMS = 200
+_MAX_TERM_CHARACTERS = 200
+_HTML_CHARACTERS_PER_TOKEN = 8  # of the limit of tokens: tags take time, and are not tokens
+_TOKENS_PER_SEGMENT = 4  # of the limit of tokens, for each HTML segment and each inline tag: these take time
+
+
+def check_texts(texts: Sequence[str], limits: Limits) -> None:
+    """Reject too many texts, texts that are too long, and texts that are not valid Unicode."""
+    if len(texts) > limits.texts:
+        raise TooLarge(f"texts must be {limits.texts} at most, got {len(texts)}; send them in several requests")
+    for number, text in enumerate(texts, 1):
+        if len(text) > limits.text_characters:
+            raise TooLarge(
+                f"text {number} must have {limits.text_characters} characters at most, got {len(text)}; split it into "
+                "several texts"
+            )
+        if not text.isascii():
+            _check_unicode(text, number)
+
+
+def check_glossary(terms: Mapping[str, str | None] | None) -> None:
+    """Reject glossaries with too many or too long terms."""
+    if not terms:
+        return
+    if len(terms) > _MAX_TERMS:
+        raise TooLarge(
+            f"a glossary must have {_MAX_TERMS} terms at most, got {len(terms)}; send the terms that occur in the text"
+        )
+    for term, translation in terms.items():
+        for text in (term, translation or ""):
+            if len(text) > _MAX_TERM_CHARACTERS:
+                raise TooLarge(
+                    f"a term must have {_MAX_TERM_CHARACTERS} characters at most, got {len(text)}; shorten it"
+                )
+            _check_unicode(text, 1)
+
+
+def check_html_size(texts: Sequence[str], limits: Limits) -> None:
+    """Reject HTML with too many characters."""
+    size, limit = sum(map(len, texts)), _HTML_CHARACTERS_PER_TOKEN * limits.request_tokens
+    if size > limit:
+        raise TooLarge(f"HTML must have {limit:,} characters at most, got {size:,}; send it in several requests")
+
+
+def check_html_segments(pages: Sequence[HtmlText], limits: Limits) -> None:
+    """Reject HTML with too many segments or inline tags: each segment is a sentence, and each tag is aligned."""
+    segments = [segment for page in pages for segment in page.segments]
+    counts = {"segments of text": len(segments), "inline tags": sum(len(each.spans) for each in segments)}
+    limit = limits.request_tokens // _TOKENS_PER_SEGMENT
+    for name, count in counts.items():
+        if count > limit:
+            raise TooLarge(f"HTML must have {limit:,} {name} at most, got {count:,}; send it in several requests")
+
+
+def _check_unicode(text: str, number: int) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise RequestError(
+            f"text {number} must be Unicode, got half of a surrogate pair at character {error.start + 1}; decode it "
+            "again from its source"
+        ) from None

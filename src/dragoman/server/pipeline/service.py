@@ -1,0 +1,312 @@
+"""Translation service: route, load, prepare, batch, assemble."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dragoman.api.inspection.inspector import inspect_sentence
+from dragoman.api.translation.options import TranslateOptions, TranslationCancelled, search_settings
+from dragoman.api.translation.pivot import compose_text, join_prepared
+from dragoman.api.translation.prepared_text import PreparedText
+from dragoman.api.translation.translation import Translation
+from dragoman.api.translation.translator import Translator
+from dragoman.environment import usable_cores
+from dragoman.server.errors import DeadlineExceeded, RequestError
+from dragoman.server.metrics import MetricsSink
+from dragoman.server.models.registry import ModelRegistry
+from dragoman.server.request_types import ModelInfo, ReloadResult, Route, TranslationRequest, TranslationResult
+from dragoman.server.scheduling.admission import AdmissionController, Reservation
+from dragoman.server.scheduling.batcher import Batcher
+from dragoman.server.scheduling.text_stream import TextStream
+from dragoman.server.settings import ServerSettings
+
+__all__ = ["TranslationService", "open_service"]
+
+Result = TypeVar("Result")
+
+_INLINE_CHARACTERS = 600  # that are tokenized on the event loop; more would block other requests
+_PREPARE_THREADS = 2
+_INSPECTION_COST = 10  # times that of a translation
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One model of a route and its options."""
+
+    model: str
+    translator: Translator
+    options: TranslateOptions
+
+
+async def open_service(
+    bundles: Mapping[str, Path], settings: ServerSettings, metrics: MetricsSink | None = None
+) -> TranslationService:
+    """Open bundles, by model name, and start a service on the running event loop."""
+    service = TranslationService(settings, metrics)
+    try:
+        await service.open(bundles)
+    except BaseException:
+        await service.close()
+        raise
+    return service
+
+
+class TranslationService:
+    """Translates with several models; create it with `open_service`.
+
+    User errors are `DragomanError`; those of `server.errors` have an HTTP status. If a reservation is cancelled, its
+    calls end with `TranslationCancelled`.
+    """
+
+    def __init__(self, settings: ServerSettings, metrics: MetricsSink | None = None) -> None:
+        self.settings = settings
+        self._metrics = metrics or MetricsSink()
+        threads = settings.threads or usable_cores()
+        self._admission = AdmissionController(settings.limits, workers=threads, metrics=self._metrics)
+        self._batcher = Batcher(settings, threads, self._admission.throughput, self._metrics)
+        self._registry = ModelRegistry(settings, threads, self._metrics)
+        self._prepare_pool = ThreadPoolExecutor(_PREPARE_THREADS, "dragoman-prepare")
+        self._inspect_pool = ThreadPoolExecutor(1, "dragoman-inspect")
+        self._polling: asyncio.Task[None] | None = None
+
+    async def open(self, bundles: Mapping[str, Path]) -> None:
+        """Open all bundles."""
+        await self._registry.open(bundles)
+        if self.settings.reload_interval:
+            self._polling = asyncio.create_task(self._poll_bundles())
+
+    def admit(self, seconds: float | None = None, charge: Callable[[int], None] = lambda tokens: None) -> Reservation:
+        """See `AdmissionController.admit`."""
+        return self._admission.admit(seconds, charge)
+
+    async def translate(self, request: TranslationRequest, reservation: Reservation) -> list[TranslationResult]:
+        """Translate texts, batched with those of other requests."""
+        if self._registry.routes.is_same(request.source, request.target):
+            return [TranslationResult(Translation(text, text), request.source) for text in request.texts]
+        route, steps = await self._open_route(request, reservation)
+        prepared = await self._prepare(steps[0], request.texts)
+        reservation.reserve(len(steps) * sum(each.tokens for each in prepared))
+        await self._run(steps[0], prepared, reservation)
+        if len(steps) == 1:
+            translations = await self._assemble(steps[0], prepared)
+        else:
+            translations = await self._translate_pivot(steps, prepared, reservation)
+        return [self._result(each, route, steps) for each in translations]
+
+    async def stream(
+        self, request: TranslationRequest, reservation: Reservation
+    ) -> AsyncIterator[str | TranslationResult]:
+        """Translate one text; yield its translation in parts that will not change, then the result."""
+        (text,) = request.texts
+        if self._registry.routes.is_same(request.source, request.target):
+            yield text
+            yield TranslationResult(Translation(text, text), request.source)
+            return
+        route, steps = await self._open_route(request, reservation)
+        second: list[PreparedText] = []
+        (prepared,) = first = await self._prepare(steps[0], [text])
+        reservation.reserve(len(steps) * prepared.tokens)
+        if len(steps) > 1:
+            await self._run(steps[0], first, reservation)
+            second = await self._prepare(steps[1], _pivot_sentences(steps[0], prepared))
+            prepared = join_prepared(prepared, second)
+        stream = TextStream(steps[-1].translator.detokenizer(prepared))
+        running = asyncio.create_task(self._run(steps[-1], [prepared], reservation, stream))
+        running.add_done_callback(stream.end)
+        try:
+            async for each in stream.texts():
+                yield each
+            await running
+        finally:
+            running.cancel()
+        if len(steps) > 1:
+            _copy_results(prepared, second)
+            (translation,) = await self._compose(steps, first, [second])
+        else:
+            (translation,) = await self._assemble(steps[0], first)
+        yield self._result(translation, route, steps)
+
+    async def inspect(
+        self, request: TranslationRequest, reservation: Reservation, *, translation: str | None, counterfactuals: int
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Inspect the translation of one sentence, or a given one; returns JSON values and the model's name."""
+        (text,) = request.texts
+        route, names = self._registry.routes.find(request.source, request.target, request.model)
+        if route.via is not None:
+            raise RequestError(
+                f"an inspected translation must be of one model, got {route.source} to {route.target} through "
+                f"{route.via}; inspect one of the two steps"
+            )
+        translator = await self._before_deadline(self._registry.get(names[0], "inspection"), reservation)
+        (prepared,) = await self._offload(
+            len(text), lambda: translator.prepare([text], TranslateOptions(split_sentences=False))
+        )
+        reservation.reserve(prepared.tokens * _INSPECTION_COST)
+
+        abandoned = threading.Event()
+
+        def check(*_: object) -> None:
+            if abandoned.is_set() or reservation.is_cancelled:
+                raise TranslationCancelled
+
+        def run() -> dict[str, Any]:
+            check()
+            return inspect_sentence(
+                translator, text, target=translation, counterfactuals=counterfactuals, progress=check
+            ).to_json()
+
+        loop = asyncio.get_running_loop()
+        try:
+            value = await self._before_deadline(loop.run_in_executor(self._inspect_pool, run), reservation)
+        finally:
+            abandoned.set()
+        return value, names
+
+    def routes(self) -> Sequence[Route]:
+        """Return all routes."""
+        return self._registry.routes.all
+
+    def models(self) -> Sequence[ModelInfo]:
+        """Return the description of every model."""
+        return self._registry.infos()
+
+    async def reload(self) -> ReloadResult:
+        """Replace bundles that changed on disk; running requests are not disturbed."""
+        return await self._registry.reload()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the service accepts requests: it has models and is not draining."""
+        return not self._admission.is_draining and self._registry.is_ready
+
+    async def drain(self, seconds: float | None = None) -> bool:
+        """Reject new requests and wait for running ones; False on timeout."""
+        return await self._admission.drain(self.settings.drain_seconds if seconds is None else seconds)
+
+    async def close(self) -> None:
+        """Cancel all running work and unload the models."""
+        self._admission.is_draining = True
+        if self._polling is not None:
+            self._polling.cancel()
+        await self._batcher.close()
+        self._prepare_pool.shutdown(wait=False, cancel_futures=True)
+        self._inspect_pool.shutdown(wait=False, cancel_futures=True)
+        self._registry.close()
+
+    async def _open_route(self, request: TranslationRequest, reservation: Reservation) -> tuple[Route, list[_Step]]:
+        """Find the route and load its models."""
+        route, names = self._registry.routes.find(request.source, request.target, request.model)
+        has_glossary = request.options.glossary is not None
+        if len(names) > 1 and has_glossary:
+            raise RequestError(
+                f"a glossary must be used with one model, got {route.source} to {route.target} through {route.via}; "
+                "leave it out, or translate in two steps"
+            )
+        steps = []
+        for name in names:
+            options = _step_options(request.options, is_first=name == names[0], is_last=name == names[-1])
+            loading = self._registry.get_capable(name, options.search, phrases=has_glossary)
+            steps.append(_Step(name, await self._before_deadline(loading, reservation), options))
+        return route, steps
+
+    async def _translate_pivot(
+        self, steps: Sequence[_Step], first: Sequence[PreparedText], reservation: Reservation
+    ) -> list[Translation]:
+        """Translate the sentences of the pivot language into the target language."""
+        sentences = [_pivot_sentences(steps[0], each) for each in first]
+        prepared = iter(await self._prepare(steps[1], [each for some in sentences for each in some]))
+        second = [[next(prepared) for _ in some] for some in sentences]
+        await self._run(steps[1], [each for some in second for each in some], reservation)
+        return await self._compose(steps, first, second)
+
+    async def _compose(
+        self, steps: Sequence[_Step], first: Sequence[PreparedText], second: Sequence[Sequence[PreparedText]]
+    ) -> list[Translation]:
+        def compose() -> list[Translation]:
+            one, other = (step.translator for step in steps)
+            return [
+                compose_text(
+                    text,
+                    [one.postprocess(chunk, text.options) for chunk in text.chunks],
+                    [other.assemble(each) for each in some],
+                    other.languages[1],
+                )
+                for text, some in zip(first, second, strict=True)
+            ]
+
+        return await self._offload(sum(len(text.text) for text in first), compose)
+
+    async def _prepare(self, step: _Step, texts: Sequence[str]) -> list[PreparedText]:
+        prepare = functools.partial(step.translator.prepare, texts, step.options)
+        return await self._offload(sum(map(len, texts)), prepare)
+
+    async def _assemble(self, step: _Step, prepared: Sequence[PreparedText]) -> list[Translation]:
+        def assemble() -> list[Translation]:
+            return [step.translator.assemble(each) for each in prepared]
+
+        return await self._offload(sum(len(each.text) for each in prepared), assemble)
+
+    async def _run(
+        self, step: _Step, prepared: Sequence[PreparedText], reservation: Reservation, stream: TextStream | None = None
+    ) -> None:
+        await self._batcher.run(step.translator, prepared, reservation, model=step.model, stream=stream)
+
+    async def _offload(self, characters: int, work: Callable[[], Result]) -> Result:
+        """Run work in a thread if it has many characters."""
+        if characters <= _INLINE_CHARACTERS:
+            return work()
+        return await asyncio.get_running_loop().run_in_executor(self._prepare_pool, work)
+
+    @staticmethod
+    async def _before_deadline(work: Awaitable[Result], reservation: Reservation) -> Result:
+        try:
+            async with asyncio.timeout_at(reservation.deadline):
+                return await work
+        except TimeoutError:
+            raise DeadlineExceeded(
+                "a request must be done before its deadline, got no time left; send less text per request",
+                retry_after=1.0,
+            ) from None
+
+    def _result(self, translation: Translation, route: Route, steps: Sequence[_Step]) -> TranslationResult:
+        for flag in translation.flags or ():
+            self._metrics.count_flag(flag.name)
+        models = tuple(step.model for step in steps)
+        return TranslationResult(translation, route.source, models=models, via=route.via)
+
+    async def _poll_bundles(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.reload_interval)
+            with contextlib.suppress(Exception):
+                await self.reload()
+
+
+def _step_options(options: TranslateOptions, *, is_first: bool, is_last: bool) -> TranslateOptions:
+    """Return the options of one step: the first splits sentences, the last returns the n-best list."""
+    nbest = options.search.nbest if is_last else 1
+    return replace(
+        options,
+        split_sentences=options.split_sentences and is_first,
+        search=options.search if nbest == options.search.nbest else search_settings(options.search, nbest=nbest),
+    )
+
+
+def _pivot_sentences(step: _Step, prepared: PreparedText) -> list[str]:
+    return [step.translator.postprocess(chunk, prepared.options).text for chunk in prepared.chunks]
+
+
+def _copy_results(joined: PreparedText, prepared: Sequence[PreparedText]) -> None:
+    """Copy the results of a joined text back to the chunks of its sentences."""
+    results = iter(joined.chunks)
+    for text in prepared:
+        for chunk in text.chunks:
+            result = next(results)
+            chunk.hypotheses, chunk.translation = result.hypotheses, result.translation

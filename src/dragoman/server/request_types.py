@@ -1,0 +1,116 @@
+"""Types shared by routes, pipeline and models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dragoman.api.translation.options import TranslateOptions
+from dragoman.api.translation.translation import Translation
+
+__all__ = [
+    "DetectedLanguage",
+    "ModelInfo",
+    "ReloadResult",
+    "Route",
+    "TranslationRequest",
+    "TranslationResult",
+]
+
+_DOCUMENTED = {"use_attribute_docstrings": True}  # OpenAPI shows the docstrings of the fields
+
+
+@dataclass(frozen=True)
+class TranslationRequest:
+    """Texts to translate, and how.
+
+    Routes pass language codes as the client wrote them, and possibly ``auto`` as the source; the service requires codes
+    of its routes.
+    """
+
+    texts: Sequence[str]
+    source: str
+    target: str
+    model: str | None = None
+    """Name of the model; the first of the route if not given."""
+    is_html: bool = False
+    options: TranslateOptions = field(default_factory=TranslateOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedLanguage:
+    """A detected language."""
+
+    __pydantic_config__ = _DOCUMENTED
+
+    language: str
+    confidence: float
+    """From 0 to 100."""
+
+
+@dataclass(frozen=True)
+class TranslationResult:
+    """A translation, its languages and its models."""
+
+    translation: Translation
+    source_language: str
+    detected: DetectedLanguage | None = None
+    """The result of language detection, where the source was ``auto``."""
+    models: tuple[str, ...] = ()
+    """Empty if nothing had to be translated; two if the translation used a pivot language."""
+    via: str | None = None
+    """The pivot language."""
+    alternatives: tuple[tuple[str, float], ...] = ()
+    """Other translations and their scores."""
+
+    @property
+    def text(self) -> str:
+        """The text of the translation."""
+        return self.translation.text
+
+
+@dataclass(frozen=True)
+class Route:
+    """A language pair and its models, the default first."""
+
+    __pydantic_config__ = _DOCUMENTED
+
+    source: str
+    target: str
+    models: tuple[tuple[str, ...], ...]
+    """Each entry is one model, or two consecutive models if the route has a pivot language."""
+    via: str | None = None
+    """The pivot language."""
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """A served model and its state."""
+
+    __pydantic_config__ = _DOCUMENTED
+
+    name: str
+    source: str
+    target: str
+    family: str
+    state: Literal["ready", "loading", "unloaded", "failed"]
+    digest: str
+    engine: str = ""
+    precision: str = ""
+    bytes: int = 0
+    """Estimated memory."""
+    why: str = ""
+    """Why this engine was selected, or why loading failed."""
+
+
+@dataclass(frozen=True)
+class ReloadResult:
+    """Outcome of a reload, per model."""
+
+    __pydantic_config__ = _DOCUMENTED
+
+    reloaded: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    failed: dict[str, str] = field(default_factory=dict)
+    """Errors by model; a failed model keeps its previous bundle."""

@@ -1,0 +1,108 @@
+"""`/openapi.json` and a script-free `/docs`."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Response
+
+from dragoman.server.http.request_body import json_response
+from dragoman.server.routes.openapi import JSON, add_problem_schema
+
+__all__ = ["router"]
+
+_STYLE = """
+:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
+body { margin: 0 auto; max-width: 60rem; padding: 1rem; }
+h2 { border-top: 1px solid; margin-top: 2rem; padding-top: 1rem; }
+h3 { font-family: ui-monospace, monospace; margin: 2rem 0 0; overflow-wrap: anywhere; }
+pre { border: 1px solid; border-radius: .3rem; overflow-x: auto; padding: .5rem; }
+table { border-collapse: collapse; width: 100%; }
+td, th { border-bottom: 1px solid; padding: .2rem .5rem .2rem 0; text-align: left; vertical-align: top; }
+"""
+_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_POLICY = f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'"
+
+
+def router(app: FastAPI) -> APIRouter:
+    """Return the routes that describe all other routes of an app."""
+    add_problem_schema(app)
+    routes = APIRouter(include_in_schema=False)
+
+    @routes.get("/openapi.json")
+    async def openapi() -> Response:
+        return json_response(app.openapi())
+
+    @routes.get("/docs")
+    async def docs() -> Response:
+        page = "".join(_page(app.openapi()))
+        return Response(page, headers={"Content-Security-Policy": _POLICY}, media_type="text/html")
+
+    return routes
+
+
+def _page(description: Mapping[str, Any]) -> Iterator[str]:
+    title = f"{description['info']['title']} {description['info']['version']}: the API"
+    yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<style>{_STYLE}</style></head><body><main><h1>{escape(title)}</h1>"
+    yield '<p>For programs: <a href="openapi.json">openapi.json</a>. Errors are JSON with <code>error</code>, '
+    yield "<code>status</code> and <code>detail</code>.</p>"
+    groups: dict[str, list[str]] = {}
+    for path, methods in description["paths"].items():
+        for method, operation in methods.items():
+            shown = "".join(_operation(method.upper(), path, operation))
+            groups.setdefault(operation.get("tags", ["others"])[0], []).append(shown)
+    for name, operations in groups.items():
+        yield f"<h2>{escape(name)}</h2>{''.join(operations)}"
+    yield "</main></body></html>"
+
+
+def _operation(method: str, path: str, operation: Mapping[str, Any]) -> Iterator[str]:
+    yield f"<h3>{method} {escape(path)}</h3>"
+    text = operation.get("description") or operation.get("summary", "")
+    yield "".join(f"<p>{escape(part)}</p>" for part in text.split("\n\n"))
+    for parameter in operation.get("parameters", ()):
+        yield f"<p><code>{escape(parameter['name'])}</code>: {escape(parameter.get('description', ''))}</p>"
+    content = operation.get("requestBody", {}).get("content", {})
+    if content:
+        media_type, first = next(iter(content.items()))
+        yield f"<p>Media types: {escape(', '.join(content))}.</p>"
+        yield from _fields(first["schema"])
+        for example in first.get("examples", {}).values() if media_type == JSON else ():
+            yield f"<pre>{escape(_curl(path, example['value']))}</pre>"
+    yield "<table><tr><th>Status</th><th>Description</th></tr>"
+    for status, response in operation["responses"].items():
+        yield f"<tr><td>{escape(status)}</td><td>{escape(response['description'])}</td></tr>"
+    yield "</table>"
+
+
+def _fields(schema: Mapping[str, Any]) -> Iterator[str]:
+    required = schema.get("required", ())
+    yield "<table><tr><th>Field</th><th>Type</th><th>Description</th></tr>"
+    for name, field in schema["properties"].items():
+        text = field.get("description", "") + (" Required." if name in required else "")
+        if field.get("default") is not None:
+            text += f" Default: {json.dumps(field['default'])}."
+        yield f"<tr><td><code>{escape(name)}</code></td><td>{escape(_type(field))}</td><td>{escape(text)}</td></tr>"
+    yield "</table>"
+
+
+def _type(field: Mapping[str, Any]) -> str:
+    if "anyOf" in field:
+        return " or ".join(dict.fromkeys(_type(each) for each in field["anyOf"]))
+    if "enum" in field:
+        return ", ".join(json.dumps(each) for each in field["enum"])
+    if field.get("type") == "array":
+        return f"list of {_type(field['items'])}"
+    return str(field.get("type", "anything"))
+
+
+def _curl(path: str, value: Any) -> str:
+    data = json.dumps(value, ensure_ascii=False)
+    return f"curl http://127.0.0.1:5000{path} -H 'Content-Type: {JSON}' -d '{data}'"

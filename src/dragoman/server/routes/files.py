@@ -1,0 +1,160 @@
+"""Upload and download documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request, Response
+from starlette.datastructures import UploadFile
+
+from dragoman.documents.formats import FORMATS
+from dragoman.server.errors import NotFound, RequestError, TooLarge
+from dragoman.server.http.dependencies import Access, Reserved
+from dragoman.server.http.request_body import json_response
+from dragoman.server.http.route_policy import route_policy
+from dragoman.server.pipeline.documents import translate_document
+from dragoman.server.pipeline.option_builder import build_options
+from dragoman.server.pipeline.pipeline import TranslationPipeline
+from dragoman.server.request_types import TranslationRequest
+from dragoman.server.routes.download_store import DownloadStore, plain_name
+from dragoman.server.routes.libretranslate import check_languages
+from dragoman.server.routes.libretranslate_schemas import TranslateFileResponse
+from dragoman.server.routes.openapi import BASE_ERRORS, BODY_ERRORS, parameter, responses
+from dragoman.server.settings import Limits
+
+__all__ = ["router"]
+
+_ANY_BYTES = "application/octet-stream"
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+_FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file", "source", "target"],
+                    "properties": {
+                        "file": {"type": "string", "format": "binary", "description": "The document."},
+                        "source": {"type": "string", "minLength": 1, "description": "A language code, or `auto`."},
+                        "target": {"type": "string", "minLength": 1},
+                        "model": {"type": "string", "description": "A model of `/v1/models`."},
+                        "api_key": {"type": "string"},
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+@dataclass(frozen=True)
+class _Upload:
+    name: str
+    data: bytes
+    fields: dict[str, str]
+
+
+def router(pipeline: TranslationPipeline, store: DownloadStore | None = None) -> APIRouter:
+    """Return the routes of documents."""
+    routes = APIRouter(tags=["LibreTranslate"])
+    downloads = store or DownloadStore()
+    media_types = dict.fromkeys((_ANY_BYTES, *FORMATS.values()), _BINARY)
+
+    @routes.post(
+        "/translate_file", **responses(TranslateFileResponse, *BODY_ERRORS, more=media_types), openapi_extra=_FORM
+    )
+    @route_policy(translates=True, is_upload=True)
+    async def translate_file(request: Request, access: Access, reservation: Reserved) -> Response:
+        """Translate a document.
+
+        The response has a URL of the document that is valid for half an hour. If the client does not accept JSON, but
+        the type of the document or `application/octet-stream`, the response is the document itself.
+        """
+        upload = await _read(request, pipeline.settings.limits)
+        access.authorize(upload.fields.get("api_key"))
+        wanted = _to_request(pipeline, upload)
+        data, language = await translate_document(pipeline, upload.name, upload.data, wanted, reservation)
+        name = _translated_name(upload.name, language)
+        media_type = FORMATS[_suffix(upload.name)]
+        if _accepts_document(request.headers.get("accept", ""), media_type):
+            return _document(name, media_type, data)
+        key = downloads.add(name, data)
+        return json_response({"translatedFileUrl": str(request.base_url) + f"download_file/{quote(key)}"})
+
+    @routes.get(
+        "/download_file/{name}",
+        **responses(None, *BASE_ERRORS, 404, more=media_types),
+        openapi_extra={
+            "parameters": [parameter("name", "path", {"type": "string"}, "The last part of `translatedFileUrl`.")]
+        },
+    )
+    async def download_file(request: Request) -> Response:
+        """Download a translated document."""
+        stored = downloads.get(request.path_params["name"])
+        if stored is None:
+            raise NotFound(
+                "the document must be downloaded within half an hour, got no document of this name; translate it again"
+            )
+        return _document(stored.name, FORMATS[_suffix(stored.name)], stored.path.read_bytes())
+
+    return routes
+
+
+async def _read(request: Request, limits: Limits) -> _Upload:
+    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        raise RequestError("Invalid request: missing file parameter")
+    async with request.form(max_files=1, max_fields=20, max_part_size=limits.file_bytes) as form:
+        fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
+        file = form.get("file")
+        if not isinstance(file, UploadFile):
+            raise RequestError("Invalid request: missing file parameter")
+        for name in ("source", "target"):
+            if not fields.get(name):
+                raise RequestError(f"Invalid request: missing {name} parameter")
+        if not file.filename:
+            raise RequestError("Invalid request: empty file")
+        name = plain_name(file.filename)
+        if _suffix(name) not in FORMATS:
+            raise RequestError(f"Invalid request: file format not supported; send {', '.join(sorted(FORMATS))}")
+        data = await file.read()
+    if len(data) > limits.file_bytes:
+        raise TooLarge(f"a document must have {limits.file_bytes:,} bytes at most, got {len(data):,}; split it")
+    return _Upload(name, data, fields)
+
+
+def _to_request(pipeline: TranslationPipeline, upload: _Upload) -> TranslationRequest:
+    source, target = upload.fields["source"], upload.fields["target"]
+    check_languages(pipeline.languages, source, target)
+    options = build_options(pipeline.settings)
+    return TranslationRequest((), source, target, upload.fields.get("model") or None, options=options)
+
+
+def _suffix(name: str) -> str:
+    return PurePath(name).suffix.lower()
+
+
+def _translated_name(name: str, language: str) -> str:
+    """Return the file name of a translation: ``letter_de.docx`` for ``letter.docx``."""
+    path = PurePath(name)
+    return plain_name(f"{path.stem}_{language}{path.suffix}")
+
+
+def _accepts_document(accept: str, media_type: str) -> bool:
+    """Whether a client accepts the document and not JSON."""
+    accepted = {each.partition(";")[0].strip().lower() for each in accept.split(",")}
+    return not accepted & {"", "*/*", "application/*", "application/json"} and bool(accepted & {media_type, _ANY_BYTES})
+
+
+def _document(name: str, media_type: str, data: bytes) -> Response:
+    # A browser must not show it as a page of this server: a translated page may contain scripts.
+    headers: dict[str, Any] = {
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+    }
+    return Response(data, headers=headers, media_type=media_type)

@@ -1,0 +1,196 @@
+"""LibreTranslate API; error messages that clients may match have LibreTranslate's wording."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import BaseModel
+
+from dragoman.documents.formats import FORMATS
+from dragoman.server.errors import NotFound, RequestError
+from dragoman.server.http.dependencies import Access, Reserved
+from dragoman.server.http.request_body import is_json, json_response, parse_model, read_fields, read_json
+from dragoman.server.http.route_policy import route_policy
+from dragoman.server.models.languages import Languages, language_name, libretranslate_code
+from dragoman.server.pipeline.pipeline import TranslationPipeline
+from dragoman.server.pipeline.request_limits import check_texts
+from dragoman.server.request_types import DetectedLanguage, TranslationResult
+from dragoman.server.routes.libretranslate_schemas import (
+    DetectRequest,
+    FrontendSettings,
+    LibreTranslateLanguage,
+    LibreTranslateRequest,
+    LibreTranslateResponse,
+)
+from dragoman.server.routes.openapi import (
+    BASE_ERRORS,
+    BODY_ERRORS,
+    FORMS,
+    JSON,
+    problem_response,
+    request_body,
+    responses,
+)
+from dragoman.server.settings import Limits
+
+__all__ = ["check_languages", "router"]
+
+Body = TypeVar("Body", bound=BaseModel)
+
+_MEDIA_TYPES = (JSON, *FORMS)
+
+
+async def _translate_body(request: Request) -> LibreTranslateRequest:
+    return await _read(request, LibreTranslateRequest, ("q", "source", "target"))
+
+
+async def _detect_body(request: Request) -> DetectRequest:
+    return await _read(request, DetectRequest, ("q",))
+
+
+TranslateBody = Annotated[LibreTranslateRequest, Depends(_translate_body)]
+DetectBody = Annotated[DetectRequest, Depends(_detect_body)]
+
+
+def router(pipeline: TranslationPipeline) -> APIRouter:
+    """Return the routes of LibreTranslate except documents."""
+    routes = APIRouter(tags=["LibreTranslate"])
+    limits = pipeline.settings.limits
+
+    @routes.post(
+        "/translate",
+        **responses(LibreTranslateResponse, *BODY_ERRORS),
+        **request_body(
+            LibreTranslateRequest,
+            _MEDIA_TYPES,
+            text={"q": "Two dogs play in the snow.", "source": "en", "target": "de"},
+            list={"q": ["A man sleeps.", "Two dogs play."], "source": "auto", "target": "de", "alternatives": 2},
+            html={"q": "<p>Two <b>dogs</b> play.</p>", "source": "en", "target": "de", "format": "html"},
+        ),
+    )
+    @route_policy(translates=True)
+    async def translate(body: TranslateBody, access: Access, reservation: Reserved) -> Response:
+        """Translate a text or a list of texts."""
+        access.authorize(body.api_key)
+        _check_sizes(body.texts, limits)
+        wanted = body.to_request(pipeline.settings)
+        check_languages(pipeline.languages, body.source, body.target)
+        return json_response(_response(await pipeline.translate(wanted, reservation), body))
+
+    @routes.post(
+        "/detect", **responses(list[DetectedLanguage], *BODY_ERRORS), **request_body(DetectRequest, _MEDIA_TYPES)
+    )
+    async def detect(body: DetectBody, access: Access) -> Response:
+        """Detect which of the server's languages a text is in."""
+        access.authorize(body.api_key)
+        _check_sizes(body.texts, limits)
+        check_texts(body.texts, limits)
+        detected = pipeline.detector.detect("\n".join(body.texts), pipeline.languages.codes)
+        return json_response([_detected_json(each) for each in detected])
+
+    @routes.get("/languages", **responses(list[LibreTranslateLanguage], *BASE_ERRORS))
+    async def languages() -> Response:
+        """List the languages and the targets of each."""
+        return json_response(_languages_json(pipeline.languages))
+
+    @routes.get("/frontend/settings", **responses(FrontendSettings, *BASE_ERRORS))
+    async def frontend_settings() -> Response:
+        """Return settings for web pages."""
+        return json_response(_frontend_settings(pipeline))
+
+    @routes.post(
+        "/suggest",
+        status_code=404,
+        responses={status: problem_response(status) for status in (*BODY_ERRORS, 404)},
+        response_class=Response,
+        response_description="Suggestions are not supported.",
+    )
+    async def suggest() -> Response:
+        """Reject a suggestion, as LibreTranslate does if suggestions are disabled."""
+        raise NotFound("suggestions must be enabled to be sent, got a server without them; see /frontend/settings")
+
+    return routes
+
+
+async def _read(request: Request, model: type[Body], required: tuple[str, ...]) -> Body:
+    values: dict[str, Any]
+    if is_json(request):
+        values = await read_json(request)
+    else:
+        values = {}
+        for name, value in await read_fields(request):
+            # Browsers end the lines of form fields with CR LF.
+            values.setdefault(name, value.replace("\r\n", "\n"))
+    for name in required:
+        if not values.get(name):
+            raise RequestError(f"Invalid request: missing {name} parameter")
+    alternatives = values.get("alternatives")
+    if isinstance(alternatives, str) and not alternatives.strip().lstrip("-").isdecimal():
+        raise RequestError("Invalid request: alternatives parameter is not a number")
+    format_ = values.get("format")
+    if isinstance(format_, str) and format_ not in {"", "text", "html"}:
+        raise RequestError(f"{format_[:40]} format is not supported")
+    return parse_model(model, values)
+
+
+def _check_sizes(texts: list[str], limits: Limits) -> None:
+    """Check number and length of texts; LibreTranslate has one message for both."""
+    sizes = [(len(texts), limits.texts), *((len(text), limits.text_characters) for text in texts)]
+    for size, limit in sizes:
+        if size > limit:
+            raise RequestError(f"Invalid request: request ({size}) exceeds text limit ({limit})")
+
+
+def check_languages(languages: Languages, source: str, target: str) -> None:
+    """Reject languages and pairs that are not served, with LibreTranslate's messages."""
+    codes = [None if code.strip().lower() == "auto" else languages.match(code) for code in (source, target)]
+    for code, found, may_be_auto in ((source, codes[0], True), (target, codes[1], False)):
+        if found is None and not (may_be_auto and code.strip().lower() == "auto"):
+            raise RequestError(f"{code[:40]} is not supported")
+    first, second = codes
+    if first and second and not languages.can_translate(first, second):
+        names = [f"{language_name(code)} ({libretranslate_code(code)})" for code in (second, first)]
+        raise RequestError(f"{names[0]} is not available as a target language from {names[1]}")
+
+
+def _response(results: list[TranslationResult], body: LibreTranslateRequest) -> dict[str, Any]:
+    value: dict[str, Any] = {"translatedText": [each.text for each in results]}
+    if results[0].detected is not None:
+        value["detectedLanguage"] = [_detected_json(each.detected) for each in results if each.detected]
+    if body.max_alternatives:
+        value["alternatives"] = [[text for text, _ in each.alternatives] for each in results]
+    return value if isinstance(body.q, list) else {name: each[0] for name, each in value.items()}
+
+
+def _detected_json(detected: DetectedLanguage) -> dict[str, Any]:
+    return {"confidence": detected.confidence, "language": libretranslate_code(detected.language)}
+
+
+def _languages_json(languages: Languages) -> list[dict[str, Any]]:
+    return [
+        {
+            "code": libretranslate_code(code),
+            "name": language_name(code),
+            "targets": [libretranslate_code(target) for target in languages.from_source(code)],
+        }
+        for code in languages.codes
+    ]
+
+
+def _frontend_settings(pipeline: TranslationPipeline) -> dict[str, Any]:
+    targets = pipeline.languages.targets or ("en",)
+    has_keys = pipeline.settings.keys is not None
+    return {
+        "charLimit": pipeline.settings.limits.text_characters,
+        "frontendTimeout": 500,
+        "apiKeys": has_keys,
+        "keyRequired": has_keys,
+        "suggestions": False,
+        "filesTranslation": True,
+        "supportedFilesFormat": sorted(FORMATS),
+        "language": {
+            "source": {"code": "auto", "name": "Auto Detect"},
+            "target": {"code": libretranslate_code(targets[0]), "name": language_name(targets[0])},
+        },
+    }

@@ -1,0 +1,159 @@
+"""`/v1`: translate, stream, inspect, models."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from dragoman.api.translation.options import TranslateOptions
+from dragoman.evaluation.quality_flags import FLAGS
+from dragoman.markup.placeholders import find_placeholders
+from dragoman.server.errors import RequestError
+from dragoman.server.http.dependencies import AUTHORIZED, Access, Reserved, json_body
+from dragoman.server.http.request_body import json_response
+from dragoman.server.http.route_policy import route_policy
+from dragoman.server.http.server_sent_events import event, event_stream_response
+from dragoman.server.pipeline.pipeline import TranslationPipeline
+from dragoman.server.pipeline.request_limits import check_texts
+from dragoman.server.pipeline.resolve import ResolvedText
+from dragoman.server.request_types import ReloadResult, TranslationRequest, TranslationResult
+from dragoman.server.routes.openapi import BASE_ERRORS, BODY_ERRORS, request_body, responses
+from dragoman.server.routes.v1_schemas import (
+    InspectRequest,
+    InspectResponse,
+    ModelsResponse,
+    TranslateRequest,
+    TranslateResponse,
+)
+from dragoman.server.scheduling.admission import Reservation
+
+__all__ = ["router"]
+
+TranslateBody = Annotated[TranslateRequest, Depends(json_body(TranslateRequest))]
+InspectBody = Annotated[InspectRequest, Depends(json_body(InspectRequest))]
+
+_EVENTS = "text/event-stream"
+_EVENT_STREAM = {
+    _EVENTS: {
+        "schema": {
+            "type": "object",
+            "required": ["event", "data"],
+            "properties": {
+                "event": {"type": "string", "enum": ["text", "translation", "done", "error"]},
+                "data": {"type": "string", "description": "JSON; of a translation, the same as without a stream."},
+            },
+        },
+        "example": 'event: text\ndata: {"index":0,"text":"Zwei Hunde"}\n\nevent: done\ndata: {}\n\n',
+    }
+}
+
+
+def router(pipeline: TranslationPipeline) -> APIRouter:
+    """Return the routes of `/v1`."""
+    routes = APIRouter(prefix="/v1", tags=["Dragoman"])
+    service = pipeline.service
+
+    @routes.post(
+        "/translate",
+        dependencies=[AUTHORIZED],
+        **responses(TranslateResponse, *BODY_ERRORS, 415, more=_EVENT_STREAM),
+        **request_body(
+            TranslateRequest,
+            text={"text": "Two dogs play in the snow.", "source": "en", "target": "de", "alternatives": 2},
+            aligned={"text": ["Two dogs play.", "A man sleeps."], "target": "de", "alignments": True},
+            glossary={"text": "Two dogs play.", "target": "de", "glossary": {"dogs": "Hündchen", "Anna": None}},
+        ),
+    )
+    @route_policy(translates=True)
+    async def translate(request: Request, body: TranslateBody, reservation: Reserved) -> Response:
+        """Translate a text or a list of texts; the response can be a stream of server-sent events."""
+        wanted = body.to_request(pipeline.settings)
+        texts = await pipeline.check_and_resolve(wanted)
+        if body.stream or _EVENTS in request.headers.get("accept", ""):
+            return await event_stream_response(_events(pipeline, texts, wanted, reservation), reservation)
+        results = await pipeline.translate_resolved(texts, wanted, reservation)
+        return json_response({"translations": [_translation_json(each, wanted.options) for each in results]})
+
+    @routes.post(
+        "/inspect",
+        dependencies=[AUTHORIZED],
+        **responses(InspectResponse, *BODY_ERRORS, 415, 501),
+        **request_body(
+            InspectRequest, sentence={"text": "Two dogs play.", "source": "en", "target": "de", "counterfactuals": 2}
+        ),
+    )
+    @route_policy(translates=True)
+    async def inspect(body: InspectBody, reservation: Reserved) -> Response:
+        """Inspect the translation of one sentence: attention, candidates, search tree."""
+        check_texts([body.text, body.translation or ""], pipeline.settings.limits)
+        (text,) = pipeline.resolve(body.to_request())
+        if text.is_passthrough:
+            raise RequestError(
+                "text must contain words in another language than the target, got none; there is nothing to inspect"
+            )
+        wanted = TranslationRequest([body.text], text.source, text.target, body.model or None)
+        value, models = await service.inspect(
+            wanted, reservation, translation=body.translation, counterfactuals=body.counterfactuals
+        )
+        detected = None if text.detected is None else asdict(text.detected)
+        return json_response(value | {"models": list(models), "detected": detected})
+
+    @routes.get("/models", **responses(ModelsResponse, *BASE_ERRORS))
+    async def models() -> Response:
+        """List all models and routes."""
+        return json_response({"models": service.models(), "routes": service.routes()})
+
+    @routes.post("/models/reload", **responses(ReloadResult, *BODY_ERRORS))
+    async def reload(access: Access) -> Response:
+        """Reload bundles that changed on disk; requires a key with the right `admin`."""
+        access.require("admin")
+        return json_response(await service.reload())
+
+    return routes
+
+
+def _translation_json(result: TranslationResult, options: TranslateOptions) -> dict[str, Any]:
+    value = result.translation.to_json()
+    # Placeholders and tags need alignment even if the client did not request it.
+    unrequested = set() if options.alignment else {"alignment"}
+    if not (options.alignment or options.attention):
+        # `alternatives` has the content of `nbest` except for alignment.
+        unrequested |= {"source_words", "target_words", "nbest"}
+    _clean(value, unrequested)
+    value |= {
+        "models": list(result.models),
+        "via": result.via,
+        "detected": None if result.detected is None else asdict(result.detected),
+        "alternatives": [{"text": text, "score": score} for text, score in result.alternatives],
+    }
+    return value
+
+
+def _clean(value: dict[str, Any], unrequested: set[str]) -> None:
+    """Explain flags; remove fields that were not requested, and alternatives that lost a placeholder."""
+    for name in unrequested & value.keys():
+        del value[name]
+    for flag in value.get("flags", ()):
+        flag["meaning"] = FLAGS[flag["name"]]
+    if "nbest" in value:
+        source = value["source"]
+        kept = [source[start:end] for start, end in find_placeholders(source)]
+        value["nbest"] = [other for other in value["nbest"] if all(each in other["text"] for each in kept)]
+    for part in (*value.get("sentences", ()), *value.get("nbest", ())):
+        _clean(part, unrequested)
+
+
+async def _events(
+    pipeline: TranslationPipeline, texts: Sequence[ResolvedText], wanted: TranslationRequest, reservation: Reservation
+) -> AsyncIterator[bytes]:
+    """Yield, text by text, the events of its parts and of its translation."""
+    for index, text in enumerate(texts):
+        async for part in pipeline.stream(text, wanted, reservation):
+            if isinstance(part, str):
+                yield event("text", {"index": index, "text": part})
+            else:
+                yield event("translation", {"index": index, **_translation_json(part, wanted.options)})
+    yield event("done", {})

@@ -1,0 +1,157 @@
+"""Request and response bodies of `/v1`. Responses are documented by these models, and not validated again."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+
+from dragoman.server.errors import RequestError
+from dragoman.server.pipeline.option_builder import build_options
+from dragoman.server.pipeline.request_limits import check_glossary
+from dragoman.server.request_types import DetectedLanguage, ModelInfo, Route, TranslationRequest
+from dragoman.server.routes.openapi import EXAMPLE_SOURCE, EXAMPLE_TARGET, SourceLanguage, TargetLanguage
+from dragoman.server.settings import ServerSettings
+
+__all__ = [
+    "Alternative",
+    "InspectRequest",
+    "InspectResponse",
+    "ModelsResponse",
+    "QualityFlag",
+    "TranslateRequest",
+    "TranslateResponse",
+    "TranslatedText",
+]
+
+
+class TranslateRequest(BaseModel):
+    """Body of `/v1/translate`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str | list[str] = Field(description="A text, or a list of texts.", examples=[EXAMPLE_SOURCE])
+    source: SourceLanguage = Field("auto", min_length=1)
+    target: TargetLanguage
+    model: str | None = Field(None, description="Name of a model of `/v1/models`; the first of the route by default.")
+    format: Literal["text", "html"] = "text"
+    alternatives: StrictInt = Field(
+        0, ge=0, description="Maximum number of other translations; none for HTML.", examples=[2]
+    )
+    beam: StrictInt | None = Field(None, ge=1, le=16, description="Width of the beam; that of the server by default.")
+    alignments: StrictBool = Field(False, description="Return words, and the links between them.")
+    weights: StrictBool = Field(False, description="Return the attention weights between words.")
+    flags: StrictBool = Field(True, description="Return quality flags.")
+    glossary: dict[str, str | None] | None = Field(
+        None,
+        description="Terms and their translations; null keeps a term unchanged.",
+        examples=[{"snow": "Schnee"}],
+    )
+    split: StrictBool = Field(True, description="Split texts into sentences.")
+    stream: StrictBool = Field(False, description="Respond with server-sent events.")
+
+    def to_request(self, settings: ServerSettings) -> TranslationRequest:
+        """Convert to the request of the pipeline; raises `RequestError` if a limit is exceeded."""
+        limit = settings.limits.alternatives
+        if self.alternatives > limit:
+            raise RequestError(f"alternatives must be {limit} at most, got {self.alternatives}; request fewer")
+        check_glossary(self.glossary)
+        is_html = self.format == "html"
+        options = build_options(
+            settings,
+            alternatives=0 if is_html else self.alternatives,
+            beam=self.beam,
+            split_sentences=self.split,
+            alignment=self.alignments,
+            attention=self.weights,
+            flags=self.flags,
+            glossary=self.glossary,
+        )
+        texts = self.text if isinstance(self.text, list) else [self.text]
+        return TranslationRequest(texts, self.source, self.target, self.model or None, is_html, options)
+
+
+class QualityFlag(BaseModel):
+    """A sign of a possible error; `meaning` explains the flag, `detail` the finding."""
+
+    name: str
+    detail: str
+    meaning: str
+
+
+class Alternative(BaseModel):
+    """Another translation."""
+
+    text: str
+    score: float | None
+
+
+class TranslatedText(BaseModel):
+    """A translation, as the Python API and the command line return it, with its models and languages."""
+
+    model_config = ConfigDict(extra="allow")
+
+    source: str = Field(examples=[EXAMPLE_SOURCE])
+    text: str = Field(examples=[EXAMPLE_TARGET])
+    score: float | None
+    log_prob: float | None
+    is_truncated: bool
+    is_cut: bool
+    tokens: list[str]
+    flags: list[QualityFlag] | None = None
+    source_words: list[str] | None = None
+    target_words: list[str] | None = None
+    alignment: list[tuple[int, int]] | None = Field(None, description="Links of source words and target words.")
+    weights: list[list[float]] | None = None
+    nbest: list[dict[str, Any]] | None = Field(
+        None, description="With `alternatives`, and `alignments` or `weights`: each translation with its own."
+    )
+    sentences: list[dict[str, Any]] | None = Field(None, description="The translation of each of several sentences.")
+    models: list[str] = Field(description="Models used: two with a pivot language.")
+    via: str | None = Field(description="The pivot language.")
+    detected: DetectedLanguage | None = Field(description="With source `auto` only.")
+    alternatives: list[Alternative]
+
+
+class TranslateResponse(BaseModel):
+    """One translation per text, in the same order."""
+
+    translations: list[TranslatedText]
+
+
+class InspectRequest(BaseModel):
+    """Body of `/v1/inspect`: one sentence."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str = Field(min_length=1, examples=[EXAMPLE_SOURCE])
+    source: SourceLanguage = Field("auto", min_length=1)
+    target: TargetLanguage
+    model: str | None = None
+    translation: str | None = Field(None, description="A translation to inspect, in place of the model's own.")
+    counterfactuals: StrictInt = Field(
+        0, ge=0, le=3, description="Number of other words per position whose translations are searched."
+    )
+
+    def to_request(self) -> TranslationRequest:
+        """Convert to the request of the pipeline."""
+        return TranslationRequest([self.text], self.source, self.target, self.model or None)
+
+
+class InspectResponse(BaseModel):
+    """Attention by layer and head, steps, search tree, counterfactuals: the output of `dragoman inspect --json`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    source: str
+    translation: str
+    source_words: list[str]
+    target_words: list[str]
+    model: str | list[str]
+
+
+class ModelsResponse(BaseModel):
+    """All models and routes."""
+
+    models: list[ModelInfo]
+    routes: list[Route]

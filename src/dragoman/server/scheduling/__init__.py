@@ -1,0 +1,3 @@
+"""Admission control and batching across requests."""
+
+__all__: list[str] = []

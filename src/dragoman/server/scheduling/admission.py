@@ -1,0 +1,186 @@
+"""Admission control: reserve capacity before doing work and reject requests that cannot meet their deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+
+from dragoman.server.errors import Draining, Overloaded, RequestError, TooLarge
+from dragoman.server.metrics import MetricsSink
+from dragoman.server.scheduling.throughput import ThroughputEstimate
+from dragoman.server.settings import Limits
+
+__all__ = ["AdmissionController", "Reservation"]
+
+_INITIAL_REQUEST_TOKENS = 20.0  # expected per request, until requests were seen
+_SAFETY = 0.8  # fraction of the throughput: the measurement lags, and batches differ
+_SMOOTHING = 0.05  # weight of one request in the expected number of tokens
+_MAX_COUNTED = 1024  # tokens per request: other requests are scheduled between the rest of a large one
+
+
+class AdmissionController:
+    """Counts of admitted requests and of their tokens. Used on the thread of the event loop only."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        *,
+        workers: int = 1,
+        metrics: MetricsSink | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self.throughput = ThroughputEstimate(workers)
+        self.tokens = 0.0
+        """Source tokens that are expected, queued or in a batch."""
+        self.requests = 0
+        self.is_draining = False
+        self._limits, self._metrics = limits, metrics or MetricsSink()
+        self._clock = clock or asyncio.get_running_loop().time
+        self._expected = _INITIAL_REQUEST_TOKENS
+        self._empty = asyncio.Event()
+        self._empty.set()
+
+    @property
+    def expected_wait(self) -> float:
+        """Seconds until all admitted requests are done; 0 if there are none.
+
+        One batch is added, because later requests may be in the same batch.
+        """
+        if not self.tokens:
+            return 0.0
+        return (self.tokens + self.throughput.batch_tokens) / self.throughput.tokens_per_second / _SAFETY
+
+    def admit(self, seconds: float | None = None, charge: Callable[[int], None] = lambda tokens: None) -> Reservation:
+        """Admit a request, or raise `Overloaded` or `Draining`.
+
+        `seconds` is the time until its deadline. `charge` is called with the tokens of every reservation, and may
+        raise.
+        """
+        if self.is_draining:
+            raise self._rejected(
+                Draining("the server must be up to translate, got a request during shutdown", retry_after=1.0)
+            )
+        if self.requests >= self._limits.connections:
+            raise self._rejected(
+                Overloaded(
+                    f"the server must have at most {self.requests} requests, got one more; try again",
+                    retry_after=1.0,
+                )
+            )
+        self._check_wait()
+        self.requests += 1
+        self._empty.clear()
+        seconds = seconds or self._limits.seconds
+        max_tokens = self._limits.request_tokens * max(1.0, seconds / self._limits.seconds)
+        return Reservation(self, self._clock() + seconds, int(max_tokens), self._expected, charge)
+
+    def check(self, tokens: int, max_tokens: int) -> None:
+        """Raise `TooLarge` if a request has more tokens than allowed, or `Overloaded` if it would wait too long."""
+        if tokens > max_tokens:
+            raise self._rejected(
+                TooLarge(f"a request must have at most {max_tokens:,} tokens of text, got {tokens:,}; split it")
+            )
+        self._check_wait()
+
+    def update_expected(self, tokens: int) -> None:
+        """Update the expected number of tokens per request."""
+        self._expected += (tokens - self._expected) * _SMOOTHING
+
+    def add_tokens(self, tokens: float) -> None:
+        """Add tokens to the total; a negative number removes them."""
+        self.tokens += tokens
+        self._metrics.set_admitted(self.requests, max(0, round(self.tokens)))
+
+    def remove_request(self) -> None:
+        """Remove a completed request."""
+        self.requests -= 1
+        if not self.requests:
+            self.tokens = 0.0  # removes rounding errors
+            self._empty.set()
+        self._metrics.set_admitted(self.requests, max(0, round(self.tokens)))
+
+    async def drain(self, seconds: float) -> bool:
+        """Reject new requests and wait for admitted ones; False on timeout."""
+        self.is_draining = True
+        try:
+            await asyncio.wait_for(self._empty.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    def _check_wait(self) -> None:
+        wait, limit = self.expected_wait, self._limits.queue_seconds
+        if wait > limit:
+            raise self._rejected(
+                Overloaded(
+                    f"a request must wait at most {limit:g} s in the queue, got {wait:.1f} s; try again later",
+                    retry_after=max(1.0, math.ceil(wait - limit)),
+                )
+            )
+
+    def _rejected(self, error: RequestError) -> RequestError:
+        self._metrics.count_rejected(error.reason)
+        return error
+
+
+class Reservation:
+    """Capacity of one admitted request. `deadline` is in the time of the event loop."""
+
+    def __init__(
+        self,
+        admission: AdmissionController,
+        deadline: float,
+        max_tokens: int,
+        expected: float,
+        charge: Callable[[int], None],
+    ) -> None:
+        self.deadline = deadline
+        self.is_cancelled = False
+        """Read by worker threads between two steps of the search."""
+        self.tokens = 0
+        """All tokens that were reserved."""
+        self._admission, self._charge = admission, charge
+        self._max_tokens = max_tokens
+        self._held: float = expected
+        self._is_estimate = True
+        self._counted = 0.0
+        self._is_released = False
+        self._count()
+
+    def reserve(self, tokens: int) -> None:
+        """Reserve source tokens and charge them; the first call replaces the estimate.
+
+        Raises `Overloaded` or `TooLarge`, and then charges nothing, or the error of `charge`.
+        """
+        if self._is_estimate:
+            self._is_estimate, self._held = False, 0
+            self._count()
+            self._admission.update_expected(tokens)
+        self._admission.check(self.tokens + tokens, self._max_tokens)
+        self._charge(tokens)
+        self.tokens += tokens
+        self._held += tokens
+        self._count()
+
+    def complete(self, tokens: int) -> None:
+        """Free tokens that are translated or cancelled."""
+        self._held = max(0, self._held - tokens)
+        self._count()
+
+    def cancel(self) -> None:
+        """Cancel the translation of this request."""
+        self.is_cancelled = True
+
+    def release(self) -> None:
+        """Free all capacity; a second call does nothing."""
+        if not self._is_released:
+            self._is_released = True
+            self._held = 0
+            self._count()
+            self._admission.remove_request()
+
+    def _count(self) -> None:
+        counted = min(self._held, _MAX_COUNTED)
+        self._admission.add_tokens(counted - self._counted)
+        self._counted = counted

@@ -1,0 +1,119 @@
+"""Sentence queue: batches by priority and length."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Hashable, Iterator
+
+from dragoman.api.translation.batching import beam_rows
+from dragoman.api.translation.options import TranslateOptions
+from dragoman.api.translation.prepared_text import Chunk
+from dragoman.api.translation.translator import Translator
+from dragoman.server.scheduling.batch_job import QueuedSentence
+
+__all__ = ["SentenceQueue", "batch_key"]
+
+_USUAL_ROWS = 5  # that `batch_tokens` is meant for, as in `batch_chunks`
+_LENGTH_RATIO = 2  # a short sentence is done when the longest of its batch is
+_LENGTH_SLACK = 8  # tokens
+_MAX_PARALLEL = 16  # sentences per batch of an engine with several workers: larger ones are no faster, and done later
+_LOOKAHEAD = 2  # batches among whose sentences those of similar length are selected
+
+
+def batch_key(chunk: Chunk, translator: Translator, options: TranslateOptions) -> tuple[Hashable, int]:
+    """Return what the sentences of one batch must have in common, and the number of rows of this one."""
+    rows = beam_rows(chunk, options.search)
+    has_phrases = chunk.search_input is not None and bool(chunk.search_input.phrases)
+    key = id(translator), options.search, options.needs_attention, options.search_tree, has_phrases, rows.bit_length()
+    return key, rows
+
+
+class SentenceQueue:
+    """Queued sentences by batch key. `tokens` (padding included) and `sentences` are the limits of a batch."""
+
+    def __init__(self, *, tokens: int, sentences: int) -> None:
+        self._tokens, self._sentences = tokens, sentences
+        self._groups: dict[Hashable, list[QueuedSentence]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, sentence: QueuedSentence) -> None:
+        """Add a sentence."""
+        self._groups.setdefault(sentence.batch_key, []).append(sentence)
+        self._count += 1
+
+    def remove_cancelled(self) -> list[QueuedSentence]:
+        """Remove and return the sentences of cancelled jobs."""
+        cancelled = [each for group in self._groups.values() for each in group if each.job.is_cancelled]
+        self._remove(cancelled)
+        return cancelled
+
+    def clear(self) -> list[QueuedSentence]:
+        """Remove and return all sentences."""
+        removed = [each for group in self._groups.values() for each in group]
+        self._remove(removed)
+        return removed
+
+    def take(self, free: Callable[[Translator], int]) -> list[QueuedSentence]:
+        """Remove and return a batch: the first sentence by priority, and sentences of similar length.
+
+        `free` returns the number of batches that a translator can start now; its sentences are divided among them.
+        Empty if no translator with queued sentences is free.
+        """
+        heads = [min(group, key=_priority) for group in self._groups.values() if free(group[0].translator)]
+        if not heads:
+            return []
+        head = min(heads, key=_priority)
+        group = self._groups[head.batch_key]
+        most = self._sentences if head.translator.engine.concurrency == 1 else min(_MAX_PARALLEL, self._sentences)
+        most = min(most, -(-len(group) // free(head.translator)))
+        batch = list(self._fitting(head, _first(group, _LOOKAHEAD * most), most))
+        self._remove(batch)
+        return batch
+
+    @property
+    def oldest(self) -> float:
+        """The earliest `queued_at`."""
+        return min((each.queued_at for group in self._groups.values() for each in group), default=0.0)
+
+    def _max_tokens(self, rows: int) -> int:
+        return max(1, self._tokens * _USUAL_ROWS // max(rows, _USUAL_ROWS))
+
+    def _fitting(self, head: QueuedSentence, group: list[QueuedSentence], most: int) -> Iterator[QueuedSentence]:
+        """Yield sentences by similarity of length to the head, until the batch is full."""
+        yield head
+        max_tokens, longest, count = self._max_tokens(max(each.rows for each in group)), head.length, 1
+        low, high = (head.length - _LENGTH_SLACK) // _LENGTH_RATIO, head.length * _LENGTH_RATIO + _LENGTH_SLACK
+        for each in sorted(group, key=lambda other: (abs(other.length - head.length), other.priority)):
+            if count == most:
+                return
+            if each is head or not low <= each.length <= high:
+                continue
+            longest = max(longest, each.length)
+            if longest * (count + 1) > max_tokens:
+                return
+            count += 1
+            yield each
+
+    def _remove(self, removed: list[QueuedSentence]) -> None:
+        if not removed:
+            return
+        ids = set(map(id, removed))
+        for key in {each.batch_key for each in removed}:
+            left = [each for each in self._groups[key] if id(each) not in ids]
+            if left:
+                self._groups[key] = left
+            else:
+                del self._groups[key]
+        self._count -= len(removed)
+
+
+def _first(group: list[QueuedSentence], count: int) -> list[QueuedSentence]:
+    """Return the first sentences by priority; a choice among all would delay some of them much longer."""
+    return group if len(group) <= count else heapq.nsmallest(count, group, key=_priority)
+
+
+def _priority(sentence: QueuedSentence) -> float:
+    return sentence.priority

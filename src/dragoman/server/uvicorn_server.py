@@ -1,0 +1,177 @@
+"""Run uvicorn; drain on SIGTERM, reload API keys and bundles on SIGHUP.
+
+After SIGTERM or SIGINT ``/readyz`` fails and every response closes its connection. For ``drain_notice`` seconds new
+requests are accepted; then the socket is closed, running requests finish, and the process ends. A second signal ends it
+at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+import uvicorn
+
+from dragoman.errors import ConfigError, DragomanError
+from dragoman.server.http.middleware import RequestMiddleware
+from dragoman.server.http.protocol import make_protocol
+from dragoman.server.request_types import ReloadResult
+from dragoman.server.settings import ServerSettings
+
+__all__ = ["bind_socket", "serve_until_signal"]
+
+_IDLE_GRACE = 0.3  # seconds for requests in transit on connections that are about to be closed
+_KEEP_ALIVE = 15
+_BACKLOG = 2048
+
+Reload = Callable[[], Awaitable[ReloadResult]]
+
+
+async def serve_until_signal(
+    app: RequestMiddleware, bound: socket.socket, reload: Reload, on_start: Callable[[], None] = lambda: None
+) -> None:
+    """Serve on a bound socket until a signal, and return when all accepted requests have their response."""
+    server = _Server(app)
+    with _signal_handlers(server, reload):
+        await server.serve_on(bound, on_start)
+
+
+def bind_socket(settings: ServerSettings) -> tuple[socket.socket, str]:
+    """Bind the socket, without listening, and return it with its URL."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(
+            f"host and port must be a free address, got {settings.host} and {settings.port}: {reason}; use another "
+            "with --port"
+        ) from None
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return bound, f"http://{host}:{bound.getsockname()[1]}"
+
+
+class _Server(uvicorn.Server):
+    """uvicorn server with graceful draining."""
+
+    def __init__(self, app: RequestMiddleware) -> None:
+        config = uvicorn.Config(
+            app,
+            http=make_protocol(app.settings.limits),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=_KEEP_ALIVE,
+            backlog=_BACKLOG,
+        )
+        super().__init__(config)
+        self.app = app
+
+    async def serve_on(self, bound: socket.socket, on_start: Callable[[], None]) -> None:
+        """Accept requests until `should_exit`."""
+        self.config.load()
+        self.lifespan = self.config.lifespan_class(self.config)
+        await self.startup(sockets=[bound])
+        on_start()
+        await self.main_loop()
+        await self.shutdown([bound])
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Disable uvicorn's signal handlers."""
+        yield
+
+    def start_draining(self) -> None:
+        """Report not ready, and stop after `drain_notice` seconds."""
+        self.app.is_draining = True
+        self.app.log.event("draining", notice=self.app.settings.drain_notice)
+        asyncio.get_running_loop().call_later(self.app.settings.drain_notice, setattr, self, "should_exit", True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop accepting connections and wait for running requests; their responses close the connections."""
+        await self._stop_listening(sockets or [])
+        loop = asyncio.get_running_loop()
+        closes, ends = loop.time() + _IDLE_GRACE, loop.time() + max(_IDLE_GRACE, self.app.settings.drain_seconds)
+        while (self.server_state.connections or self.server_state.tasks) and loop.time() < ends:
+            if loop.time() >= closes:
+                await asyncio.sleep(0)  # received bytes are read first
+                for connection in list(self.server_state.connections):
+                    connection.shutdown()
+            await asyncio.sleep(0.02)
+        left = [task for task in self.server_state.tasks if not task.done()]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        self.app.log.event("ended", cut_off=len(left))
+
+    async def _stop_listening(self, sockets: Sequence[socket.socket]) -> None:
+        """Close the listening sockets, and serve the connections of their backlog."""
+        backlog = [connection for listening in sockets for connection in _accept_backlog(listening)]
+        for server in self.servers:
+            server.close()
+        loop = asyncio.get_running_loop()
+        for connection in backlog:
+            with contextlib.suppress(OSError):
+                await loop.connect_accepted_socket(self._protocol, connection)
+
+    def _protocol(self) -> asyncio.Protocol:
+        make: Callable[..., asyncio.Protocol] = self.config.http_protocol_class
+        return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+
+
+def _accept_backlog(listening: socket.socket) -> Iterator[socket.socket]:
+    with contextlib.suppress(OSError):  # the backlog is empty, or the socket closed
+        while True:
+            connection, _ = listening.accept()
+            connection.setblocking(False)
+            yield connection
+
+
+@contextlib.contextmanager
+def _signal_handlers(server: _Server, reload: Reload) -> Iterator[None]:
+    loop, app = asyncio.get_running_loop(), server.app
+    reloads: set[asyncio.Task[None]] = set()
+
+    def stop(number: int) -> None:
+        if app.is_draining:  # the second signal
+            sys.stderr.flush()
+            os._exit(128 + number)
+        server.start_draining()
+
+    def start_reload() -> None:
+        task = loop.create_task(_reload(app, reload))
+        reloads.add(task)
+        task.add_done_callback(reloads.discard)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop, number)
+    loop.add_signal_handler(signal.SIGHUP, start_reload)
+    try:
+        yield
+    finally:
+        for task in reloads:
+            task.cancel()
+
+
+async def _reload(app: RequestMiddleware, reload: Reload) -> None:
+    """Reload API keys and bundles; an error is logged, and the old ones stay in use."""
+    keys = app.access.keys
+    if keys is not None:
+        try:
+            app.log.event("keys", count=keys.reload())
+        except DragomanError as error:
+            app.log.event("keys", kept=len(keys), why=str(error))
+    result = await reload()
+    app.log.event("reload", reloaded=result.reloaded, kept=result.kept, failed=result.failed)

@@ -1,0 +1,59 @@
+"""Handle stop signals: SIGTERM from a scheduler, Ctrl-C from a user."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+STOP_REASONS = {signal.SIGTERM: "terminated", signal.SIGINT: "interrupted"}
+
+
+class StopRequested(Exception):  # noqa: N818 -- not an error: the work can be repeated
+    """Raised in work that a stop signal cancels."""
+
+
+class StopSignal:
+    """Records a stop signal during a ``with`` block; a second Ctrl-C raises KeyboardInterrupt."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+        """Why the process must stop: a value of `STOP_REASONS`, or empty."""
+        self._is_interruptible = False
+        self._previous_handlers: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():  # Python allows signal handlers only there
+            self._previous_handlers = {number: signal.signal(number, self._handle) for number in STOP_REASONS}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        for number, handler in self._previous_handlers.items():
+            signal.signal(number, handler)
+        self._previous_handlers = {}
+
+    def check(self) -> None:
+        """Raise `StopRequested` after a stop signal."""
+        if self.reason:
+            raise StopRequested
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """While this block runs, a stop signal raises `StopRequested` inside it immediately."""
+        self._is_interruptible = True
+        try:
+            self.check()
+            yield
+        finally:
+            self._is_interruptible = False
+
+    def _handle(self, number: int, _: FrameType | None) -> None:
+        if self.reason and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.reason = STOP_REASONS[signal.Signals(number)]
+        if self._is_interruptible:
+            self._is_interruptible = False
+            raise StopRequested

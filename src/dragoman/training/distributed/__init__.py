@@ -1,0 +1,3 @@
+"""Distributed training: process group, parallel strategies, gradient accumulation."""
+
+__all__: list[str] = []

@@ -1,0 +1,54 @@
+"""Run a few real updates to predict the speed and memory use of training."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dragoman.config.schema import Config
+from dragoman.data.batch import Batch
+from dragoman.environment import peak_memory
+from dragoman.models.build import build_model
+from dragoman.models.summary import summarize
+from dragoman.training.optimizer import build_optimizer
+from dragoman.training.step import train_step
+
+_MAX_FLOPS = 2e12  # per update: a few seconds on two cores
+_SECONDS = 8.0
+_BUSY_LOAD = 1.5  # load average; this process alone is 1
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """Measurements of a few updates."""
+
+    parameters: int
+    tokens_per_second: float
+    is_busy: bool
+    """Whether other processes were running: torch's threads then wait for each other, and all takes much longer."""
+    memory_bytes: int
+    """Peak memory of the process with these batches."""
+
+
+def dry_run_tokens(config: Config) -> int:
+    """Target tokens per update of a dry run: at most a full batch, and few enough to take seconds."""
+    return min(config.training.batch_tokens, max(64, int(_MAX_FLOPS / summarize(config).cost.training_flops)))
+
+
+def measure_updates(config: Config, vocabulary: tuple[int, int], batches: Sequence[Batch]) -> DryRun:
+    """Train on the batches in rotation for some seconds; the first update, a warm-up, is not counted."""
+    model = build_model(config.model, *vocabulary, seed=config.training.seed)
+    optimizer = build_optimizer(model, config.training)
+    train_step(model, optimizer, batches[0], config.training, 1)
+    load = os.getloadavg()[0]
+    start, tokens, update = time.perf_counter(), 0, 1
+    while tokens == 0 or time.perf_counter() - start < _SECONDS:
+        batch = batches[update % len(batches)]
+        update += 1
+        train_step(model, optimizer, batch, config.training, update)
+        tokens += batch.target_tokens
+    seconds = time.perf_counter() - start
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    return DryRun(parameters, tokens / seconds, load > _BUSY_LOAD, peak_memory())

@@ -1,0 +1,143 @@
+"""Run validation and track the best score."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol, Self
+
+import torch
+
+from dragoman.config.training import TrainingConfig
+from dragoman.data.batch import Batch
+from dragoman.models.base import Model
+from dragoman.stop_signal import StopRequested
+from dragoman.training.callbacks.events import TrainerCallback, ValidationEvent, ValidationScores
+from dragoman.training.checkpoint.state_tensors import gather_tensors, gather_weights, load_weights
+from dragoman.training.distributed.process_group import ProcessGroup
+from dragoman.training.losses import RewardBaseline
+from dragoman.training.step import LossModule
+from dragoman.training.weight_average import MovingAverage
+
+
+class Scorer(Protocol):
+    """Translates the validation set and scores the result."""
+
+    def __call__(self, model: Model[Any, Any], check: Callable[[], None]) -> ValidationScores:
+        """Scores and samples. Call `check` regularly: it raises to cancel the work."""
+
+
+@dataclass(frozen=True)
+class BestScore:
+    """The best validation so far by the stopping metric, and the number of validations since."""
+
+    update: int
+    value: float
+    validations_since: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        return cls(**value)
+
+
+def is_better(metric: str, value: float, than: float) -> bool:
+    """Whether a value of a metric is better: lower for a loss, higher for a score. NaN is never better."""
+    return value < than if metric == "loss" else value > than
+
+
+class ValidationSet:
+    """The batches of the validation set, held in memory, and an optional scorer."""
+
+    def __init__(self, batches: Sequence[Batch], config: TrainingConfig, scorer: Scorer | None) -> None:
+        self._batches = batches
+        self._config = config
+        self._scorer = scorer
+
+    def evaluate(self, model: Model[Any, Any], check: Callable[[], None]) -> tuple[float, ValidationScores]:
+        """The mean of −log p(y_t), and the result of the scorer. `check` may raise to cancel."""
+        device = next(model.parameters()).device
+        loss_module = LossModule(model, self._config)
+        nll, tokens = 0.0, 0
+        with torch.no_grad():
+            for batch in self._batches:
+                check()
+                nll += float(loss_module(batch.to(device), None, RewardBaseline(0.0))[1])
+                tokens += batch.target_tokens
+        scores = ValidationScores() if self._scorer is None else self._scorer(model, check)
+        return nll / tokens, scores
+
+
+class Validator:
+    """Validates on the main process and sends the result to all.
+
+    Averaged weights and sharded weights are loaded into a copy of the model. The copy is made here, so create the
+    validator before the model is sharded.
+    """
+
+    def __init__(
+        self,
+        model: Model[Any, Any],
+        validation: ValidationSet,
+        config: TrainingConfig,
+        group: ProcessGroup,
+        callback: TrainerCallback,
+    ) -> None:
+        self._is_sharded = config.sharded and group.size > 1
+        needs_copy = (config.ema_decay or self._is_sharded) and group.is_main
+        self._copy = copy.deepcopy(model) if needs_copy else None
+        self._model = model
+        self._validation = validation
+        self._config = config
+        self._group = group
+        self._callback = callback
+
+    def validate(
+        self, update: int, best: BestScore | None, average: MovingAverage | None, check: Callable[[], None]
+    ) -> BestScore | None:
+        """The best score including this validation; None if `check` cancelled it."""
+        self._load_copy(average)
+        values, scores, seconds = None, ValidationScores(), 0.0
+        if self._group.is_main:
+            self._callback.on_validation_start(update)
+            start = time.monotonic()
+            try:
+                loss, scores = self._validation.evaluate(self._copy or self._model, check)
+                values = {"loss": loss, **scores.scores}
+            except StopRequested:
+                pass
+            seconds = time.monotonic() - start
+        values = self._group.broadcast(values)
+        if values is None:
+            return None
+        metric = self._config.stop_on
+        value = values[metric]
+        is_best = best is None or math.isnan(best.value) or is_better(metric, value, best.value)
+        if best is None or is_best:
+            best = BestScore(update, value)
+        else:
+            best = replace(best, validations_since=best.validations_since + 1)
+        if self._group.is_main:
+            self._callback.on_validation_end(
+                ValidationEvent(update, values["loss"], scores, is_best, best.update, best.value, metric, seconds)
+            )
+        return best
+
+    def _load_copy(self, average: MovingAverage | None) -> None:
+        """Load the current weights into the copy. All ranks must call this: sharded weights are gathered."""
+        keep = self._group.is_main
+        if average is not None:
+            weights = gather_tensors(average.named(), keep=keep)
+        elif self._is_sharded:
+            weights = gather_weights(self._model, keep=keep)
+        else:
+            return
+        if self._copy is not None:
+            load_weights(self._copy, weights)

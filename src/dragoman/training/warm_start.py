@@ -1,0 +1,166 @@
+"""Initialize training from a bundle: copy its weights, add rows for new tokens, freeze parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dragoman.bundle import Bundle
+from dragoman.config import ModelConfig
+from dragoman.errors import ConfigError
+from dragoman.text import Tokenizer, token_segmenter
+
+_ROWS_OF = {
+    "encoder.embedding.weight": "source",
+    "decoder.embedding.weight": "target",
+    "decoder.output.weight": "target",
+    "decoder.output.bias": "target",
+}
+"""Parameters with one row per token, and the side of these tokens."""
+
+_DROPOUT_SETTINGS = {"dropout", "attention_dropout", "activation_dropout"}
+_FIX = "use the [model] section of the bundle's dragoman.toml"
+
+
+@dataclass(frozen=True)
+class WarmStartReport:
+    """Number of copied weights, and of new tokens per side."""
+
+    copied: int
+    new_tokens: dict[str, int]
+
+
+def check_same_model(bundle: Bundle, model: ModelConfig) -> None:
+    """Require that a configuration describes the model of the bundle, except for dropout."""
+    wanted, got = _settings(bundle.config.model.model_dump()), _settings(model.model_dump())
+    if wanted.get("family") != got.get("family"):
+        wanted, got = ({"family": each["family"]} for each in (wanted, got))
+    if differ := [name for name in sorted({*wanted, *got}) if wanted.get(name) != got.get(name)]:
+        rules = " and ".join(f"model.{name} must be {_shown(wanted.get(name))}" for name in differ)
+        values = " and ".join(_shown(got.get(name)) for name in differ)
+        raise ConfigError(f"{rules}, as in {bundle.folder}, got {values}; {_FIX}")
+
+
+def _settings(section: Mapping[str, Any], place: str = "") -> dict[str, Any]:
+    """Settings by dotted name, without those of dropout."""
+    found: dict[str, Any] = {}
+    for name, value in section.items():
+        if isinstance(value, Mapping):
+            found |= _settings(value, f"{place}{name}.")
+        elif name not in _DROPOUT_SETTINGS:
+            found[place + name] = value
+    return found
+
+
+def _shown(value: Any) -> str:
+    """Format a value as in a configuration file."""
+    return "left out" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def copy_bundle_weights(
+    bundle: Bundle, tokenizers: Mapping[str, Tokenizer], model: nn.Module, config: ModelConfig
+) -> WarmStartReport:
+    """Copy the bundle's weights into a model that was built from `config` for these tokenizers.
+
+    Rows of old tokens keep their ids. The row of a new token is the mean of the rows of the old tokens into which the
+    tokenizer of the bundle splits it.
+    """
+    check_same_model(bundle, config)
+    cuts = {side: _new_tokens(bundle, side, tokenizers[side]) for side in ("source", "target")}
+    weights, parameters = bundle.weights(), _own(model)
+    if differ := weights.keys() ^ parameters.keys():
+        name = min(differ)
+        raise ConfigError(
+            f"the model must have the parameters of {bundle.folder}, got {'no' if name in weights else 'another,'} "
+            f"{name}; {_FIX}"
+        )
+    for name, parameter in parameters.items():
+        _copy(name, weights[name], parameter, cuts.get(_ROWS_OF.get(name, ""), []))
+    new_tokens = {side: len(cut) for side, cut in cuts.items()}
+    return WarmStartReport(sum(array.size for array in weights.values()), new_tokens)
+
+
+def _new_tokens(bundle: Bundle, side: str, tokenizer: Tokenizer) -> list[list[int]]:
+    """The ids into which the bundle's tokenizer splits each new token; all others must keep their ids."""
+    old = bundle.tokenizers()[side]
+    if old.kind != tokenizer.kind or old.size > tokenizer.size:
+        raise _other_tokens(bundle, side, f"{tokenizer.size:,} of a {tokenizer.kind} tokenizer")
+    for number in range(old.size):
+        if old.id_to_token(number) != tokenizer.id_to_token(number):
+            raise _other_tokens(bundle, side, f"{tokenizer.id_to_token(number)!r} with the number {number}")
+    cut = token_segmenter(old)
+    return [cut(tokenizer.id_to_token(number)) for number in range(old.size, tokenizer.size)]
+
+
+def _other_tokens(bundle: Bundle, side: str, got: str) -> ConfigError:
+    return ConfigError(
+        f"the {side} tokens must begin with those of {bundle.folder}, got {got}; run dragoman prepare with this "
+        "start.bundle"
+    )
+
+
+def _own(model: nn.Module) -> dict[str, Tensor]:
+    """Parameters, a tied one once, and persistent buffers of a model."""
+    saved = model.state_dict().keys()
+    return {**dict(model.named_parameters()), **{name: each for name, each in model.named_buffers() if name in saved}}
+
+
+@torch.no_grad()
+def _copy(name: str, array: NDArray[np.float32], parameter: Tensor, new_tokens: Sequence[Sequence[int]]) -> None:
+    old = torch.from_numpy(array)
+    rows = old.size(0) if old.dim() else 0
+    expected = (rows + len(new_tokens), *old.shape[1:]) if new_tokens else tuple(old.shape)
+    if tuple(parameter.shape) != expected:
+        raise ConfigError(
+            f"the model's {name} must have the shape {expected} to take the bundle's weights, got "
+            f"{tuple(parameter.shape)}; {_FIX}"
+        )
+    if not new_tokens:
+        parameter.copy_(old)
+        return
+    parameter[:rows].copy_(old)
+    parameter[rows:].copy_(torch.stack([old[list(ids)].mean(0) for ids in new_tokens]))
+
+
+def freeze(model: nn.Module, patterns: Sequence[str]) -> list[str]:
+    """Freeze the parameters whose names match a pattern, and return their names.
+
+    A tied parameter has several names; it is frozen if one of them matches, and returned under its first.
+    """
+    names: dict[nn.Parameter, list[str]] = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        names.setdefault(parameter, []).append(name)
+    for pattern in patterns:
+        _check_pattern(pattern, [name for several in names.values() for name in several])
+    frozen = [
+        parameter
+        for parameter, several in names.items()
+        if any(fnmatchcase(name, pattern) for name in several for pattern in patterns)
+    ]
+    if len(frozen) == len(names):
+        raise ConfigError(
+            f"training.freeze must leave a trainable parameter, got patterns that match all {len(names)} parameters: "
+            f"{', '.join(patterns)}; leave one out"
+        )
+    for parameter in frozen:
+        parameter.requires_grad_(False)
+    return [names[parameter][0] for parameter in frozen]
+
+
+def _check_pattern(pattern: str, names: Sequence[str]) -> None:
+    if any(fnmatchcase(name, pattern) for name in names):
+        return
+    parts = {".".join(name.split(".")[:depth]) + ".*" for name in names for depth in range(1, name.count(".") + 1)}
+    near = get_close_matches(pattern, sorted({*names, *parts}), n=3, cutoff=0.5) or sorted({*names})[:3]
+    raise ConfigError(
+        f"training.freeze must hold patterns that match a parameter's name, got {pattern!r}; try for instance "
+        f"{', '.join(near)}"
+    )

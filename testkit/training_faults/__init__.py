@@ -1,0 +1,1 @@
+"""Kill, stop and disturb training runs, and compare what they leave."""

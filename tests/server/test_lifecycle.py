@@ -1,0 +1,97 @@
+"""Shutdown: every admitted request gets its response, and later ones are rejected at once."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import threading
+import time
+from collections import Counter
+
+import httpx
+import pytest
+
+from tests.server.fake_server import RunningServer, eventually, running
+
+IDLE_GRACE = 0.25  # seconds: a little less than the server's own
+ASKED = {"q": "hello world", "source": "en", "target": "de"}
+
+
+def client(server: RunningServer, counts: Counter[str]) -> None:
+    """Ask again and again, on a connection that is kept as long as it may be, until the server is gone."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    answered = time.monotonic()
+    while True:
+        # A connection on which nothing came for long may be closed as the next request is on its way: HTTP has it so,
+        # and clients ask again. On a machine that is busy a thread of ours may be such a client.
+        is_idle = connection.sock is not None and time.monotonic() - answered > IDLE_GRACE
+        try:
+            connection.request("POST", "/translate", json.dumps(ASKED), {"content-type": "application/json"})
+            response = connection.getresponse()
+            assert response.read()
+        except OSError as error:
+            is_gone = isinstance(error, ConnectionRefusedError)
+            counts["refused" if is_gone else "idle for long" if is_idle else "lost"] += 1
+            return
+        counts[str(response.status)] += 1
+        answered = time.monotonic()
+
+
+@pytest.mark.parametrize("trial", range(5))
+def test_nothing_that_was_let_in_is_lost(trial: int):
+    with running({"log": "off"}, delay=0.05) as server:
+        counts: Counter[str] = Counter()
+        clients = [threading.Thread(target=client, args=(server, counts)) for _ in range(12)]
+        for thread in clients:
+            thread.start()
+        assert eventually(lambda: counts["200"] > 30)
+        time.sleep(0.013 * trial)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(60) == 0
+        for thread in clients:
+            thread.join()
+        assert eventually(lambda: counts["200"] == server.lines.count("left"))
+        assert "cancelled" not in server.lines
+        assert set(counts) <= {"200", "refused", "idle for long"}, counts
+        assert counts["refused"] > 0
+
+
+def test_it_says_at_once_that_it_ends_and_goes_on_for_the_notice():
+    with running({"drain_notice": 2.0}) as server, httpx.Client(base_url=server.url) as asking:
+        assert asking.get("/readyz").status_code == 200
+        server.process.send_signal(signal.SIGTERM)
+        begun = time.monotonic()
+        assert eventually(lambda: asking.get("/readyz").status_code == 503)
+        answer = asking.post("/translate", json=ASKED)
+        assert (answer.status_code, answer.headers["connection"]) == (200, "close")
+        assert asking.get("/livez").status_code == 200
+        assert server.process.wait(60) == 0
+        assert time.monotonic() - begun > 1.9
+
+
+def test_what_takes_too_long_is_cut_off():
+    with running({"drain_seconds": 0.5}, delay=60.0) as server:
+        answers: list[httpx.Response] = []
+        thread = threading.Thread(
+            target=lambda: answers.append(httpx.post(server.url + "/translate", json=ASKED, timeout=55))
+        )
+        thread.start()
+        assert eventually(lambda: "dragoman_requests_in_flight 2.0" in httpx.get(server.url + "/metrics").text)
+        begun = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(60) == 0
+        assert time.monotonic() - begun > 0.4
+        thread.join()
+        assert (answers[0].status_code, answers[0].headers["retry-after"]) == (503, "1")
+    assert any("cut_off=1" in line for line in server.log)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_it_at_once(number: signal.Signals):
+    with running({"drain_notice": 60.0}) as server:
+        server.process.send_signal(number)
+        assert eventually(lambda: httpx.get(server.url + "/readyz").status_code == 503)
+        assert server.process.poll() is None
+        server.process.send_signal(number)
+        assert server.process.wait(30) == 128 + number, "before the end of the notice"

@@ -1,0 +1,96 @@
+"""`train_model` and `average_checkpoints`: from prepared data to a bundle, and what they refuse."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from dragoman.api.training.bundle_writer import average_checkpoints
+from dragoman.api.training.training_run import train_model
+from dragoman.bundle import Bundle
+from dragoman.config import Config
+from dragoman.errors import BundleError, ConfigError
+from dragoman.files import read_json
+from dragoman.models.load import load_model
+from dragoman.training.checkpoint.store import CheckpointStore
+from dragoman.training.weight_average import mean_weights
+from testkit.tiny_project import tiny_project, tiny_training, train_tiny
+
+QUICK = ("training.max_updates=4", "training.validate_every=2", "training.checkpoint_every=1", "training.keep_last=4")
+
+
+def quick(*overrides: str) -> Config:
+    return tiny_training("luong2015-desk", *QUICK, *overrides)
+
+
+def check_weights(bundle: Bundle, wanted: dict[str, torch.Tensor]) -> None:
+    found = bundle.weights()
+    assert found.keys() == wanted.keys()
+    assert all(torch.equal(torch.from_numpy(found[name]), wanted[name]) for name in wanted)
+
+
+def test_the_bundle_has_the_best_weights(tmp_path: Path):
+    trained = train_tiny(quick(), tmp_path / "run")
+    assert trained.bundle is not None
+    assert trained.ended.best_update is not None
+    assert trained.bundle.folder == tmp_path / "run" / "bundle"
+    checkpoints = CheckpointStore(tmp_path / "run" / "checkpoints")
+    check_weights(trained.bundle, checkpoints.open(trained.ended.best_update).weights())
+    load_model(Bundle.open(trained.bundle.folder))
+    assert read_json(tmp_path / "run" / "run.json")
+
+
+def test_the_moving_average_is_what_is_given_away(tmp_path: Path):
+    trained = train_tiny(quick("training.ema_decay=0.9"), tmp_path / "run")
+    assert trained.bundle is not None
+    assert trained.ended.best_update is not None
+    best = CheckpointStore(tmp_path / "run" / "checkpoints").open(trained.ended.best_update)
+    mean = best.average()
+    assert mean is not None
+    check_weights(trained.bundle, mean)
+
+
+def test_the_mean_of_the_newest(tmp_path: Path):
+    trained = train_tiny(quick("training.average_last=3"), tmp_path / "run")
+    assert trained.bundle is not None
+    checkpoints = CheckpointStore(tmp_path / "run" / "checkpoints")
+    wanted = mean_weights(checkpoints.open(step).weights() for step in (2, 3, 4))
+    check_weights(trained.bundle, wanted)
+    averaged = average_checkpoints(tmp_path / "run", tmp_path / "mean", last=3)
+    check_weights(averaged, wanted)
+    assert "the mean of those after 2, 3, 4 updates" in averaged.card()
+    with pytest.raises(BundleError, match="must hold 9 checkpoints, got 4"):
+        average_checkpoints(tmp_path / "run", tmp_path / "other", last=9)
+
+
+def test_a_run_that_is_there_is_not_overwritten(tmp_path: Path):
+    config, folder = quick(), tiny_project().folder
+    train_model(config, folder, run=tmp_path)
+    with pytest.raises(ConfigError, match=r"must be a new folder, got a run with a checkpoint at update 4.*--resume"):
+        train_model(config, folder, run=tmp_path)
+
+
+@pytest.mark.parametrize("setting", ["training.learning_rate=0.5", "training.seed=9", "training.ema_decay=0.5"])
+def test_other_settings_do_not_go_on(setting: str, tmp_path: Path):
+    train_tiny(quick(), tmp_path)
+    with pytest.raises(ConfigError, match=rf"settings it started with, got others for {setting.partition('=')[0]};"):
+        train_tiny(quick(setting), tmp_path)
+
+
+def test_how_long_and_what_is_kept_may_change(tmp_path: Path):
+    train_tiny(quick(), tmp_path)
+    changed = ("training.max_updates=6", "training.validate_every=3", "training.patience=7", "training.keep_last=2")
+    assert train_tiny(quick(*changed), tmp_path).ended.update == 6
+
+
+def test_a_cosine_must_end_where_it_was_to_end(tmp_path: Path):
+    train_tiny(quick("training.schedule=cosine"), tmp_path)
+    with pytest.raises(ConfigError, match=r"got others for training\.max_updates"):
+        train_tiny(quick("training.schedule=cosine", "training.max_updates=6"), tmp_path)
+
+
+def test_without_data_it_says_what_to_do(tmp_path: Path):
+    config = quick()
+    with pytest.raises(ConfigError, match=r"must have a \[data\] section"):
+        train_model(config.model_copy(update={"data": None}), tmp_path, run=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,244 @@
+"""``dragoman align`` as a person or a script types it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.unit.api.test_translator_bundles import tiny_bundle as plain_bundle
+from tests.unit.cli.tiny_translators import tiny_bundle, typed
+
+QUICK = ("--engine", "torch", "--threads", "1")
+PAIRS = "abc def\teins zwei drei\nghi\t\n\tvier\n"
+
+
+@pytest.mark.parametrize("preset", ["vaswani2017-desk", "luong2015-desk", "bahdanau2015-desk"])
+def test_links_between_words_that_are_there(preset: str):
+    result = typed("align", tiny_bundle(preset), "-", *QUICK, stdin=PAIRS)
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.split("\n")
+    assert len(lines) == 4
+    assert re.fullmatch(r"(\d-\d( \d-\d)*)?", lines[0])
+    assert {int(link[0]) for link in lines[0].split()} <= {0, 1}
+    assert {int(link[2]) for link in lines[0].split()} <= {0, 1, 2}
+    assert lines[1:] == ["", "", ""]
+
+
+def test_json():
+    plain = typed("align", tiny_bundle(), "-", *QUICK, stdin=PAIRS).stdout.splitlines()
+    rows = [
+        json.loads(line)
+        for line in typed("align", tiny_bundle(), "-", *QUICK, "--json", stdin=PAIRS).stdout.splitlines()
+    ]
+    assert [" ".join(f"{source}-{target}" for source, target in row["alignment"]) for row in rows] == plain
+    assert (rows[0]["source_words"], rows[0]["target_words"]) == (["abc", "def"], ["eins", "zwei", "drei"])
+
+
+def test_an_ensemble():
+    words = "abc def ghi jkl mno pqr"
+    pairs = f"{words}\teins zwei drei vier fünf sechs\n" * 2
+    one, other = tiny_bundle("luong2015-desk"), tiny_bundle("bahdanau2015-desk", 2)
+    together = typed("align", one, "-", "--ensemble", other, *QUICK, "--json", stdin=pairs)
+    assert together.exit_code == 0, together.stderr
+    assert together.stderr.startswith("engine  ensemble of 2: torch")
+    alone = typed("align", one, "-", *QUICK, "--json", stdin=pairs)
+    assert (
+        json.loads(together.stdout.splitlines()[0])["log_prob"] != json.loads(alone.stdout.splitlines()[0])["log_prob"]
+    )
+
+
+def test_unequal_files(tmp_path: Path):
+    for name, text in (("source", "a\nb\n"), ("target", "a\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    result = typed("align", tiny_bundle(), tmp_path / "source", tmp_path / "target", *QUICK)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "must have the same number of lines, got 2 and 1" in result.stderr
+
+
+LINKS = "0-0 1p1\n\n\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """Sources, targets, and links drawn between them."""
+    texts = {"source": "abc def\nghi\n\n", "target": "eins zwei drei\n\nvier\n", "links": LINKS}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path / "source", tmp_path / "target", tmp_path / "links"
+
+
+def test_a_map_of_ones_own_choice():
+    mine = typed("align", tiny_bundle(), "-", *QUICK, "--layer", "1", "--head", "2", "--reading", "input", stdin=PAIRS)
+    assert mine.exit_code == 0, mine.stderr
+    usual = typed("align", tiny_bundle(), "-", *QUICK, stdin=PAIRS)
+    same = typed("align", tiny_bundle(), "-", *QUICK, "--extraction", "argmax", stdin=PAIRS)
+    assert len(mine.stdout.split("\n")) == 4
+    assert same.stdout == usual.stdout
+
+
+def test_the_naacl_format():
+    plain = typed("align", tiny_bundle(), "-", *QUICK, "--ignore-end", stdin=PAIRS).stdout.splitlines()
+    lines = typed("align", tiny_bundle(), "-", *QUICK, "--ignore-end", "--format", "naacl", stdin=PAIRS).stdout
+    expected = [link.split("-") for link in plain[0].split()]
+    assert lines.splitlines() == [f"1 {int(source) + 1} {int(target) + 1} S" for source, target in expected]
+
+
+def test_links_of_both_directions_as_json():
+    options = ("--backward", tiny_bundle("luong2015-desk"), "--symmetrization", "union", "--ignore-end", "--json")
+    result = typed("align", tiny_bundle(), "-", *QUICK, *options, stdin=PAIRS)
+    assert result.exit_code == 0, result.stderr
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert (rows[0]["source_words"], rows[0]["target_words"]) == (["abc", "def"], ["eins", "zwei", "drei"])
+    assert {source for source, _ in rows[0]["alignment"]} == {0, 1}, "every word looks somewhere"
+    assert {target for _, target in rows[0]["alignment"]} == {0, 1, 2}
+    assert rows[1]["alignment"] == rows[2]["alignment"] == []
+
+
+def test_errors_against_links_drawn_by_hand(files: tuple[Path, Path, Path]):
+    source, target, links = files
+    result = typed("align", tiny_bundle(), source, target, "--gold", links, *QUICK)
+    assert result.exit_code == 0, result.stderr
+    head, forward = result.stdout.splitlines()
+    assert head.split() == ["links", "AER", "precision", "recall", "F1"]
+    assert re.fullmatch(r"forward( +[01]\.\d{3}){4}", forward)
+    assert "aligning" in result.stderr
+
+
+def test_errors_of_both_directions(files: tuple[Path, Path, Path]):
+    source, target, links = files
+    given = ("align", tiny_bundle(), source, target, "--gold", links, "--backward", tiny_bundle("luong2015-desk"))
+    table = typed(*given, *QUICK).stdout.splitlines()
+    assert [line.split()[0] for line in table[1:3]] == ["forward", "backward"]
+    assert len(table) == 9
+    one = typed(*given, *QUICK, "--symmetrization", "union", "--json")
+    errors = json.loads(one.stdout)
+    assert list(errors) == ["forward", "backward", "union"]
+    assert errors["union"]["found"] >= errors["forward"]["found"]
+    assert (errors["union"]["sure"], errors["union"]["possible"]) == (1, 2)
+
+
+def test_the_best_map(files: tuple[Path, Path, Path]):
+    source, target, links = files
+    given = ("align", tiny_bundle(), source, target, "--gold", links, "--find-best", *QUICK)
+    result = typed(*given)
+    assert result.exit_code == 0, result.stderr
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert rows[0] == ["layer", "head", "reading", "AER", "precision", "recall", "F1"]
+    assert {(row[1], row[2]) for row in rows[1:]} == {
+        (head, reading) for head in ("mean", "1", "2") for reading in ("predicted", "input", "posterior")
+    }
+    assert [float(row[3]) for row in rows[1:]] == sorted(float(row[3]) for row in rows[1:])
+    assert re.search(
+        r"^best  --layer 1 --head (mean|1|2) --reading (predicted|input|posterior)$", result.stderr, re.MULTILINE
+    )
+    assert all(len(line) <= 80 for line in result.stdout.splitlines())
+    ranked = json.loads(typed(*given, "--json").stdout)["forward"]
+    assert [f"{each['aer']:.3f}" for each in ranked] == [row[3] for row in rows[1:]]
+
+
+def test_the_best_maps_of_both(files: tuple[Path, Path, Path]):
+    source, target, links = files
+    given = ("align", tiny_bundle("bahdanau2015-desk"), source, target, "--gold", links, "--find-best", *QUICK)
+    back = ("--backward", tiny_bundle())
+    result = typed(*given, *back)
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0] == "forward"
+    assert "backward" in lines
+    assert lines[-2].startswith("best of both")
+    assert lines[-1].startswith("grow-diag-final")
+    found = json.loads(typed(*given, *back, "--json").stdout)
+    assert list(found) == ["forward", "backward", "both"]
+    hints = [line.removeprefix("best  ").split() for line in result.stderr.splitlines() if line.startswith("best  ")]
+    assert [hint[::2] for hint in hints] == [
+        [f"--{side}{name}" for name in ("layer", "head", "reading")] for side in ("", "backward-")
+    ]
+    again = typed(*given[:6], *QUICK, *back, *hints[0], *hints[1], "--symmetrization", "grow-diag-final", "--json")
+    assert again.exit_code == 0, again.stderr
+    assert json.loads(again.stdout)["grow-diag-final"] == found["both"], "what was found can be typed"
+
+
+def test_the_mean_of_heads_for_one_of_two(files: tuple[Path, Path, Path]):
+    source, target, _ = files
+    given = ("align", tiny_bundle(), source, target, "--backward", tiny_bundle("luong2015-desk"), *QUICK)
+    refused = typed(*given, "--head", "2")
+    assert "--backward-head must be 1 in this model, got 2; choose one that it has" in refused.stderr
+    result = typed(*given, "--head", "2", "--backward-head", "mean")
+    assert result.exit_code == 0, result.stderr
+
+
+def test_an_ensemble_against_usual_words(files: tuple[Path, Path, Path]):
+    source, target, links = files
+    given = ("align", tiny_bundle(), source, target, "--ensemble", tiny_bundle(seed=2), "--gold", links, *QUICK)
+    result = typed(*given, "--words", "usual")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[1].startswith("forward")
+    assert "leave out --ensemble, or add --words usual" in typed(*given).stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--symmetrization", "union"), "--symmetrization must come with --backward"),
+        (("--gold-from", "0"), "--gold-from must come with --gold"),
+        (("--find-best",), "--find-best must come with --gold"),
+        (("--gold", "x", "--format", "naacl"), "--format must come without --gold"),
+        (("--gold", "x", "--find-best", "--layer", "1"), "--find-best must come without --layer"),
+        (("--words", "all"), "--words must be one of usual, spaces, got 'all'"),
+        (("--gold", "x", "--gold-from", "2"), "--gold-from must be 0 or 1, got 2"),
+        (("--extraction", "best"), "--extraction must be one of argmax, threshold, mutual, got 'best'"),
+        (("--threshold", "0.5"), "--threshold must come with --extraction threshold"),
+        (("--reading", "next"), "--reading must be one of predicted, input"),
+        (("--gold", "x", "--find-best", "--layer", "0"), "--layer must be greater than or equal to 1"),
+        (("--gold", "x", "--find-best", "--backward-reading", "input"), "--backward-reading must come with --backward"),
+        (("--backward-reading", "input"), "--backward-reading must come with --backward"),
+        (("--backward", "SAME", "--backward-reading", "next"), "--backward-reading must be one of predicted, input"),
+        (("--head", "all"), "--head must be a whole number or mean, got 'all'"),
+        (("--backward", "SAME", "--backward-head", "x"), "--backward-head must be a whole number or mean, got 'x'"),
+        (("--layer", "7"), "--layer must be 1 in this model, got 7"),
+        (("--layer", "0"), "--layer must be greater than or equal to 1, got 0"),
+        (("--head", "3"), "--head must be from 1 to 2 in this model, got 3"),
+        (("--backward", "SAME", "--backward-layer", "2"), "--backward-layer must be 1 in this model, got 2"),
+        (("--ignore-end", "--extraction", "threshold", "--threshold", "0.5"), "--ignore-end must be left out with"),
+        (
+            ("--backward", "SAME", "--ignore-end", "--symmetrization", "product"),
+            "--ignore-end must come without --symmetrization product",
+        ),
+        (("--layer", "1", "--ensemble", "SAME"), "--layer must come without --ensemble, got an ensemble"),
+        (("--words", "spaces", "--ensemble", "SAME"), "--words spaces must come without --ensemble, got an ensemble"),
+        (("--gold", "x", "--ensemble", "SAME"), "--gold must come without --ensemble, or with --words usual"),
+        (("--gold", "x", "--find-best", "--ensemble", "SAME"), "--find-best must come without --ensemble"),
+        (("--layer", "1", "--engine", "ctranslate2"), "--engine must be torch with --layer, got ctranslate2; use"),
+    ],
+)
+def test_what_was_typed_wrongly(options: tuple[str, ...], expected: str):
+    typed_ = [tiny_bundle() if option == "SAME" else option for option in options]
+    result = typed("align", tiny_bundle(), "-", *QUICK, *typed_, stdin=PAIRS)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"error: {expected}" in result.stderr
+
+
+def test_links_that_do_not_fit(files: tuple[Path, Path, Path]):
+    source, target, links = files
+    links.write_text("0-0\n0-0\n\n", encoding="utf-8")
+    result = typed("align", tiny_bundle(), source, target, "--gold", links, *QUICK)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"{links}:2: a link must be between words, got one of target word 0" in result.stderr
+
+
+def test_a_model_without_attention(files: tuple[Path, Path, Path], tmp_path: Path):
+    source, target, links = files
+    bundle = plain_bundle(tmp_path / "bundle", "sutskever2014-desk").folder
+    for options in ((), ("--extraction", "mutual"), ("--gold", links), ("--gold", links, "--find-best")):
+        result = typed("align", bundle, source, target, *options, *QUICK)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "a model must have attention to align words" in result.stderr
+
+
+def test_a_pair_that_is_too_long_is_named_by_its_line():
+    result = typed("align", tiny_bundle(), "-", *QUICK, "--ignore-end", stdin=f"a\ta\n{'a ' * 3000}\ta\n")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "error: standard input:2: a source must have at most" in result.stderr

@@ -1,0 +1,126 @@
+"""``dragoman compare``, as it is typed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.api.recorded_runs import recorded_run
+from tests.unit.cli.tiny_translators import ran, tiny_bundle, typed
+
+SOURCES = "A man rides a red bicycle.\nTwo dogs run.\nHello.\n"
+REFERENCES = "Ein Mann fährt Rad.\nZwei Hunde rennen.\nHallo.\n"
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> tuple[Path, Path, Path, Path]:
+    """A test set, and two files of translations."""
+    contents = {
+        "test.en": SOURCES,
+        "test.de": REFERENCES,
+        "good.txt": REFERENCES,
+        "bad.txt": "Ein Mann.\nHunde.\nHallo.\n",
+    }
+    for name, text in contents.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    first, second, third, fourth = (tmp_path / name for name in contents)
+    return first, second, third, fourth
+
+
+def test_it_writes_a_report_and_says_where(texts: tuple[Path, ...], tmp_path: Path) -> None:
+    source, reference, good, bad = texts
+    report = tmp_path / "new" / "report.html"
+    result = typed("compare", f"worse={bad}", f"better={good}", "--test", source, reference, "-o", report)
+    assert result.exit_code == 0, result.output
+    assert f"report  {report}" in result.stdout
+    assert "chrF++" in result.stdout
+    assert "“better”" in result.stdout
+    page = report.read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "Largest differences" in page
+
+
+def test_json_is_json_alone(texts: tuple[Path, ...], tmp_path: Path) -> None:
+    source, reference, good, bad = texts
+    report = tmp_path / "report.html"
+    result = typed("compare", good, bad, "--test", source, reference, "-o", report, "--json", "--baseline", "bad")
+    value = json.loads(result.stdout)
+    assert value["evaluation"]["baseline"] == "bad"
+    assert [member["kind"] for member in value["members"]] == ["translations", "translations"]
+    assert len(value["sentences"]) == 2
+    assert value["report"] == str(report)
+
+
+def test_runs_are_compared_without_a_test(tmp_path: Path) -> None:
+    one, two = recorded_run(tmp_path / "one"), recorded_run(tmp_path / "two", seed=2)
+    report = tmp_path / "report.html"
+    result = typed("compare", one, two, "-o", report)
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.stdout.splitlines()[:-1])) <= 80
+    assert "Learning curves" in report.read_text(encoding="utf-8")
+    settings = json.loads(typed("compare", one, two, "-o", report, "--json").stdout)["settings"]
+    assert settings == {"training.seed": ["1", "2"]}
+
+
+@pytest.mark.slow
+def test_models_have_maps_beside_each_other(texts: tuple[Path, ...], tmp_path: Path) -> None:
+    source, reference, *_ = texts
+    report = tmp_path / "report.html"
+    bundles = [f"{name}={tiny_bundle(name)}" for name in ("bahdanau2015-desk", "vaswani2017-desk")]
+    quick = ("--engine", "torch", "--threads", "1", "--max-length", "6", "--beam", "1")
+    result = typed("compare", *bundles, "--test", source, reference, "-o", report, *quick, "--maps", "1")
+    assert result.exit_code == 0, result.output
+    assert "Attention maps of the same sentence" in report.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--beam", "3"), "--beam must come with --test"),
+        (("--baseline", "x"), "--baseline must come with --test"),
+        (("--sentences", "3"), "--sentences must come with --test"),
+        (("--maps", "0"), "--maps must come with --test"),
+        (("--output", "."), "--output must be a file"),
+    ],
+)
+def test_what_would_do_nothing_is_refused(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    result = typed("compare", recorded_run(tmp_path / "run"), *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_mistakes_are_one_line(texts: tuple[Path, ...], tmp_path: Path) -> None:
+    source, reference, good, _ = texts
+    out = ("-o", tmp_path / "r.html")
+    for arguments in (
+        (tmp_path / "nothing",),
+        (good, "--test", source, tmp_path / "nothing"),
+        (good, "--test", source, reference, "--baseline", "nobody"),
+        (good, "--test", source, reference, "--languages", "ende"),
+        (good, "--test", source, reference, "--threads", "0"),
+        (tmp_path,),
+    ):
+        result = typed("compare", *arguments, *out)
+        assert result.exit_code in (1, 2), result.output
+        assert [line[:6] for line in result.stderr.splitlines() if "must" in line] == ["error:"], result.stderr
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_the_test_set_and_settings_are_named_as_they_were_typed(texts: tuple[Path, ...], tmp_path: Path) -> None:
+    source, reference, good, _ = texts
+    short = tmp_path / "short"
+    short.write_text("one\n", encoding="utf-8")
+    result = typed("compare", good, "--test", short, reference, "-o", tmp_path / "report.html")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"error: {short} and {reference} must have the same number of lines, got 1 and ")
+    result = typed("compare", tiny_bundle(), "--test", source, reference, "-o", tmp_path / "r", "--engine", "fast")
+    assert result.exit_code == 2
+    assert "error: --engine must be one of" in result.stderr
+
+
+def test_piped_there_is_no_colour(texts: tuple[Path, ...], tmp_path: Path) -> None:
+    source, reference, good, bad = texts
+    result = ran("compare", good, bad, "--test", source, reference, "-o", tmp_path / "r.html")
+    assert result.returncode == 0, result.stderr
+    assert b"\x1b" not in result.stdout + result.stderr
+    assert max(len(line) for line in result.stdout.decode().splitlines()[:-1]) <= 80

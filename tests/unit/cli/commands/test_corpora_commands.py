@@ -1,0 +1,176 @@
+"""``dragoman new``, ``check`` and ``prepare`` as a person types them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from dragoman.cli.main import app
+from tests.unit.data.preparation.corpus import pairs, write_pairs
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def type_in(*arguments: str) -> Result:
+        return CliRunner().invoke(app, arguments)
+
+    return type_in
+
+
+@pytest.fixture
+def project(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A new project, in which one stands."""
+    write_pairs(tmp_path, "train", pairs(400))
+    result = run("new", "p", "--source", "en", "--target", "de", "--corpus", "train.en", "train.de")
+    assert result.exit_code == 0, result.stderr
+    monkeypatch.chdir(tmp_path / "p")
+    return tmp_path / "p"
+
+
+def test_new_says_what_it_made_and_what_to_type_next(run: Run, tmp_path: Path):
+    write_pairs(tmp_path, "train", pairs(400))
+    result = run("new", "p", "--source", "en", "--target", "de", "--corpus", "train.en", "train.de")
+    assert result.stdout.splitlines() == [
+        "p/dragoman.toml: 400 pairs, starting from the preset pairs-5k",
+        "next: cd p && dragoman check",
+    ]
+    again = run("new", "p", "--source", "en", "--target", "de", "--corpus", "train.en", "train.de")
+    assert again.exit_code == 2
+    assert again.stderr.startswith("error: p/dragoman.toml must be new, got an existing file")
+
+
+def test_new_takes_one_option_a_file_too(run: Run, tmp_path: Path):
+    write_pairs(tmp_path, "train", pairs(50))
+    files = ["--corpus", "train.en", "--corpus", "train.de", "--test", "train.en", "--test", "train.de"]
+    assert run("new", "p", "--source", "en", "--target", "de", *files, "--preset", "luong2015-desk").exit_code == 0
+    assert 'extends = "luong2015-desk"' in Path("p/dragoman.toml").read_text(encoding="utf-8")
+
+
+def test_check_shows_a_screen_json_and_a_page(run: Run, project: Path):
+    screen = run("check", "--no-measure", "--output", "check.html")
+    assert screen.exit_code == 0, screen.stderr
+    assert "dragoman prepare" in screen.stdout
+    assert all(len(line) <= 80 for line in screen.stdout.splitlines())
+    page = (project / "check.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "train.en" in page
+    report = json.loads(run("check", "--no-measure", "--json").stdout)
+    assert report["selection"]["kept"] == 380
+    assert report["fatal"] == []
+
+
+def test_prepare_goes_on_from_check(run: Run, project: Path):
+    run("check", "--no-measure")
+    result = run("prepare")
+    assert result.exit_code == 0, result.stderr
+    assert "cleaning train.en: done before" in result.stderr
+    assert "380" in result.stdout
+    manifest = json.loads(run("prepare", "--json").stdout)
+    assert manifest["splits"]["train"]["rows"] == 380
+
+
+def test_a_bad_line_is_an_error_with_its_place(run: Run, project: Path):
+    path = project.parent / "train.de"
+    path.write_bytes(path.read_bytes().replace(b"Der", b"D\xffr", 1))
+    line = path.read_bytes().split(b"D\xffr")[0].count(b"\n") + 1
+    result = run("prepare")
+    assert result.exit_code == 1
+    assert f"train.de:{line} must be good text, got: not UTF-8" in result.stderr
+    assert all(line.startswith("error: ") for line in result.stderr.splitlines()[-2:])
+    checked = run("check", "--no-measure")
+    assert checked.exit_code == 1
+    assert f"train.de:{line}" in checked.stdout
+    assert run("prepare", "--on-bad-line", "skip").exit_code == 0
+    assert run("check", "--no-measure", "--on-bad-line", "skip").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["prepare", "nowhere.toml"], 2, "there is no such file"),
+        (["prepare", "pairs-5k"], 2, "must have a [data] section"),
+        (["check", "pairs-5k"], 2, "must have a [data] section"),
+        (["prepare", "--on-bad-line", "ignore"], 2, "data.on_bad_line must be one of error, skip, replace"),
+        (["prepare", "--set", "data.sead=3"], 2, "did you mean seed?"),
+        (["prepare", "--processes", "0"], 2, "--processes"),
+        (["prepare", "--set", 'data.train=[{files = ["a.en", "a.de"]}]'], 1, "a.en must be a file"),
+    ],
+)
+def test_mistakes_are_explained(run: Run, project: Path, arguments: list[str], code: int, says: str):
+    result = run(*arguments)
+    assert result.exit_code == code, result.stderr
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_folder_stands_for_its_configuration(run: Run, project: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(project.parent)
+    result = run("prepare", "p")
+    assert result.exit_code == 0, result.stderr
+
+
+def test_the_next_command_repeats_what_was_typed(run: Run, project: Path):
+    shown = run("check", "--no-measure", "--on-bad-line", "skip", "--set", "data.seed=3").stdout
+    assert "dragoman prepare --set data.seed=3 --on-bad-line skip" in shown
+
+
+def test_a_corpus_of_which_nothing_is_left_is_told(run: Run, project: Path):
+    corpus = f"{{files=['{project.parent}/train.en', '{project.parent}/train.de']}}"
+    both = f"data.train=[{corpus}, {corpus}]"
+    result = run("prepare", "--set", both, "--set", "data.test_pairs=10")
+    assert result.exit_code == 0, result.stderr
+    assert "note: no pair of" in result.stderr
+    assert any(line.split() == ["test", "10"] for line in result.stdout.splitlines())
+
+
+def test_an_interruption_is_told(run: Run, project: Path, monkeypatch: pytest.MonkeyPatch):
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dragoman.data.preparation.preparation.clean_corpus", interrupt)
+    result = run("prepare")
+    assert result.exit_code == 130
+    assert result.stderr.endswith("interrupted; run the same command to continue\n")
+
+
+def test_without_a_project_it_says_how_to_make_one(run: Run):
+    result = run("prepare")
+    assert result.exit_code == 2
+    assert "dragoman.toml" in result.stderr
+
+
+def test_two_at_once_in_one_folder_are_refused(run: Run, project: Path):
+    import fcntl
+
+    assert run("prepare").exit_code == 0
+    with (project / "prepared" / "work" / "lock").open("w", encoding="utf-8") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        result = run("prepare")
+    assert result.exit_code == 1
+    assert "got another one running; wait for it" in result.stderr
+
+
+@pytest.mark.slow
+def test_standard_input_is_a_corpus(tmp_path: Path):
+    (tmp_path / "dragoman.toml").write_text(
+        'extends = "pairs-5k"\n[data]\nsource = "en"\ntarget = "de"\nvalidation_pairs = 20\n'
+        '[[data.train]]\nfiles = ["-"]\nformat = "tsv"\n[tokenizer]\nsize = 400\n',
+        encoding="utf-8",
+    )
+    text = "".join(f"{source}\t{target}\n" for source, target in pairs(300)).encode()
+    command = [sys.executable, "-m", "dragoman", "prepare", "--json"]
+    first = subprocess.run(command, cwd=tmp_path, input=text, capture_output=True, check=True)
+    assert json.loads(first.stdout)["splits"]["train"]["rows"] == 280
+    again = subprocess.run(command, cwd=tmp_path, input=text, capture_output=True, check=True)
+    assert again.stdout == first.stdout
+    assert b"done before" in again.stderr

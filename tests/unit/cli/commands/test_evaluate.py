@@ -1,0 +1,286 @@
+"""``dragoman evaluate`` as a person or a script types it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+from sacrebleu.significance import PairedTest, Result
+
+from testkit import random_bundle
+from tests.unit.cli.tiny_translators import QUICK, tiny_bundle, typed
+
+SOURCES = ["abc def ghi", "zwei drei vier fünf", "ab cd ef gh ij kl mn op qr st uv", "123", "Haus und Hof."] * 4
+REFERENCES = ["the cat sat on the mat", "a dog ran over the hill", "one two three four five six", "123", "my house"] * 4
+CLOSE = [line.replace("dog", "cow") for line in REFERENCES]
+FAR = [" ".join(line.split()[1:]) + " x" for line in REFERENCES]
+SEEDS = [[*REFERENCES[: 3 * n], *FAR[3 * n :]] for n in (1, 2, 3)]
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Path:
+    texts = {"src": SOURCES, "ref": REFERENCES, "close": CLOSE, "far": FAR}
+    texts |= {f"seed{number}": lines for number, lines in enumerate(SEEDS)}
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return tmp_path
+
+
+def evaluated(room: Path, *arguments: str | Path) -> Any:
+    result = typed("evaluate", *arguments, "--test", room / "src", room / "ref", "--json")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def sacrebleu(*arguments: str | Path) -> Any:
+    """What sacreBLEU's own command prints."""
+    command = [sys.executable, "-m", "sacrebleu", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8")
+    return json.loads(done.stdout)
+
+
+def test_files_get_the_scores_of_sacrebleu(room: Path):
+    found = evaluated(room, room / "close")
+    (member,) = found["systems"][0]["members"]
+    theirs = sacrebleu(
+        *(room / "ref", "-i", room / "close", "-m", "bleu", "chrf", "ter", "--chrf-word-order", "2"),
+        *("--confidence", "-w", "9", "-f", "json"),
+    )
+    for score, other in zip(member["scores"], theirs, strict=True):
+        assert f"{score['value']:.9f}" == f"{other['score']:.9f}"
+        assert score["signature"] == other["signature"]
+        assert f"{score['interval']['mean']:.9f}" == f"{other['confidence_mean']:.9f}"
+        assert f"{score['interval']['half_width']:.9f}" == f"{other['confidence_var']:.9f}"
+    assert [score["metric"] for score in member["scores"]] == ["bleu", "chrf++", "ter"]
+    assert (member["throughput"], member["flags"], member["parameters"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(("kind", "code"), [("bootstrap", "bs"), ("randomization", "ar")])
+def test_significance_is_that_of_sacrebleu(room: Path, kind: str, code: str):
+    found = evaluated(room, room / "far", room / "close", "--test-kind", kind)
+    assert found["baseline"] == "far"
+    results = found["systems"][1]["members"][0]["tests"]
+    metrics = {"BLEU": BLEU(force=True), "chrF": CHRF(word_order=2), "TER": TER()}
+    theirs = PairedTest([("far", FAR), ("close", CLOSE)], metrics, [REFERENCES], test_type=code)()[1]
+    for result, name in zip(results, ("BLEU", "chrF2++", "TER"), strict=True):
+        other = theirs[name][1]
+        assert isinstance(other, Result)
+        assert (result["test"], result["p_value"]) == (kind, other.p_value)
+
+
+def test_a_bundle(room: Path):
+    found = evaluated(room, f"mine={tiny_bundle()}", *QUICK)
+    assert set(found) == {
+        *("format_version", "test_set", "systems", "baseline", "search", "versions"),
+        *("machine", "command", "resamples", "seconds"),
+    }
+    (system,) = found["systems"]
+    (member,) = system["members"]
+    assert set(member) == {
+        *("name", "digest", "scores", "seed", "parameters", "by_length", "flags", "perturbations", "throughput"),
+        *("tests", "path"),
+    }
+    assert (found["test_set"]["name"], found["test_set"]["sentences"], found["baseline"], system["name"]) == (
+        "src",
+        20,
+        None,
+        "mine",
+    )
+    assert (found["search"]["beam"], found["search"]["max_length"]) == (5, 6)
+    assert re.fullmatch("[0-9a-f]{64}", member["digest"])
+    assert member["flags"]["truncated"] > 0
+    assert member["throughput"]["sentences"] == 20
+    assert member["throughput"]["source_words"] == sum(len(line.split()) for line in SOURCES)
+    assert member["throughput"]["engine"] == "torch float32, 1 thread"
+    assert member["parameters"] > 1000
+    assert sum(row["sentences"] for row in member["by_length"]) == 20
+    assert found["seconds"]["all"] >= found["seconds"]["translating"] > 0
+    assert found["versions"]["sacrebleu"]
+
+
+def test_what_is_saved_is_what_was_scored(room: Path):
+    run = room / "run"
+    shutil.copytree(tiny_bundle(), run / "bundle")
+    result = typed(
+        *("evaluate", f"a b/c={run}", room / "close", "--test", room / "src", room / "ref", "--save", room / "out"),
+        *("--json", *QUICK),
+    )
+    assert result.exit_code == 0, result.stderr
+    out = room / "out"
+    assert sorted(path.name for path in out.iterdir()) == ["a-b-c.txt", "close.txt", "evaluation.json", "table.md"]
+    assert json.loads((out / "evaluation.json").read_text(encoding="utf-8")) == json.loads(result.stdout)
+    translated = typed("translate", tiny_bundle(), room / "src", *QUICK).stdout
+    assert (out / "a-b-c.txt").read_text(encoding="utf-8") == translated
+    assert (out / "table.md").read_text(encoding="utf-8").startswith("| system | BLEU | chrF++ | TER ↓ |")
+    again = evaluated(room, out / "a-b-c.txt")["systems"][0]["members"][0]
+    assert again["scores"] == json.loads(result.stdout)["systems"][0]["members"][0]["scores"]
+    result = typed("evaluate", room / "close", "--test", room / "src", room / "ref", "--save", out)
+    assert result.stderr == f"error: --save must be a new or an empty folder, got {out}; name another\n"
+
+
+def test_several_seeds(room: Path):
+    seeds = ",".join(str(room / f"seed{number}") for number in range(3))
+    found = evaluated(room, f"seeds={seeds}", f"others={room / 'far'},{room / 'close'}", room / "far")
+    first, others, alone = found["systems"]
+    assert [member["name"] for member in first["members"]] == ["seeds 1", "seeds 2", "seeds 3"]
+    values = [member["scores"][0]["value"] for member in first["members"]]
+    assert first["scores"][0]["value"] == pytest.approx(sum(values) / 3)
+    (test, *_) = others["tests"]
+    assert (test["metric"], test["test"]) == ("bleu", "welch")
+    assert 0 < test["p_value"] < 1
+    assert first["tests"] == []
+    assert {test["test"] for test in alone["tests"]} == {"bootstrap"}
+    assert alone["members"][0]["tests"]
+
+
+def test_probes(room: Path):
+    found = evaluated(room, tiny_bundle(), *QUICK, "--probes", "--metrics", "bleu,chrf")
+    probes = {probe["name"]: probe for probe in found["systems"][0]["members"][0]["perturbations"]}
+    assert list(probes) == ["typos", "lower case", "upper case", "no full stop", "single words", "very long"]
+    assert (probes["no full stop"]["changed"], probes["very long"]["changed"]) == (4, 4)
+    assert set(probes["typos"]["drops"]) == {"bleu", "chrf++"}
+    assert set(probes["single words"]["shares"]) == {"flagged", "runaway", "repeated"}
+    assert probes["single words"]["shares"]["runaway"] > 0.5  # never trained, it never ends
+
+
+def test_the_same_every_time(room: Path):
+    def figures() -> Any:
+        found = evaluated(room, tiny_bundle(), room / "close", *QUICK, "--probes")
+        del found["seconds"], found["command"]
+        for system in found["systems"]:
+            for member in system["members"]:
+                del member["throughput"]
+        return found
+
+    assert figures() == figures()
+
+
+def test_packed_texts(room: Path):
+    for name in ("src", "ref", "close"):
+        (room / f"{name}.gz").write_bytes(gzip.compress((room / name).read_bytes()))
+    plain = typed("evaluate", room / "close", "--test", room / "src", room / "ref")
+    packed = typed("evaluate", room / "close.gz", "--test", room / "src.gz", room / "ref.gz")
+    assert packed.stdout == plain.stdout
+
+
+def test_what_is_printed(room: Path):
+    systems, table = [tiny_bundle(), room / "close"], room / "new" / "table.md"
+    result = typed("evaluate", *systems, "--test", room / "src", room / "ref", "--probes", "-o", table, *QUICK)
+    assert result.exit_code == 0, result.stderr
+    assert "\x1b" not in result.stdout
+    assert "engine  torch float32, 1 thread" in result.stderr
+    assert "perturbing: typos" in result.stderr
+    assert max(map(cell_len, result.stdout.splitlines())) <= 80
+    assert result.stdout.startswith("src: 20 sentences\n")
+    assert "| --- |" in table.read_text(encoding="utf-8")
+    assert f"wrote   {table}\n" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none"], "error: none must be a run folder, a bundle or a file of translations, got a missing file"),
+        (["short"], "short must have one translation per test sentence, 20, got 1 line; add"),
+        (["close", "far", "--baseline", "x"], "error: --baseline must be one of close, far, got x; or leave it out"),
+        (["close", "--metrics", "bleu,rouge"], "error: --metrics must be one of bleu, chrf, ter, got 'rouge'"),
+        (
+            ["close", "--metrics", ""],
+            "error: --metrics must be one or several of bleu, chrf, ter, got none; leave it out",
+        ),
+        (["close", "--metrics", " , "], "error: --metrics must be one or several of bleu, chrf, ter, got none;"),
+        (["close", "--resamples", "1"], "error: --resamples must be"),
+        (["close", "--test-kind", "t"], "error: --test-kind must be one of bootstrap, randomization, got 't'"),
+        (["close", "--output", "table.csv"], "error: --output must end in .json or .md, got table.csv"),
+        (["close", "--threads", "0"], "error: --threads must be greater than or equal to 1, got 0"),
+        (["close", "--languages", "de"], "error: --languages must be two language codes joined by -, got de"),
+        (["close", "--comet", "x"], "error: COMET must have a separate Python, got none; name one"),
+        (["close", "--comet-python", "x"], "error: --comet-python must come with --comet"),
+        (["a=close", "a=far"], "error: names of systems must differ, got a twice"),
+        (["."], ". must be a run folder, a bundle or a file of translations, got another folder"),
+    ],
+)
+def test_mistakes(room: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str):
+    monkeypatch.chdir(room)
+    monkeypatch.delenv("DRAGOMAN_COMET_PYTHON", raising=False)
+    (room / "short").write_text("x\n", encoding="utf-8")
+    result = typed("evaluate", *arguments, "--test", "src", "ref")
+    assert result.exit_code in {1, 2}
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()  # before anything is translated
+    assert message in line
+    assert re.search(r", (got|but) .*; ", line)  # the value and a fix
+
+
+@pytest.mark.parametrize("seed", ["-5", "x"])
+def test_a_seed_that_cannot_be(room: Path, monkeypatch: pytest.MonkeyPatch, seed: str):
+    monkeypatch.setenv("SACREBLEU_SEED", seed)
+    result = typed("evaluate", tiny_bundle(), "--test", room / "src", room / "ref", *QUICK)
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()  # before anything is translated
+    assert line.startswith(f"error: SACREBLEU_SEED must be a whole number, 0 or more, or none, got '{seed}';")
+
+
+def test_names_that_make_one_name_of_a_file(room: Path):
+    systems = [f"{name}={room / file}" for name, file in {"a/b": "close", "a*b": "far", "A?b": "ref"}.items()]
+    systems.append(f"a-b-2={room / 'seed0'},{room / 'seed1'}")
+    result = typed("evaluate", *systems, "--test", room / "src", room / "ref", "--save", room / "out", "--json")
+    assert result.exit_code == 0, result.stderr
+    saved = {path.name: path.read_text(encoding="utf-8").splitlines() for path in (room / "out").glob("*.txt")}
+    assert len({name.lower() for name in saved}) == 5
+    assert sorted(saved.values()) == sorted([CLOSE, FAR, REFERENCES, SEEDS[0], SEEDS[1]])
+
+
+def test_one_sentence(room: Path):
+    for name in ("src", "ref", "close"):
+        text = (room / name).read_text(encoding="utf-8").splitlines(keepends=True)[1]
+        (room / name).write_text(text, encoding="utf-8")
+    result = typed("evaluate", room / "close", "--test", room / "src", room / "ref")
+    assert result.stdout.startswith("src: 1 sentence\n")
+    assert "±" not in result.stdout
+
+
+def test_unequal_and_empty_sets(room: Path):
+    (room / "short").write_text("x\n", encoding="utf-8")
+    result = typed("evaluate", room / "close", "--test", room / "src", room / "short")
+    assert f"{room / 'src'} and {room / 'short'} must have the same number of lines, got 20 and 1;" in result.stderr
+    (room / "short").write_text("", encoding="utf-8")
+    result = typed("evaluate", room / "close", "--test", room / "short", room / "short")
+    assert "must have at least one line, got none" in result.stderr
+
+
+def test_an_engine_that_does_not_fit(room: Path):
+    result = typed("evaluate", tiny_bundle(), "--test", room / "src", room / "ref", "--engine", "onnx")
+    assert result.exit_code == 2
+    assert "error: --engine must be one of ctranslate2, torch for the family transformer, got onnx" in result.stderr
+
+
+def test_a_model_without_attention(room: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(random_bundle.SIZES, "sutskever2014-desk", random_bundle.RNN)
+    found = evaluated(room, tiny_bundle("sutskever2014-desk"), *QUICK)
+    assert "unfocused" not in found["systems"][0]["members"][0]["flags"]
+
+
+def test_translations_without_a_right_word(room: Path):
+    (room / "wrong").write_text("q\n" * 19 + "house\n", encoding="utf-8")
+    found = evaluated(room, room / "wrong", room / "close")
+    assert found["systems"][0]["members"][0]["scores"][0]["value"] == 0
+
+
+def test_windows_are_counted_as_the_whole(room: Path, monkeypatch: pytest.MonkeyPatch):
+    whole = evaluated(room, tiny_bundle(), *QUICK)
+    monkeypatch.setattr("dragoman.api.evaluation.member_run._BLOCK", 3)
+    parts = evaluated(room, tiny_bundle(), *QUICK)
+    first, second = (each["systems"][0]["members"][0] for each in (whole, parts))
+    assert first["scores"] == second["scores"]
+    assert first["by_length"] == second["by_length"]

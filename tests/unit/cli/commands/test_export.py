@@ -1,0 +1,69 @@
+"""``dragoman export`` as a person types it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dragoman.cli.main import app
+from dragoman.engines.export_signing import KEY_FILE
+from tests.unit.engines.tiny_transformers import tiny_transformer
+
+pytest.importorskip("ctranslate2")
+
+
+@pytest.fixture(autouse=True)
+def _key_of_the_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY_FILE, str(tmp_path / "state" / "export-key"))
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(app, ["export", *arguments])
+
+
+def test_it_says_where_and_how_large(tmp_path: Path):
+    bundle = str(tiny_transformer(tmp_path / "b").folder)
+    shown = run(bundle, "--to", "ctranslate2")
+    assert shown.exit_code == 0
+    assert "model.bin" in shown.stdout
+    assert f"export created in {tmp_path / 'b.exports' / 'ctranslate2-float32'} (no export existed)" in shown.stdout
+    again = json.loads(run(bundle, "--to", "ctranslate2", "--json").stdout)
+    assert (again["kind"], again["precision"], again["is_new"]) == ("ctranslate2", "float32", False)
+    assert again["bytes"] == sum(again["files"].values())
+    other = json.loads(
+        run(bundle, "--to", "ctranslate2", "--precision", "int8", "--output", str(tmp_path / "o"), "--json").stdout
+    )
+    assert other["folder"] == str(tmp_path / "o")
+
+
+def test_a_mistake_is_one_line(tmp_path: Path):
+    wrong = run(str(tmp_path), "--to", "tflite")
+    assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
+    assert run(str(tmp_path), "--to", "ctranslate2").exit_code == 1
+
+
+def test_files_that_are_no_export_are_kept(tmp_path: Path):
+    bundle = str(tiny_transformer(tmp_path / "b").folder)
+    for folder in ("empty", "mine"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "mine" / "export.json").write_text("{}")
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    assert run(bundle, "--to", "ctranslate2", "--output", str(tmp_path / "empty")).exit_code == 0
+    refused = run(bundle, "--to", "ctranslate2", "--output", str(tmp_path / "mine"))
+    assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+
+
+def test_translating_says_what_it_exported_once(tmp_path: Path):
+    bundle = tiny_transformer(tmp_path / "b").folder
+    text = tmp_path / "text"
+    text.write_text("s1 s2\n")
+    arguments = ["translate", str(bundle), str(text), "--threads", "1"]
+    first, second = (CliRunner().invoke(app, arguments) for _ in range(2))
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    folder = tmp_path / "b.exports" / "ctranslate2-float32"
+    said = f"export  ctranslate2 float32 export created in {folder} (no export existed)"
+    assert said in first.stderr.splitlines()
+    assert "export" not in second.stderr
+    assert first.stdout == second.stdout

@@ -1,0 +1,96 @@
+"""``dragoman train`` and ``dragoman average`` as a person types them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from dragoman.cli.main import app
+from testkit.tiny_project import tiny_project
+
+Run = Callable[..., Result]
+QUICK = [
+    *("--set", "training.max_updates=4", "--set", "training.validate_every=2", "--set", "training.checkpoint_every=1"),
+    *("--set", "training.batch_tokens=96", "--set", "training.keep_last=4"),
+]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """In a copy of the tiny project."""
+    shutil.copytree(tiny_project().folder, tmp_path / "project")
+    monkeypatch.chdir(tmp_path / "project")
+
+    def type_in(*arguments: str) -> Result:
+        return CliRunner().invoke(app, arguments)
+
+    return type_in
+
+
+def test_from_data_to_a_bundle_and_its_average(run: Run):
+    result = run("train", *QUICK)
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["set", "sentences", "model", "bleu", "chrf"]
+    assert re.fullmatch(r"validation +\d+  trained +[\d.]+ +[\d.]+", lines[1])
+    assert "tok:13a" in lines[2]
+    assert lines[-2].startswith("bundle    run/bundle")
+    assert lines[-1] == "curves    tensorboard --logdir run/curves"
+    for name in ("dragoman.toml", "run.json", "log.jsonl", "curves", "checkpoints/step_4", "bundle/manifest.json"):
+        assert (Path("run") / name).exists(), name
+    mean = run("average", "run", "--output", "mean", "--last", "2")
+    assert (mean.exit_code, mean.stdout) == (0, "bundle    mean\n"), mean.stderr
+    many = run("average", "run", "--output", "other", "--last", "20")
+    assert many.exit_code == 1
+    assert many.stderr.startswith("error: run/checkpoints must hold 20 checkpoints, got 4; average fewer")
+
+
+def test_json_is_for_scripts(run: Run):
+    result = run("train", *QUICK, "--json", "--output", "elsewhere")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert found["bundle"] == "elsewhere/bundle"
+    assert (found["ended"], found["update"]) == ("finished", 4)
+    assert re.fullmatch(r"[0-9a-f]{64}", found["digest"])
+    (scored,) = found["scores"]
+    assert [score["metric"] for score in scored["scores"]] == ["bleu", "chrf"]
+
+
+def test_a_run_that_is_there(run: Run):
+    assert run("train", *QUICK).exit_code == 0
+    again = run("train", *QUICK)
+    assert again.exit_code == 2
+    assert again.stderr.startswith("error: run must be a new folder, got a run with a checkpoint at update 4;")
+    other = run("train", *QUICK, "--set", "training.learning_rate=0.5", "--resume")
+    assert other.exit_code == 2
+    assert "got others for training.learning_rate; undo that" in other.stderr
+    assert run("train", *QUICK, "--resume").exit_code == 0
+
+
+def test_what_was_not_prepared(run: Run):
+    shutil.rmtree("prepared")
+    result = run("train", *QUICK)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: ")
+    assert "dragoman prepare" in result.stderr
+    assert not Path("run").exists()
+
+
+def test_a_configuration_without_data(run: Run):
+    Path("bare.toml").write_text('extends = "luong2015-desk"\n', encoding="utf-8")
+    result = run("train", "bare.toml")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: the configuration must have a [data] section, got none; dragoman new")
+
+
+def test_verify_resume(run: Run):
+    result = run("train", *QUICK, "--verify-resume")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("resumed = uninterrupted: 12 updates, stopped after 3, 7, 8;")
+    assert not Path("run").exists()

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import io
+import re
+import sys
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+
+from dragoman.cli.screens.check import print_report
+from dragoman.data.check.report import CheckReport
+from dragoman.data.preparation.corpus_summary import CorpusSummary
+from dragoman.data.reason_counts import Example, Tally
+from tests.unit.data.check.samples import ARABIC, CJK, bare_report, sample_report
+
+
+def usual_report() -> CheckReport:
+    """A corpus without bad lines, of which nothing is odd."""
+    report = sample_report()
+    europarl, crawl, *rest = report.corpora
+    clean = replace(crawl.summary, records=crawl.summary.records - crawl.summary.faults.total, faults=Tally())
+    crawl = replace(crawl, summary=clean, languages=europarl.languages, looks_swapped=False)
+    return replace(report, corpora=[europarl, crawl, *rest], advice=report.advice[-1:])
+
+
+@pytest.fixture
+def show(capsys: pytest.CaptureFixture[str]):
+    def printed(report: CheckReport, **arguments: str) -> list[str]:
+        print_report(report, **arguments)
+        captured = capsys.readouterr()
+        assert captured.err == ""
+        return captured.out.splitlines()
+
+    return printed
+
+
+def test_a_usual_corpus_fits_a_screen(show):
+    lines = show(usual_report())
+    assert len(lines) <= 40
+    assert all(cell_len(line) <= 80 for line in lines)
+
+
+@pytest.mark.parametrize("report", [sample_report(), bare_report()])
+def test_plain_text_is_plain(show, report: CheckReport):
+    lines = show(report)
+    assert all(cell_len(line) <= 80 for line in lines)
+    assert all(line == line.rstrip() for line in lines)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", "\n".join(lines))
+
+
+def test_what_is_on_it(show):
+    text = "\n".join(show(sample_report(), config="my.toml"))
+    flat = " ".join(text.split())
+    for shown in (
+        "Ready, with 3 things to check",
+        "1,151,786 of 1,410,000 training pairs are kept (81.7 %)",
+        "crawl train 1,250,000 26 107,270 1,142,704",
+        "26 bad lines: 23 not valid UTF-8",
+        "data/crawl.de.gz:10412 not valid UTF-8 (byte 0x85 at column 10)",
+        "Der Preis\\x85betr\\x1b[31mägt\\x00 5 €",
+        "and 23 more",
+        "bad lines 26 <0.1 %",
+        "duplicate pair 150,207 10.7 %",
+        "empty 7,004 0.5 %",
+        "source also in newstest2013 95 <0.1 %",
+        "leakage 107 training pairs share text with a held-out set: left out",
+        "the sides look swapped",
+        "16,000 + 16,000 tokens; tokens per word: 1.31 · 1.58",
+        "270 of 200,000 sampled pairs (0.1 %) have more than 256 tokens",
+        "padding 4.3 %, fill 96.4 %",
+        "61.2 M parameters, 3.4 GiB of memory",
+        "1 d 19 h for 100,000 updates (8.9 epochs)",
+        "1. The sides of crawl look swapped",
+    ):
+        assert shown in flat
+    assert text.endswith("Next: dragoman prepare my.toml")
+
+
+def test_the_drops_add_up(show):
+    lines = show(sample_report())
+    start = next(number for number, line in enumerate(lines) if line.startswith("training pairs that leave"))
+    counts = []
+    for line in lines[start + 1 :]:
+        if not line:
+            break
+        counts.append(int(line[36:48].replace(",", "")))
+    assert sum(counts) == 1_410_000 - 1_151_786
+
+
+def test_rare_reasons_are_gathered_not_lost(show):
+    drops = Tally()
+    for number in range(1, 31):
+        drops.add(f"reason {number}", number)
+    summary = CorpusSummary(1000, 1000 - drops.total, drops=drops)
+    report = replace(usual_report(), corpora=[replace(usual_report().corpora[0], summary=summary)])
+    lines = show(report)
+    assert len(lines) <= 40
+    rarer = next(line for line in lines if "rarer reasons" in line)
+    assert rarer.split()[:4] == ["23", "rarer", "reasons", str(sum(range(1, 24)))]
+
+
+def test_fatal_problems_come_first_and_say_what_to_type(show):
+    lines = show(bare_report(), config="my.toml")
+    assert lines[0] == "Not ready: 1 problem must be solved before dragoman prepare can run"
+    assert "✗ data.train must have files, got none; add one" in lines
+    assert lines[-1] == "When that is corrected: dragoman check my.toml"
+
+
+def test_wide_and_hostile_names_keep_the_columns(show):
+    report = sample_report()
+    faults = Tally()
+    faults.add(CJK, 2, [Example(f"データ/{CJK * 3}.txt", 7, ARABIC, "", CJK), Example("\x1b[2J\u202e", 1, "[red]x[/]")])
+    named = replace(report.corpora[0], name=CJK * 2 + "\x1b[2J", summary=CorpusSummary(5, 3, faults=faults))
+    lines = show(replace(report, corpora=[named]))
+    assert all(cell_len(line) <= 80 for line in lines)
+    text = "\n".join(lines)
+    assert "\x1b" not in text
+    assert "[red]x[/]" in text
+    assert "txt:7" in text
+
+
+def test_a_terminal_gets_colour(monkeypatch: pytest.MonkeyPatch):
+    class Terminal(io.StringIO):
+        encoding = "utf-8"
+
+        def isatty(self) -> bool:
+            return True
+
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
+    print_report(sample_report())
+    shown = screen.getvalue()
+    assert "\x1b[1;33mReady, with 3 things to check\x1b[0m" in shown
+    assert "\x1b[2J" not in shown
+
+
+def test_a_terminal_that_knows_only_ascii_gets_ascii(monkeypatch: pytest.MonkeyPatch):
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    print_report(sample_report())
+    sys.stdout.flush()
+    shown = raw.getvalue().decode("ascii")
+    assert "######" in shown
+    assert "\\u6211" in shown

@@ -1,0 +1,115 @@
+"""An evaluation on a terminal, in a pipe, and where there is little but ASCII."""
+
+from __future__ import annotations
+
+import io
+import sys
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+
+from dragoman.cli.screens.evaluation import print_evaluation
+from dragoman.evaluation.metrics.corpus import corpus_scores
+from dragoman.evaluation.results import Evaluation
+from tests.unit.evaluation.made_evaluation import made_evaluation, made_member, made_system
+
+ONE = made_system("one", made_member("one", 30.0))
+LONG = "a-very-long-name-of-a-system-that-a-user-gave-it"
+CHINESE = "系统一二三四五六七八九十甲乙丙丁"
+MANY = [
+    ONE,
+    made_system(LONG, made_member(LONG, 128.5, p_value=0.0003)),
+    made_system(CHINESE, made_member(CHINESE, 29.9, p_value=0.4, rich=False)),
+    made_system("seeds", *(made_member(f"seeds {n}", 28.0 + n, p_value=0.01) for n in range(3))),
+    made_system("\x1b[31mred\u202e", made_member("\x1b[31mred", 3.0, p_value=0.5)),
+]
+
+
+def shown(evaluation: Evaluation, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    print_evaluation(evaluation)
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_no_line_is_wider_than_a_terminal(count: int, capsys: pytest.CaptureFixture[str]):
+    lines = shown(made_evaluation(*MANY[:count]), capsys)
+    assert max(map(cell_len, lines)) <= 80
+    assert not any("\x1b" in line or "\u202e" in line for line in lines)
+    assert not any(line.endswith(" ") for line in lines)
+    assert "\n\n\n" not in "\n".join(lines)
+
+
+def test_everything_is_there(capsys: pytest.CaptureFixture[str]):
+    lines = shown(made_evaluation(ONE, MANY[1]), capsys)
+    text = "\n".join(lines)
+    assert lines[0] == "test_2016: 1,000 sentences, en → de"
+    assert lines[2].split() == ["BLEU", "chrF++", "TER", "↓"]
+    assert " ".join(lines[3].split()) == "one 30.00 ± 1.25 31.00 ± 1.25 32.00 ± 1.25"
+    assert "128.50 ± 1.25 *" in lines[4]
+    assert "* p < 0.05 against one: sacreBLEU's paired bootstrap resampling." in text
+    assert "−1.50 p<0.001" in text
+    assert "BLEU by length" in text
+    assert "unlikely 12, dropped 3" in text
+    assert "25.0 % flagged, 50.0 % runaway, 0.0 % repeated" in " ".join(text.split())
+    assert "80.0" in text
+    assert "2.35 M" in text
+    assert "410 MiB" in text
+    assert "ctranslate2 float32, 2 threads" in text
+    assert "version:2.6.0" in text
+
+
+def test_one_sentence(capsys: pytest.CaptureFixture[str]):
+    scores = corpus_scores(["A cat sat."], ["A cat sits."], resamples=10)
+    alone = replace(made_member("alone", 30.0), scores=scores, by_length=())
+    lines = shown(made_evaluation(made_system("alone", alone), sentences=1), capsys)
+    assert lines[0] == "test_2016: 1 sentence, en → de"
+    assert not any("±" in line for line in lines)
+
+
+def test_seeds(capsys: pytest.CaptureFixture[str]):
+    base = made_system("base", *(made_member(f"base {n}", 41.0 + n) for n in range(2)))
+    seeds = made_system(
+        "seeds", *(made_member(f"seeds {n}", 28.0 + n, p_value=0.0496) for n in range(3)), baseline=base
+    )
+    text = "\n".join(shown(made_evaluation(base, seeds), capsys))
+    assert "29.00 ± 2.48 *" in text
+    assert "seeds, sd" in text
+    assert "seeds, Welch" in text
+    assert "−1.50 p=0.0496" in text
+    assert "40.50 ± 1.25  28.00 ± 1.25" in text  # by length, both with intervals
+    assert "Welch's t-test over members" in text
+
+
+def test_one_system_has_bars(capsys: pytest.CaptureFixture[str]):
+    lines = shown(made_evaluation(ONE), capsys)
+    bars = [line.count("█") for line in lines if "█" in line]
+    assert len(bars) == 6
+    assert bars[0] > bars[2]
+    assert not any("p-value" in line or "*" in line for line in lines)
+
+
+def test_ascii(monkeypatch: pytest.MonkeyPatch):
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    print_evaluation(made_evaluation(ONE, MANY[1]))
+    sys.stdout.flush()
+    assert b"30.00 +- 1.25" in raw.getvalue()
+
+
+def test_colour_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch):
+    class Terminal(io.StringIO):
+        encoding = "utf-8"
+
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for is_plain in (False, True):
+        if is_plain:
+            monkeypatch.setenv("NO_COLOR", "1")
+        screen = Terminal()
+        monkeypatch.setattr(sys, "stdout", screen)
+        print_evaluation(made_evaluation(ONE, MANY[1]))
+        assert ("\x1b[33m" in screen.getvalue()) != is_plain

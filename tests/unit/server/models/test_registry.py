@@ -1,0 +1,275 @@
+"""Model registry: shared loading, unloading by memory, reloading, invalid bundles."""
+
+import asyncio
+import shutil
+import threading
+import zipfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.config.search import SearchSettings
+from dragoman.errors import BundleError, ConfigError, MissingExtraError
+from dragoman.server.errors import Draining, ModelUnavailable, NotInstalled
+from dragoman.server.metrics import MetricsSink
+from dragoman.server.models import registry as fleet_module
+from dragoman.server.models import served_model as model_module
+from dragoman.server.models.registry import ModelRegistry
+from dragoman.server.settings import ServerSettings
+from tests.server.bundles import tiny_bundle
+
+
+class Book(MetricsSink):
+    def __init__(self) -> None:
+        self.states: list[tuple[str, str]] = []
+        self.reloads: list[tuple[str, bool]] = []
+
+    def set_model(self, name: str, state: str, size: int) -> None:
+        self.states.append((name, state))
+
+    def count_reload(self, name: str, is_good: bool) -> None:
+        self.reloads.append((name, is_good))
+
+
+def run(
+    test: Callable[[ModelRegistry], Awaitable[None]],
+    bundles: dict[str, Path],
+    metrics: Book | None = None,
+    **settings: Any,
+) -> None:
+    async def go() -> None:
+        fleet = ModelRegistry(ServerSettings(beam=2, **settings), 1, metrics)
+        try:
+            await fleet.open(bundles)
+            await test(fleet)
+        finally:
+            fleet.close()
+
+    asyncio.run(go())
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    return tiny_bundle(tmp_path / "bundle", "en", "de")
+
+
+def states(fleet: ModelRegistry) -> dict[str, str]:
+    return {facts.name: facts.state for facts in fleet.infos()}
+
+
+def test_a_bundle_becomes_a_model(bundle: Path):
+    async def test(fleet: ModelRegistry) -> None:
+        (facts,) = fleet.infos()
+        assert (facts.name, facts.source, facts.target, facts.family) == ("m", "en", "de", "transformer")
+        assert (facts.state, facts.engine, facts.precision) == ("ready", "ctranslate2", "float32")
+        assert facts.bytes == (bundle / "weights.safetensors").stat().st_size
+        assert len(facts.digest) == 64
+        assert fleet.is_ready
+        assert (await fleet.get("m")).translate("a b").text
+
+    run(test, {"m": bundle})
+
+
+def test_an_archive_is_a_bundle_too(bundle: Path, tmp_path: Path):
+    archive = tmp_path / "bundle.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as files:
+        for file in bundle.iterdir():
+            files.write(file, file.name)
+
+    async def test(fleet: ModelRegistry) -> None:
+        assert (await fleet.reload()).kept == ("m",)
+        assert states(fleet) == {"m": "ready"}
+
+    run(test, {"m": archive})
+
+
+def test_what_is_wrong_at_the_start_is_raised(tmp_path: Path):
+    async def never(fleet: ModelRegistry) -> None:
+        raise AssertionError
+
+    with pytest.raises(BundleError):
+        run(never, {"m": tmp_path})
+    with pytest.raises(ConfigError, match="at least one bundle"):
+        run(never, {})
+
+
+def test_a_bundle_must_say_its_languages(tmp_path: Path):
+    from testkit.random_bundle import random_bundle
+
+    random_bundle(tmp_path / "bundle")
+    with pytest.raises(ConfigError, match="source and target language"):
+        model_module.open_bundle(tmp_path / "bundle")
+
+
+def test_many_wait_for_one_load(bundle: Path, monkeypatch: pytest.MonkeyPatch):
+    opened: list[str] = []
+    threads: list[str] = []
+    open_translator = model_module.open_translator
+
+    def counted(bundle: Any, way: Any, *rest: Any) -> Any:
+        opened.append(way)
+        threads.append(threading.current_thread().name)
+        return open_translator(bundle, way, *rest)
+
+    monkeypatch.setattr(fleet_module, "open_translator", counted)
+
+    async def test(fleet: ModelRegistry) -> None:
+        found = await asyncio.gather(*(fleet.get("m", "capable") for _ in range(20)))
+        assert len(set(map(id, found))) == 1
+        assert opened == ["default", "capable"]
+        assert all(name.startswith("dragoman-loader") for name in threads)
+
+    run(test, {"m": bundle})
+
+
+def test_who_leaves_does_not_end_the_load_of_others(bundle: Path):
+    async def test(fleet: ModelRegistry) -> None:
+        leaves, stays = (asyncio.create_task(fleet.get("m", "capable")) for _ in range(2))
+        await asyncio.sleep(0)
+        leaves.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaves
+        assert (await stays).translate("a b").text
+
+    run(test, {"m": bundle})
+
+
+def test_who_waits_for_a_load_when_it_closes_is_told(bundle: Path):
+    async def test(fleet: ModelRegistry) -> None:
+        waits = asyncio.create_task(fleet.get("m", "capable"))
+        await asyncio.sleep(0)
+        fleet.close()
+        with pytest.raises(Draining):
+            await waits
+
+    run(test, {"m": bundle})
+
+
+def test_what_was_not_asked_for_longest_is_unloaded(tmp_path: Path):
+    bundles = {name: tiny_bundle(tmp_path / name, "en", name) for name in ("aa", "bb", "cc")}
+    size = (bundles["aa"] / "weights.safetensors").stat().st_size
+
+    async def test(fleet: ModelRegistry) -> None:
+        assert states(fleet) == {"aa": "ready", "bb": "ready", "cc": "unloaded"}
+        assert fleet.is_ready
+        await fleet.get("bb")
+        old = await fleet.get("aa")
+        await fleet.get("cc")
+        assert states(fleet) == {"aa": "ready", "bb": "unloaded", "cc": "ready"}
+        assert old.translate("a b").text
+        assert sum(facts.bytes for facts in fleet.infos()) <= 2 * size
+        await fleet.get("bb")
+        assert states(fleet) == {"aa": "unloaded", "bb": "ready", "cc": "ready"}
+        assert fleet.infos()[0].engine == "ctranslate2", "it is known what it was"
+
+    run(test, bundles, memory_bytes=2 * size)
+
+
+def test_one_model_may_be_larger_than_all_room(bundle: Path):
+    async def test(fleet: ModelRegistry) -> None:
+        assert states(fleet) == {"m": "unloaded"}
+        await fleet.get("m")
+        assert states(fleet) == {"m": "ready"}
+
+    run(test, {"m": bundle}, memory_bytes=1)
+
+
+def test_a_new_bundle_takes_the_place_of_the_old(bundle: Path):
+    book = Book()
+
+    async def test(fleet: ModelRegistry) -> None:
+        assert (await fleet.reload()).kept == ("m",)
+        old = await fleet.get("m")
+        digest = fleet.infos()[0].digest
+        tiny_bundle(bundle, "en", "fr", seed=2)
+        found = await fleet.reload()
+        assert (found.reloaded, found.kept, found.failed) == (("m",), (), {})
+        assert fleet.infos()[0].digest != digest
+        assert await fleet.get("m") is not old
+        assert [(route.source, route.target) for route in fleet.routes.all] == [("en", "fr")]
+        assert old.translate("a b c").text, "work under way goes on"
+        assert book.reloads == [("m", True)]
+
+    run(test, {"m": bundle}, book)
+
+
+def test_a_bad_bundle_is_reported_and_the_old_one_goes_on(bundle: Path):
+    book = Book()
+
+    async def test(fleet: ModelRegistry) -> None:
+        old = await fleet.get("m")
+        manifest = (bundle / "manifest.json").read_text()
+        (bundle / "manifest.json").write_text(manifest.replace('"size": ', '"size": 1'))
+        for _ in range(2):
+            found = await fleet.reload()
+            assert list(found.failed) == ["m"]
+            assert "must" in found.failed["m"]
+        assert book.reloads == [("m", False)], "said once"
+        assert await fleet.get("m") is old
+        assert states(fleet) == {"m": "ready"}
+        shutil.rmtree(bundle)
+        assert list((await fleet.reload()).failed) == ["m"]
+        tiny_bundle(bundle, "en", "de", seed=3)
+        assert (await fleet.reload()).reloaded == ("m",)
+
+    run(test, {"m": bundle}, book)
+
+
+def test_one_that_cannot_translate_is_bad_too(bundle: Path, monkeypatch: pytest.MonkeyPatch):
+    async def test(fleet: ModelRegistry) -> None:
+        old = await fleet.get("m")
+        tiny_bundle(bundle, "en", "de", seed=2)
+
+        def broken(*_: Any) -> Any:
+            raise RuntimeError("out of order")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(fleet_module, "open_translator", broken)
+            assert (await fleet.reload()).failed == {"m": "RuntimeError"}
+        assert await fleet.get("m") is old
+
+    run(test, {"m": bundle})
+
+
+def test_what_the_usual_engine_lacks_another_has(bundle: Path):
+    async def test(fleet: ModelRegistry) -> None:
+        plain, sampled = SearchSettings(beam=2), SearchSettings(sample=True)
+        assert (await fleet.get_capable("m", plain, phrases=False)).engine.name == "ctranslate2"
+        assert (await fleet.get_capable("m", sampled, phrases=False)).engine.name == "torch"
+        assert (await fleet.get_capable("m", plain, phrases=True)).engine.name == "torch"
+        assert (await fleet.get("m", "inspection")) is (await fleet.get("m", "capable"))
+
+    run(test, {"m": bundle})
+
+
+def test_without_such_an_engine_it_is_said(bundle: Path, monkeypatch: pytest.MonkeyPatch):
+    async def test(fleet: ModelRegistry) -> None:
+        def missing(*_: Any) -> Any:
+            raise MissingExtraError("torch")
+
+        monkeypatch.setattr(fleet_module, "open_translator", missing)
+        with pytest.raises(NotInstalled, match=r"got none for m; install dragoman\[train\]") as refused:
+            await fleet.get_capable("m", SearchSettings(sample=True), phrases=False)
+        assert refused.value.status == 501
+        assert states(fleet) == {"m": "ready"}
+
+    run(test, {"m": bundle})
+
+
+def test_one_that_cannot_be_loaded_any_more_is_no_fault_of_who_asks(bundle: Path, caplog: pytest.LogCaptureFixture):
+    async def test(fleet: ModelRegistry) -> None:
+        shutil.rmtree(bundle)
+        with pytest.raises(ModelUnavailable) as refused:
+            await fleet.get("m")
+        assert (refused.value.status, refused.value.retry_after) == (503, 30.0)
+        assert str(bundle) not in str(refused.value)
+        assert states(fleet) == {"m": "failed"}
+        assert not fleet.is_ready
+        tiny_bundle(bundle, "en", "de", seed=2)
+        await fleet.get("m")
+        assert states(fleet) == {"m": "ready"}
+
+    run(test, {"m": bundle}, memory_bytes=1)
+    assert "m cannot be loaded" in caplog.text

@@ -1,0 +1,71 @@
+"""Stop signals."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from dragoman.stop_signal import STOP_REASONS, StopRequested, StopSignal
+
+
+@pytest.mark.parametrize("number", list(STOP_REASONS))
+def test_a_signal_is_remembered_and_handlers_are_put_back(number: signal.Signals):
+    before = {each: signal.getsignal(each) for each in STOP_REASONS}
+    with StopSignal() as stop:
+        stop.check()
+        os.kill(os.getpid(), number)
+        assert stop.reason == STOP_REASONS[number]
+        with pytest.raises(StopRequested):
+            stop.check()
+    assert {each: signal.getsignal(each) for each in STOP_REASONS} == before
+
+
+def test_a_second_interrupt_stops_at_once_but_a_second_sigterm_does_not():
+    with StopSignal() as stop:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.reason == "terminated"
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_in_another_thread_signals_are_left_alone():
+    before = signal.getsignal(signal.SIGTERM)
+    seen: list[object] = []
+
+    def work() -> None:
+        with StopSignal():
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [before]
+
+
+@pytest.mark.parametrize("number", list(STOP_REASONS))
+def test_work_is_left_only_where_it_may_be(number: signal.Signals):
+    with StopSignal() as stop:
+        signal.raise_signal(number)
+        with pytest.raises(StopRequested), stop.interruptible():
+            raise AssertionError("it must not begin")
+    with StopSignal() as stop:
+        with pytest.raises(StopRequested), stop.interruptible():
+            signal.raise_signal(number)
+        assert stop.reason == STOP_REASONS[number]
+        if number == signal.SIGTERM:
+            signal.raise_signal(number)  # outside it is only remembered
+
+
+def test_in_another_thread_work_is_done():
+    asked: list[str] = []
+
+    def work() -> None:
+        with StopSignal() as stop, stop.interruptible():
+            asked.append(stop.reason)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert asked == [""]

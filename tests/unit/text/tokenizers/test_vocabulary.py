@@ -1,0 +1,147 @@
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.errors import ConfigError, TokenizerError
+from dragoman.text import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
+from dragoman.text.tokenizers.vocabulary import count_tokens
+
+COUNTS = {"b": 3, "a": 3, "c": 9, "z": 1}
+
+
+def small() -> Vocabulary:
+    return Vocabulary.from_counts(COUNTS, kind="word")
+
+
+def test_the_ids_of_special_tokens_are_fixed():
+    assert (PAD_ID, UNK_ID, BOS_ID, EOS_ID) == (0, 1, 2, 3)
+    assert [small().token_of(token_id) for token_id in range(4)] == list(SPECIALS) == ["<pad>", "<unk>", "<s>", "</s>"]
+
+
+def test_tokens_are_ordered_by_count_then_by_code_point():
+    assert small().tokens[4:] == ("c", "a", "b", "z")
+    assert Vocabulary.from_counts(dict(reversed(COUNTS.items())), kind="word") == small()
+
+
+@pytest.mark.parametrize(
+    ("size", "min_frequency", "kept"), [(6, 1, "ca"), (100, 3, "cab"), (None, 4, "c"), (5, 3, "c")]
+)
+def test_limits(size: int | None, min_frequency: int, kept: str):
+    vocabulary = Vocabulary.from_counts(COUNTS, kind="word", size=size, min_frequency=min_frequency)
+    assert "".join(vocabulary.tokens[4:]) == kept
+    assert len(vocabulary) == 4 + len(kept)
+
+
+def test_looking_up():
+    vocabulary = small()
+    assert [vocabulary.id_of(token) for token in ("c", "z", "nothing", "</s>")] == [4, 7, UNK_ID, EOS_ID]
+    assert "c" in vocabulary
+    assert "nothing" not in vocabulary
+
+
+@pytest.mark.parametrize("token_id", [-1, 8, 10**30])
+def test_an_id_out_of_range_is_refused(token_id: int):
+    with pytest.raises(TokenizerError, match=f"id must be from 0 to 7, got {token_id}; it comes from another"):
+        small().token_of(token_id)
+
+
+def test_it_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        small().tokens = ()  # type: ignore[misc]
+    assert len({small(), small()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "match", "settings"),
+    [
+        (ConfigError, "size must be at least 5, got 4; it counts the 4", {"size": 4}),
+        (ConfigError, "min_frequency must be at least 1, got 0", {"min_frequency": 0}),
+        (TokenizerError, "seen at least 10 times, got none of 4; lower", {"min_frequency": 10}),
+    ],
+)
+def test_settings_that_leave_nothing_are_refused(error: type[Exception], match: str, settings: dict):
+    with pytest.raises(error, match=match):
+        Vocabulary.from_counts(COUNTS, kind="word", **settings)
+
+
+def test_special_tokens_cannot_be_counted():
+    with pytest.raises(TokenizerError, match="must hold no special token, got '<s>'"):
+        Vocabulary.from_counts({"<s>": 3, "a": 1}, kind="word")
+
+
+@given(st.sets(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=20))
+def test_it_survives_its_file(tokens: set[str]):
+    vocabulary = Vocabulary("word", SPECIALS + tuple(sorted(tokens - set(SPECIALS))))
+    data = vocabulary.to_bytes()
+    assert Vocabulary.from_bytes(data) == vocabulary
+    assert Vocabulary.from_bytes(data).to_bytes() == data
+
+
+GOOD = {"format": "dragoman-vocabulary", "version": 2, "kind": "word", "tokens": [*SPECIALS, "a"]}
+
+
+def test_a_file_of_version_1_is_read():
+    """Version 1 has the key `pieces` for `tokens`."""
+    old = {"format": "dragoman-vocabulary", "version": 1, "kind": "word", "pieces": [*SPECIALS, "a"]}
+    assert Vocabulary.from_bytes(json.dumps(old).encode()).tokens[4:] == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"extra": 1}, "must hold exactly format, kind, tokens, version, got"),
+        ({"format": "other"}, "must be 'dragoman-vocabulary' version 2, got 'other' version 2"),
+        ({"version": 3}, "got 'dragoman-vocabulary' version 3"),
+        ({"version": True}, "version True"),
+        ({"version": 2.0}, "version 2.0"),
+        ({"kind": 7}, "a name and a list of tokens, got 7"),
+        ({"tokens": "abc"}, "a name and a list of tokens"),
+        ({"tokens": [*SPECIALS, 5]}, "tokens must be strings, got 5"),
+        ({"tokens": [*SPECIALS, "a", "a"]}, "each token once, got 'a' again"),
+        ({"tokens": [*SPECIALS, ""]}, "no empty token, got one with id 4"),
+        ({"tokens": [*SPECIALS, "\ud800"]}, "not text: text must be valid Unicode, got the lone surrogate"),
+        ({"tokens": ["<unk>", "<pad>", "<s>", "</s>"]}, "must be headed by <pad> <unk> <s> </s>, got"),
+        ({"tokens": []}, r"must be headed by <pad> <unk> <s> </s>, got \[\]"),
+    ],
+)
+def test_a_file_with_anything_else_in_it_is_refused(change: dict, match: str):
+    assert Vocabulary.from_bytes(json.dumps(GOOD).encode()).tokens[4:] == ("a",)
+    with pytest.raises(TokenizerError, match=match):
+        Vocabulary.from_bytes(json.dumps(GOOD | change).encode())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\xff\xfe",
+        b"{",
+        b"[" * 100_000,
+        json.dumps(GOOD).encode().replace(b'"kind"', b'"kind": "character", "kind"'),
+        b"1" * 5_000,
+        b"[]",
+        b"null",
+        json.dumps(GOOD).encode()[:-1],
+        b"\xef\xbb\xbf" + json.dumps(GOOD).encode(),
+    ],
+    ids=range(10),
+)
+def test_a_file_that_is_no_vocabulary_is_refused(data: bytes):
+    with pytest.raises(TokenizerError, match="restore the file that was saved with the model"):
+        Vocabulary.from_bytes(data)
+
+
+def test_counting_holds_no_more_than_it_may():
+    stream = [["the", f"rare{number}", "of"] for number in range(1000)] + [["of"]]
+    counts = count_tokens(stream, max_distinct=100)
+    assert len(counts) <= 100
+    assert counts["of"] == 1001
+    assert counts["the"] == 1000
+
+
+def test_counting_is_exact_while_there_is_room():
+    stream = [list("abca"), list("bb"), []]
+    assert count_tokens(stream, max_distinct=3) == Counter("abcabb")

@@ -1,0 +1,3 @@
+import { startAlignmentPage } from './alignment-page';
+
+startAlignmentPage();

@@ -1,0 +1,3 @@
+import { startInspectionPage } from './inspection-page';
+
+startInspectionPage();
