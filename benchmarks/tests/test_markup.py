@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.markup import Case, best_gold, cases, pages, projected, scored
 from dragoman.evaluation.alignment.error_rate import GoldLinks
-from dragoman.markup.html import HtmlText
+from dragoman.markup.html_text import HtmlText
 from dragoman.markup.tagged_text import TaggedText, TagSpan
 
 LENGTH = 9

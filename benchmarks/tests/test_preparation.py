@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks.preparation import GIB, measure
 
-SMALL_TOKENIZER = "\n[tokenizer]\nsize = 2000\nsample_sentences = 20000\n"
+SMALL_TOKENIZER = "\n[tokenizer]\nsize = 1000\nsample_sentences = 3000\n"
 
 
-SMALL, LARGE = 60_000, 120_000
+SMALL, LARGE = 100_000, 200_000
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +55,7 @@ def test_running_again_costs_next_to_nothing(sizes: dict[int, dict[str, Any]]):
 
 
 @pytest.mark.slow
+@pytest.mark.measure
 def test_everything_together_stays_within_reach_of_the_bare_engine(sizes: dict[int, dict[str, Any]]):
     """Polars reads, drops exact duplicates and writes; prepare also decodes, repairs, filters, tokenizes and counts."""
     found = sizes[LARGE]

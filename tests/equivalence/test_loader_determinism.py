@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from dragoman.data.batch import Batch
+from dragoman.data.batch_plan import BatchPlan, CorpusRows
 from dragoman.data.loader import BatchLoader, SubwordSampling
-from dragoman.data.sampling import BatchPlan, CorpusRows
 from dragoman.data.shards import Shards, ShardWriter
 from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.errors import DataError

@@ -22,10 +22,10 @@ from testkit.random_bundle import random_bundle, words
 LINES = 3000
 SHORT_WINDOWS = """
 import resource
-from dragoman.api.files import lines, resumable_output
+from dragoman.api.files import input_lines, resumable_output
 from dragoman.cli.main import main
 resource.setrlimit(resource.RLIMIT_FSIZE, ({most_bytes}, resource.RLIM_INFINITY))
-lines._LINES, resumable_output._INTERVAL = 50, {every}
+input_lines._LINES, resumable_output._INTERVAL = 50, {every}
 main()
 """
 

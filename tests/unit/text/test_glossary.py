@@ -1,7 +1,6 @@
 """Terms are found as whole words, the longest first, and a faulty file is named line by line."""
 
 import random
-import time
 import unicodedata
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import DataError
 from dragoman.text.glossary import Glossary, GlossaryTerm
+from testkit.growth import growth
 
 
 def found(glossary: Glossary, text: str) -> list[tuple[str, str]]:
@@ -152,11 +152,10 @@ def test_any_text_is_fine(text: str):
     found(Glossary.from_dict({"a": "b", "0": None, "é": "e"}), text)
 
 
-@pytest.mark.parametrize("text", ["a " * 50_000, "a" * 100_000, "\u0301" * 100_000, "北" * 100_000])
-def test_ten_thousand_terms_and_hostile_texts(text: str):
+@pytest.mark.parametrize("part", ["a ", "a", "\u0301", "北"])
+def test_ten_thousand_terms_and_hostile_texts(part: str):
     chance = random.Random(1)
     terms = {" ".join(chance.choices("abcdefgh", k=6)): "x" for _ in range(10_000)} | {"a a a a b": "y", "北北京": "z"}
     glossary = Glossary.from_dict(terms)
-    start = time.process_time()
-    glossary.find_terms(text)
-    assert time.process_time() - start < 2
+    glossary.find_terms(part)
+    assert growth(lambda count: glossary.find_terms(part * count), 5_000) < 30

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from dragoman.data.cleaning.filters.scripts import wrong_script
-from dragoman.text.language_detection import load_detector
+from dragoman.text.language_detection_model import load_detector
 from dragoman.text.languages import SCRIPTS, language_scripts, primary_language
 from tests.unit.data.cleaning.pairs import drops, frame
 

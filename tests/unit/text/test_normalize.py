@@ -1,6 +1,5 @@
 import itertools
 import re
-import time
 import unicodedata
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from dragoman.errors import ConfigError, DataError
 from dragoman.text import Normalizer
 from dragoman.text.normalize import LONGEST_MARK_RUN, Form
+from testkit.growth import growth
 from tests.unit.text.samples import AWKWARD, nasty_texts, texts
 
 FORMS: list[Form] = ["nfc", "nfkc", "none"]
@@ -106,17 +106,7 @@ def test_time_grows_with_the_length_only(form: Form, pair: str):
     """Composing alternating marks is quadratic in CPython: ten times the text would take a hundred times as long."""
     normalize = Normalizer(form)
     normalize(pair * 100)
-
-    def seconds(length: int) -> float:
-        text = pair * (length // 2)
-        rounds = []
-        for _ in range(3):
-            start = time.process_time()
-            normalize(text)
-            rounds.append(time.process_time() - start)
-        return min(rounds)
-
-    assert seconds(200_000) < 30 * max(seconds(20_000), 1e-4)
+    assert growth(lambda count: normalize(pair * count), 10_000) < 30
 
 
 @given(normalizers, st.one_of(texts, mark_runs))
