@@ -37,7 +37,7 @@ from dragoman.api.translation.glossary_constraints import find_constraints
 from dragoman.bundle import Bundle
 from dragoman.engines.incremental import IncrementalEngine
 from dragoman.engines.torch_engine import TorchEngine
-from dragoman.evaluation.metrics.corpus import bleu, chrf
+from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
 from dragoman.search import Hypothesis, SearchInput, SearchSettings
 from dragoman.text import Normalizer, Tokenizer
 from dragoman.text.glossary import Glossary

@@ -10,8 +10,8 @@ import grain
 import numpy as np
 
 from dragoman.data.batch import Batch
+from dragoman.data.batch_plan import BatchPlan, cut_by_tokens, order_by_length
 from dragoman.data.permutation import Permutation
-from dragoman.data.sampling import BatchPlan, cut_by_tokens, order_by_length
 from dragoman.data.shards import Shards
 from dragoman.data.token_pairs import Pairs, Sentences
 

@@ -25,8 +25,8 @@ import torch
 from benchmarks.grain_loaders import grain_plan, grain_rows, grain_windows
 from benchmarks.reporting import heading, parser, table, write
 from dragoman.data.batch import Batch
+from dragoman.data.batch_plan import BatchPlan, CorpusRows, StreamPosition
 from dragoman.data.loader import BatchLoader, SubwordSampling
-from dragoman.data.sampling import BatchPlan, CorpusRows, StreamPosition
 from dragoman.data.shards import Shards, ShardWriter
 from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.text import SentencePieceTokenizer, train_sentencepiece

@@ -37,7 +37,7 @@ from dragoman.api.translation.markup import shares_of, translate_markup
 from dragoman.api.translation.translator import Translator
 from dragoman.evaluation.alignment.error_rate import GoldLinks, Links
 from dragoman.evaluation.alignment.formats import parse_gold_links
-from dragoman.markup.html import HtmlText
+from dragoman.markup.html_text import HtmlText
 from dragoman.markup.placeholders import placeholder_strings
 from dragoman.markup.soft_alignment import SoftAlignment
 from dragoman.markup.tag_nesting import parent_indices

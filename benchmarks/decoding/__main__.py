@@ -26,7 +26,7 @@ from benchmarks.peers.environments import default_folder
 from benchmarks.peers.speed import pythons
 from benchmarks.reporting import parser
 from dragoman.bundle import Bundle
-from dragoman.evaluation.metrics.corpus import bleu
+from dragoman.evaluation.metrics.corpus_scores import bleu
 
 PAUSE = 0.5
 """Seconds between two contenders: threads of the first may go round in circles for a while before they sleep."""

@@ -26,7 +26,7 @@ from dragoman.bundle import Bundle
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
 from dragoman.evaluation.markdown import evaluation_markdown
-from dragoman.evaluation.metrics.corpus import bleu, chrf
+from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
 from dragoman.evaluation.results import Score
 
 HERE = Path(__file__).parent

@@ -19,7 +19,7 @@ from typing import Any
 
 from dragoman.bundle import Bundle
 from dragoman.cli.main import main
-from dragoman.markup.html import HtmlText
+from dragoman.markup.html_text import HtmlText
 from dragoman.server import uvicorn_server as lifecycle
 from dragoman.server.models.registry import ModelRegistry
 from dragoman.server.pipeline.service import TranslationService

@@ -15,7 +15,7 @@ from torch import Tensor
 from dragoman.config.schema import TransformerConfig
 from dragoman.models import Model, build_model
 from dragoman.nn.masks import is_real
-from dragoman.nn.transformer import DecoderLayer, EncoderLayer, FeedForward, LayerSizes
+from dragoman.nn.transformer_layers import DecoderLayer, EncoderLayer, FeedForward, LayerSizes
 from testkit.generators import (
     Numbers,
     Padded,

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from dragoman.markup.html import HtmlText
+from dragoman.markup.html_text import HtmlText
 from tests.hostile.markup_payloads import added_elements, malicious_translation, payloads
 
 PAYLOADS = 2000

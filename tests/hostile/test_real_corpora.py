@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.config.corpus import CorpusConfig
 from dragoman.data.readers import open_corpus
-from dragoman.data.readers.misalignment import find_misaligned_spans
+from dragoman.data.readers.shifted_lines import find_misaligned_spans
 from dragoman.data.reason_counts import Tally
 
 ROWS = 65_536

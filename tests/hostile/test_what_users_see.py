@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dragoman.api.training.preparation import check_corpora, prepare_corpora
-from dragoman.data.check.report import CheckReport, CorpusReport
+from dragoman.data.check.report_types import CheckReport, CorpusReport
 from dragoman.data.reason_counts import Tally
 from dragoman.errors import ConfigError, DataError, DragomanError
 from tests.hostile import malformed_lines, malformed_records

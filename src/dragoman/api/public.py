@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dragoman.engines.export import ExportResult
     from dragoman.evaluation.alignment.error_rate import Links
     from dragoman.evaluation.results import Evaluation
-    from dragoman.inspection.comparison.report import ComparisonReport
+    from dragoman.inspection.comparison.report_types import ComparisonReport
     from dragoman.inspection.result import InspectionResult
     from dragoman.training.callbacks.events import TrainerCallback
 

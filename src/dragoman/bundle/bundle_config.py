@@ -8,7 +8,7 @@ import tomllib
 from typing import Any
 from urllib.parse import urlsplit
 
-from dragoman.bundle.migration import migrate_config
+from dragoman.bundle.config_migration import migrate_config
 from dragoman.config import Config, parse_config
 from dragoman.errors import BundleError, ConfigError
 

@@ -17,8 +17,8 @@ from torch.utils.data import DataLoader, Dataset
 
 from dragoman.config import Config
 from dragoman.data.batch import Batch
+from dragoman.data.batch_plan import BatchPlan, PlannedBatch, StreamPosition
 from dragoman.data.preparation.prepared_data import PreparedData
-from dragoman.data.sampling import BatchPlan, PlannedBatch, StreamPosition
 from dragoman.data.shards import Shards
 from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.errors import ConfigError, DataError

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.config import CorpusConfig, DataConfig, load_config, preset_names
-from dragoman.data.chunk import CorpusReader
+from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.data.readers.streams import STDIN, is_url
 from dragoman.errors import ConfigError

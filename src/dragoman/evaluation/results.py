@@ -143,7 +143,7 @@ class MemberResult:
 
 @dataclass(frozen=True)
 class SystemResult:
-    """Results of a system: its members, and their scores, tests and lengths combined (`evaluation.aggregate`)."""
+    """Results of a system: its members, and their combined scores, tests and lengths (`aggregate_members`)."""
 
     name: str
     members: tuple[MemberResult, ...]

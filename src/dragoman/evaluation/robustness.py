@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dragoman.evaluation.metrics.corpus import corpus_scores
+from dragoman.evaluation.metrics.corpus_scores import corpus_scores
 from dragoman.evaluation.metrics.metadata import is_lower_better
 from dragoman.evaluation.results import Perturbation, Score
 from dragoman.text.characters import SPACELESS, is_spaceless

@@ -1,6 +1,6 @@
 """Markup: tags and placeholders in a text, and their projection to its translation."""
 
-from dragoman.markup.html import HtmlText
+from dragoman.markup.html_text import HtmlText
 from dragoman.markup.masking import MaskedText, mask_protected
 from dragoman.markup.placeholders import find_placeholders
 from dragoman.markup.soft_alignment import SoftAlignment

@@ -20,7 +20,7 @@ from dragoman.nn.attention.build import build_attention
 from dragoman.nn.embedding import Embedding
 from dragoman.nn.output_layer import DeepOutput, Output
 from dragoman.nn.positional_encoding import LearnedPositions, NoPositions, Positions, SinusoidalPositions
-from dragoman.nn.transformer import LayerSizes
+from dragoman.nn.transformer_layers import LayerSizes
 
 
 def build_model(config: ModelConfig, source_vocab: int, target_vocab: int, seed: int = 1) -> Model[Any, Any]:

@@ -17,7 +17,7 @@ from dragoman.nn.output_layer import Output
 from dragoman.nn.positional_encoding import Positions
 from dragoman.nn.row_selection import Rows
 from dragoman.nn.stateless_noise import Noise
-from dragoman.nn.transformer import DecoderLayer, EncoderLayer, KeyValueCache, LayerSizes
+from dragoman.nn.transformer_layers import DecoderLayer, EncoderLayer, KeyValueCache, LayerSizes
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from dragoman.data.batch_plan import BatchPlan, CorpusRows, PlannedBatch, StreamPosition
 from dragoman.data.loader import BatchLoader, SubwordSampling
-from dragoman.data.sampling import BatchPlan, CorpusRows, PlannedBatch, StreamPosition
 from dragoman.data.shards import Shards, ShardWriter
 from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.errors import ConfigError, DataError

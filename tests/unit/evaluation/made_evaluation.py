@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.evaluation import results
-from dragoman.evaluation.aggregate import combine_members
+from dragoman.evaluation.aggregate_members import combine_members
 from dragoman.evaluation.results import (
     Evaluation,
     Interval,

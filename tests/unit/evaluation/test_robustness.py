@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.evaluation.metrics.corpus import corpus_scores
+from dragoman.evaluation.metrics.corpus_scores import corpus_scores
 from dragoman.evaluation.robustness import (
     JOINED,
     PERTURBATIONS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dragoman.evaluation.markdown import evaluation_markdown
-from dragoman.evaluation.metrics.corpus import corpus_scores
+from dragoman.evaluation.metrics.corpus_scores import corpus_scores
 from dragoman.evaluation.results import SystemResult
 from dragoman.evaluation.score_format import format_score, legend
 from tests.unit.evaluation.made_evaluation import made_evaluation, made_member, made_system

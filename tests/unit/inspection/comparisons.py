@@ -19,7 +19,7 @@ from dragoman.evaluation.results import (
     SystemResult,
     Throughput,
 )
-from dragoman.inspection.comparison.report import (
+from dragoman.inspection.comparison.report_types import (
     AttentionComparison,
     ComparisonReport,
     Curve,

@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from dragoman.evaluation.metrics.statistics import Statistics, corpus_statistics
+from dragoman.evaluation.metrics.sentence_statistics import Statistics, corpus_statistics
 
 __all__ = ["BackgroundStatistics"]
 

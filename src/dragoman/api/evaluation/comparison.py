@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.api.evaluation.comparison_examples import attention_examples, select_readable, sentence_examples
-from dragoman.api.evaluation.run_records import RunHistory, flatten_settings, read_run
+from dragoman.api.evaluation.run_history import RunHistory, flatten_settings, read_run
 from dragoman.api.evaluation.systems import System, bundle_of, run_of
 from dragoman.bundle import Bundle
 from dragoman.config import to_toml
@@ -15,7 +15,7 @@ from dragoman.environment import machine_info, package_versions
 from dragoman.errors import ConfigError
 from dragoman.evaluation.results import Evaluation, MemberResult
 from dragoman.files import sha256_of_file
-from dragoman.inspection.comparison.report import ComparisonReport, ModelDetails
+from dragoman.inspection.comparison.report_types import ComparisonReport, ModelDetails
 
 __all__ = ["ScoredTestSet", "compare_systems"]
 

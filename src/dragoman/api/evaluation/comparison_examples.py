@@ -11,10 +11,10 @@ from dragoman.api.evaluation.systems import System, bundle_of
 from dragoman.api.translation.attention import AttentionMaps
 from dragoman.api.translation.translator import Translator
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.sentence import sentence_scores
+from dragoman.evaluation.metrics.sentence_scores import sentence_scores
 from dragoman.evaluation.results import Evaluation
 from dragoman.inspection.attention_map import describe_map
-from dragoman.inspection.comparison.report import (
+from dragoman.inspection.comparison.report_types import (
     AttentionComparison,
     SentenceComparison,
     SystemAttention,

@@ -20,11 +20,11 @@ from dragoman.config.validation_errors import validate
 from dragoman.data.progress import NoProgress, Progress
 from dragoman.environment import machine_info, package_versions
 from dragoman.errors import ConfigError
-from dragoman.evaluation.aggregate import combine_members, weakest_test
+from dragoman.evaluation.aggregate_members import combine_members, weakest_test
 from dragoman.evaluation.metrics.by_length import scores_by_length
 from dragoman.evaluation.metrics.comet import Comet
-from dragoman.evaluation.metrics.corpus import compute_score
-from dragoman.evaluation.metrics.statistics import Statistics
+from dragoman.evaluation.metrics.corpus_scores import compute_score
+from dragoman.evaluation.metrics.sentence_statistics import Statistics
 from dragoman.evaluation.results import (
     Evaluation,
     LengthBin,

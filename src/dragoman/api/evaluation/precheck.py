@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dragoman.api.evaluation.systems import System
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.statistics import signed_metric
+from dragoman.evaluation.metrics.sentence_statistics import signed_metric
 from dragoman.evaluation.significance.bootstrap import seed_setting
 
 __all__ = ["check_language", "check_systems"]

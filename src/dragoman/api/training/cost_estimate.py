@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dragoman.config import Config
+from dragoman.data.batch_plan import BatchPlan, CorpusRows
 from dragoman.data.check.measure import PairSample
-from dragoman.data.check.report import BatchStatistics, TrainingCost
-from dragoman.data.sampling import BatchPlan, CorpusRows
+from dragoman.data.check.report_types import BatchStatistics, TrainingCost
 from dragoman.data.token_pairs import Pairs
 from dragoman.data.worker_processes import run_in_child
 

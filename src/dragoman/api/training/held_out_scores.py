@@ -14,7 +14,7 @@ from dragoman.config import Config, CorpusConfig
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.data.token_pairs import SIDES
-from dragoman.evaluation.metrics.corpus import bleu, chrf
+from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
 from dragoman.evaluation.results import Score
 from dragoman.models.base import Model
 from dragoman.text import Normalizer, Tokenizer

@@ -8,7 +8,7 @@ from dragoman.api.training.cost_estimate import estimate_cost
 from dragoman.config import Config
 from dragoman.data.check.check import check
 from dragoman.data.check.measure import PairSample
-from dragoman.data.check.report import BatchStatistics, CheckReport, TrainingCost
+from dragoman.data.check.report_types import BatchStatistics, CheckReport, TrainingCost
 from dragoman.data.preparation.preparation import Preparation
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.progress import NoProgress, Progress

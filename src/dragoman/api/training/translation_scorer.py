@@ -11,7 +11,7 @@ from dragoman.api.translation.batching import batch_by_length
 from dragoman.api.translation.word_alignment import word_alignment
 from dragoman.data.token_pairs import SIDES, Pairs
 from dragoman.engines.torch_engine import TorchEngine
-from dragoman.evaluation.metrics.corpus import bleu, chrf
+from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
 from dragoman.models.base import Model
 from dragoman.search import Hypothesis, SearchInput, SearchSettings
 from dragoman.text import Tokenizer

@@ -28,7 +28,7 @@ from dragoman.api.translation.streaming import IncrementalDetokenizer, StreamMon
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.word_alignment import Links, require_attention
 from dragoman.bundle import Bundle
-from dragoman.bundle.ensemble import check_compatible, max_source_tokens
+from dragoman.bundle.ensemble_check import check_compatible, max_source_tokens
 from dragoman.config import Config
 from dragoman.config.engine import EngineName, PrecisionName
 from dragoman.config.search import SearchSettings

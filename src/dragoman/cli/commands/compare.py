@@ -21,7 +21,7 @@ from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.api.evaluation.comparison import ScoredTestSet
-    from dragoman.inspection.comparison.report import ComparisonReport
+    from dragoman.inspection.comparison.report_types import ComparisonReport
 
 __all__ = ["compare"]
 
@@ -144,7 +144,8 @@ def _print(comparison: ComparisonReport, scored: ScoredTestSet | None, output: P
 
 def _values(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path) -> dict[str, Any]:
     """Return the report as plain values."""
-    from dragoman.inspection.comparison.verdict import compare_settings, conclude
+    from dragoman.inspection.comparison.setting_differences import compare_settings
+    from dragoman.inspection.comparison.verdict import conclude
 
     differing = {row.name: list(row.values) for row in compare_settings(comparison) if row.differs}
     members = [

@@ -18,7 +18,7 @@ from dragoman.data.check.check_findings import (
     verdict,
     waterfall,
 )
-from dragoman.data.check.report import CheckReport
+from dragoman.data.check.report_types import CheckReport
 from dragoman.reporting.number_format import (
     format_approximate,
     format_bytes,

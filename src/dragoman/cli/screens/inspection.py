@@ -82,7 +82,7 @@ class InspectionScreen:
         from dragoman.inspection.attention_map import select_map
         from dragoman.inspection.result import coverage, entropy
         from dragoman.inspection.terminal.heatmap import render_heatmap
-        from dragoman.inspection.terminal.steps import word_value_lines
+        from dragoman.inspection.terminal.step_details import word_value_lines
 
         if not result.has_attention and view.layer is view.head is None:
             self._heading("No attention map: the model has no attention.")
@@ -100,14 +100,14 @@ class InspectionScreen:
         self._lines(word_value_lines(result.source_words, covered, width=self.width))
 
     def _print_candidates(self, result: InspectionResult) -> None:
-        from dragoman.inspection.terminal.steps import candidate_lines
+        from dragoman.inspection.terminal.step_details import candidate_lines
 
         self._heading("Most probable tokens at each step; * if another was generated; ▁ is a space:")
         self._lines(candidate_lines(result, width=self.width))
 
     def _print_counterfactuals(self, result: InspectionResult, name: str) -> None:
         from dragoman.api.inspection.counterfactuals import matches_word
-        from dragoman.inspection.terminal.steps import counterfactual_lines
+        from dragoman.inspection.terminal.step_details import counterfactual_lines
 
         places = [place for place, word in enumerate(result.target_words) if matches_word(word, name)]
         others = [other for other in result.counterfactuals if other.word in places]

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dragoman.config import Config
-from dragoman.data.check.report import BatchStatistics, CorpusReport, SelectionStatistics, TokenStatistics, TrainingCost
+from dragoman.data.check.report_types import (
+    BatchStatistics,
+    CorpusReport,
+    SelectionStatistics,
+    TokenStatistics,
+    TrainingCost,
+)
 from dragoman.data.cleaning.filters.language import primary_language
 from dragoman.data.preparation.selected_pairs import is_leak
 from dragoman.reporting.number_format import format_count, format_percent

@@ -17,7 +17,13 @@ from dragoman.data.check.measure import (
     measure_tokens,
     sample_pairs,
 )
-from dragoman.data.check.report import BatchStatistics, CheckReport, SelectionStatistics, TokenStatistics, TrainingCost
+from dragoman.data.check.report_types import (
+    BatchStatistics,
+    CheckReport,
+    SelectionStatistics,
+    TokenStatistics,
+    TrainingCost,
+)
 from dragoman.data.preparation.preparation import Preparation
 from dragoman.data.reason_counts import Tally
 from dragoman.errors import DragomanError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
-from dragoman.data.check.report import CheckReport, CorpusReport, TokenStatistics
+from dragoman.data.check.report_types import CheckReport, CorpusReport, TokenStatistics
 from dragoman.data.cleaning.filters.language import primary_language
 from dragoman.data.preparation.selected_pairs import is_leak
 from dragoman.data.reason_counts import Example, Tally

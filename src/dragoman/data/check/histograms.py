@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log
 
 from dragoman.data.check.check_findings import histogram, most_tokens
-from dragoman.data.check.report import CheckReport, TokenStatistics
+from dragoman.data.check.report_types import CheckReport, TokenStatistics
 from dragoman.data.preparation.corpus_summary import LENGTH_BINS, RATIO_BINS
 from dragoman.reporting.histogram import Axis, histogram_svg, linear_bars, log_bars, quantile
 from dragoman.reporting.number_format import format_count, format_percent

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dragoman.data.check.check_findings import is_leak, languages, leaks, merged, training, verdict, waterfall
 from dragoman.data.check.histograms import length_charts, token_charts
-from dragoman.data.check.report import CheckReport
+from dragoman.data.check.report_types import CheckReport
 from dragoman.data.reason_counts import Tally
 from dragoman.reporting.histogram import bar_svg, waterfall_svg
 from dragoman.reporting.html import render_page

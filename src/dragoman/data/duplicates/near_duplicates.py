@@ -25,9 +25,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dragoman.data.duplicates.decisions import HELD_OUT, Decision, DecisionFile
-from dragoman.data.duplicates.duplicate_links import Links, settle_links
 from dragoman.data.duplicates.exact_duplicates import DuplicateCount, mark_repeated_keys, part_ranges
 from dragoman.data.duplicates.key_file import NARROW, read_keys, write_key_file
+from dragoman.data.duplicates.near_duplicate_links import Links, settle_links
 from dragoman.data.duplicates.pair_keys import KeyKind
 from dragoman.data.duplicates.shingles import band_keys, bands_for
 from dragoman.data.duplicates.text_similarity import PairComparer

@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 
 from dragoman.config import CleaningConfig, DataConfig, OnBadLine
-from dragoman.data.chunk import ChunkPairs, CorpusChunk
 from dragoman.data.cleaning.filters.base import Filter
 from dragoman.data.cleaning.filters.lengths import empty_side
 from dragoman.data.cleaning.normalize import normalize_frame
@@ -24,6 +23,7 @@ from dragoman.data.preparation.corpus_sources import CorpusSource
 from dragoman.data.preparation.corpus_summary import CorpusSummary, histograms
 from dragoman.data.preparation.stage import Stage, versions
 from dragoman.data.progress import Progress
+from dragoman.data.reader_protocol import ChunkPairs, CorpusChunk
 from dragoman.data.reason_counts import Tally
 from dragoman.data.token_pairs import SIDES
 from dragoman.data.worker_processes import Workers

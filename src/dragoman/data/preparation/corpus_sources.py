@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from dragoman.config import CorpusConfig, DataConfig
-from dragoman.data.chunk import CorpusReader
+from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.data.readers.streams import STDIN, is_url, open_raw
 from dragoman.errors import ConfigError, DataError

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from dragoman.bundle.migration import migrate_config
+from dragoman.bundle.config_migration import migrate_config
 from dragoman.config import Config
-from dragoman.data.sampling import BatchPlan, CorpusRows
+from dragoman.data.batch_plan import BatchPlan, CorpusRows
 from dragoman.data.shards import Shards
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError

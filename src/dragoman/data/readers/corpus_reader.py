@@ -10,7 +10,7 @@ from pathlib import Path
 import fsspec
 
 from dragoman.config.corpus import CorpusConfig
-from dragoman.data.chunk import CorpusReader
+from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers.folder_listing import describe_folder, join_names
 from dragoman.data.readers.formats.jsonl import JsonReader
 from dragoman.data.readers.formats.line_pairs import LinePairReader

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.data.readers.line_blocks import LineBlockReader, line_lengths
-from dragoman.data.readers.misalignment import ENOUGH, Numbers, evidence, heights, logarithms, shifts
+from dragoman.data.readers.shifted_lines import ENOUGH, Numbers, evidence, heights, logarithms, shifts
 from dragoman.data.readers.streams import open_stream, stored_size
 
 __all__ = ["AlignmentBreak", "explain_mismatch", "find_break"]

@@ -1,4 +1,4 @@
-"""Note suspicious characters and misaligned lines; the text is not changed."""
+"""Report suspicious characters in the lines of a corpus; the text is not changed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from itertools import islice
 
 import polars as pl
 
-from dragoman.data.readers.misalignment import find_misaligned_spans
 from dragoman.data.reason_counts import MAX_EXAMPLES, Example, Tally
 from dragoman.data.token_pairs import SIDES
 
-__all__ = ["ALREADY_REPLACED", "note_misalignment", "note_suspicious_characters"]
+__all__ = ["ALREADY_REPLACED", "note_suspicious_characters"]
 
 ALREADY_REPLACED = "replacement character already there"
 """Note for U+FFFD in a file: the text was decoded wrongly before."""
@@ -26,7 +25,6 @@ _CLASSES = {
 }
 _ALL = list("".join(_CLASSES.values()))
 _NAMES = {"\n": "line feed", "\r": "carriage return", "\v": "vertical tab", "\f": "form feed"}
-_COUNTED = {1: "one line", 2: "two lines", 3: "three lines"}
 
 
 def note_suspicious_characters(
@@ -52,13 +50,3 @@ def _examples(found: pl.DataFrame, side: str, file: str, characters: str) -> Ite
         name = _NAMES.get(character) or unicodedata.name(character, "control character").lower()
         detail = f"U+{ord(character):04X} ({name}), character {match.start() + 1} of the {side}"
         yield Example(file, row["line"], row["source"], row["target"], detail)
-
-
-def note_misalignment(frame: pl.DataFrame, file: str, notes: Tally) -> None:
-    """Note spans of lines that appear to be paired with translations of neighbouring lines."""
-    lengths = (frame[side].str.len_bytes().to_numpy() for side in SIDES)
-    for first, last, shift in find_misaligned_spans(*lengths):
-        start, source, target = frame[first, "line"], frame[first, "source"], frame[first, "target"]
-        way = "later" if shift > 0 else "earlier"
-        detail = f"lines {start}–{frame[last, 'line']} fit the other side better {_COUNTED[abs(shift)]} {way}"
-        notes.add("looks shifted against the other side", 1, [Example(file, start, source, target, detail)])

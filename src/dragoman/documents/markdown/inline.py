@@ -11,7 +11,7 @@ from markdown_it.common.utils import normalizeReference
 from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 from markdown_it.token import Token
 
-from dragoman.documents.inline import InlineBuilder, InlineText, Node
+from dragoman.documents.inline_markup import InlineBuilder, InlineText, Node
 from dragoman.markup.tagged_text import TaggedText
 
 __all__ = ["MarkdownInline", "emphases", "parse_inline", "render_inline"]

@@ -9,7 +9,7 @@ from typing import Any
 from lxml import etree
 
 from dragoman.documents.document import Document, changed_segments
-from dragoman.documents.inline import InlineText
+from dragoman.documents.inline_markup import InlineText
 from dragoman.documents.office.archive import Archive
 from dragoman.documents.xml.mixed_content import (
     InlineRole,

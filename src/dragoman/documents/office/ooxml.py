@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from dragoman.documents.document import Document, changed_segments
-from dragoman.documents.inline import InlineText
+from dragoman.documents.inline_markup import InlineText
 from dragoman.documents.office import drawingml as slides
 from dragoman.documents.office import wordprocessingml as word
 from dragoman.documents.office.archive import Archive

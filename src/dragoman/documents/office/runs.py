@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from dragoman.documents.inline import InlineBuilder, InlineText, Node, TagNode
+from dragoman.documents.inline_markup import InlineBuilder, InlineText, Node, TagNode
 
 __all__ = [
     "OpaqueItem",

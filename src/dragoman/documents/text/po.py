@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import polib
 
 from dragoman.documents.document import Document, changed_segments
-from dragoman.documents.inline import InlineBuilder, InlineText
+from dragoman.documents.inline_markup import InlineBuilder, InlineText
 from dragoman.documents.text.simple_tags import parse_tags, render_tags
 from dragoman.documents.text.text_file import LINE, TextEdits, TextFile, decode_file
 from dragoman.errors import DataError

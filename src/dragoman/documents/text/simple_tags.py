@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dragoman.documents.inline import InlineBuilder, InlineText, Node
+from dragoman.documents.inline_markup import InlineBuilder, InlineText, Node
 
 __all__ = ["parse_tags", "render_tags"]
 

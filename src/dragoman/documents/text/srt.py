@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dragoman.documents.document import Document, changed_segments
-from dragoman.documents.inline import InlineText
+from dragoman.documents.inline_markup import InlineText
 from dragoman.documents.text.line_breaks import balanced_breaks
 from dragoman.documents.text.simple_tags import parse_tags, render_tags
 from dragoman.documents.text.text_file import LINE, TextEdits, decode_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.documents.document import Document, changed_segments
-from dragoman.documents.inline import InlineBuilder, InlineText
+from dragoman.documents.inline_markup import InlineBuilder, InlineText
 from dragoman.documents.text.text_file import LINE, TextEdits, decode_file
 from dragoman.markup.tagged_text import TaggedText
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from lxml import etree
 
-from dragoman.documents.inline import InlineBuilder, InlineText, Node
+from dragoman.documents.inline_markup import InlineBuilder, InlineText, Node
 from dragoman.documents.xml.safe_parser import strip_invalid_characters
 
 __all__ = ["InlineRole", "append_text", "clear_element", "fill_element", "insert_after", "read_mixed_content"]

@@ -8,7 +8,7 @@ from typing import Any
 from lxml import etree
 
 from dragoman.documents.document import Document, changed_segments
-from dragoman.documents.inline import InlineText
+from dragoman.documents.inline_markup import InlineText
 from dragoman.documents.xml.mixed_content import InlineRole, fill_element, insert_after, read_mixed_content
 from dragoman.documents.xml.safe_parser import XML_LANG, local_name, parse_xml, serialize_xml
 from dragoman.errors import DataError

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.corpus import compute_score
-from dragoman.evaluation.metrics.statistics import Statistics
+from dragoman.evaluation.metrics.corpus_scores import compute_score
+from dragoman.evaluation.metrics.sentence_statistics import Statistics
 from dragoman.evaluation.results import LengthBin
 from dragoman.evaluation.significance.bootstrap import DEFAULT_RESAMPLES
 from dragoman.text.words import count_words

@@ -16,7 +16,7 @@ from sacrebleu.metrics.base import Metric
 from sacrebleu.metrics.base import Score as SacreScore
 
 from dragoman.errors import ConfigError
-from dragoman.evaluation.metrics.statistics import Statistics, signed_metric
+from dragoman.evaluation.metrics.sentence_statistics import Statistics, signed_metric
 
 __all__ = ["DEFAULT_RESAMPLES", "blocks", "resampled_scores", "score_of_totals", "seed_setting", "total_score"]
 
@@ -43,7 +43,7 @@ def seed_setting() -> tuple[str, int | None]:
 
 def score_of_totals(metric: Metric, totals: Any) -> SacreScore:
     """Return sacreBLEU's score of summed statistics, in the precision of the list or array."""
-    score: SacreScore = metric._compute_score_from_stats(totals)  # noqa: SLF001 -- see metrics.statistics
+    score: SacreScore = metric._compute_score_from_stats(totals)  # noqa: SLF001 -- see metrics.sentence_statistics
     return score
 
 

@@ -19,7 +19,7 @@ from sacrebleu.significance import _compute_p_value
 
 from dragoman.config.evaluation import METRICS, TestName
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.statistics import SCORE_NAMES, Statistics, corpus_statistics, signed_metric
+from dragoman.evaluation.metrics.sentence_statistics import SCORE_NAMES, Statistics, corpus_statistics, signed_metric
 from dragoman.evaluation.results import SignificanceTest
 from dragoman.evaluation.significance.bootstrap import (
     blocks,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dragoman.evaluation.metrics.metadata import metric_title
 from dragoman.evaluation.results import Evaluation, LengthBin
-from dragoman.inspection.comparison.report import (
+from dragoman.inspection.comparison.report_types import (
     TRAINING_LOSS,
     VALIDATION_LOSS,
     ComparisonReport,

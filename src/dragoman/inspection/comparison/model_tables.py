@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dragoman.config.search import SearchSettings
-from dragoman.evaluation.aggregate import describe_test
+from dragoman.evaluation.aggregate_members import describe_test
 from dragoman.evaluation.metrics.metadata import decimals, metric_title
 from dragoman.evaluation.results import Evaluation, MemberResult, Throughput
-from dragoman.inspection.comparison.report import ComparisonReport, ModelDetails, TrainingSummary
+from dragoman.inspection.comparison.report_types import ComparisonReport, ModelDetails, TrainingSummary
 from dragoman.reporting.number_format import format_bytes, format_compact, format_count, format_duration
 from dragoman.reporting.visible_text import visible
 

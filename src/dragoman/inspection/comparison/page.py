@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.evaluation.aggregate import describe_test
+from dragoman.evaluation.aggregate_members import describe_test
 from dragoman.evaluation.metrics.metadata import (
     SENTENCE_METRIC,
     SIGNIFICANCE_LEVEL,
@@ -17,15 +17,16 @@ from dragoman.evaluation.metrics.metadata import (
 )
 from dragoman.evaluation.results import Evaluation
 from dragoman.inspection.comparison.charts import AXES, curve_charts, length_charts, length_table
+from dragoman.inspection.comparison.example_sentences import attention_svg, mark_differences
 from dragoman.inspection.comparison.model_tables import (
     cost_tables,
     engines_differ,
     notable_search_settings,
     score_signatures,
 )
-from dragoman.inspection.comparison.report import ComparisonReport
-from dragoman.inspection.comparison.sentences import attention_svg, mark_differences
-from dragoman.inspection.comparison.verdict import best_systems, compare_settings, conclude
+from dragoman.inspection.comparison.report_types import ComparisonReport
+from dragoman.inspection.comparison.setting_differences import compare_settings
+from dragoman.inspection.comparison.verdict import best_systems, conclude
 from dragoman.reporting.html import render_page
 from dragoman.reporting.line_chart import legend_html, swatch_svg
 

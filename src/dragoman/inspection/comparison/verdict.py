@@ -1,11 +1,10 @@
-"""Rank systems, conclude whether one is better, and list the settings that differ."""
+"""Rank the compared systems and conclude whether one is significantly better."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from dragoman.evaluation.aggregate import describe_test
+from dragoman.evaluation.aggregate_members import describe_test
 from dragoman.evaluation.metrics.metadata import (
     format_metric_value,
     format_p_value,
@@ -15,27 +14,13 @@ from dragoman.evaluation.metrics.metadata import (
 )
 from dragoman.evaluation.results import Evaluation, SignificanceTest, SystemResult
 from dragoman.evaluation.score_format import format_score
-from dragoman.inspection.comparison.report import ComparisonReport, ModelDetails
+from dragoman.inspection.comparison.report_types import ComparisonReport
 from dragoman.reporting.number_format import format_count
 from dragoman.reporting.verdict import Verdict
 
-__all__ = ["SettingRow", "best_systems", "compare_settings", "conclude"]
+__all__ = ["best_systems", "conclude"]
 
-_ABSENT = "–"
 _UNDECIDED = "no significant difference"
-
-
-@dataclass(frozen=True)
-class SettingRow:
-    """A setting and its value in each system; different values of members are joined by commas."""
-
-    name: str
-    values: tuple[str, ...]
-
-    @property
-    def differs(self) -> bool:
-        """Whether the systems have different values."""
-        return len(set(self.values)) > 1
 
 
 def best_systems(systems: Sequence[SystemResult], metric: str) -> set[str]:
@@ -44,26 +29,6 @@ def best_systems(systems: Sequence[SystemResult], metric: str) -> set[str]:
     best = (min if is_lower_better(metric) else max)(values.values())
     displayed = format_metric_value(metric, best)
     return {name for name, value in values.items() if format_metric_value(metric, value) == displayed}
-
-
-def compare_settings(report: ComparisonReport) -> list[SettingRow]:
-    """Return every setting of every system with a configuration, in the order of the configurations."""
-    systems = [members for members in report.models.values() if any(member.settings for member in members)]
-    names = dict.fromkeys(name for members in systems for member in members for name in member.settings)
-    return [SettingRow(name, tuple(_value(members, name) for members in systems)) for name in _by_table(list(names))]
-
-
-def _by_table(names: Sequence[str]) -> list[str]:
-    """Group settings by table, with the tables in order of first occurrence."""
-    tables = dict.fromkeys(name.rpartition(".")[0] for name in names)
-    tops = dict.fromkeys(table.partition(".")[0] for table in tables)
-    ordered = [table for top in tops for table in tables if table.partition(".")[0] == top]
-    return [name for table in ordered for name in names if name.rpartition(".")[0] == table]
-
-
-def _value(members: Sequence[ModelDetails], name: str) -> str:
-    values = dict.fromkeys(member.settings.get(name, _ABSENT) for member in members if member.settings)
-    return ", ".join(values)
 
 
 def conclude(report: ComparisonReport) -> Verdict:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dragoman.server.request_types import DetectedLanguage
 from dragoman.text.characters import has_letters
-from dragoman.text.language_detection import load_detector
+from dragoman.text.language_detection_model import load_detector
 
 __all__ = ["LanguageDetector"]
 

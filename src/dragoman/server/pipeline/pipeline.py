@@ -11,13 +11,13 @@ from typing import ParamSpec, TypeVar
 from dragoman.api.translation.markup import MarkupTranslation
 from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.translation import Translation, join_sentences
-from dragoman.markup.html import HtmlText
+from dragoman.markup.html_text import HtmlText
 from dragoman.markup.placeholders import find_placeholders
 from dragoman.markup.tagged_text import TaggedText
-from dragoman.server.models.languages import Languages, language_name
+from dragoman.server.models.served_languages import Languages, language_name
 from dragoman.server.pipeline.language_detection import LanguageDetector
+from dragoman.server.pipeline.language_resolution import ResolvedText, resolve_texts
 from dragoman.server.pipeline.request_limits import check_html_segments, check_html_size, check_texts
-from dragoman.server.pipeline.resolve import ResolvedText, resolve_texts
 from dragoman.server.pipeline.service import TranslationService
 from dragoman.server.request_types import Route, TranslationRequest, TranslationResult
 from dragoman.server.scheduling.admission import Reservation

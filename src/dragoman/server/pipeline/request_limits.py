@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dragoman.markup.html import HtmlText
+from dragoman.markup.html_text import HtmlText
 from dragoman.server.errors import RequestError, TooLarge
 from dragoman.server.settings import Limits
 

@@ -10,7 +10,7 @@ from dragoman.server.errors import RequestError
 from dragoman.server.http.dependencies import AUTHORIZED, Reserved
 from dragoman.server.http.request_body import is_json, json_response, parse_model, read_fields, read_json
 from dragoman.server.http.route_policy import route_policy
-from dragoman.server.models.languages import language_name, libretranslate_code
+from dragoman.server.models.served_languages import language_name, libretranslate_code
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.request_types import TranslationResult
 from dragoman.server.routes.deepl_schemas import DeeplLanguage, DeeplRequest, DeeplResponse, DeeplUsage

@@ -12,7 +12,7 @@ from dragoman.server.errors import NotFound, RequestError
 from dragoman.server.http.dependencies import Access, Reserved
 from dragoman.server.http.request_body import is_json, json_response, parse_model, read_fields, read_json
 from dragoman.server.http.route_policy import route_policy
-from dragoman.server.models.languages import Languages, language_name, libretranslate_code
+from dragoman.server.models.served_languages import Languages, language_name, libretranslate_code
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_limits import check_texts
 from dragoman.server.request_types import DetectedLanguage, TranslationResult

@@ -16,9 +16,9 @@ from dragoman.server.http.dependencies import AUTHORIZED, Access, Reserved, json
 from dragoman.server.http.request_body import json_response
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.http.server_sent_events import event, event_stream_response
+from dragoman.server.pipeline.language_resolution import ResolvedText
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_limits import check_texts
-from dragoman.server.pipeline.resolve import ResolvedText
 from dragoman.server.request_types import ReloadResult, TranslationRequest, TranslationResult
 from dragoman.server.routes.openapi import BASE_ERRORS, BODY_ERRORS, request_body, responses
 from dragoman.server.routes.v1_schemas import (

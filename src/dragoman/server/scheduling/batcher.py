@@ -22,7 +22,7 @@ from dragoman.server.errors import DeadlineExceeded, Draining
 from dragoman.server.metrics import BatchRecord, MetricsSink
 from dragoman.server.scheduling.admission import Reservation
 from dragoman.server.scheduling.batch_job import BatchJob, BatchMonitor, QueuedSentence
-from dragoman.server.scheduling.queue import SentenceQueue, batch_key
+from dragoman.server.scheduling.sentence_queue import SentenceQueue, batch_key
 from dragoman.server.scheduling.text_stream import TextStream
 from dragoman.server.scheduling.throughput import ThroughputEstimate
 from dragoman.server.settings import ServerSettings

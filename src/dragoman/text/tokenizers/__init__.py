@@ -11,7 +11,7 @@ from dragoman.text.tokenizers.build import (
 from dragoman.text.tokenizers.extend import extend_tokenizer, token_segmenter
 from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer, train_sentencepiece
 from dragoman.text.tokenizers.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
-from dragoman.text.tokenizers.vocabulary_based import CharacterTokenizer, WordTokenizer, train_characters, train_words
+from dragoman.text.tokenizers.word_and_character import CharacterTokenizer, WordTokenizer, train_characters, train_words
 
 __all__ = [
     "BOS_ID",

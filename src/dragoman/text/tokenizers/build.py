@@ -6,7 +6,7 @@ from dragoman.errors import ConfigError, TokenizerError
 from dragoman.text.tokenizers.base import Tokenizer
 from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer
 from dragoman.text.tokenizers.vocabulary import Vocabulary
-from dragoman.text.tokenizers.vocabulary_based import CharacterTokenizer, WordTokenizer
+from dragoman.text.tokenizers.word_and_character import CharacterTokenizer, WordTokenizer
 
 __all__ = ["TOKENIZERS", "TOKENIZER_FILES", "load_tokenizer", "tokenizer_class", "tokenizer_from_bytes"]
 

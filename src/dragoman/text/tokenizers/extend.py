@@ -27,7 +27,7 @@ from dragoman.text.tokenizers.bpe_merges import CutWord, learn_merges
 from dragoman.text.tokenizers.notation import SPACE_MARK, mark_spaces
 from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer, train_sentencepiece
 from dragoman.text.tokenizers.vocabulary import UNK_ID, Vocabulary, count_tokens
-from dragoman.text.tokenizers.vocabulary_based import CharacterTokenizer, WordTokenizer
+from dragoman.text.tokenizers.word_and_character import CharacterTokenizer, WordTokenizer
 
 __all__ = ["extend_tokenizer", "token_segmenter"]
 

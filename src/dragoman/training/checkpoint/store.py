@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from dragoman.bundle.migration import migrate_config
+from dragoman.bundle.config_migration import migrate_config
 from dragoman.bundle.verified_folder import recover, remove_folder, remove_leftovers, verify, write_verified
 from dragoman.bundle.weights import disk_errors
 from dragoman.config import Config, parse_config, to_toml

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.api.evaluation import background_statistics as counting
 from dragoman.api.evaluation.background_statistics import BackgroundStatistics
-from dragoman.evaluation.metrics.statistics import Statistics, corpus_statistics
+from dragoman.evaluation.metrics.sentence_statistics import Statistics, corpus_statistics
 
 REFERENCES = [f"The {number}th cat of {number * 7} sat on the mat." for number in range(30)]
 HYPOTHESES = [line.replace("cat", "dog").replace("mat", "mats") for line in REFERENCES]

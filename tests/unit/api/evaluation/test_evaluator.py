@@ -100,7 +100,7 @@ def test_everything_is_checked_first(
     if setting:
         monkeypatch.setenv("SACREBLEU_SEED", setting)
     if "languages" in options:
-        monkeypatch.setattr("dragoman.evaluation.metrics.statistics.BLEU", missing)
+        monkeypatch.setattr("dragoman.evaluation.metrics.sentence_statistics.BLEU", missing)
     monkeypatch.setattr(evaluating, "BackgroundStatistics", refuse)
     monkeypatch.setattr(Translator, "open", refuse)
     systems = parse_systems([*written("a=good"), f"b={tiny_bundle()}"])

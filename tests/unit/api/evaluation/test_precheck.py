@@ -12,7 +12,7 @@ from dragoman.api.evaluation.systems import System
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.config.validation_errors import validate
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics import statistics as sentence_statistics
+from dragoman.evaluation.metrics import sentence_statistics
 
 ONE, TWO = (System(name, (Path(name),)) for name in ("one", "two"))
 

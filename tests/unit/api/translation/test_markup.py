@@ -8,7 +8,7 @@ import pytest
 from dragoman.api.translation.markup import MarkupTranslation, shares_of, translate_markup
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
-from dragoman.markup.html import HtmlText
+from dragoman.markup.html_text import HtmlText
 from dragoman.markup.placeholders import find_placeholders
 from dragoman.markup.tagged_text import TaggedText
 from dragoman.text import Tokenizer

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from dragoman.cli.screens.check import print_report
-from dragoman.data.check.report import CheckReport
+from dragoman.data.check.report_types import CheckReport
 from dragoman.data.preparation.corpus_summary import CorpusSummary
 from dragoman.data.reason_counts import Example, Tally
 from tests.unit.data.check.samples import ARABIC, CJK, bare_report, sample_report

@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from dragoman.cli.screens.evaluation import print_evaluation
-from dragoman.evaluation.metrics.corpus import corpus_scores
+from dragoman.evaluation.metrics.corpus_scores import corpus_scores
 from dragoman.evaluation.results import Evaluation
 from tests.unit.evaluation.made_evaluation import made_evaluation, made_member, made_system
 

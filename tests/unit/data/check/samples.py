@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dragoman.data.check.report import (
+from dragoman.data.check.report_types import (
     BatchStatistics,
     CheckReport,
     CorpusReport,

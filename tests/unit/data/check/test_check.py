@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dragoman.api.training.preparation import check_corpora, prepare_corpora
-from dragoman.data.check.report import CheckReport
+from dragoman.data.check.report_types import CheckReport
 from dragoman.data.preparation import clean_stage
 from tests.unit.data.preparation.corpus import config, pairs, write_pairs
 

@@ -10,7 +10,7 @@ from dragoman.data.check.check_findings import (
     verdict,
     waterfall,
 )
-from dragoman.data.check.report import SelectionStatistics
+from dragoman.data.check.report_types import SelectionStatistics
 from dragoman.data.reason_counts import Example, Tally
 from tests.unit.data.check.samples import DROPS, FAULTS, SELECTION_DROPS, bare_report, sample_report
 

@@ -5,8 +5,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from dragoman.data.duplicates import duplicate_links as links
 from dragoman.data.duplicates import exact_duplicates as exact
+from dragoman.data.duplicates import near_duplicate_links as links
 from dragoman.data.duplicates import near_duplicates as near
 from dragoman.data.duplicates.decisions import Decision, DecisionFile
 from dragoman.data.duplicates.exact_duplicates import mark_duplicates

@@ -6,7 +6,7 @@ import fsspec
 import pytest
 
 from dragoman.config.corpus import CorpusConfig
-from dragoman.data.chunk import CorpusReader
+from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers import open_corpus
 from dragoman.data.readers.formats.jsonl import JsonReader
 from dragoman.data.readers.formats.line_pairs import LinePairReader

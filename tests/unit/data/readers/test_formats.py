@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.config.corpus import CorpusConfig
-from dragoman.data.chunk import ChunkPairs
+from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers import open_corpus
 from dragoman.data.reason_counts import Tally
 from dragoman.errors import DataError

@@ -5,8 +5,8 @@ import pytest
 from sacrebleu.significance import _bootstrap_resample
 
 from dragoman.config.evaluation import METRICS
-from dragoman.evaluation.metrics.corpus import corpus_scores
-from dragoman.evaluation.metrics.statistics import Statistics, corpus_statistics, signed_metric
+from dragoman.evaluation.metrics.corpus_scores import corpus_scores
+from dragoman.evaluation.metrics.sentence_statistics import Statistics, corpus_statistics, signed_metric
 from dragoman.evaluation.significance import bootstrap as intervals
 from dragoman.evaluation.significance.bootstrap import blocks, resampled_scores, total_score
 from tests.unit.evaluation.sacrebleu_command import spoilt

@@ -7,8 +7,8 @@ from sacrebleu.significance import PairedTest
 
 from dragoman.config.evaluation import TestName
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.corpus import corpus_scores
-from dragoman.evaluation.metrics.statistics import Statistics, corpus_statistics, signed_metric
+from dragoman.evaluation.metrics.corpus_scores import corpus_scores
+from dragoman.evaluation.metrics.sentence_statistics import Statistics, corpus_statistics, signed_metric
 from dragoman.evaluation.significance import bootstrap as intervals
 from dragoman.evaluation.significance import paired as significance
 from dragoman.evaluation.significance.paired import paired_test, paired_tests

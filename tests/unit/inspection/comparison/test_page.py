@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lxml import etree, html
 
 from dragoman.inspection.comparison.page import render_comparison_page
-from dragoman.inspection.comparison.report import (
+from dragoman.inspection.comparison.report_types import (
     AttentionComparison,
     ComparisonReport,
     ModelDetails,

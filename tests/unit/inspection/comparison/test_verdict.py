@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from dragoman.evaluation.results import Interval, Score, SignificanceTest
-from dragoman.inspection.comparison.report import ComparisonReport
-from dragoman.inspection.comparison.verdict import compare_settings, conclude
+from dragoman.inspection.comparison.report_types import ComparisonReport
+from dragoman.inspection.comparison.verdict import conclude
 from tests.unit.inspection.comparisons import comparison, with_systems
 
 
@@ -107,10 +107,3 @@ def test_equal_figures_are_no_difference() -> None:
 def test_one_system_alone_and_none_scored() -> None:
     assert conclude(of(rnn=(37.0, None))).text == "“rnn” reaches BLEU 37.00 ± 1.00."
     assert "no test set" in conclude(replace(comparison("a"), evaluation=None)).text
-
-
-def test_settings_are_compared_over_all_members() -> None:
-    rows = {row.name: row for row in compare_settings(comparison("rnn", "transformer", members=2))}
-    assert rows["training.seed"].values == ("1, 2", "2, 3")
-    assert rows["training.seed"].differs
-    assert not rows["data.source"].differs

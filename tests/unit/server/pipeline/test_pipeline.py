@@ -6,10 +6,10 @@ import pytest
 
 from dragoman.errors import DataError
 from dragoman.server.errors import RequestError, TooLarge
+from dragoman.server.pipeline.language_resolution import ResolvedText
 from dragoman.server.pipeline.option_builder import build_options
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_limits import check_glossary, check_texts
-from dragoman.server.pipeline.resolve import ResolvedText
 from dragoman.server.request_types import TranslationRequest, TranslationResult
 from dragoman.server.settings import Limits, ServerSettings
 from tests.server.fake_service import FakeReservation, FakeService

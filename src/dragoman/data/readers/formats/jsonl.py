@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dragoman.config.corpus import OnBadLine
-from dragoman.data.chunk import ChunkPairs
+from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import LineFault, check_text
 from dragoman.data.readers.formats.single_file import BlockChunk, ChunkBuilder, read_blocks
 from dragoman.data.readers.language_columns import find_language_columns

@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 
 from dragoman.config.corpus import OnBadLine
-from dragoman.data.chunk import ChunkPairs
+from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import REPLACED, DecodedLines, decode_lines, split_lines, strip_line_ends
 from dragoman.data.readers.line_blocks import LineBlockReader, ReadProgress
 from dragoman.data.readers.line_count_mismatch import explain_mismatch
+from dragoman.data.readers.shifted_lines import note_shifted_lines
 from dragoman.data.readers.streams import ByteStream, open_stream, stored_size
-from dragoman.data.readers.suspicious_characters import note_misalignment, note_suspicious_characters
+from dragoman.data.readers.suspicious_characters import note_suspicious_characters
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.errors import DataError
 
@@ -48,7 +49,7 @@ class LinePairChunk:
             frame = frame.drop_nulls()
         replaced = {self.first_line + row for side in sides for row in side.replaced}
         note_suspicious_characters(frame, files, replaced, notes)
-        note_misalignment(frame, self.file, notes)
+        note_shifted_lines(frame, self.file, notes)
         return ChunkPairs(frame, self.file, self.rows, faults, notes)
 
     def _count_bad(self, sides: Sequence[DecodedLines], faults: Tally, notes: Tally) -> None:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dragoman.config.corpus import OnBadLine
-from dragoman.data.chunk import ChunkPairs
+from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import DecodedLines, LineFault, decode_lines
 from dragoman.data.readers.formats.single_file import ChunkBuilder
 from dragoman.data.readers.language_columns import find_language_columns

@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from dragoman.config.corpus import OnBadLine
-from dragoman.data.chunk import ChunkPairs
+from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import REPLACED, DecodedLines, LineFault, decode_lines, split_lines, strip_line_ends
 from dragoman.data.readers.line_blocks import LineBlockReader, ReadProgress
+from dragoman.data.readers.shifted_lines import note_shifted_lines
 from dragoman.data.readers.streams import open_stream, stored_size
-from dragoman.data.readers.suspicious_characters import note_misalignment, note_suspicious_characters
+from dragoman.data.readers.suspicious_characters import note_suspicious_characters
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.token_pairs import SIDES
 
@@ -113,5 +114,5 @@ class ChunkBuilder:
             frame = pl.DataFrame(texts, schema=dict.fromkeys(SIDES, pl.String))
             frame = frame.with_columns(line=pl.Series(np.array(self.lines, dtype=np.uint32)))
         note_suspicious_characters(frame, (self.file, self.file), self.replaced, self.notes)
-        note_misalignment(frame, self.file, self.notes)
+        note_shifted_lines(frame, self.file, self.notes)
         return ChunkPairs(frame, self.file, frame.height + self.faults.total, self.faults, self.notes)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from dragoman.config.corpus import OnBadLine
-from dragoman.data.chunk import ChunkPairs
+from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import LineFault, check_text
 from dragoman.data.readers.formats.single_file import ChunkBuilder
 from dragoman.data.readers.language_columns import find_language_columns, normalize_code

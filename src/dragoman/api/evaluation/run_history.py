@@ -13,7 +13,7 @@ from dragoman.bundle.bundle_config import shared_config
 from dragoman.config import Config, load_config
 from dragoman.errors import DataError
 from dragoman.files import read_json
-from dragoman.inspection.comparison.report import TRAINING_LOSS, VALIDATION_LOSS, Curve, TrainingSummary
+from dragoman.inspection.comparison.report_types import TRAINING_LOSS, VALIDATION_LOSS, Curve, TrainingSummary
 
 __all__ = ["RunHistory", "flatten_settings", "read_run"]
 

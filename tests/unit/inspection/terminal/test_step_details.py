@@ -5,7 +5,7 @@ import pytest
 from rich.cells import cell_len
 
 from dragoman.inspection.result import Candidate, Counterfactual
-from dragoman.inspection.terminal.steps import candidate_lines, counterfactual_lines, word_value_lines
+from dragoman.inspection.terminal.step_details import candidate_lines, counterfactual_lines, word_value_lines
 from dragoman.reporting.terminal import flow, wrap
 from tests.unit.inspection.opened import PAIRS, opened
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.inspection.attention_map import check_weights
-from dragoman.inspection.comparison.report import SentenceComparison, SystemAttention, SystemTranslation
+from dragoman.inspection.comparison.report_types import SentenceComparison, SystemAttention, SystemTranslation
 from dragoman.inspection.word_diff import DiffWord, diff_words
 from dragoman.reporting.bidi import reading_order
 from dragoman.reporting.heatmap import heatmap_svg

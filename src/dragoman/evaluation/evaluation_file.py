@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.errors import DataError
-from dragoman.evaluation.aggregate import combine_members
+from dragoman.evaluation.aggregate_members import combine_members
 from dragoman.evaluation.results import (
     FORMAT_VERSION,
     Evaluation,

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dragoman.data.readers.misalignment import MisalignedSpan, find_misaligned_spans
+from dragoman.data.readers.shifted_lines import MisalignedSpan, find_misaligned_spans
 
 Lengths = NDArray[np.int64]
 SEEDS = st.integers(0, 300)

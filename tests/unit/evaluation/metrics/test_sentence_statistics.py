@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.evaluation.metrics.statistics import corpus_statistics, signed_metric
+from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics, signed_metric
 
 TEXT = st.text("abC ,.!-'3ß猫。 \u3000\u0301", max_size=20)
 

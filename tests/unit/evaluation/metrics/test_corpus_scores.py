@@ -8,8 +8,8 @@ import sacrebleu
 
 from dragoman.config.evaluation import METRICS
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.corpus import bleu, chrf, corpus_scores, exact_match
-from dragoman.evaluation.metrics.statistics import signed_metric
+from dragoman.evaluation.metrics.corpus_scores import bleu, chrf, corpus_scores, exact_match
+from dragoman.evaluation.metrics.sentence_statistics import signed_metric
 from dragoman.evaluation.results import Interval, Score
 from tests.unit.evaluation.sacrebleu_command import spoilt
 

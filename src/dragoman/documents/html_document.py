@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from dragoman.documents.document import Document, changed_segments
 from dragoman.errors import DataError
-from dragoman.markup.html import HtmlText
+from dragoman.markup.html_text import HtmlText
 from dragoman.markup.tagged_text import TaggedText
 
 __all__ = ["read_html"]

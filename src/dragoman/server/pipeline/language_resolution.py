@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dragoman.markup.html import HtmlText
+from dragoman.markup.html_text import HtmlText
 from dragoman.server.errors import RequestError
-from dragoman.server.models.languages import Languages
+from dragoman.server.models.served_languages import Languages
 from dragoman.server.pipeline.language_detection import LanguageDetector
 from dragoman.server.request_types import DetectedLanguage, ModelInfo, TranslationRequest
 from dragoman.text.characters import has_letters

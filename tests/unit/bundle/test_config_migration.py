@@ -11,7 +11,7 @@ import torch
 
 from dragoman.bundle import Bundle
 from dragoman.bundle import bundle_config as shared_config
-from dragoman.bundle.migration import migrate_config
+from dragoman.bundle.config_migration import migrate_config
 from dragoman.config.search import SearchSettings
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import BundleError

@@ -1,4 +1,4 @@
-"""Detect misaligned lines by their lengths.
+"""Detect spans of lines that are shifted against the other side, by comparing sentence lengths.
 
 The lengths of a sentence and its translation correlate: the logarithm of their ratio varies little around its median.
 If one side has lost or gained a line, each line is paired with a neighbour's translation, and its length matches that
@@ -10,9 +10,22 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-__all__ = ["ENOUGH", "MisalignedSpan", "evidence", "find_misaligned_spans", "heights", "logarithms", "shifts"]
+from dragoman.data.reason_counts import Example, Tally
+from dragoman.data.token_pairs import SIDES
+
+__all__ = [
+    "ENOUGH",
+    "MisalignedSpan",
+    "evidence",
+    "find_misaligned_spans",
+    "heights",
+    "logarithms",
+    "note_shifted_lines",
+    "shifts",
+]
 
 ENOUGH = 18.0
 """Required sum of evidence for a shift."""
@@ -23,6 +36,7 @@ _LEAST_SCATTER = 0.2  # minimum standard deviation of the evidence; it is nearly
 _DOUBT = 0.5  # subtracted per line: on unrelated sides, sums then exceed x once in exp(x) lines (Wald)
 _NEAR = 50  # maximum distance of two spans of the same shift that are joined
 _CLEARLY = 0.3  # required gain in correlation
+_COUNTED = {1: "one line", 2: "two lines", 3: "three lines"}
 
 Numbers = NDArray[np.float64]
 
@@ -33,6 +47,16 @@ class MisalignedSpan(NamedTuple):
     first: int
     last: int
     shift: int
+
+
+def note_shifted_lines(frame: pl.DataFrame, file: str, notes: Tally) -> None:
+    """Note spans of lines that appear to be paired with translations of neighbouring lines."""
+    lengths = (frame[side].str.len_bytes().to_numpy() for side in SIDES)
+    for first, last, shift in find_misaligned_spans(*lengths):
+        start, source, target = frame[first, "line"], frame[first, "source"], frame[first, "target"]
+        way = "later" if shift > 0 else "earlier"
+        detail = f"lines {start}–{frame[last, 'line']} fit the other side better {_COUNTED[abs(shift)]} {way}"
+        notes.add("looks shifted against the other side", 1, [Example(file, start, source, target, detail)])
 
 
 def find_misaligned_spans(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dragoman.evaluation.aggregate import combine_members, describe_test, weakest_test
+from dragoman.evaluation.aggregate_members import combine_members, describe_test, weakest_test
 from dragoman.evaluation.results import Interval, LengthBin, MemberResult, Score, SignificanceTest, SystemResult
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from dragoman.server.models.languages import Languages, language_name, libretranslate_code
+from dragoman.server.models.served_languages import Languages, language_name, libretranslate_code
 from dragoman.server.request_types import Route
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.markup.html import HtmlText
+from dragoman.markup.html_text import HtmlText
 from dragoman.markup.html_tokenizer import parse_attributes, tokenize_html
 from dragoman.markup.tag_nesting import parent_indices
 from dragoman.markup.tagged_text import TaggedText, TagSpan

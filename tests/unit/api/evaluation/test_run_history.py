@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.api.evaluation.run_records import flatten_settings, read_run
+from dragoman.api.evaluation.run_history import flatten_settings, read_run
 from dragoman.config import load_config
 from dragoman.errors import DataError
 from dragoman.inspection.comparison.model_tables import format_best

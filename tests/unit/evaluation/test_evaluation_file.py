@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import DataError
-from dragoman.evaluation.migration import migrate_evaluation, read_evaluation
+from dragoman.evaluation.evaluation_file import migrate_evaluation, read_evaluation
 from dragoman.evaluation.results import FORMAT_VERSION
 from dragoman.evaluation.score_format import format_score
 from tests.unit.evaluation.made_evaluation import made_evaluation, made_member, made_system

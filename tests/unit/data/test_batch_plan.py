@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dragoman.data.sampling import (
+from dragoman.data.batch_plan import (
     BatchPlan,
     CorpusRows,
     PlannedBatch,

@@ -9,7 +9,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from dragoman.config.evaluation import METRICS
 from dragoman.errors import ConfigError
-from dragoman.evaluation.metrics.statistics import (
+from dragoman.evaluation.metrics.sentence_statistics import (
     SCORE_NAMES,
     Statistics,
     check_sizes,
