@@ -1,4 +1,4 @@
-"""``python -m dragoman`` is the ``dragoman`` command."""
+"""Run the `dragoman` command with ``python -m dragoman``."""
 
 from dragoman.cli.main import main
 

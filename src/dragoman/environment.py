@@ -1,4 +1,4 @@
-"""Describe the machine and the installed packages. Torch is optional."""
+"""Describe the machine and the installed packages; works without torch."""
 
 from __future__ import annotations
 

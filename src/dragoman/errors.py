@@ -1,4 +1,4 @@
-"""Exception hierarchy.
+"""Exception classes of the package, all derived from `DragomanError`.
 
 ::
 

@@ -1,4 +1,4 @@
-"""The version of this package."""
+"""Version of this package."""
 
 __all__ = ["__version__"]
 

@@ -13,8 +13,8 @@ from tests.architecture.conftest import Repository
 
 KEY = r"[a-z]+\d{4}[a-z]?"
 NUMBER = re.compile(r"\((\d+)\)")
-# [luong2015] (9), (10)   [vaswani2017] eq. (1)   [cho2014] (5)-(8)
-CITATION = re.compile(rf"\[({KEY})\]((?:\s*(?:,|;|and|to|–|-)?\s*(?:eqs?\.\s*)?\(\d+\))*)")
+# [luong2015] (9), (10)   [vaswani2017], equation (1)   [cho2014] (5)-(8)
+CITATION = re.compile(rf"\[({KEY})\]((?:\s*(?:,|;|and|to|–|-)?\s*(?:(?:eqs?\.|equations?)\s*)?\(\d+\))*)")
 HEADING = re.compile(rf"^## ({KEY})$", re.MULTILINE)
 FIELD = re.compile(r"^- \*\*(\w+)\*\*: (.+(?:\n  .+)*)", re.MULTILINE)
 REQUIRED = {"Title", "Authors", "Year", "Venue", "Edition", "Equations"}

@@ -1,3 +1,3 @@
-"""Compose the packages: translate, align, inspect, evaluate, prepare and train. `dragoman` has the public names."""
+"""Library functions behind the commands: translate, align, inspect, evaluate, prepare, train, export."""
 
 __all__: list[str] = []

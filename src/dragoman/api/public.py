@@ -1,4 +1,4 @@
-"""Functions of the public namespace, one per command; they accept paths as well as open objects."""
+"""Public functions of the `dragoman` namespace, one per command; they accept paths or loaded objects."""
 
 # ruff: noqa: PLC0415 -- each function imports its own packages: preparing data needs no torch, exporting no sacreBLEU
 

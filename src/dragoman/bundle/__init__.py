@@ -1,4 +1,4 @@
-"""Bundles: saved models in verified folders, and model cards. Imports no torch."""
+"""Model bundles: saved models in verified folders, and their model cards. Imports no torch."""
 
 from dragoman.bundle.bundle import Bundle, write_bundle
 from dragoman.bundle.model_card import model_card

@@ -1,4 +1,4 @@
-"""Swap two folders atomically."""
+"""Exchange two folders in one atomic operation."""
 
 from __future__ import annotations
 

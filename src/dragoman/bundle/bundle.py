@@ -1,4 +1,4 @@
-"""Read and write bundles: saved models that can be shared. Opening an untrusted bundle runs no code from it."""
+"""Read and write model bundles (saved models). Opening an untrusted bundle runs no code from it."""
 
 from __future__ import annotations
 

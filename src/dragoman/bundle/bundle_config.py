@@ -1,4 +1,4 @@
-"""Read and write the configuration in a bundle: complete, without local paths, in a restricted TOML syntax."""
+"""Read and write the configuration of a model bundle: complete, without local paths, in restricted TOML."""
 
 from __future__ import annotations
 

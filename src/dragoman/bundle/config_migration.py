@@ -1,4 +1,4 @@
-"""Convert configurations written in earlier format versions to the current settings."""
+"""Convert saved configurations of earlier format versions to the current setting names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check that bundles can form an ensemble."""
+"""Check that several model bundles can form an ensemble: same tokenizers and same normalization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model card: data, model, training, scores, limitations and use."""
+"""Write the model card of a bundle: data, model, training, scores, limitations and use."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""The command line: one file a command; arguments only, no logic."""
+"""Command line: one module per command; it parses arguments and prints results."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Console output of commands: results on stdout, messages on stderr, errors in one line with a fix."""
+"""Console output of commands: results on stdout, messages and one-line errors with a fix on stderr."""
 
 from __future__ import annotations
 

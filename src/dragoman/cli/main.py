@@ -1,4 +1,4 @@
-"""The `dragoman` command: its subcommands are imported when they are used."""
+"""The `dragoman` command; each subcommand is imported only when it runs."""
 
 from __future__ import annotations
 

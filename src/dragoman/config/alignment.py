@@ -1,4 +1,4 @@
-"""Alignment settings: which attention map is read, how links are extracted and how two directions are combined."""
+"""Alignment settings: choice of the attention map, extraction of links, combination of two directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Legal combinations of model parts, and errors that list them."""
+"""Rules on which parts of a model can be combined; errors list the valid choices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schema of corpora: files, cleaning and sampling."""
+"""Settings of training corpora: files, cleaning and sampling."""
 
 from __future__ import annotations
 

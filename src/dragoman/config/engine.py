@@ -1,4 +1,4 @@
-"""Engine settings: which engine runs a model, and with which resources."""
+"""Engine settings: the inference engine that runs a model, and its resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schema of configurations: all keys with their types, ranges and defaults; unknown keys are rejected."""
+"""Schema of the configuration file: all keys with types, ranges and defaults; unknown keys are rejected."""
 
 from __future__ import annotations
 

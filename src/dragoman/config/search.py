@@ -1,4 +1,4 @@
-"""Search settings and the rules between them."""
+"""Search settings (beam, sampling, penalties) and the rules between them."""
 
 from __future__ import annotations
 

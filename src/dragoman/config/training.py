@@ -1,4 +1,4 @@
-"""Schema of training: optimization, validation, checkpoints and fine-tuning."""
+"""Training settings: optimization, validation, checkpoints and fine-tuning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data: from raw corpora to batches.
+"""Training data: from raw corpora to batches.
 
 Nothing is imported here because only `batch` and `loader` need torch.
 """

@@ -1,4 +1,4 @@
-"""Batch plan: the pairs of each batch as a pure function of (seed, epoch, position).
+"""Plan the pairs of each training batch as a pure function of (seed, epoch, position).
 
 An epoch has one slot per pair. Each corpus has a share of the slots, by weight and temperature, and fills it with its
 next draws: it is read repeatedly in new random orders, across the ends of epochs, so all of its pairs are drawn equally

@@ -1,4 +1,4 @@
-"""Keyed random permutations of any size, computed without a table.
+"""Keyed random permutations of any size, computed without storing a table.
 
 A Feistel network (Luby and Rackoff, 1988) permutes the numbers of b bits; it is applied again to results outside
 ``range(n)`` until they are inside (cycle walking), which gives a permutation of ``range(n)``.

@@ -1,4 +1,4 @@
-"""Progress callbacks of long-running work."""
+"""Protocol of callbacks that receive the progress of long-running work."""
 
 from __future__ import annotations
 

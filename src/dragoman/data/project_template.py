@@ -1,4 +1,4 @@
-"""Create a project: write a commented configuration for given files."""
+"""Create a new project: write a commented configuration file for given corpora."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Count events of pairs by reason, with examples."""
+"""Count dropped or changed sentence pairs by reason, with a few examples of each reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shards: prepared pairs in memory-mapped Arrow files with random access.
+"""Write and read shards: tokenized pairs in memory-mapped Arrow files with random access.
 
 A shard has the columns ``source`` and ``target``, lists of token ids (16 bits each if the vocabulary is small enough).
 Files are memory-mapped, and only the pages of requested rows are read. The offsets of a record batch are contiguous, so

@@ -1,4 +1,4 @@
-"""Documents: read the text of a file and write translations back into its layout."""
+"""Document formats: extract the text of a file and write translations back into its layout."""
 
 from dragoman.documents.formats import FORMATS, MAX_BYTES, read_document
 

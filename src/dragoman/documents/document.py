@@ -1,4 +1,4 @@
-"""Protocol of a document: extract its segments and write the file with their translations."""
+"""Document protocol: return the segments of a file, and write the file with their translations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Document formats by file suffix; each reader is imported when it is needed."""
+"""Choose the document format by file suffix; each reader is imported when it is needed."""
 
 from __future__ import annotations
 

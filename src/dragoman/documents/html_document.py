@@ -1,4 +1,4 @@
-"""Read and write HTML documents in the charset that the page declares."""
+"""HTML documents: decode by the declared charset, split into segments, write translations back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convert a format's inline markup to `TaggedText`, and a translation back to a tree of tags."""
+"""Convert the inline markup of a document to `TaggedText`, and its translation back to a tree of tags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signed cache of exported models next to their bundle.
+"""Cache exported models, signed, in a folder next to their model bundle.
 
 The exports of a bundle at `X`, a folder or a zip archive, are verified folders `X.exports/<kind>-<precision>/`. Their
 `export.json` states the bundle, lists the files, and is signed with the key of the user (`export_signing`). The parsers

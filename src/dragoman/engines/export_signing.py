@@ -1,4 +1,4 @@
-"""Sign exports with a secret key of the user (HMAC), and verify them.
+"""Sign exported models with a secret key of the user (HMAC), and verify the signatures.
 
 The key is in the file `DRAGOMAN_EXPORT_KEY_FILE`, by default `$XDG_STATE_HOME/dragoman/export-key` or
 `~/.local/state/dragoman/export-key`. It is created when it is first needed.

@@ -1,4 +1,4 @@
-"""Incremental engines: decode one step at a time and use the searches of `dragoman.search`."""
+"""Incremental engines: decode one token at a time with the search algorithms of `dragoman.search`."""
 
 from __future__ import annotations
 

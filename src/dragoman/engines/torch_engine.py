@@ -1,4 +1,4 @@
-"""Torch engine: supports every model family, and is the reference for the other engines."""
+"""Torch inference engine: supports every model family, and is the reference for the other engines."""
 
 from __future__ import annotations
 

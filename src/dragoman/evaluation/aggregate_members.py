@@ -1,4 +1,4 @@
-"""Combine the results of members into the result of their system."""
+"""Combine the results of members (models trained with different seeds) into the result of their system."""
 
 from __future__ import annotations
 

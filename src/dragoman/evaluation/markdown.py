@@ -1,4 +1,4 @@
-"""Format an evaluation as Markdown tables with signatures."""
+"""Format an evaluation as Markdown tables with metric signatures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of an evaluation: scores, significance tests, and the results of members and systems."""
+"""Data classes of an evaluation: scores, significance tests, and the results of members and systems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Perturb test sentences (typos, case, punctuation, length) and score the translations.
+"""Perturb test sentences (typos, case, punctuation, length) and score their translations.
 
 Random choices depend only on a hash of the sentence, so a sentence is perturbed in the same way in every test set and
 on every machine.

@@ -1,4 +1,4 @@
-"""Format scores, and the legend and signatures below a table of scores."""
+"""Format scores for tables, with the legend and the metric signatures below a table."""
 
 from __future__ import annotations
 

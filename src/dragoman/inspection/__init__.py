@@ -1,3 +1,3 @@
-"""Attention maps, inspected translations and comparison reports for display. Needs no torch."""
+"""Display attention maps, inspected translations and comparison reports. Imports no torch."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Mark words that differ between translations, and whether the reference has them."""
+"""Mark words that differ between translations, and whether they occur in the reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markup: tags and placeholders in a text, and their projection to its translation."""
+"""Markup in text: find tags and placeholders, and transfer them to the translation."""
 
 from dragoman.markup.html_text import HtmlText
 from dragoman.markup.masking import MaskedText, mask_protected

@@ -1,4 +1,4 @@
-"""Find the translatable segments of a page: text and inline tags between block elements.
+"""Find the translatable segments of an HTML page: text and inline tags between block elements.
 
 Only tags that are nested and closed within a segment move with their words. All other tags keep their position and
 split the segment, so that a browser builds the same elements from the translation.

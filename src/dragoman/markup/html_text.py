@@ -1,4 +1,4 @@
-"""Extract the text of HTML and write translations back; all markup stays byte-identical."""
+"""Extract the translatable text of an HTML page and write translations back; markup stays byte-identical."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokenize HTML as browsers do and keep the source position of each token.
+"""Tokenize HTML as browsers do, and record the source position of each token.
 
 The rules are those of the tokenizer in the HTML standard, written as regular expressions without backtracking. The
 parser of the standard library differs from browsers on hostile pages (comments, quotes, raw text). Tree builders do not

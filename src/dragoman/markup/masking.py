@@ -1,4 +1,4 @@
-"""Mask protected spans of a text before translation and restore them afterwards."""
+"""Replace protected spans of a text by empty tags before translation and restore them afterwards."""
 
 from __future__ import annotations
 

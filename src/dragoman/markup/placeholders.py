@@ -1,4 +1,4 @@
-"""Find text that must stay byte-identical: placeholders, web and mail addresses."""
+"""Find parts of a text that must stay byte-identical: placeholders, web and mail addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Punctuation characters by position: opening, closing, separating, paired."""
+"""Classes of punctuation characters: opening, closing, separating, paired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Soft word alignment from attention weights.
+"""Compute a soft word alignment (weighted links between words) from attention weights.
 
 Raw attention weights align badly: full stops and articles get weight from every target word, and rare words get none.
 Three corrections are applied. Pairs with the same spelling in both languages (names, numbers, *Hotel*) get a bonus,

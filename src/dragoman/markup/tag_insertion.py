@@ -1,4 +1,4 @@
-"""Insert tags at given positions of a text: nested, in order, with the spaces that surrounded them."""
+"""Insert tags at given positions of a text: correctly nested, in order, with their original spaces."""
 
 from __future__ import annotations
 

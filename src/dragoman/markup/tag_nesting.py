@@ -1,4 +1,4 @@
-"""Nesting of tags, and iteration over a text together with its tags."""
+"""Compute which tag contains which, and iterate over a text together with its tags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choose the range of target words for each tag of the source."""
+"""Choose the range of target words for each tag of the source text."""
 
 from __future__ import annotations
 

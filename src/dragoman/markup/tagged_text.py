@@ -1,4 +1,4 @@
-"""Text without markup, with the spans of its tags and of the parts that must not change."""
+"""Data class of a text without markup, with the spans of its tags and of parts that must not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decoder that attends before the recurrent step. Paper: [bahdanau2015] (section 3)."""
+"""Recurrent decoder that attends before the recurrent step. Paper: [bahdanau2015] (section 3)."""
 
 from __future__ import annotations
 

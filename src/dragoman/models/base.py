@@ -1,4 +1,4 @@
-"""The model protocol that training, search, evaluation and serving use.
+"""Protocol of translation models, used by training, search, evaluation and serving.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Load the model of a bundle."""
+"""Load the model of a bundle (saved model) with its weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decoder that attends after the recurrent step. Paper: [luong2015] (section 3)."""
+"""Recurrent decoder that attends after the recurrent step. Paper: [luong2015] (section 3)."""
 
 from __future__ import annotations
 

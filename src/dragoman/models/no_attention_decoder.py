@@ -1,4 +1,4 @@
-"""Recurrent decoder without attention: the source is one vector. Papers: [sutskever2014], [cho2014]."""
+"""Recurrent decoder without attention; one vector represents the source. Papers: [sutskever2014], [cho2014]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurrent encoder."""
+"""Recurrent encoder with one or two directions."""
 
 from __future__ import annotations
 

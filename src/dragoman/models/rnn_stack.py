@@ -1,4 +1,4 @@
-"""Stack of recurrent cells of a decoder, its initial state and its state between steps."""
+"""Stacked recurrent cells of a decoder, with their initial state and their state between steps."""
 
 from __future__ import annotations
 

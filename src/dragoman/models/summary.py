@@ -1,4 +1,4 @@
-"""Parameters and cost of a model, computed on torch's meta device without allocating it."""
+"""Compute the number of parameters and the cost of a model without allocating its weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neural network layers and functions, each with its equation and paper in the docstring."""
+"""Neural network layers and functions; each docstring gives the equation and the paper."""
 
 from dragoman.nn.row_selection import Rows
 from dragoman.nn.stateless_noise import Dropout, Noise

@@ -1,4 +1,4 @@
-"""Precision of computations: products follow autocast, sums and exponentials use at least float32."""
+"""Choose the dtype of computations: matrix products follow autocast, sums and exponentials use float32 or more."""
 
 from __future__ import annotations
 

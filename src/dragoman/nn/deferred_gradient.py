@@ -1,4 +1,4 @@
-"""Compute the gradient of an operand that every step of a loop uses once, after the loop.
+"""Defer the gradient of a tensor that is used in every step of a loop: compute it once after the loop.
 
 For a weight that every target step multiplies by, autograd computes one full-size gradient per step and adds them. The
 products are thin, and each addition moves the complete weight through memory. Here each use records its two small

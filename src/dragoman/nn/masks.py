@@ -1,4 +1,4 @@
-"""Padding masks, masked softmax and reversal."""
+"""Padding masks, masked softmax, and reversal of padded sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output layers: from decoder features to log-probabilities."""
+"""Output layers: compute log-probabilities of tokens from decoder features."""
 
 from __future__ import annotations
 

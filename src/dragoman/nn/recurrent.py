@@ -1,4 +1,4 @@
-"""Recurrent cells, and their application to a batch of sentences of unequal length.
+"""Recurrent cells, and a loop that runs them over a batch of sentences of unequal length.
 
 Four cells, as in the papers:
 

@@ -1,4 +1,4 @@
-"""Batched values with one row per sentence that can be selected and reordered."""
+"""Base class of batched values with one row per sentence, whose rows can be selected and reordered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layers of the Transformer. Paper: [vaswani2017] (section 3)."""
+"""Encoder and decoder layers of the Transformer. Paper: [vaswani2017] (section 3)."""
 
 from __future__ import annotations
 

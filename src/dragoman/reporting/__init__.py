@@ -1,3 +1,3 @@
-"""Formatting, charts and HTML rendering shared by terminal output and report pages."""
+"""Format numbers, draw charts and render HTML for terminal output and report pages."""
 
 __all__: list[str] = []

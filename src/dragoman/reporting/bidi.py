@@ -1,4 +1,4 @@
-"""Detect the direction of text and isolate right-to-left words in terminals.
+"""Detect the direction of text, and isolate right-to-left words in terminal output.
 
 Some terminals apply the Unicode bidirectional algorithm, others do not. Marks of zero width, which the latter ignore,
 make a word or a line a separate run for the former, so that the columns around it keep their positions.

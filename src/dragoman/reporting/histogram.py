@@ -1,4 +1,4 @@
-"""Draw histograms and bars as inline SVG.
+"""Draw histograms and bar charts as inline SVG.
 
 Horizontal positions are percentages and vertical ones pixels: a chart fills the available width, and its text keeps its
 size.

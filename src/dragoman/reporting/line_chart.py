@@ -1,4 +1,4 @@
-"""Draw line charts as inline SVG, with confidence bands and points that show their values.
+"""Draw line charts as inline SVG, with confidence bands, and points that show their values.
 
 A chart keeps its proportions and fills the available width. Lines differ by colour and by dashes.
 """

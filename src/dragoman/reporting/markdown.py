@@ -1,4 +1,4 @@
-"""Markdown tables and escaping."""
+"""Write Markdown tables and escape text for Markdown."""
 
 from __future__ import annotations
 

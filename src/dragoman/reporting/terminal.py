@@ -1,4 +1,4 @@
-"""Lay out text for terminals: wrapping, truncation, tables, bars and printing to stdout."""
+"""Lay out text for terminals: wrapping, truncation, tables and bars; print to stdout."""
 
 from __future__ import annotations
 

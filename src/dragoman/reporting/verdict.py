@@ -1,4 +1,4 @@
-"""The conclusion of a report: a level, a sentence and details."""
+"""Data class of the conclusion of a report: a level (such as ok or warning), a sentence and details."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search: greedy, beam, sampling and forced decoding over any engine. Imports no torch."""
+"""Search algorithms: greedy, beam, sampling and forced decoding, for any engine. Imports no torch."""
 
 from dragoman.config.search import SearchSettings
 from dragoman.search.decoding_protocol import DecodingState, SearchMonitor, StartDecoding, StepOutput

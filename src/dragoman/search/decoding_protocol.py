@@ -1,4 +1,4 @@
-"""What a search needs from a model: start decoding a batch of sources, then decode it step by step.
+"""Protocol between search and model: start decoding a batch of sources, then decode it step by step.
 
 Arrays are numpy arrays, so a search runs on any engine, also without torch (docs/decisions/0012).
 """

@@ -1,4 +1,4 @@
-"""Choose the search for given settings and run it."""
+"""Choose the search algorithm for given settings and run it."""
 
 from __future__ import annotations
 

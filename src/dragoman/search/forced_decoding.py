@@ -1,4 +1,4 @@
-"""Forced decoding: log-probability and attention weights of given translations."""
+"""Compute the log-probability and the attention weights of given translations (forced decoding)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Greedy search, and the loop over independent rows that sampling shares."""
+"""Greedy search, and the decoding loop that greedy search and sampling share."""
 
 from __future__ import annotations
 

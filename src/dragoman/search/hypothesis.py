@@ -1,4 +1,4 @@
-"""Input and result of a search."""
+"""Data classes of search: its input (a source sentence with constraints) and its result (a hypothesis)."""
 
 from __future__ import annotations
 

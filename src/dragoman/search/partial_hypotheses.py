@@ -1,4 +1,4 @@
-"""Partial hypotheses: tokens, log-probabilities and attention weights of the rows of a search."""
+"""Partial hypotheses of a running search: tokens, log-probabilities and attention weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Length and coverage penalties. Paper: [wu2016] (14)."""
+"""Length and coverage penalties for scoring hypotheses. Paper: [wu2016], equation (14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sampling of translations. Papers: temperature and top-k [fan2018] (section 5.1), top-p [holtzman2020] (3.1)."""
+"""Sample translations: temperature and top-k [fan2018] (section 5.1), top-p [holtzman2020] (section 3.1)."""
 
 from __future__ import annotations
 

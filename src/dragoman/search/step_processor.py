@@ -1,4 +1,4 @@
-"""Mask forbidden tokens at each step, for all searches."""
+"""Set the log-probability of forbidden tokens to −∞ at each decoding step, for all search algorithms."""
 
 from __future__ import annotations
 

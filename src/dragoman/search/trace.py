@@ -1,4 +1,4 @@
-"""Search tree: every candidate that a beam search kept or finished."""
+"""Record the tree of a beam search: every candidate that was kept or finished."""
 
 from __future__ import annotations
 

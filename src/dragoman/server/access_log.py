@@ -1,4 +1,4 @@
-"""Write one log line per request.
+"""Write one access-log line per request.
 
 The log never contains texts, query strings, keys or addresses.
 """

@@ -1,4 +1,4 @@
-"""Build the ASGI application."""
+"""Build the ASGI application of the server: routes, middleware and exception handlers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request errors with HTTP status and Retry-After."""
+"""Exceptions for failed requests, with HTTP status and Retry-After."""
 
 # ruff: noqa: N818 -- named like HTTP statuses
 

@@ -1,4 +1,4 @@
-"""Metrics interface and Prometheus implementation.
+"""Interface for recording server metrics, and its Prometheus implementation.
 
 No label contains an address, a key, a text, or a requested path.
 """

@@ -1,4 +1,4 @@
-"""Types shared by routes, pipeline and models."""
+"""Data classes of requests and results, shared by routes, pipeline and model registry."""
 
 from __future__ import annotations
 

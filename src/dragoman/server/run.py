@@ -1,4 +1,4 @@
-"""Bind, load models and serve until a signal."""
+"""Run the server: bind the socket, load the models, and serve until a stop signal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server settings and request limits."""
+"""Settings of the server, and its limits on requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text: normalization, sentences, words, glossaries and tokenizers."""
+"""Text processing: normalization, sentences, words, glossaries and tokenizers."""
 
 from dragoman.text.normalize import Normalizer
 from dragoman.text.tokenizers import (

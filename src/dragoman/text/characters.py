@@ -1,4 +1,4 @@
-"""Properties of characters: valid, combining, of a script without spaces.
+"""Properties of Unicode characters: valid, combining, belonging to a script without spaces.
 
 The properties come from the Unicode tables of the interpreter, except for the list of scripts without spaces, which the
 standard library does not have.

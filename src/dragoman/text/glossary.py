@@ -1,4 +1,4 @@
-"""Glossaries: terms with a required translation.
+"""Glossaries: terms with their required translations.
 
 A glossary file is UTF-8 text with one term per line: the source term, a tab and the required translation. A line with
 the source term only means that the term must be copied unchanged. Blank lines and lines that begin with ``#`` are

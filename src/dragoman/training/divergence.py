@@ -1,4 +1,4 @@
-"""Detect updates that must be skipped: a loss that is not finite or is far above its recent mean."""
+"""Detect diverging updates: a loss that is not finite or far above its recent mean."""
 
 from __future__ import annotations
 

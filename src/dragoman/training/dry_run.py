@@ -1,4 +1,4 @@
-"""Run a few real updates to predict the speed and memory use of training."""
+"""Run a few real updates to predict the speed and the memory use of training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build the optimizer."""
+"""Build the optimizer from the configuration."""
 
 from __future__ import annotations
 

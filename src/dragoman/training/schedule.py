@@ -1,4 +1,4 @@
-"""The learning rate as a function of the update number: no state, so nothing to resume."""
+"""Learning-rate schedule as a function of the update number; it has no state to save."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One update: forward pass, loss, backward pass, gradient clipping, optimizer step."""
+"""One training update: forward pass, loss, backward pass, gradient clipping, optimizer step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training state between updates, in addition to weights and optimizer state."""
+"""Training progress that is saved with weights and optimizer state: update number, best score, rollbacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The training loop: updates, validations and checkpoints, until a stopping condition or a stop signal.
+"""Training loop: updates, validations and checkpoints, until a stopping condition or a stop signal.
 
 An update is a function of the configuration, the data and the number of the update. All that the loop carries from one
 update to the next is in `TrainState`, the weights and the optimizer, and a checkpoint holds all of it. Therefore a run

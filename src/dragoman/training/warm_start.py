@@ -1,4 +1,4 @@
-"""Initialize training from a bundle: copy its weights, add rows for new tokens, freeze parameters."""
+"""Initialize training from a saved model: copy its weights, add rows for new tokens, freeze parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Average weights: a moving average during training, or the mean of checkpoints."""
+"""Average model weights: moving average during training, or mean of several checkpoints."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Align words."""
+"""Word alignment of sentence pairs by attention."""
 
 __all__: list[str] = []

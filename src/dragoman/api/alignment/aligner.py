@@ -1,4 +1,4 @@
-"""Align words in one or both directions."""
+"""Align the words of sentence pairs by attention, in one or both translation directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read gold alignment links."""
+"""Read gold word alignments from a file and check them against the sentences."""
 
 from __future__ import annotations
 

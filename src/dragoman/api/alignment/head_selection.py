@@ -1,4 +1,4 @@
-"""Rank heads by alignment error."""
+"""Rank the attention heads of a model by alignment error rate against gold alignments."""
 
 from __future__ import annotations
 

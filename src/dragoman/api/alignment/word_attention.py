@@ -1,4 +1,4 @@
-"""Compute word-level attention maps of sentence pairs; check that the model has the chosen layer and head."""
+"""Compute word-level attention maps of sentence pairs, and extract alignment links from them."""
 
 from __future__ import annotations
 

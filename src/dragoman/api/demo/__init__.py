@@ -1,3 +1,3 @@
-"""Date-translation demo."""
+"""Demo: train a small model that translates English dates to ISO dates."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Synthetic date corpus: English dates, spelt in many ways, and their ISO form.
+"""Generate a synthetic corpus of English dates in many spellings, with their ISO form as translation.
 
 ::
 

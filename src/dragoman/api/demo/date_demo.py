@@ -1,4 +1,4 @@
-"""Run the date demo: train a small model to translate dates, and show its attention."""
+"""Run the date demo: train a small model to translate dates, and show its attention weights."""
 
 from __future__ import annotations
 

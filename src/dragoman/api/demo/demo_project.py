@@ -1,4 +1,4 @@
-"""Write the folder of the date demo (English dates to ISO dates): its configuration and its corpus."""
+"""Write the project folder of the date demo: its configuration and its corpus."""
 
 from __future__ import annotations
 

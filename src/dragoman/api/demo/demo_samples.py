@@ -1,4 +1,4 @@
-"""Translate the samples of the date demo, with attention weights."""
+"""Translate the sample dates of the demo, with attention weights."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Evaluate and compare translation systems."""
+"""Evaluate and compare translation systems on a test set."""
 
 __all__: list[str] = []

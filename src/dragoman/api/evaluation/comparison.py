@@ -1,4 +1,4 @@
-"""Compare systems: scores, training runs, settings and sentences translated differently."""
+"""Compare systems: scores, training runs, settings, and sentences that they translate differently."""
 
 from __future__ import annotations
 

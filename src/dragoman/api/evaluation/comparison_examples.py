@@ -1,4 +1,4 @@
-"""Select sentences that systems translate differently, and compute their attention maps."""
+"""Select the example sentences of a comparison, and compute their attention maps."""
 
 from __future__ import annotations
 

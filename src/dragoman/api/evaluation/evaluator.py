@@ -1,4 +1,4 @@
-"""Score systems on a test set and test their differences from the baseline."""
+"""Score systems on a test set and test their differences from the baseline for significance."""
 
 from __future__ import annotations
 

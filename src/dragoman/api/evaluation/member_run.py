@@ -1,4 +1,4 @@
-"""Translate a test set with one member of a system, and measure time and memory."""
+"""Translate a test set with one member of a system (a trained model), and measure time and memory."""
 
 from __future__ import annotations
 

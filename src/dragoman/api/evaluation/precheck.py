@@ -1,4 +1,4 @@
-"""Check systems, test set and settings of an evaluation before anything is translated."""
+"""Check the systems, the test set and the settings of an evaluation before translation starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the learning curves, the summary and the configuration of a training run."""
+"""Read the learning curves, the summary and the configuration from the folder of a training run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse ``NAME=PATH`` arguments of systems that are evaluated or compared.
+"""Parse ``NAME=PATH`` arguments that name the systems to evaluate or compare.
 
 A member of a system is a run folder, a bundle (a folder or a zip) or a file of translations; a system trained with
 several seeds has one member per seed.

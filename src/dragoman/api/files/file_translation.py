@@ -1,10 +1,10 @@
-"""Translate a large file in constant memory; resumable.
+"""Translate a large file line by line in constant memory; an interrupted translation can be resumed.
 
 Translations are written to ``OUT.part``. The journal, ``OUT.part.json``, records how much of the input and output is
 complete; it is written atomically, after those bytes are on the disk. Resuming verifies the recorded bytes, removes any
 output after them, and translates the rest. At the end ``OUT.part`` is renamed to ``OUT``.
 
-The journal only records full blocks. Their ends depend on the text alone (`files.input_lines`), so the batches, and
+The journal only records full blocks. Their ends depend on the text alone (`input_lines`), so the batches, and
 every byte of the output, are the same as in a run that was never stopped.
 """
 

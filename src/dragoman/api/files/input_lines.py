@@ -1,4 +1,4 @@
-"""Read lines from files and pipes in bounded blocks.
+"""Read lines from files and standard input in blocks of limited size (lines and bytes).
 
 Only a line feed ends a line. The ends of blocks depend on the text alone, so a file that is read again from the end of
 any block gives the same blocks; only input from a pipe may be read as it arrives.

@@ -1,4 +1,4 @@
-"""Format translations as text, n-best or JSON lines."""
+"""Format translations of lines as plain text, as n-best lists or as JSON Lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Score sentence pairs of a file and report errors by line."""
+"""Score the sentence pairs of a file, and report errors with their line numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read sentence pairs from two files or a TSV."""
+"""Read sentence pairs from two parallel files or from one tab-separated file."""
 
 from __future__ import annotations
 

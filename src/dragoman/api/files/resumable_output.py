@@ -1,4 +1,4 @@
-"""Partial output file and its journal."""
+"""Write a partial output file, and a journal of completed lines from which translation can be resumed."""
 
 from __future__ import annotations
 

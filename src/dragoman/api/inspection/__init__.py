@@ -1,3 +1,3 @@
-"""Inspect one translation."""
+"""Inspect a translation: attention, candidates, search tree and counterfactuals."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Force other words and continue the search."""
+"""Counterfactual translations: force another word at one position and continue the search from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inspect a sentence: attention, candidates, scores.
+"""Inspect the translation of a sentence: attention weights, candidate tokens, scores, search tree.
 
 Tokens are spelt as in the vocabulary: ``▁`` is the space before a word, and ``</s>`` the end.
 """

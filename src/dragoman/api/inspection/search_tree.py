@@ -1,4 +1,4 @@
-"""Mark the best path of a search tree."""
+"""Convert a recorded beam search to the nodes of a search tree, and mark the path of the translation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Token probabilities at each decoding step of a given translation."""
+"""Compute the token probabilities at each decoding step of a given translation."""
 
 from __future__ import annotations
 

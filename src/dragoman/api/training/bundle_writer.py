@@ -1,4 +1,4 @@
-"""Average checkpoints and write a bundle."""
+"""Average the weights of checkpoints and write the trained model as a model bundle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimate training time and memory."""
+"""Estimate the time and memory of a training run from a few real updates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Score held-out sets after training."""
+"""Score the trained model on the validation and test sets after training."""
 
 from __future__ import annotations
 

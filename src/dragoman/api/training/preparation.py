@@ -1,4 +1,4 @@
-"""Prepare or check corpora."""
+"""Prepare or check the training corpora of a configuration."""
 
 from __future__ import annotations
 

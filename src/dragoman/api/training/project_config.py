@@ -1,4 +1,4 @@
-"""Open the configuration of a project."""
+"""Load the configuration of a project, and find the folder of its relative paths."""
 
 from __future__ import annotations
 

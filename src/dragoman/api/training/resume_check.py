@@ -1,4 +1,4 @@
-"""Verify that resuming a run changes nothing."""
+"""Verify that a run that is stopped and resumed gives bit-identical checkpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lock a run directory; check a resumed config."""
+"""Create and lock a run directory; check the configuration of a resumed run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run torch on a single thread."""
+"""Limit torch to one thread, so that results do not depend on the number of cores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Train a model and write its bundle."""
+"""Train a model from a configuration and write its model bundle."""
 
 from __future__ import annotations
 

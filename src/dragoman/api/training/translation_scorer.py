@@ -1,4 +1,4 @@
-"""Score translations during validation."""
+"""Score greedy translations of the validation set during training."""
 
 from __future__ import annotations
 

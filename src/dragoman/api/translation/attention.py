@@ -1,4 +1,4 @@
-"""Attention weights of all layers and heads."""
+"""Attention maps of a translation between tokens, for all layers and heads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batch chunks by beam and length."""
+"""Group sentences into batches by beam size and length."""
 
 from __future__ import annotations
 

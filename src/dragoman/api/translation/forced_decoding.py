@@ -1,4 +1,4 @@
-"""Score given translations."""
+"""Compute the score of given translations (forced decoding)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Glossary terms as decoding constraints."""
+"""Convert glossary terms to constraints on decoding: token sequences that a translation must contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translation options; cancellation and pair errors."""
+"""Options of a translation call, and its errors: cancelled translations and invalid sentence pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compose two translations through a pivot language."""
+"""Combine two translations through a pivot language into one."""
 
 from __future__ import annotations
 

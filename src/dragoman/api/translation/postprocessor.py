@@ -1,4 +1,4 @@
-"""Turn hypotheses into translations: text, words, flags."""
+"""Convert hypotheses to translations: detokenize, align words, compute quality flags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text as chunks ready for search."""
+"""A text split into tokenized sentences that are ready for search."""
 
 from __future__ import annotations
 

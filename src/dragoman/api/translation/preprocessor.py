@@ -1,4 +1,4 @@
-"""Split, normalise and tokenize source text."""
+"""Split source text into sentences, normalize them and tokenize them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assemble streamed parts, received in any order, into text in document order."""
+"""Stream a translation: assemble parts, received in any order, into text in document order."""
 
 from __future__ import annotations
 

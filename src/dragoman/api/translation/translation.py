@@ -1,4 +1,4 @@
-"""A translation: text, score, alignment, flags, n-best list."""
+"""Result of a translation: text, score, alignment, quality flags, n-best list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translate text with a bundle or an ensemble."""
+"""Translate text with a model bundle or an ensemble of several bundles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Merge token attention into word alignment."""
+"""Merge attention weights between tokens into attention weights between words."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""One module per command."""
+"""Subcommands of `dragoman`, one module per command."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""`dragoman align`: word alignments."""
+"""`dragoman align`: align the words of sentence pairs."""
 
 from __future__ import annotations
 

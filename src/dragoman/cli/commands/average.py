@@ -1,4 +1,4 @@
-"""`dragoman average`: average checkpoints."""
+"""`dragoman average`: average the weights of checkpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dragoman check`: check corpora."""
+"""`dragoman check`: check corpora before training."""
 
 from __future__ import annotations
 

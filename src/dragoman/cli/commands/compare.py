@@ -1,4 +1,4 @@
-"""`dragoman compare`: comparison report."""
+"""`dragoman compare`: write a comparison report of several systems."""
 
 from __future__ import annotations
 

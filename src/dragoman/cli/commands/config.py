@@ -1,4 +1,4 @@
-"""`dragoman config`: show settings."""
+"""`dragoman config`: show the settings of a configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dragoman demo`: demonstration."""
+"""`dragoman demo`: train and show a small demonstration model."""
 
 from __future__ import annotations
 

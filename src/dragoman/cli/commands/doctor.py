@@ -1,4 +1,4 @@
-"""`dragoman doctor`: environment report."""
+"""`dragoman doctor`: report the machine and the installed packages."""
 
 from __future__ import annotations
 

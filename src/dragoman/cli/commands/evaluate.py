@@ -1,4 +1,4 @@
-"""`dragoman evaluate`: score and test systems."""
+"""`dragoman evaluate`: score systems on a test set and test their differences."""
 
 from __future__ import annotations
 

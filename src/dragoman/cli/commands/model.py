@@ -1,4 +1,4 @@
-"""`dragoman model`: model summary."""
+"""`dragoman model`: show the parameters and the cost of a model."""
 
 from __future__ import annotations
 

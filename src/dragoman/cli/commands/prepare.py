@@ -1,4 +1,4 @@
-"""`dragoman prepare`: prepare corpora."""
+"""`dragoman prepare`: clean corpora, train tokenizers and write training data."""
 
 from __future__ import annotations
 

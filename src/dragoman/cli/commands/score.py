@@ -1,4 +1,4 @@
-"""`dragoman score`: log-probabilities of given translations."""
+"""`dragoman score`: print log-probabilities of given translations."""
 
 from __future__ import annotations
 

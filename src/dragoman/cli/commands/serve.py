@@ -1,4 +1,4 @@
-"""`dragoman serve`: HTTP server."""
+"""`dragoman serve`: run the HTTP server."""
 
 from __future__ import annotations
 

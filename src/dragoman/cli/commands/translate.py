@@ -1,4 +1,4 @@
-"""`dragoman translate`: lines or documents."""
+"""`dragoman translate`: translate lines or documents."""
 
 from __future__ import annotations
 

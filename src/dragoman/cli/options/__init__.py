@@ -1,3 +1,3 @@
-"""Shared command-line options."""
+"""Command-line options that several commands share."""
 
 __all__: list[str] = []

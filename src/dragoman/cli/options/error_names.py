@@ -1,4 +1,4 @@
-"""Name settings in error messages as options."""
+"""Replace setting names in error messages by the names of command-line options."""
 
 from __future__ import annotations
 

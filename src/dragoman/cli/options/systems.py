@@ -1,4 +1,4 @@
-"""Arguments and test sets of commands that score systems."""
+"""Translate and score a test set with the systems that are named on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show demo progress on stderr: a date whose translation improves with training."""
+"""Show demo progress on stderr: a date whose translation improves during training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print an inspected translation."""
+"""Print an inspected translation: attention map, candidates, search tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar on a terminal, log lines elsewhere."""
+"""Show progress on stderr: a bar on a terminal, log lines otherwise."""
 
 from __future__ import annotations
 

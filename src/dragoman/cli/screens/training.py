@@ -1,4 +1,4 @@
-"""Training display on stderr: live panels on a terminal, plain lines elsewhere."""
+"""Show training progress on stderr: live panels on a terminal, plain lines otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turn the findings of a corpus check into advice: what is wrong, and what to change."""
+"""Convert the findings of a corpus check to advice: the problem, and the setting or file to change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run a corpus check; the cost of training is computed by a callback, because it needs a model."""
+"""Run a corpus check and return its report; a callback estimates the cost of training."""
 
 from __future__ import annotations
 

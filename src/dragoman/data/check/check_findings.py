@@ -1,4 +1,4 @@
-"""Findings derived from a check report, for the terminal and the page."""
+"""Derive findings from a check report (verdict, drop reasons, leaks) for the terminal and the HTML page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histograms of the check page: lengths of both sides, their ratio, and tokens."""
+"""Draw the histograms of the check page: sentence lengths, length ratios and tokens per sentence."""
 
 from __future__ import annotations
 

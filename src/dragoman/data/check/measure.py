@@ -1,4 +1,4 @@
-"""Measure corpora, tokens and batches: the parts of a check report that need no model."""
+"""Measure corpora, tokens and batches for a check report; no model is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of the report of ``dragoman check``."""
+"""Data classes of the report of ``dragoman check``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repair text, normalize it and drop pairs that are not translations.
+"""Clean corpora: repair text, normalize it, and drop pairs that are not translations.
 
 Order: `repair`, `apply_filters` with `build_raw_filters`, `normalize_frame`, `apply_filters` with `build_filters`.
 """

@@ -1,4 +1,4 @@
-"""Alter the texts of a frame that match a pattern."""
+"""Change those texts of a data frame that match a pattern, and return the changed pairs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

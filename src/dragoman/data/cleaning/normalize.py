@@ -1,4 +1,4 @@
-"""Normalize frames: same result as `Normalizer` on each text, at a tenth of the cost."""
+"""Normalize all texts of a data frame: same result as `Normalizer` on each text, ten times faster."""
 
 import re
 from collections.abc import Iterator

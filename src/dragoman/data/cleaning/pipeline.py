@@ -1,4 +1,4 @@
-"""Build the filters of the settings and apply them to pairs."""
+"""Build the filters that the settings enable, and apply them to sentence pairs."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""Decisions on all pairs of a corpus: one byte per pair in a memory-mapped file."""
+"""Store the decision on each pair of a corpus (kept, or the drop reason) as one byte in a memory-mapped file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mark pairs that equal an earlier pair in both sides, in the source or in the target; the first is kept."""
+"""Mark pairs whose source, target or both equal those of an earlier pair; the first is kept."""
 
 from __future__ import annotations
 

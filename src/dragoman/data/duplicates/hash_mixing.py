@@ -1,4 +1,4 @@
-"""Mix 64-bit words with SplitMix64, with the same result on every machine."""
+"""Mix the bits of 64-bit integers with SplitMix64, with the same result on every machine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Mark training pairs that leak from a validation or test set, completely or on one side.
+"""Mark training pairs that also occur in a validation or test set, completely or on one side.
 
-Scores on training sentences are meaningless. Texts are compared without case, white space and punctuation (`fold`);
-exactly equal pairs are counted separately.
+Scores on training sentences are meaningless. Texts are compared without case, white space and punctuation
+(`text_folding`); exactly equal pairs are counted separately.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Links from each near-duplicate to the pair it was dropped for, and their correction if that pair is dropped too."""
+"""Link each dropped near-duplicate to a similar kept pair; relink it or keep it if that pair is dropped too."""
 
 from __future__ import annotations
 

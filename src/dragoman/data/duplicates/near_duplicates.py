@@ -1,4 +1,4 @@
-"""Mark near-duplicates in a corpus; the first of several similar pairs is kept.
+"""Mark near-duplicate pairs in a corpus; the first of several similar pairs is kept.
 
 Bands of MinHash signatures select candidate pairs; a pair is dropped only if the Jaccard similarity of the character
 sequences of its texts is large enough. Bands are processed one after the other. In a band, all pairs with the same key

@@ -1,4 +1,4 @@
-"""Hash keys of pairs for finding duplicates and leaks.
+"""Compute hash keys of sentence pairs, to find duplicates and pairs that occur in held-out sets.
 
 128-bit XXH3 is a published, frozen function: keys, and the choice of held-out pairs, are the same on every machine and
 in every version. A pair's key is the hash of the keys of its sides, so the boundary of the sides matters.

@@ -1,4 +1,4 @@
-"""Read single pairs of a corpus from Arrow files."""
+"""Read single sentence pairs of a corpus from Arrow files by position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Character shingles of pairs: MinHash bands and Jaccard similarity.
+"""Character n-grams (shingles) of sentence pairs: MinHash bands and Jaccard similarity.
 
 Shingles of five characters over both folded sides work for scripts with and without spaces.
 """

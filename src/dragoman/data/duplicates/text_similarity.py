@@ -1,4 +1,4 @@
-"""Compare the texts of pairs by position in a corpus."""
+"""Compute whether two pairs of a corpus, given by position, have similar texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data preparation in cached stages.
+"""Prepare training data in cached stages: clean, select, train tokenizers, write shards.
 
 ::
 

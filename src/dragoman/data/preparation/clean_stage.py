@@ -1,4 +1,4 @@
-"""First stage: read, repair, normalize and filter each corpus, chunk by chunk, in several processes."""
+"""First stage of preparation: read, repair, normalize and filter each corpus in several processes."""
 
 from __future__ import annotations
 

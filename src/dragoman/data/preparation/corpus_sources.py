@@ -1,4 +1,4 @@
-"""Open and hash the corpora of a configuration."""
+"""Find, open and hash the files of all corpora of a configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summary of cleaning a corpus: counts that add up, and histograms."""
+"""Summary of a cleaned corpus: pairs read, kept and dropped by reason, and histograms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the output folder of prepared data and remove outdated files."""
+"""Write the output folder of data preparation and remove outdated files from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prepared data on disk: read its manifest, shards and tokenizers."""
+"""Read prepared data from disk: manifest, shards and tokenizers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Second stage: select the pairs to keep, over all corpora together."""
+"""Second stage of preparation: draw held-out sets; drop leaked and duplicate pairs over all corpora."""
 
 from __future__ import annotations
 

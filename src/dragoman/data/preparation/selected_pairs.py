@@ -1,4 +1,4 @@
-"""Selected pairs: the training pairs by decision, and the held-out corpora."""
+"""Read the selected training pairs, the held-out sets drawn from them, and the held-out corpora."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Last stage: write the tokens of the kept pairs to shards."""
+"""Last stage of preparation: write the token ids of the kept pairs to shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cached stage: a folder named after a hash of everything its content depends on."""
+"""Cached preparation stage: a folder named after a hash of all inputs of the stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open the bundle that training starts with, and use its tokenizer settings."""
+"""Open the model bundle that training starts from, and use its tokenizer settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Third stage: train tokenizers on a sample of the kept pairs, or take them from a bundle."""
+"""Third stage of preparation: train tokenizers on a sample of the kept pairs, or copy those of a model bundle."""
 
 from __future__ import annotations
 

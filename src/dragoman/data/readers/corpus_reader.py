@@ -1,4 +1,4 @@
-"""Find the files of a corpus and choose the reader of its format."""
+"""Find the files of a corpus and open the reader for its format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Describe the contents of a folder in error messages about missing files."""
+"""Describe the files of a folder, for error messages about missing files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the columns, keys or variants of the two languages of a corpus."""
+"""Find the columns, JSON keys or TMX variants of the two languages of a corpus."""
 
 from __future__ import annotations
 

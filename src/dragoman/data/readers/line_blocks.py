@@ -1,4 +1,4 @@
-"""Split byte streams into blocks of whole lines, without decoding.
+"""Split byte streams into blocks of complete lines, without decoding.
 
 Only a line feed ends a line. Python's ``splitlines`` also splits at U+0085, U+2028, form feeds and others; if such a
 character occurs on one side only, all following lines would be paired wrongly.

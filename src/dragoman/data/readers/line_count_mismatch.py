@@ -1,4 +1,4 @@
-"""Locate where two files with unequal line counts become misaligned."""
+"""Locate the line at which two files with unequal line counts become misaligned."""
 
 from __future__ import annotations
 

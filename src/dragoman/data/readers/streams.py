@@ -1,4 +1,4 @@
-"""Open local, remote and compressed files as streams of plain bytes.
+"""Open local, remote and compressed files as streams of uncompressed bytes.
 
 A stream is read to the end of the file or raises an error: a truncated or damaged file never looks like a shorter one.
 """

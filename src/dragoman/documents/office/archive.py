@@ -1,4 +1,4 @@
-"""Read untrusted zip archives within limits, and write them with some members replaced."""
+"""Read untrusted zip archives within limits, and write a copy with some files replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Office Open XML documents (docx, pptx): edit the parts with text in place and copy all other parts.
+"""Office Open XML documents (docx, pptx): edit the XML files with text in place and copy all other files.
 
 `python-docx` and `python-pptx` are not used: they change the order and compression of the parts, read archives without
 limits, and do not support text boxes or footnotes.

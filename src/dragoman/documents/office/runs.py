@@ -1,4 +1,4 @@
-"""Formatted runs of text in paragraphs of Word and PowerPoint.
+"""Read and write runs (spans of equally formatted text) in paragraphs of Word and PowerPoint.
 
 The base format of a paragraph is the format of most of its text; only text in another format becomes a tag. A paragraph
 whose words were split into runs by a spelling check or an old edit is therefore one text without tags.

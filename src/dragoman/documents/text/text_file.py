@@ -1,4 +1,4 @@
-"""Decode text files as strict UTF-8, and edit their text in place."""
+"""Decode text files as strict UTF-8, and replace parts of their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read and write text with inline elements, as in OpenDocument, XLIFF and TMX."""
+"""Read and write XML text with inline elements, as in OpenDocument, XLIFF and TMX."""
 
 from __future__ import annotations
 

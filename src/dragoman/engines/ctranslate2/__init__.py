@@ -1,3 +1,3 @@
-"""CTranslate2 engine."""
+"""CTranslate2 inference engine and export."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Run CTranslate2's search; search, score and rank again where it differs from `dragoman.search`."""
+"""Run CTranslate2's search; search, score or rank again where its results differ from `dragoman.search`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CTranslate2 engine for Transformers. Imports no torch.
+"""CTranslate2 inference engine for Transformer models. Imports no torch.
 
 The search is that of CTranslate2, adapted to give the results of our search (docs/decisions/0012):
 

@@ -1,4 +1,4 @@
-"""Convert results of CTranslate2 to hypotheses."""
+"""Convert results of CTranslate2 to hypotheses of `dragoman.search`."""
 
 from __future__ import annotations
 

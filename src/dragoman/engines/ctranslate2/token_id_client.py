@@ -1,4 +1,4 @@
-"""Calls of CTranslate2 with token ids instead of its vocabulary words."""
+"""Call CTranslate2 with token ids: convert them to the token strings of its vocabularies and back."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""ONNX Runtime engine."""
+"""ONNX Runtime inference engine and export."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""ONNX Runtime engine for recurrent models. Imports no torch."""
+"""ONNX Runtime inference engine for recurrent models. Imports no torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lazy imports of onnx and onnxruntime; only exporting requires onnx."""
+"""Import onnx and onnxruntime when they are needed; only exporting requires onnx."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alignment error rate, precision, recall and F1 of word links."""
+"""Compute alignment error rate, precision, recall and F1 of word alignment links."""
 
 from __future__ import annotations
 

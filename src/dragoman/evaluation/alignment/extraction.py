@@ -1,4 +1,4 @@
-"""Extract word links from attention weights."""
+"""Extract word alignment links from attention weights."""
 
 from __future__ import annotations
 

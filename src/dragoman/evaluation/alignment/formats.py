@@ -1,4 +1,4 @@
-"""Read and write word links in the Pharaoh and NAACL formats."""
+"""Read and write word alignment links in the Pharaoh and NAACL formats."""
 
 from __future__ import annotations
 

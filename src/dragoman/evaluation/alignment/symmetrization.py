@@ -1,4 +1,4 @@
-"""Symmetrize the word links of two directions."""
+"""Symmetrize word alignments: combine the links of two translation directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores by the length of the source. [bahdanau2015], figure 2."""
+"""Compute scores by the length of the source sentence. Paper: [bahdanau2015], figure 2."""
 
 from __future__ import annotations
 

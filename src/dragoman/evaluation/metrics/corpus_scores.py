@@ -1,4 +1,4 @@
-"""Corpus BLEU, chrF and TER, computed and signed by sacreBLEU."""
+"""Compute corpus BLEU, chrF and TER with the values and signatures of sacreBLEU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names, decimals and direction of metrics, and the formatting of scores and p-values."""
+"""Names, decimals and direction (higher or lower is better) of metrics; format scores and p-values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Count matching n-grams of translations and references for many sentences together."""
+"""Count n-grams that translations and references have in common, for many sentences at once."""
 
 from __future__ import annotations
 

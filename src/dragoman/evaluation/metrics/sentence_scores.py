@@ -1,4 +1,4 @@
-"""Sentence chrF++, to select sentences; not a measure of a system."""
+"""Compute sentence chrF++, used to select example sentences; not a score of a system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bootstrap resampling of sentence statistics. [koehn2004].
+"""Bootstrap: score resampled test sets, for confidence intervals and significance tests. Paper: [koehn2004].
 
 Draws and scores equal sacreBLEU's to the last digit. sacreBLEU copies the statistics of every resample; here a resample
 is a vector of sentence counts, and one matrix product computes all totals.

@@ -1,4 +1,4 @@
-"""Paired significance tests, equal to sacreBLEU's to the last digit with one exception.
+"""Paired significance tests, with p-values equal to those of sacreBLEU except for a difference of 0.
 
 Paired bootstrap, [koehn2004], resamples sentences and counts how often the difference deviates from its mean by at
 least the observed difference. Approximate randomization, [riezler2005], swaps the translations of sentences between

@@ -1,3 +1,3 @@
-"""Compare models: values, verdict, page."""
+"""Comparison report of several systems: data classes, verdict, HTML page."""
 
 __all__: list[str] = []

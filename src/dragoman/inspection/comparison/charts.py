@@ -1,4 +1,4 @@
-"""Charts of the comparison page: learning curves, and scores by source length."""
+"""Draw the charts of the comparison page: learning curves, and scores by source length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Example sentences of the comparison page: word differences and attention maps."""
+"""Example sentences of the comparison page: mark differing words and draw attention maps as SVG."""
 
 from __future__ import annotations
 

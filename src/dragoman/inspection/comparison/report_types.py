@@ -1,4 +1,4 @@
-"""Values of a comparison report: an evaluation, the models behind it, and example sentences."""
+"""Data classes of a comparison report: the evaluation, details of each model, and example sentences."""
 
 from __future__ import annotations
 

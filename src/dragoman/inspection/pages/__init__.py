@@ -1,3 +1,3 @@
-"""HTML pages and image files of attention maps and inspected translations."""
+"""Write attention maps and inspected translations as HTML pages and image files."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Render attention maps as one self-contained HTML page.
+"""Render word alignments and attention maps of sentence pairs as one self-contained HTML page.
 
 Each sample has the source, the translation and a heat map. Selecting a word highlights the words linked to it. Without
 scripting the page shows static maps.

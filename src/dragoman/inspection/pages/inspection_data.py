@@ -1,4 +1,4 @@
-"""Build the JSON payload of the inspection page.
+"""Build the JSON data that the script of the inspection page reads.
 
 The texts in it have passed `reporting.visible_text.visible`, so none can reorder the text around it.
 """

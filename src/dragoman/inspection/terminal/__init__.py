@@ -1,3 +1,3 @@
-"""Render inspections as terminal text."""
+"""Render inspected translations as text for terminals."""
 
 __all__: list[str] = []

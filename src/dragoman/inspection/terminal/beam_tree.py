@@ -1,4 +1,4 @@
-"""Render a search tree as text: the path to the translation downwards, other hypotheses as branches.
+"""Render a beam search tree as text: the path of the translation downwards, other hypotheses as branches.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Render candidates, counterfactuals, entropy and coverage as lines of text."""
+"""Render details of decoding steps as text: candidate tokens, counterfactuals, entropy and coverage."""
 
 from __future__ import annotations
 

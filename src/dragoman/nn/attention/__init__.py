@@ -1,4 +1,4 @@
-"""Attention: score functions, alignment functions, memory, and multi-head attention."""
+"""Attention: score functions, alignment functions, source memory, and multi-head attention."""
 
 from dragoman.nn.attention.alignment import Alignment
 from dragoman.nn.attention.memory import Memory

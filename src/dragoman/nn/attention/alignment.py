@@ -1,4 +1,4 @@
-"""Alignment functions: global, hard, local-m and local-p. Each returns a context and the attention weights."""
+"""Alignment functions of attention: global, hard, local-m and local-p. Each returns context and weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build the attention of a configuration."""
+"""Build an attention layer (score function and alignment) from its configuration."""
 
 from __future__ import annotations
 

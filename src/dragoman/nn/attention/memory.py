@@ -1,4 +1,4 @@
-"""Memory of attention: keys, values and mask of the source, one sentence per row."""
+"""Source memory of attention: keys, values and mask, one sentence per row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Multi-head attention."""
+"""Multi-head attention of the Transformer."""
 
 from __future__ import annotations
 

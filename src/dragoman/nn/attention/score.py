@@ -1,4 +1,4 @@
-"""Score functions: dot, scaled dot, general, concat and location.
+"""Score functions of attention: dot, scaled dot, general, concat and location.
 
 Every score function takes [*, tgt, dim] and [*, src, dim], so heads, or one window per target step, are an additional
 leading dimension. `prepare` computes the part that does not depend on the step, once per sentence; `forward` takes its

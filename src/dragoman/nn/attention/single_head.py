@@ -1,4 +1,4 @@
-"""Attention: a score function combined with an alignment function."""
+"""Single-head attention: a score function combined with an alignment function."""
 
 from __future__ import annotations
 

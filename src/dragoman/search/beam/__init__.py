@@ -1,3 +1,3 @@
-"""Beam search."""
+"""Beam search: standard, diverse and lexically constrained."""
 
 __all__: list[str] = []

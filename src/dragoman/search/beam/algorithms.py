@@ -1,4 +1,4 @@
-"""Beam algorithms: choose which candidates finish and which continue. Standard and diverse."""
+"""Beam algorithms, standard and diverse: choose the candidates that finish and those that continue."""
 
 from __future__ import annotations
 

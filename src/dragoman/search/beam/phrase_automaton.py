@@ -1,4 +1,4 @@
-"""Track required phrases in a translation with an Aho-Corasick automaton over tokens, one per sentence.
+"""Aho-Corasick automaton that tracks which required phrases a partial translation already contains.
 
 A phrase is complete if its tokens occur in sequence and the next token may follow it: the end, or a token that begins
 a word or is punctuation, so that "Haustür" does not contain "Haus". Phrases may overlap other phrases; repeated

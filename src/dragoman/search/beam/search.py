@@ -1,4 +1,4 @@
-"""Beam search over many sentences at once. Papers: [graves2012] (section 3), [sutskever2014] (section 3.2)."""
+"""Beam search over a batch of sentences. Papers: [graves2012] (section 3), [sutskever2014] (section 3.2)."""
 
 from __future__ import annotations
 

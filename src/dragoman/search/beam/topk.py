@@ -1,4 +1,4 @@
-"""Top-k candidates over all rows of a beam."""
+"""Select the k best candidate tokens over all hypotheses of a beam."""
 
 from __future__ import annotations
 

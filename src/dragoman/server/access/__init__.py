@@ -1,3 +1,3 @@
-"""Access control: API keys, rights, rate limits, host names."""
+"""Access control: API keys, permissions, rate limits, allowed host names."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""File of hashed API keys.
+"""Read and write the file of hashed API keys.
 
 A line is ``NAME HASH [RIGHTS] [TOKENS_PER_MINUTE]``; RIGHTS is a comma-separated list, or ``-`` for none. Empty lines
 and lines that begin with ``#`` are skipped. A key has 256 random bits, so an unsalted SHA-256 cannot be inverted.

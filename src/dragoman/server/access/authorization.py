@@ -1,4 +1,4 @@
-"""Identify the API key; check rights and rate limit.
+"""Identify the API key of a request; check its permissions and its rate limit.
 
 A key is in ``Authorization``, which the middleware reads before a route runs, or in the body (LibreTranslate), which
 the route passes to `RequestAccess.authorize`. Nothing is translated before: `charge` requires authorization.

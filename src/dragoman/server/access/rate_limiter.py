@@ -1,4 +1,4 @@
-"""Token-bucket rate limiter per key or address, in source tokens per minute."""
+"""Token-bucket rate limiter per API key or client address, in source tokens per minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check the Host header."""
+"""Check the Host header against the allowed host names."""
 
 from __future__ import annotations
 

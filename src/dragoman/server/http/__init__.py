@@ -1,3 +1,3 @@
-"""HTTP layer: protocol limits, middleware, bodies, errors."""
+"""HTTP layer: protocol limits, middleware, request bodies, error responses."""
 
 __all__: list[str] = []

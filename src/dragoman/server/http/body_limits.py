@@ -1,4 +1,4 @@
-"""Limit request bodies by size, time and total memory."""
+"""Limit the size, the reading time and the total memory of request bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FastAPI dependencies of the routes: access, reservation, parsed body."""
+"""FastAPI dependencies of the routes: access check, reserved capacity, parsed body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Security headers, CORS, request id, client address."""
+"""Read and write HTTP headers: security headers, CORS, request id, API key, client address."""
 
 from __future__ import annotations
 

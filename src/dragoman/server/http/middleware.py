@@ -1,4 +1,4 @@
-"""ASGI middleware: host, key, admission, body, deadline, disconnect.
+"""ASGI middleware: check host and API key, admit requests, limit bodies, apply deadlines, detect disconnects.
 
 Capacity is reserved before the body is read and always released. If the client disconnects, its translation is
 cancelled. Decision record 0015 explains why this is one plain ASGI class.

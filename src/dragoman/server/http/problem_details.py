@@ -1,4 +1,4 @@
-"""RFC 9457 error responses and exception handlers."""
+"""Error responses in the RFC 9457 format (problem details), and exception handlers."""
 
 from __future__ import annotations
 

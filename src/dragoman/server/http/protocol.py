@@ -1,4 +1,4 @@
-"""HTTP protocol with header, connection and write limits.
+"""HTTP protocol class for uvicorn with limits on headers, connections and slow writes.
 
 Extends uvicorn's httptools protocol. A request head that does not end, a response that is not read, and a body in too
 many chunks close the connection.

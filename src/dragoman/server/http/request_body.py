@@ -1,4 +1,4 @@
-"""Parse JSON and form bodies into models."""
+"""Parse JSON and form bodies into pydantic models; write JSON responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declare on a route how the middleware treats its requests."""
+"""Policy of a route: a decorator that declares the checks and limits of the middleware."""
 
 from __future__ import annotations
 

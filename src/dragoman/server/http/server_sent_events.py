@@ -1,4 +1,4 @@
-"""Server-sent events with heartbeats."""
+"""Send server-sent events with heartbeats."""
 
 from __future__ import annotations
 

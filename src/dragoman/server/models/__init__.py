@@ -1,3 +1,3 @@
-"""Served models: registry, routing, languages."""
+"""Served models: registry, routing of language pairs, languages."""
 
 __all__: list[str] = []

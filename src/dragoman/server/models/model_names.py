@@ -1,4 +1,4 @@
-"""Derive model names from folders and languages."""
+"""Derive the names of served models from their folders and languages."""
 
 from __future__ import annotations
 

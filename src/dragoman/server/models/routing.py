@@ -1,4 +1,4 @@
-"""Map language pairs to models, direct or through a pivot.
+"""Map language pairs to models, directly or through a pivot language.
 
 Codes match regardless of case, with LibreTranslate's aliases; a code with a region matches one without, and vice versa.
 """

@@ -1,4 +1,4 @@
-"""Language codes, aliases, display names."""
+"""Languages of the served models: codes, aliases, display names, and which can be translated into which."""
 
 from __future__ import annotations
 

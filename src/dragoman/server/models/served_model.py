@@ -1,4 +1,4 @@
-"""A served bundle and its open translators."""
+"""A served model: its bundle and its loaded translators."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""From a parsed request to translations: language detection, markup, documents, models."""
+"""Request pipeline: from a parsed request to translations."""
 
 __all__: list[str] = []

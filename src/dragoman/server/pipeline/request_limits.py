@@ -1,4 +1,4 @@
-"""Check the sizes of texts, glossaries and HTML."""
+"""Reject requests whose texts, glossary or HTML exceed the size limits of the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translation service: route, load, prepare, batch, assemble."""
+"""Translation service: choose and load models, batch sentences of all requests, assemble translations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DeepL API v2: the part that text clients use."""
+"""Routes of the DeepL API v2 for text translation, languages and usage."""
 
 from __future__ import annotations
 

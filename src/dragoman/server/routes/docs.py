@@ -1,4 +1,4 @@
-"""`/openapi.json` and a script-free `/docs`."""
+"""Routes `/openapi.json` and `/docs`, an API page without scripts."""
 
 from __future__ import annotations
 

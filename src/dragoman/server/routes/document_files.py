@@ -1,4 +1,4 @@
-"""Upload and download documents."""
+"""Routes to upload documents for translation and to download the results."""
 
 from __future__ import annotations
 

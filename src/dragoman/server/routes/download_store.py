@@ -1,4 +1,4 @@
-"""Keep translated documents until they expire, in a private folder."""
+"""Store translated documents for download in a private folder until they expire."""
 
 from __future__ import annotations
 

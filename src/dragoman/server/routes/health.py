@@ -1,4 +1,4 @@
-"""`/health`, `/livez`, `/readyz`, `/metrics`."""
+"""Routes for health checks and metrics: `/health`, `/livez`, `/readyz`, `/metrics`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LibreTranslate API; error messages that clients may match have LibreTranslate's wording."""
+"""Routes of the LibreTranslate API, with LibreTranslate's wording of error messages that clients may match."""
 
 from __future__ import annotations
 

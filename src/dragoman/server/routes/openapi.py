@@ -1,4 +1,4 @@
-"""OpenAPI responses, bodies and parameters."""
+"""Helpers to describe responses, request bodies and parameters of routes in OpenAPI."""
 
 from __future__ import annotations
 

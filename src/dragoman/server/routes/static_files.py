@@ -1,4 +1,4 @@
-"""Serve the built web page from memory."""
+"""Routes that serve the built web page from memory."""
 
 from __future__ import annotations
 

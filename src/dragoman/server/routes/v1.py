@@ -1,4 +1,4 @@
-"""`/v1`: translate, stream, inspect, models."""
+"""Routes of the native API `/v1`: translate, stream, inspect, list models."""
 
 from __future__ import annotations
 

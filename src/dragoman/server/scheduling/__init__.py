@@ -1,3 +1,3 @@
-"""Admission control and batching across requests."""
+"""Scheduling: admission control, and batching of sentences across requests."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Sentences of one call and their search monitor."""
+"""One call of the batcher: its sentences in the queue, and the search monitor of a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batch sentences of all requests on worker threads.
+"""Batch the sentences of all requests and translate the batches on worker threads.
 
 An idle worker takes the first sentence by priority, and queued sentences that fit into its batch: an idle server starts
 at once, and batches grow with the load. The event loop is notified once per batch.

@@ -1,4 +1,4 @@
-"""Sentence queue: batches by priority and length."""
+"""Queue of sentences that forms batches by priority and length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pass streamed text from workers to the event loop."""
+"""Pass streamed text from worker threads to the event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimate tokens per second under full load."""
+"""Estimate the throughput of the server under full load, in source tokens per second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokenizer classes by name, and loading of saved tokenizers."""
+"""Tokenizer classes by name, and functions that load saved tokenizers."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""SentencePiece tokenizer: lossless, with sampling that gives the same draw in every process.
+"""SentencePiece tokenizer: lossless, with seeded sampling that gives the same result in every process.
 
 SentencePiece only segments. Normalization, the escape for ``▁``, decoding and random numbers are implemented here: the
 seeded sampling of SentencePiece 0.2.2 gives different draws in different processes.

@@ -1,4 +1,4 @@
-"""Map spans of a text to tokens, and find tokens that may follow a word."""
+"""Find the tokens of a span of text, and the tokens that may follow a complete word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Word and character tokenizers, defined by their vocabulary only."""
+"""Word tokenizer and character tokenizer, each defined by its vocabulary alone."""
 
 import functools
 import re

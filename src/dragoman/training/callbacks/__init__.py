@@ -1,3 +1,3 @@
-"""Callbacks of the trainer: events, run record, log, TensorBoard."""
+"""Callbacks of the training loop: events, run record, log file, TensorBoard."""
 
 __all__: list[str] = []

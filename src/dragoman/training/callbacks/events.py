@@ -1,4 +1,4 @@
-"""Callback protocol of the trainer, and the events that it reports."""
+"""Callback protocol of the training loop, and the events that callbacks receive."""
 
 from __future__ import annotations
 

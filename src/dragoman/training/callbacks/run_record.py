@@ -1,4 +1,4 @@
-"""Record a run in log.jsonl, run.json and TensorBoard curves, each update once, even after a crash."""
+"""Record a training run in log.jsonl, run.json and TensorBoard; each update once, even after a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write TensorBoard curves during training; log.jsonl is the authoritative record."""
+"""Write TensorBoard curves during training, in addition to log.jsonl."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Checkpoints: store, migration of older versions, saving and restoring."""
+"""Checkpoints: save, restore, store on disk, and convert older versions."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Save the state of a running training to a checkpoint, and restore it."""
+"""Save the complete training state to a checkpoint and restore it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convert the state of checkpoints written in earlier format versions."""
+"""Convert the training state of checkpoints of earlier format versions."""
 
 from __future__ import annotations
 

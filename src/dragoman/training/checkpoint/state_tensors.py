@@ -1,4 +1,4 @@
-"""Convert weights and optimizer state to complete tensors by name, and load them, sharded or not."""
+"""Gather weights and optimizer state, sharded or not, as complete tensors by name, and load them."""
 
 from __future__ import annotations
 

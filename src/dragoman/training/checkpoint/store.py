@@ -1,4 +1,4 @@
-"""Checkpoints of a run: verified folders with the complete training state."""
+"""Store the checkpoints of a run as verified folders: list, open, write, delete old ones."""
 
 from __future__ import annotations
 

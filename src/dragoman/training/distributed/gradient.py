@@ -1,4 +1,4 @@
-"""Compute the gradient of one update over several batches and processes."""
+"""Compute the gradient of one update from several batches and processes."""
 
 from __future__ import annotations
 

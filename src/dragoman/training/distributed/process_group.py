@@ -1,4 +1,4 @@
-"""Process group of a run started by torchrun, Slurm or another launcher, or of a single process."""
+"""Join the process group of a run started by torchrun, Slurm or another launcher, or use a single process."""
 
 from __future__ import annotations
 

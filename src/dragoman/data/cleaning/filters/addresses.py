@@ -1,4 +1,4 @@
-"""Filter pairs by web and mail addresses."""
+"""Filter pairs whose web and mail addresses differ; remove addresses from texts."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""Filter protocol, and helpers to test both sides and to refine a cheap test with an exact one."""
+"""Filter protocol, and functions that filters share: test both sides, confirm a fast test by an exact one."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Filter pairs by detected language."""
+"""Filter pairs that are not in the expected languages."""
 
 import functools
 from collections import Counter

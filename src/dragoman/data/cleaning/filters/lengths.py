@@ -1,4 +1,4 @@
-"""Filter pairs by the number of words and characters of a side."""
+"""Filter pairs by their numbers of words and characters: empty sides, long texts, long words."""
 
 import polars as pl
 

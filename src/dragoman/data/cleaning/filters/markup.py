@@ -1,4 +1,4 @@
-"""Filter pairs by HTML tags and control characters."""
+"""Filter pairs with different HTML tags or with control characters."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Filter pairs by numbers."""
+"""Filter pairs whose numbers differ."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Filter pairs by script: weighted lengths, share of letters, letters of other scripts."""
+"""Filter pairs by script: length ratio, share of letters, letters of other scripts."""
 
 from collections.abc import Callable
 

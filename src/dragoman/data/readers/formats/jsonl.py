@@ -1,4 +1,4 @@
-"""Read JSON lines: one object per line, with a text for each language."""
+"""Read JSON Lines corpora: one object per line, with a text for each language."""
 
 from __future__ import annotations
 

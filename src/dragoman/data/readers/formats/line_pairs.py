@@ -1,4 +1,4 @@
-"""Read line pairs: two files whose lines with the same number belong together."""
+"""Read corpora of two text files: lines with the same number are translations of each other."""
 
 from __future__ import annotations
 

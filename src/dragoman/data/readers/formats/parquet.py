@@ -1,4 +1,4 @@
-"""Read Parquet: a column for each side, or a struct ``translation`` with a field for each language."""
+"""Read Parquet corpora: a column per side, or a struct ``translation`` with a field per language."""
 
 from __future__ import annotations
 

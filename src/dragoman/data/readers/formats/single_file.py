@@ -1,4 +1,4 @@
-"""Shared base of formats with both sides in one file of lines."""
+"""Base code of readers for formats with both sides in one file of lines."""
 
 from __future__ import annotations
 

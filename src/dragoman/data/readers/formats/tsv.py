@@ -1,4 +1,4 @@
-"""Read tab-separated values without quoting."""
+"""Read tab-separated corpora; quotation marks have no special meaning."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""A recurrent model as two ONNX graphs, made from its weights: the reader, and one step of the writer."""
+"""Build a recurrent model as two ONNX graphs from its weights: the encoder, and one step of the decoder."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Build an ONNX graph: values are names, and each operation returns new ones."""
+"""Builder of an ONNX graph: each operation takes names of values and returns the name of its result."""
 
 from __future__ import annotations
 

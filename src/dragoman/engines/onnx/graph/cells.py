@@ -1,4 +1,4 @@
-"""Recurrent cells as ONNX graphs: sequence operators and single steps.
+"""Build recurrent cells in an ONNX graph: over a complete sequence, and for a single step.
 
 ONNX orders the gates differently, and z of its GRU is 1 - z of the published cell; both are handled in the weights,
 since σ(-x) = 1 - σ(x).

@@ -1,4 +1,4 @@
-"""One decoder step as an ONNX graph."""
+"""Build the ONNX graph of one decoder step."""
 
 from __future__ import annotations
 

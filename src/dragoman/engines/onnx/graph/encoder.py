@@ -1,4 +1,4 @@
-"""The encoder as an ONNX graph, with everything that the decoder computes once per sentence."""
+"""Build the ONNX graph of the encoder and of all values that the decoder needs once per sentence."""
 
 from __future__ import annotations
 

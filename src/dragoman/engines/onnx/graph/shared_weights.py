@@ -1,4 +1,4 @@
-"""Decoder weights that both graphs use: embeddings, output, cells and products of the context."""
+"""Decoder weights that both ONNX graphs use: embeddings, output layer, cells and context projections."""
 
 from __future__ import annotations
 

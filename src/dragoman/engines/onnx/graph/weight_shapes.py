@@ -1,4 +1,4 @@
-"""Expected names and shapes of the weights of a recurrent model."""
+"""Compute the expected names and shapes of the weights of a recurrent model."""
 
 from __future__ import annotations
 
