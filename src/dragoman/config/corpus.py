@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from dragoman.config.base import NotNegative, Settings, Share, Size
-from dragoman.errors import ConfigError
+from dragoman.language_codes import parse_language
 
 __all__ = ["CleaningConfig", "CorpusConfig", "DataConfig", "FileFormat", "OnBadLine", "SamplingConfig"]
 
@@ -16,17 +16,7 @@ OnBadLine = Literal["error", "skip", "replace"]
 Duplicates = Literal["pair", "source", "target"]
 
 
-def _language(code: str) -> str:
-    """Check the form of a language code up to the first hyphen, not whether it exists."""
-    primary = code.split("-", 1)[0]
-    if not (primary.isascii() and primary.isalpha() and primary.islower() and len(primary) in (2, 3)):
-        raise ConfigError(
-            f"a language must be a code of two or three lower-case letters, got {code!r}; for instance en or de"
-        )
-    return code
-
-
-Language = Annotated[str, AfterValidator(_language)]
+Language = Annotated[str, AfterValidator(parse_language)]
 
 
 class CorpusConfig(Settings):
@@ -111,7 +101,7 @@ class DataConfig(Settings):
     """Corpora and their preparation."""
 
     source: Language
-    """Source language code: en, de, zh."""
+    """Source language code: en, de, zh-Hant. Other spellings are changed to the canonical one: EN, deu, zh_Hant."""
     target: Language
     """Target language code."""
     train: Annotated[list[CorpusConfig], Field(min_length=1)]

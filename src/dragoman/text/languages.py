@@ -1,27 +1,8 @@
-"""Language codes and the scripts of each language."""
+"""Scripts of each language."""
 
-import functools
+from dragoman.language_codes import primary_language
 
-__all__ = ["SCRIPTS", "language_scripts", "primary_language"]
-
-# The two-letter code (ISO 639-1) of a language and its other codes: three-letter codes (ISO 639-2 and 639-3), withdrawn
-# codes, and codes of the usual written variety (Mandarin for Chinese).
-_OTHER_CODES = """
-aa:aar ab:abk ae:ave af:afr ak:aka am:amh an:arg ar:ara,arb as:asm av:ava ay:aym,ayr az:aze,azj ba:bak be:bel bg:bul
-bh:bih bi:bis bm:bam bn:ben bo:bod,tib br:bre bs:bos ca:cat ce:che ch:cha co:cos cr:cre cs:ces,cze cu:chu cv:chv
-cy:cym,wel da:dan de:deu,ger dv:div dz:dzo ee:ewe el:ell,gre en:eng eo:epo es:spa et:est,ekk eu:baq,eus
-fa:fas,per,pes ff:ful,fuv fi:fin fj:fij fo:fao fr:fra,fre fy:fry ga:gle gd:gla gl:glg gn:grn,gug gu:guj gv:glv
-ha:hau he:heb,iw hi:hin ho:hmo hr:hrv,scr ht:hat hu:hun hy:arm,hye hz:her ia:ina id:ind,in ie:ile ig:ibo ii:iii
-ik:ipk io:ido is:ice,isl it:ita iu:iku ja:jpn jv:jav,jw ka:geo,kat kg:kon ki:kik kj:kua kk:kaz kl:kal km:khm kn:kan
-ko:kor kr:kau,knc ks:kas ku:kur,kmr kv:kom kw:cor ky:kir la:lat lb:ltz lg:lug li:lim ln:lin lo:lao lt:lit lu:lub
-lv:lav,lvs mg:mlg,plt mh:mah mi:mao,mri mk:mac,mkd ml:mal mn:mon,khk mr:mar ms:may,msa,zsm,zlm mt:mlt my:bur,mya
-na:nau nb:nob nd:nde ne:nep,npi ng:ndo nl:dut,nld nn:nno no:nor nr:nbl nv:nav ny:nya oc:oci oj:oji om:orm,gaz
-or:ori,ory os:oss pa:pan pi:pli pl:pol ps:pus,pbt,pst pt:por qu:que,quy,quz rm:roh rn:run ro:ron,rum,mo,mol ru:rus
-rw:kin sa:san sc:srd sd:snd se:sme sg:sag sh:hbs si:sin sk:slk,slo sl:slv sm:smo sn:sna so:som sq:alb,sqi,aln
-sr:srp,scc ss:ssw st:sot su:sun sv:swe sw:swa,swh ta:tam te:tel tg:tgk th:tha ti:tir tk:tuk tl:tgl,fil tn:tsn to:ton
-tr:tur ts:tso tt:tat tw:twi ty:tah ug:uig uk:ukr ur:urd uz:uzb,uzn ve:ven vi:vie vo:vol wa:wln wo:wol xh:xho
-yi:yid,ji,ydd yo:yor za:zha zh:chi,zho,cmn zu:zul
-"""
+__all__ = ["SCRIPTS", "language_scripts"]
 
 _SCRIPT_LANGUAGES = {
     "Adlam": "ff",
@@ -124,18 +105,6 @@ _TAGGED_SCRIPTS = {
     "Mong": ("Mongolian",),
     "Thai": ("Thai",),
 }
-
-
-@functools.cache
-def primary_language(language: str) -> str:
-    """Return the shortest code of a language, without subtags (zh for zho and zh-TW)."""
-    return _shortest_codes().get(code := language.split("-", 1)[0], code)
-
-
-@functools.cache
-def _shortest_codes() -> dict[str, str]:
-    entries = (entry.split(":") for entry in _OTHER_CODES.split())
-    return {other: short for short, others in entries for other in others.split(",")}
 
 
 def language_scripts(language: str) -> tuple[str, ...]:

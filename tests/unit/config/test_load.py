@@ -456,7 +456,7 @@ def test_corpora_read_back(tmp_path: Path):
         ({"train": [{"files": ["a"], "wieght": 2.0}]}, "did you mean weight?"),
         ({"validation": {"file": ["a"]}}, "did you mean files?"),
         ({"cleaning": {"ratio": 2.0}}, "did you mean max_ratio?"),
-        ({"target": "DE"}, "a language must be a code of two or three lower-case letters, got 'DE'"),
+        ({"target": "german"}, "a language must be a code of two or three letters, got 'german'"),
     ],
 )
 def test_settings_of_corpora_are_named_by_their_place(setting: dict[str, Any], complaint: str):

@@ -4,8 +4,9 @@ import polars as pl
 import pytest
 
 from dragoman.data.cleaning.filters.scripts import wrong_script
+from dragoman.language_codes import primary_language
 from dragoman.text.language_detection_model import load_detector
-from dragoman.text.languages import SCRIPTS, language_scripts, primary_language
+from dragoman.text.languages import SCRIPTS, language_scripts
 from tests.unit.data.cleaning.pairs import drops, frame
 
 TWO_LETTERS = (

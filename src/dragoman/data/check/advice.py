@@ -12,8 +12,8 @@ from dragoman.data.check.report_types import (
     TokenStatistics,
     TrainingCost,
 )
-from dragoman.data.cleaning.filters.language import primary_language
 from dragoman.data.preparation.selected_pairs import is_leak
+from dragoman.language_codes import primary_language
 from dragoman.reporting.number_format import format_count, format_percent
 
 __all__ = ["advise"]

@@ -8,9 +8,9 @@ from itertools import zip_longest
 from typing import Literal
 
 from dragoman.data.check.report_types import CheckReport, CorpusReport, TokenStatistics
-from dragoman.data.cleaning.filters.language import primary_language
 from dragoman.data.preparation.selected_pairs import is_leak
 from dragoman.data.reason_counts import Example, Tally
+from dragoman.language_codes import primary_language
 from dragoman.reporting.number_format import format_count, format_percent
 from dragoman.reporting.verdict import Verdict
 

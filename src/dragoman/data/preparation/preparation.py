@@ -23,6 +23,7 @@ from dragoman.data.progress import Progress
 from dragoman.data.worker_processes import Workers
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import file_lock
+from dragoman.language_codes import check_language
 
 __all__ = ["Preparation"]
 
@@ -45,6 +46,8 @@ class Preparation:
             raise ConfigError(
                 "the configuration must have a [data] section, got none; dragoman new writes one for your files"
             )
+        for code in (config.data.source, config.data.target):
+            check_language(code)
         self._start = open_start_bundle(config, folder)
         self.config = with_start_tokenizer(config, self._start)
         self.data: DataConfig = config.data

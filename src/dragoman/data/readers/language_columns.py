@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from dragoman.language_codes import canonical_language
+
 __all__ = ["LanguageColumns", "find_language_columns", "normalize_code"]
 
 _TAG = re.compile(r"[a-z]{2,3}(?:-(?P<script>[a-z]{4}))?(?:-(?:[a-z]{2}|[0-9]{3}))?")
@@ -43,8 +45,8 @@ def find_language_columns(names: tuple[str, ...], languages: tuple[str, str]) ->
 
 @lru_cache(256)
 def normalize_code(name: str) -> str:
-    """Return a language code in lower case with hyphens."""
-    return name.strip().replace("_", "-").lower()
+    """Return a language code in the form in which codes are compared: canonical, in lower case."""
+    return canonical_language(name).lower()
 
 
 def _exact(names: Iterable[str], language: str) -> str | None:

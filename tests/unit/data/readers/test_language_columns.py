@@ -15,6 +15,8 @@ from dragoman.data.readers.language_columns import find_language_columns
         (["es-419"], "es", "es-419"),
         (["zh_Hant_TW"], "zh", "zh_Hant_TW"),
         (["en_id", "en"], "en", "en"),
+        (["eng"], "en", "eng"),
+        (["en"], "eng", "en"),
     ],
 )
 def test_the_language_that_is_meant(names: list[str], code: str, picked: str):
@@ -25,7 +27,7 @@ def test_the_language_that_is_meant(names: list[str], code: str, picked: str):
 @pytest.mark.parametrize(
     ("names", "languages", "reason", "detail"),
     [
-        (("eng", "de"), ("en", "de"), "missing language", "no en; there is eng, de"),
+        (("fra", "de"), ("en", "de"), "missing language", "no en; there is fra, de"),
         ((), ("en", "de"), "missing language", "no en; there is nothing at all"),
         (("", "e", "en"), ("en", "de"), "missing language", "no de; there is , e, en"),
         (("en_sentence", "de"), ("en", "de"), "missing language", "no en; there is en_sentence, de"),

@@ -8,10 +8,11 @@ import polars as pl
 from dragoman.data.cleaning.filters.base import mark_pairs, refine
 from dragoman.data.cleaning.filters.scripts import has_foreign_script, weighted_length
 from dragoman.data.token_pairs import SIDES
+from dragoman.language_codes import primary_language
 from dragoman.text.language_detection_model import load_detector
-from dragoman.text.languages import language_scripts, primary_language
+from dragoman.text.languages import language_scripts
 
-__all__ = ["NEAR_LANGUAGES", "language_shares", "primary_language", "wrong_language"]
+__all__ = ["NEAR_LANGUAGES", "language_shares", "wrong_language"]
 
 NEAR_LANGUAGES = (
     frozenset({"ar", "acm", "acq", "aeb", "afb", "ajp", "apc", "arq", "ars", "ary", "arz", "ayl"}),

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from dragoman.data.cleaning.filters.base import refine
 from dragoman.data.token_pairs import SIDES
-from dragoman.text.languages import SCRIPTS, primary_language
+from dragoman.language_codes import primary_language
+from dragoman.text.languages import SCRIPTS
 
 __all__ = ["SPACELESS_LANGUAGES", "has_repetition", "repetitive"]
 

@@ -1,0 +1,150 @@
+"""Language codes: canonical forms, other codes of the same language, and codes that do not exist.
+
+The canonical form is that of BCP 47: the shortest code of the language in lower case, the script in title case, the
+region in upper case, joined by hyphens: ``en``, ``zh-Hant``, ``pt-BR``.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from dragoman.errors import ConfigError
+
+__all__ = [
+    "canonical_language",
+    "check_language",
+    "equivalent_languages",
+    "is_known_language",
+    "parse_language",
+    "primary_language",
+]
+
+# The two-letter code (ISO 639-1) of a language and its other codes: three-letter codes (ISO 639-2 and 639-3), withdrawn
+# codes, and codes of the usual written variety (Mandarin for Chinese).
+_OTHER_CODES = """
+aa:aar ab:abk ae:ave af:afr ak:aka am:amh an:arg ar:ara,arb as:asm av:ava ay:aym,ayr az:aze,azj ba:bak be:bel bg:bul
+bh:bih bi:bis bm:bam bn:ben bo:bod,tib br:bre bs:bos ca:cat ce:che ch:cha co:cos cr:cre cs:ces,cze cu:chu cv:chv
+cy:cym,wel da:dan de:deu,ger dv:div dz:dzo ee:ewe el:ell,gre en:eng eo:epo es:spa et:est,ekk eu:baq,eus
+fa:fas,per,pes ff:ful,fuv fi:fin fj:fij fo:fao fr:fra,fre fy:fry ga:gle gd:gla gl:glg gn:grn,gug gu:guj gv:glv
+ha:hau he:heb,iw hi:hin ho:hmo hr:hrv,scr ht:hat hu:hun hy:arm,hye hz:her ia:ina id:ind,in ie:ile ig:ibo ii:iii
+ik:ipk io:ido is:ice,isl it:ita iu:iku ja:jpn jv:jav,jw ka:geo,kat kg:kon ki:kik kj:kua kk:kaz kl:kal km:khm kn:kan
+ko:kor kr:kau,knc ks:kas ku:kur,kmr kv:kom kw:cor ky:kir la:lat lb:ltz lg:lug li:lim ln:lin lo:lao lt:lit lu:lub
+lv:lav,lvs mg:mlg,plt mh:mah mi:mao,mri mk:mac,mkd ml:mal mn:mon,khk mr:mar ms:may,msa,zsm,zlm mt:mlt my:bur,mya
+na:nau nb:nob nd:nde ne:nep,npi ng:ndo nl:dut,nld nn:nno no:nor nr:nbl nv:nav ny:nya oc:oci oj:oji om:orm,gaz
+or:ori,ory os:oss pa:pan pi:pli pl:pol ps:pus,pbt,pst pt:por qu:que,quy,quz rm:roh rn:run ro:ron,rum,mo,mol ru:rus
+rw:kin sa:san sc:srd sd:snd se:sme sg:sag sh:hbs si:sin sk:slk,slo sl:slv sm:smo sn:sna so:som sq:alb,sqi,aln
+sr:srp,scc ss:ssw st:sot su:sun sv:swe sw:swa,swh ta:tam te:tel tg:tgk th:tha ti:tir tk:tuk tl:tgl,fil tn:tsn to:ton
+tr:tur ts:tso tt:tat tw:twi ty:tah ug:uig uk:ukr ur:urd uz:uzb,uzn ve:ven vi:vie vo:vol wa:wln wo:wol xh:xho
+yi:yid,ji,ydd yo:yor za:zha zh:chi,zho,cmn zu:zul
+"""
+
+# Codes of LibreTranslate and its clients that are no codes of ISO 639.
+_LIBRETRANSLATE = {"pb": "pt-BR", "zt": "zh-Hant"}
+
+# Canonical codes of one written language; each group begins with the preferred code.
+_EQUIVALENT = (
+    ("zh", "zh-Hans", "zh-CN", "zh-Hans-CN", "zh-SG", "zh-Hans-SG", "zh-MY", "zh-Hans-MY"),
+    ("zh-Hant", "zh-TW", "zh-Hant-TW", "zh-HK", "zh-Hant-HK", "zh-MO", "zh-Hant-MO"),
+    ("nb", "no"),
+    ("tl", "fil"),
+)
+
+# Country codes that are often written for a language and are no language codes.
+_COUNTRIES = {
+    "at": "de",
+    "cn": "zh",
+    "cz": "cs",
+    "dk": "da",
+    "gb": "en",
+    "gr": "el",
+    "il": "he",
+    "ir": "fa",
+    "jp": "ja",
+    "mx": "es",
+    "pk": "ur",
+    "ua": "uk",
+    "us": "en",
+    "vn": "vi",
+}
+
+# Language, script, region, and variants of BCP 47, in any case.
+_TAG = re.compile(r"[a-z]{2,3}(-[a-z]{4})?(-([a-z]{2}|[0-9]{3}))?(-[a-z0-9]{1,8})*", re.IGNORECASE)
+
+
+def canonical_language(code: str) -> str:
+    """Return the canonical form of a code; text that is no language code is only changed to lower case and hyphens.
+
+    ``EN`` is ``en``, ``zh_CN`` is ``zh-CN``, ``deu`` is ``de``, ``iw`` is ``he``, ``zt`` is ``zh-Hant``.
+    """
+    plain = code.strip().replace("_", "-").lower()
+    if plain in _LIBRETRANSLATE:
+        return _LIBRETRANSLATE[plain]
+    primary, *rest = plain.split("-")
+    # Tagalog and its standard variety Filipino are written with different codes on purpose.
+    shortest = primary if primary == "fil" else _shortest_codes().get(primary, primary)
+    return "-".join([shortest, *map(_subtag, rest, range(len(rest)))])
+
+
+def _subtag(tag: str, place: int) -> str:
+    if len(tag) == 4 and tag.isalpha() and place == 0:
+        return tag.title()
+    return tag.upper() if len(tag) == 2 and tag.isalpha() and place < 2 else tag
+
+
+@functools.cache
+def _shortest_codes() -> dict[str, str]:
+    entries = (entry.split(":") for entry in _OTHER_CODES.split())
+    return {other: short for short, others in entries for other in others.split(",")}
+
+
+@functools.cache
+def _two_letter_codes() -> frozenset[str]:
+    return frozenset(entry.partition(":")[0] for entry in _OTHER_CODES.split())
+
+
+@functools.cache
+def primary_language(language: str) -> str:
+    """Return the shortest code of a language, without subtags (zh for zho and zh-TW)."""
+    primary = canonical_language(language).partition("-")[0]
+    return _shortest_codes().get(primary, primary)
+
+
+def equivalent_languages(code: str) -> tuple[str, ...]:
+    """Return the canonical codes of the same written language, that of the given code first.
+
+    ``zh-CN`` gives ``zh-CN``, ``zh``, ``zh-Hans`` and so on; most codes give only themselves. Regions and scripts that
+    differ are other languages here: a fallback from ``de-AT`` to ``de`` is the caller's decision.
+    """
+    canonical = canonical_language(code)
+    group = next((group for group in _EQUIVALENT if canonical in group), ())
+    return (canonical, *(other for other in group if other != canonical))
+
+
+def is_known_language(code: str) -> bool:
+    """Return whether a language exists. Every three-letter code counts as known: ISO 639-3 has about 8,000."""
+    primary = canonical_language(code).partition("-")[0]
+    return len(primary) == 3 or primary in _two_letter_codes()
+
+
+def parse_language(code: str) -> str:
+    """Return the canonical form of a code, or raise `ConfigError` if it does not have the form of a language code."""
+    canonical = canonical_language(code)
+    if not _TAG.fullmatch(canonical):
+        raise ConfigError(
+            f"a language must be a code of two or three letters, got {code!r}; for instance en, de or zh-Hant"
+        )
+    return canonical
+
+
+def check_language(code: str) -> str:
+    """Return the canonical form of a code of an existing language, or raise `ConfigError`."""
+    canonical = parse_language(code)
+    if is_known_language(canonical):
+        return canonical
+    primary = canonical.partition("-")[0]
+    meant = f"write {_COUNTRIES[primary]}" if primary in _COUNTRIES else "for instance en, de or zh-Hant"
+    raise ConfigError(
+        f"a language must be a code of ISO 639, got {code!r}; {meant}; a language without a code may take one from qaa "
+        "to qtz"
+    )
