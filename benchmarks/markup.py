@@ -38,7 +38,7 @@ from dragoman.api.translation.translator import Translator
 from dragoman.evaluation.alignment.error_rate import GoldLinks, Links
 from dragoman.evaluation.alignment.formats import parse_gold_links
 from dragoman.markup.html_text import HtmlText
-from dragoman.markup.placeholders import placeholder_strings
+from dragoman.markup.protected_spans import placeholder_strings
 from dragoman.markup.soft_alignment import SoftAlignment
 from dragoman.markup.tag_nesting import parent_indices
 from dragoman.markup.tag_projection import project_tags

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dragoman.api.translation.translation import Translation
     from dragoman.api.translation.translator import Translator
     from dragoman.bundle.bundle import Bundle
-    from dragoman.config.load import load_config
+    from dragoman.config.config_file import load_config
     from dragoman.config.search import SearchSettings
     from dragoman.errors import DragomanError
     from dragoman.text.glossary import Glossary
@@ -51,7 +51,7 @@ _MODULES = {
     "SearchSettings": "config.search",
     "Translation": "api.translation.translation",
     "Translator": "api.translation.translator",
-    "load_config": "config.load",
+    "load_config": "config.config_file",
 } | dict.fromkeys(("align", "compare", "evaluate", "export", "inspect", "prepare", "train"), "api.public")
 
 

@@ -77,8 +77,8 @@ def test_a_wrong_arrow_is_noticed(page, graph: grimp.ImportGraph):
 
 
 def test_a_wrong_page_is_noticed(graph: grimp.ImportGraph):
-    text = "\n## A\n```mermaid\nflowchart LR\n  a -->|x| b\n```\n| a | `data.loader` | reads | `nn.masks` |\n"
+    text = "\n## A\n```mermaid\nflowchart LR\n  a -->|x| b\n```\n| a | `data.loader` | reads | `nn.padding` |\n"
     ((stops, rows),) = flows(text)
     assert stops == ["a", "b"]
-    assert rows == [("a", "data.loader", "nn.masks")]
-    assert not graph.direct_import_exists(importer="dragoman.nn.masks", imported="dragoman.data.loader")
+    assert rows == [("a", "data.loader", "nn.padding")]
+    assert not graph.direct_import_exists(importer="dragoman.nn.padding", imported="dragoman.data.loader")

@@ -91,8 +91,8 @@ def test_a_wrong_option_does_not_load_torch(tmp_path: Path):
 
 
 def test_a_config_error_does_not_load_torch(tmp_path: Path):
-    if not is_there("dragoman.config.load"):
-        pytest.skip("dragoman.config.load is not written yet")
+    if not is_there("dragoman.config.config_file"):
+        pytest.skip("dragoman.config.config_file is not written yet")
     done = run(CONFIG_ERROR, tmp_path)
     assert not loaded_torch(done)
     assert "luong2051" in done.stdout

@@ -16,7 +16,7 @@ from dragoman.config.schema import RnnConfig
 from dragoman.models.base import Encoded
 from dragoman.models.rnn_encoder import BiLayer, RnnEncoder
 from dragoman.nn.embedding import Embedding
-from dragoman.nn.masks import is_real, reverse_real
+from dragoman.nn.padding import is_real, reverse_real
 from dragoman.nn.recurrent import CELLS, CellState, Packing
 from testkit.generators import (
     Padded,

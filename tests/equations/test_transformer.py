@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dragoman.config.schema import TransformerConfig
 from dragoman.models import Model, build_model
-from dragoman.nn.masks import is_real
+from dragoman.nn.padding import is_real
 from dragoman.nn.transformer_layers import DecoderLayer, EncoderLayer, FeedForward, LayerSizes
 from testkit.generators import (
     Numbers,

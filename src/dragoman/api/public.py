@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from dragoman.api.training.training_run import TrainResult
     from dragoman.api.translation.translator import Translator
     from dragoman.data.preparation.prepared_data import PreparedData
-    from dragoman.data.progress import Progress
     from dragoman.engines.export import ExportResult
     from dragoman.evaluation.alignment.error_rate import Links
     from dragoman.evaluation.results import Evaluation
     from dragoman.inspection.comparison.report_types import ComparisonReport
     from dragoman.inspection.result import InspectionResult
+    from dragoman.progress import Progress
     from dragoman.training.callbacks.events import TrainerCallback
 
 __all__ = ["align", "compare", "evaluate", "export", "inspect", "prepare", "train"]

@@ -13,8 +13,8 @@ from pydantic_core import PydanticUndefined
 
 from dragoman.cli.main import COMMANDS, load_command
 from dragoman.cli.options.derive import default_text, described_fields, help_text
+from dragoman.config.options_environment_toml import flag_name, variable
 from dragoman.config.schema import Config
-from dragoman.config.sources import flag_name, variable
 from dragoman.server.settings import ServerSettings
 
 __all__ = ["reference_page"]

@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dragoman.config.config_file import file_schema, load_config, parse_config, preset_names, to_toml
     from dragoman.config.corpus import CleaningConfig, CorpusConfig, DataConfig, OnBadLine, SamplingConfig
-    from dragoman.config.load import file_schema, load_config, parse_config, preset_names, to_toml
     from dragoman.config.schema import (
         AttentionConfig,
         Config,
@@ -43,7 +43,7 @@ __all__ = [
 
 _NAMES = {
     "corpus": ("CleaningConfig", "CorpusConfig", "DataConfig", "OnBadLine", "SamplingConfig"),
-    "load": ("file_schema", "load_config", "parse_config", "preset_names", "to_toml"),
+    "config_file": ("file_schema", "load_config", "parse_config", "preset_names", "to_toml"),
     "training": ("StartConfig", "TrainingConfig"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

@@ -1,4 +1,4 @@
-"""Base class of all settings: closed, immutable models, number ranges and command-line metadata."""
+"""Base class of all settings: immutable, unknown names are rejected; number ranges, command-line metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation settings: metrics, intervals and significance tests."""
+"""Evaluation settings: metrics, confidence intervals and significance tests."""
 
 from __future__ import annotations
 

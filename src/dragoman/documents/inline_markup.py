@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dragoman.markup.placeholders import find_placeholders
+from dragoman.markup.protected_spans import find_placeholders
 from dragoman.markup.tag_nesting import walk_tags
 from dragoman.markup.tagged_text import TaggedText, TagSpan
 

@@ -2,7 +2,7 @@
 
 from dragoman.markup.html_text import HtmlText
 from dragoman.markup.masking import MaskedText, mask_protected
-from dragoman.markup.placeholders import find_placeholders
+from dragoman.markup.protected_spans import find_placeholders
 from dragoman.markup.soft_alignment import SoftAlignment
 from dragoman.markup.tag_projection import project_tags
 from dragoman.markup.tagged_text import TaggedText, TagSpan

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from dragoman.markup.html_segments import HtmlItem, find_segments
 from dragoman.markup.html_tokenizer import tokenize_html
-from dragoman.markup.placeholders import find_placeholders
+from dragoman.markup.protected_spans import find_placeholders
 from dragoman.markup.tag_nesting import TagEdge, walk_tags
 from dragoman.markup.tagged_text import TaggedText, TagSpan
 from dragoman.text.characters import has_letters

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dragoman.markup.placeholders import locate_placeholders, placeholder_strings
+from dragoman.markup.protected_spans import locate_placeholders, placeholder_strings
 from dragoman.markup.punctuation import CLOSING
 from dragoman.markup.soft_alignment import SoftAlignment
 from dragoman.markup.tag_insertion import PlacedTag, insert_tags

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from dragoman.config.schema import RnnConfig
 from dragoman.models.base import Encoded, Encoder
 from dragoman.nn.embedding import Embedding
-from dragoman.nn.masks import reverse_real
+from dragoman.nn.padding import reverse_real
 from dragoman.nn.recurrent import CELLS, CellState, Packing, run
 from dragoman.nn.stateless_noise import Dropout, Noise
 

@@ -12,8 +12,8 @@ from torch.utils.checkpoint import checkpoint
 from dragoman.models.base import Decoded, Decoder, Encoded, Encoder, Step
 from dragoman.nn.attention import Alignment, Memory
 from dragoman.nn.embedding import Embedding
-from dragoman.nn.masks import is_real
 from dragoman.nn.output_layer import Output
+from dragoman.nn.padding import is_real
 from dragoman.nn.positional_encoding import Positions
 from dragoman.nn.row_selection import Rows
 from dragoman.nn.stateless_noise import Noise

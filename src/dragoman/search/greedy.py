@@ -9,10 +9,10 @@ import numpy as np
 
 from dragoman.config.search import SearchSettings
 from dragoman.search.decoding_protocol import Floats, Numbers, SearchMonitor, StartDecoding
+from dragoman.search.forbidden_tokens import StepProcessor
 from dragoman.search.hypothesis import Hypothesis, SearchInput
 from dragoman.search.partial_hypotheses import PartialHypotheses
 from dragoman.search.penalties import Penalties
-from dragoman.search.step_processor import StepProcessor
 from dragoman.text import BOS_ID, EOS_ID
 
 

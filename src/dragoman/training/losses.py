@@ -15,8 +15,8 @@ from torch.autograd.function import once_differentiable
 
 from dragoman.nn.attention import Alignment
 from dragoman.nn.compute_dtype import at_least_float32, compute_dtype
-from dragoman.nn.masks import is_real
 from dragoman.nn.output_layer import Output
+from dragoman.nn.padding import is_real
 
 CHUNK = 1024
 """Steps per chunk; 1,024 rows of 8,000 words are 32 MB."""

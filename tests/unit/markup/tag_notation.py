@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dragoman.markup.placeholders import find_placeholders
+from dragoman.markup.protected_spans import find_placeholders
 from dragoman.markup.tag_nesting import walk_tags
 from dragoman.markup.tag_projection import project_tags
 from dragoman.markup.tagged_text import TaggedText, TagSpan

@@ -14,11 +14,11 @@ from dragoman.api.training.single_thread import single_thread
 from dragoman.api.training.training_run import train_model
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import load_config
-from dragoman.data.progress import NoProgress, Progress
 from dragoman.evaluation.metrics.corpus_scores import exact_match
 from dragoman.evaluation.results import Score
 from dragoman.files import atomic_write
 from dragoman.inspection.pages.alignment import render_alignment_page
+from dragoman.progress import NoProgress, Progress
 from dragoman.training.callbacks.events import TrainerCallback, ValidationSample
 
 __all__ = ["DemoResult", "DemoStopped", "run_demo"]

@@ -17,7 +17,6 @@ from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.config.search import SearchSettings
 from dragoman.config.validation_errors import validate
-from dragoman.data.progress import NoProgress, Progress
 from dragoman.environment import machine_info, package_versions
 from dragoman.errors import ConfigError
 from dragoman.evaluation.aggregate_members import combine_members, weakest_test
@@ -36,6 +35,7 @@ from dragoman.evaluation.results import (
 )
 from dragoman.evaluation.robustness import score_perturbation
 from dragoman.evaluation.significance.paired import paired_test
+from dragoman.progress import NoProgress, Progress
 
 __all__ = ["evaluate_systems"]
 

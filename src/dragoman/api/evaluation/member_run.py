@@ -14,7 +14,6 @@ from dragoman.api.files.input_lines import read_lines
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
-from dragoman.data.progress import Progress
 from dragoman.environment import peak_memory
 from dragoman.errors import DataError
 from dragoman.evaluation.results import Throughput
@@ -26,6 +25,7 @@ from dragoman.evaluation.robustness import (
     sample_positions,
 )
 from dragoman.files import sha256_of_file
+from dragoman.progress import Progress
 from dragoman.reporting.number_format import format_count
 from dragoman.text.words import count_words
 

@@ -11,8 +11,8 @@ from dragoman.data.check.measure import PairSample
 from dragoman.data.check.report_types import BatchStatistics, CheckReport, TrainingCost
 from dragoman.data.preparation.preparation import Preparation
 from dragoman.data.preparation.prepared_data import PreparedData
-from dragoman.data.progress import NoProgress, Progress
 from dragoman.environment import is_installed
+from dragoman.progress import NoProgress, Progress
 
 __all__ = ["check_corpora", "prepare_corpora"]
 

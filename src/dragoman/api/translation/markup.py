@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.markup.masking import MaskedText, mask_protected
-from dragoman.markup.placeholders import locate_placeholders, placeholder_strings
+from dragoman.markup.protected_spans import locate_placeholders, placeholder_strings
 from dragoman.markup.soft_alignment import SoftAlignment
 from dragoman.markup.tag_projection import project_tags
 from dragoman.markup.tagged_text import TaggedText

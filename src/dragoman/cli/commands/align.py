@@ -18,7 +18,7 @@ from dragoman.cli.options.error_names import named_as_typed
 from dragoman.cli.options.open_translator import open_translator
 from dragoman.config.alignment import AlignmentSettings
 from dragoman.config.engine import EngineSettings
-from dragoman.config.sources import flag_name
+from dragoman.config.options_environment_toml import flag_name
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class _Alignment:
 
     def print_errors(self, given: dict[str, Any]) -> None:
         """Print alignment errors against gold links, or the ranking of all attention maps."""
-        from dragoman.api.alignment.gold import read_gold
+        from dragoman.api.alignment.gold_reader import read_gold
         from dragoman.cli.screens.alignment import AlignmentTask, print_errors, print_ranking
 
         pairs = [pair for some in self.pairs for pair in some]

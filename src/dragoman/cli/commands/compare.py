@@ -15,8 +15,8 @@ from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.systems import TRANSLATION_ONLY, Systems, print_message, score_systems, typed_command
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
+from dragoman.config.options_environment_toml import flag_name
 from dragoman.config.search import SearchSettings
-from dragoman.config.sources import flag_name
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -96,7 +96,7 @@ def _load(
     flags: Mapping[str, Any], config: Path | None, bundles: Sequence[str]
 ) -> tuple[ServerSettings, Sequence[str]]:
     """Return the settings, and the bundles of the command line or else of the file."""
-    from dragoman.config.sources import load_settings
+    from dragoman.config.options_environment_toml import load_settings
 
     hint = "see dragoman serve --help"
     loaded = load_settings(ServerSettings, flags, os.environ, config, path_tables=("bundles",), hint=hint)

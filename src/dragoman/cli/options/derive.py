@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from dragoman.cli.console import report_errors
 from dragoman.config.base import Cli
-from dragoman.config.sources import flag_name, leaf_fields, nested, parse_text, types_in
+from dragoman.config.options_environment_toml import flag_name, leaf_fields, nested, parse_text, types_in
 from dragoman.config.validation_errors import validate
 
 __all__ = ["default_text", "described_fields", "help_text", "settings_options"]
@@ -49,7 +49,7 @@ def settings_options(
     """Replace each parameter named in `models` by one option per field, and pass the validated settings.
 
     Fields in `exclude` get no option and keep their defaults. A parameter in `unvalidated` receives the given values by
-    dotted path instead, for `config.sources.load_settings`; its boolean options can be negated.
+    dotted path instead, for `config.options_environment_toml.load_settings`; its boolean options can be negated.
     """
 
     def decorate(command: Command) -> Command:

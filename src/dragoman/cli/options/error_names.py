@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dragoman.config.sources import flag_name
+from dragoman.config.options_environment_toml import flag_name
 from dragoman.config.validation_errors import SettingError
 from dragoman.errors import ConfigError
 

@@ -1,4 +1,4 @@
-"""Print an evaluation as tables of 80 columns."""
+"""Print the results of an evaluation in the terminal, as tables at most 80 characters wide."""
 
 from __future__ import annotations
 

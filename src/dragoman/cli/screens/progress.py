@@ -164,7 +164,7 @@ class _Lines:
 
 
 class ProgressDisplay:
-    """Display of the stages of long work: a `dragoman.data.progress.Progress` and a context manager.
+    """Display of the stages of long work: a `dragoman.progress.Progress` and a context manager.
 
     Updates are cheap: only a few of them are drawn.
     """

@@ -22,13 +22,13 @@ from dragoman.data.duplicates.pair_keys import KINDS, KeyKind, write_keys
 from dragoman.data.preparation.corpus_sources import CorpusSource
 from dragoman.data.preparation.corpus_summary import CorpusSummary, histograms
 from dragoman.data.preparation.stage import Stage, versions
-from dragoman.data.progress import Progress
 from dragoman.data.reader_protocol import ChunkPairs, CorpusChunk
 from dragoman.data.reason_counts import Tally
 from dragoman.data.token_pairs import SIDES
 from dragoman.data.worker_processes import Workers
 from dragoman.errors import DataError
 from dragoman.files import atomic_write, read_json, write_json
+from dragoman.progress import Progress
 from dragoman.text import Normalizer
 from dragoman.text.normalize import Form
 

@@ -14,16 +14,16 @@ from dragoman.data.preparation.clean_stage import CleanedCorpus, CleaningRecipe,
 from dragoman.data.preparation.corpus_sources import CorpusSource, list_corpora, open_source
 from dragoman.data.preparation.output_folder import OutputFolder
 from dragoman.data.preparation.prepared_data import PreparedData
-from dragoman.data.preparation.select_stage import select_pairs
 from dragoman.data.preparation.selected_pairs import SelectedPairs
 from dragoman.data.preparation.shard_stage import write_shards
+from dragoman.data.preparation.split_deduplicate_stage import select_pairs
 from dragoman.data.preparation.start_bundle import open_start_bundle, with_start_tokenizer
 from dragoman.data.preparation.tokenizer_stage import Tokenizers, learn_tokenizers, take_tokenizers
-from dragoman.data.progress import Progress
 from dragoman.data.worker_processes import Workers
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import file_lock
 from dragoman.language_codes import check_language
+from dragoman.progress import Progress
 
 __all__ = ["Preparation"]
 

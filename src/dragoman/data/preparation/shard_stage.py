@@ -17,12 +17,12 @@ from dragoman.data.duplicates.decisions import Decision
 from dragoman.data.preparation.selected_pairs import PairChunk, SelectedPairs
 from dragoman.data.preparation.stage import Stage
 from dragoman.data.preparation.tokenizer_stage import Tokenizers
-from dragoman.data.progress import Progress
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.shards import ShardWriter
 from dragoman.data.token_pairs import SIDES, Pairs, Sentences
 from dragoman.data.worker_processes import Workers
 from dragoman.files import read_json, sha256_of_file, write_json
+from dragoman.progress import Progress
 from dragoman.text import Tokenizer
 
 __all__ = ["TOO_MANY_TOKENS", "encode", "write_shards"]

@@ -10,10 +10,10 @@ from dragoman.bundle import Bundle
 from dragoman.config import StartConfig, TokenizerConfig
 from dragoman.data.preparation.selected_pairs import SelectedPairs
 from dragoman.data.preparation.stage import Stage, versions
-from dragoman.data.progress import Progress
 from dragoman.data.token_pairs import SIDES
 from dragoman.data.worker_processes import run_in_child
 from dragoman.errors import DataError
+from dragoman.progress import Progress
 from dragoman.text import (
     Tokenizer,
     extend_tokenizer,

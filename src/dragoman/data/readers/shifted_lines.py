@@ -1,4 +1,4 @@
-"""Detect spans of lines that are shifted against the other side, by comparing sentence lengths.
+"""Detect where source and target lines are shifted against each other, by comparing sentence lengths.
 
 The lengths of a sentence and its translation correlate: the logarithm of their ratio varies little around its median.
 If one side has lost or gained a line, each line is paired with a neighbour's translation, and its length matches that

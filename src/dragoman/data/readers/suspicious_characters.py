@@ -1,4 +1,4 @@
-"""Report suspicious characters in the lines of a corpus; the text is not changed."""
+"""Report characters that suggest a wrong encoding or line break in a corpus; the text is not changed."""
 
 from __future__ import annotations
 

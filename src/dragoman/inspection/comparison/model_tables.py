@@ -1,4 +1,4 @@
-"""Tables of the comparison page: model size, speed, training cost, and how to repeat the comparison."""
+"""Tables of the comparison page: model size, speed, training cost, search settings, metric signatures."""
 
 from __future__ import annotations
 

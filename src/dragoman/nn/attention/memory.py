@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dragoman.nn import deferred_gradient
-from dragoman.nn.masks import is_real
+from dragoman.nn.padding import is_real
 from dragoman.nn.row_selection import Rows
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from dragoman.api.translation.markup import MarkupTranslation
 from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.translation import Translation, join_sentences
 from dragoman.markup.html_text import HtmlText
-from dragoman.markup.placeholders import find_placeholders
+from dragoman.markup.protected_spans import find_placeholders
 from dragoman.markup.tagged_text import TaggedText
 from dragoman.server.models.served_languages import Languages, language_name
 from dragoman.server.pipeline.language_detection import LanguageDetector

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from dragoman.api.translation.options import TranslateOptions
 from dragoman.evaluation.quality_flags import FLAGS
-from dragoman.markup.placeholders import find_placeholders
+from dragoman.markup.protected_spans import find_placeholders
 from dragoman.server.errors import RequestError
 from dragoman.server.http.dependencies import AUTHORIZED, Access, Reserved, json_body
 from dragoman.server.http.request_body import json_response

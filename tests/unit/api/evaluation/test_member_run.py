@@ -13,8 +13,8 @@ from dragoman.api.evaluation import member_run as evaluated_member
 from dragoman.api.evaluation.background_statistics import BackgroundStatistics
 from dragoman.api.evaluation.member_run import open_member, translate_test_set
 from dragoman.api.translation.translator import Translator
-from dragoman.data.progress import NoProgress
 from dragoman.errors import DataError
+from dragoman.progress import NoProgress
 from tests.unit.cli.clock import Clock
 from tests.unit.cli.tiny_translators import tiny_bundle
 

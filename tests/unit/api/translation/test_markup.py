@@ -9,7 +9,7 @@ from dragoman.api.translation.markup import MarkupTranslation, shares_of, transl
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.markup.html_text import HtmlText
-from dragoman.markup.placeholders import find_placeholders
+from dragoman.markup.protected_spans import find_placeholders
 from dragoman.markup.tagged_text import TaggedText
 from dragoman.text import Tokenizer
 from tests.unit.api.table_engine import TableEngine, languages

@@ -15,7 +15,7 @@ import pytest
 
 from dragoman import environment
 from dragoman.cli.main import load_command
-from dragoman.config.sources import leaf_fields
+from dragoman.config.options_environment_toml import leaf_fields
 from dragoman.server.access.api_keys import ApiKeyStore
 from dragoman.server.settings import ServerSettings
 from tests.server.bundles import tiny_bundle

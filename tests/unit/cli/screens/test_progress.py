@@ -8,7 +8,7 @@ from rich.console import Console
 
 from dragoman.api.files.file_translation import FileProgress
 from dragoman.cli.screens.progress import ProgressDisplay, file_progress
-from dragoman.data.progress import Progress
+from dragoman.progress import Progress
 from tests.unit.cli.clock import Clock
 
 

@@ -10,8 +10,8 @@ import pytest
 from dragoman.api.training.preparation import prepare_corpora
 from dragoman.data.preparation import clean_stage
 from dragoman.data.preparation.prepared_data import MANIFEST, PreparedData
-from dragoman.data.progress import NoProgress
 from dragoman.errors import ConfigError, DataError
+from dragoman.progress import NoProgress
 from tests.unit.data.preparation.corpus import config, contents, pairs, write_pairs
 
 

@@ -11,8 +11,8 @@ from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import Config, parse_config
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.preparation.start_bundle import open_start_bundle, with_start_tokenizer
-from dragoman.data.progress import NoProgress
 from dragoman.errors import BundleError, DataError
+from dragoman.progress import NoProgress
 from dragoman.text import Tokenizer, train_characters, train_sentencepiece, train_words
 from tests.unit.data.preparation.corpus import config, contents, pairs, write_pairs
 

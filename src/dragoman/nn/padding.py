@@ -1,4 +1,4 @@
-"""Padding masks, masked softmax, and reversal of padded sequences."""
+"""Padded batches: padding mask, masked softmax, and reversal of each sequence."""
 
 from __future__ import annotations
 

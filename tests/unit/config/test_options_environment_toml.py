@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.config.sources import LoadedSettings, leaf_fields, load_settings
+from dragoman.config.options_environment_toml import LoadedSettings, leaf_fields, load_settings
 from dragoman.errors import ConfigError
 from dragoman.server.settings import ServerSettings
 

@@ -1,4 +1,4 @@
-"""Load settings from command-line flags, environment variables and a TOML file, in this order of precedence."""
+"""Load settings from command-line options, environment variables and a TOML file; options win, the file is last."""
 
 from __future__ import annotations
 

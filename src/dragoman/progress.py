@@ -1,4 +1,4 @@
-"""Protocol of callbacks that receive the progress of long-running work."""
+"""Protocol of callbacks that receive the progress of long-running work, such as data preparation or evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load configurations from TOML files and presets, with overrides; write them as TOML and JSON Schema."""
+"""Load a configuration from a TOML file or a preset, with overrides; write it as TOML; write its JSON Schema."""
 
 from __future__ import annotations
 

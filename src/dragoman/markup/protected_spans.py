@@ -1,4 +1,4 @@
-"""Find parts of a text that must stay byte-identical: placeholders, web and mail addresses."""
+"""Find the spans of a text that translation must not change: placeholders, web and mail addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Second stage of preparation: draw held-out sets; drop leaked and duplicate pairs over all corpora."""
+"""Second stage of preparation: draw held-out sets; drop training pairs that also occur there, and duplicates."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from dragoman.data.duplicates.row_reader import fetch_rows
 from dragoman.data.preparation.clean_stage import AS_IN_TRAINING, CleanedCorpus
 from dragoman.data.preparation.selected_pairs import DECISIONS, TAKEN, PairChunk, SelectedPairs, chunks_of, leaked_as
 from dragoman.data.preparation.stage import Stage, versions
-from dragoman.data.progress import Progress
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.worker_processes import Workers
 from dragoman.errors import DataError
+from dragoman.progress import Progress
 
 __all__ = ["select_pairs"]
 

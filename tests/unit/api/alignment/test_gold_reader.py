@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.api.alignment.gold import read_gold
+from dragoman.api.alignment.gold_reader import read_gold
 from dragoman.errors import DataError
 from dragoman.evaluation.alignment.error_rate import GoldLinks
 

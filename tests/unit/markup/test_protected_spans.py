@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.markup.masking import mask_protected
-from dragoman.markup.placeholders import find_placeholders, locate_placeholders
+from dragoman.markup.protected_spans import find_placeholders, locate_placeholders
 from dragoman.markup.tagged_text import TaggedText, TagSpan
 from tests.unit.markup.tag_notation import parse, render
 

@@ -1,4 +1,4 @@
-"""Read gold word alignments from a file and check them against the sentences."""
+"""Read gold word alignments from a file; check that each link refers to existing words."""
 
 from __future__ import annotations
 
