@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import atexit
 import signal
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import islice
+from multiprocessing.context import ForkServerContext
 from types import TracebackType
 from typing import Any, Self
+from weakref import WeakSet
 
 import numpy as np
 import torch
@@ -21,6 +23,7 @@ from dragoman.data.batch_plan import BatchPlan, PlannedBatch, StreamPosition
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.shards import Shards
 from dragoman.data.token_pairs import Pairs, Sentences
+from dragoman.data.worker_processes import StartedProcesses, end_with_parent
 from dragoman.errors import ConfigError, DataError
 from dragoman.text import Tokenizer
 
@@ -93,7 +96,7 @@ class BatchLoader:
 
     Of every `world` consecutive batches, rank r takes the one whose number is r modulo `world`. After each batch,
     `state` is the same on all ranks, and any number of ranks and workers can resume it. Close the loader, or use it in
-    a ``with`` block, to end its workers.
+    a ``with`` block, to end its workers; a loader that is not closed ends them when the process ends.
     """
 
     def __init__(
@@ -201,7 +204,10 @@ class BatchLoader:
     def _fetched(self, planned: Iterator[PlannedBatch]) -> Iterator[Pairs]:
         if not self._workers:
             return map(self._fetch.__getitem__, planned)
-        context = multiprocessing.get_context("forkserver")
+        return self._fetched_by_workers(planned)
+
+    def _fetched_by_workers(self, planned: Iterator[PlannedBatch]) -> Iterator[Pairs]:
+        context = _WorkerContext()
         context.set_forkserver_preload([__name__])  # workers are forked from a process that has imported torch
         loader = DataLoader(
             self._fetch,
@@ -212,15 +218,46 @@ class BatchLoader:
             multiprocessing_context=context,
             prefetch_factor=_PREFETCHED,
             generator=torch.Generator(),  # a separate one, so that the global generator does not advance
-            worker_init_fn=_ignore_signals,
+            worker_init_fn=_begin_worker,
         )
-        return iter(loader)
+        _contexts.add(context)
+        try:
+            yield from iter(loader)
+        finally:
+            context.kill_processes()  # before torch waits for them, which it does for 5 s each
 
 
-def _ignore_signals(_: int) -> None:
-    """Ignore stop signals in a worker: the training process ends its workers after saving."""
+class _WorkerContext(StartedProcesses, ForkServerContext):  # type: ignore[misc] # a method instead of a class
+    """Processes and queues of the workers of one loader."""
+
+    def Queue(self, maxsize: int = 0) -> Any:  # noqa: N802 -- named by multiprocessing
+        """Create a queue that does not delay the end of this process until a worker has read the rest."""
+        queue = super().Queue(maxsize)
+        queue.cancel_join_thread()
+        return queue
+
+
+_contexts: WeakSet[_WorkerContext] = WeakSet()
+
+
+def _kill_all_workers() -> None:
+    """End the workers of loaders that were not closed: multiprocessing would wait for them forever."""
+    for context in list(_contexts):
+        context.kill_processes()
+
+
+# Exit functions run in reverse order: this one before that of multiprocessing, which torch has imported.
+atexit.register(_kill_all_workers)
+
+
+def _begin_worker(_: int) -> None:
+    """Ignore stop signals in a worker: the training process ends its workers after saving, or when it ends.
+
+    The watch is needed because a worker and the fork server keep each other alive.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    end_with_parent()
 
 
 def _identity(pairs: Any) -> Any:

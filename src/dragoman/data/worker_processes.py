@@ -9,17 +9,28 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from itertools import chain, islice
-from multiprocessing import active_children, get_context, parent_process
+from multiprocessing import parent_process
+from multiprocessing.context import SpawnContext
+from multiprocessing.process import BaseProcess
 from threading import Thread
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from dragoman.errors import DragomanError
 
-__all__ = ["IN_PROCESS", "ProgressCallback", "Workers", "run_in_child", "step_progress"]
+__all__ = [
+    "IN_PROCESS",
+    "ProgressCallback",
+    "StartedProcesses",
+    "Workers",
+    "end_with_parent",
+    "run_in_child",
+    "step_progress",
+]
 
 ProgressCallback = Callable[[float], None]
 """Called with the completed share of the work, from 0 to 1."""
@@ -28,6 +39,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _AHEAD = 2  # queued tasks per process: no process idles, and little is read ahead
+_POLL = 0.2  # seconds between checks for Ctrl-C
 
 
 class Workers:
@@ -38,12 +50,15 @@ class Workers:
 
     def __init__(self, processes: int = 1) -> None:
         self.processes = processes
+        self._context = _SpawnContext()
         self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            self._context.kill_processes()
         self.close()
 
     def close(self) -> None:
@@ -74,9 +89,9 @@ class Workers:
             for task in tasks:
                 waiting.append(self._started().submit(work, task))
                 if len(waiting) > _AHEAD * self.processes:
-                    yield waiting.popleft().result()
+                    yield _result(waiting.popleft())
             while waiting:
-                yield waiting.popleft().result()
+                yield _result(waiting.popleft())
         except BrokenProcessPool:
             self._pool = None
             raise _killed(self.processes) from None
@@ -95,9 +110,45 @@ class Workers:
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            # Not fork: threads of polars may hold locks that would never be released in the child.
-            self._pool = ProcessPoolExecutor(self.processes, mp_context=get_context("spawn"), initializer=_begin)
+            self._pool = ProcessPoolExecutor(self.processes, mp_context=self._context, initializer=_begin)
         return self._pool
+
+
+class StartedProcesses:
+    """Mixin of a multiprocessing context that records the processes it starts, to end them at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._started: list[BaseProcess] = []
+
+    def Process(self, *arguments: Any, **settings: Any) -> BaseProcess:  # noqa: N802 -- named by multiprocessing
+        """Create a process and record it."""
+        process: BaseProcess = super().Process(*arguments, **settings)  # type: ignore[misc]
+        self._started.append(process)
+        return process
+
+    def kill_processes(self) -> None:
+        """End all processes without waiting for their tasks."""
+        for process in self._started:
+            with suppress(ValueError):  # closed already
+                if process.pid is not None:
+                    process.kill()
+        self._started.clear()
+
+
+class _SpawnContext(StartedProcesses, SpawnContext):  # type: ignore[misc] # a method instead of a class
+    """Start processes by `spawn`. Not by fork: threads of polars may hold locks that a child would never release."""
+
+
+def _result(future: Future[Result]) -> Result:
+    """Wait for a result.
+
+    If the system delivers Ctrl-C to another thread than the main one, Python handles it when the main thread runs
+    again. Hence the main thread must not wait without a timeout.
+    """
+    while not wait([future], timeout=_POLL).done:
+        pass
+    return future.result()
 
 
 def _until_failure(tasks: Iterator[Task], failures: list[Exception]) -> Iterator[Task]:
@@ -123,16 +174,16 @@ def step_progress(share: ProgressCallback | None, done: int, steps: int) -> Prog
 
 
 def run_in_child(work: Callable[[Task], Result], task: Task) -> Result:
-    """Run one task in a new process, which then releases its memory."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_begin) as pool:
+    """Run one task in a new process, which then releases its memory. Ctrl-C ends it."""
+    context = _SpawnContext()
+    with ProcessPoolExecutor(1, mp_context=context, initializer=_begin) as pool:
         future = pool.submit(work, task)
         try:
-            return future.result()
+            return _result(future)
         except BrokenProcessPool:
             raise _killed(1) from None
         except KeyboardInterrupt:  # the child ignores interrupts and may run for minutes
-            for child in active_children():
-                child.terminate()
+            context.kill_processes()
             raise
 
 
@@ -140,15 +191,19 @@ def _begin() -> None:
     """Initialize a worker: ignore interrupts, and use one thread."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["POLARS_MAX_THREADS"] = "1"  # read when polars is imported, which is later
-    Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
 
 
-def _end_with_parent() -> None:
-    """End the worker if its parent is killed; otherwise it would wait for tasks forever."""
+def end_with_parent() -> None:
+    """End this worker when the process that started it ends or is killed; otherwise it would wait for tasks forever."""
     parent = parent_process()
     assert parent is not None
-    parent.join()
-    os._exit(1)
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def _killed(processes: int) -> DragomanError:

@@ -2,7 +2,13 @@
 tests/equivalence.
 """
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from itertools import chain, islice
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -149,3 +155,72 @@ def test_settings_that_cannot_be(shards: Shards, plan: BatchPlan):
     characters = train_characters(TEXTS)
     with pytest.raises(ConfigError, match="subword_temperature must be 0 for a tokenizer with one segmentation only"):
         SubwordSampling(characters, characters, seed=1, temperature=1.0, max_tokens=10)
+
+
+FORGETFUL = """
+import multiprocessing, os, signal, sys
+from pathlib import Path
+from dragoman.data.batch_plan import BatchPlan, CorpusRows
+from dragoman.data.loader import BatchLoader
+from dragoman.data.shards import Shards
+
+if __name__ == "__main__":
+    shards = Shards([Path(sys.argv[1])])
+    plan = BatchPlan([CorpusRows("all", 0, len(shards))], shards.lengths, seed=1, batch_tokens=90)
+    loader = BatchLoader(shards, plan, workers=2)
+    next(loader)
+    print("begun", flush=True)
+    sys.stdin.readline()
+    if sys.argv[2] == "exception":
+        raise RuntimeError("the loader is still open")
+    if sys.argv[2] == "busy":
+        for process in multiprocessing.active_children():
+            os.kill(process.pid, signal.SIGSTOP)
+"""
+
+
+@pytest.mark.slow  # each process imports torch
+@pytest.mark.parametrize("ending", ["normal", "exception", "busy", "SIGTERM", "SIGKILL"])
+def test_a_loader_that_is_not_closed_leaves_no_process(shards: Shards, tmp_path: Path, root: Path, ending: str):
+    (tmp_path / "forgetful.py").write_text(FORGETFUL, encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "forgetful.py"), str(shards.paths[0]), ending]
+    mark = f"DRAGOMAN_TEST_MARK={tmp_path}"
+    path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(root))))
+    environment = os.environ | {"PYTHONPATH": path, "DRAGOMAN_TEST_MARK": str(tmp_path)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, **pipes) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == b"begun\n"
+            assert len(processes_with(mark)) >= 4  # itself, the fork server, two workers
+            began = time.monotonic()
+            if ending.startswith("SIG"):
+                process.send_signal(signal.Signals[ending])
+            else:
+                process.stdin.write(b"end\n")
+                process.stdin.flush()
+            process.wait(timeout=2 + 4 * load())
+            while (left := processes_with(mark)) and time.monotonic() < began + 10 + 4 * load():
+                time.sleep(0.05)
+        finally:
+            for number in processes_with(mark):
+                os.kill(number, signal.SIGKILL)
+    assert left == []
+
+
+def load() -> float:
+    """How many processes compete for each core."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1)
+
+
+def processes_with(mark: str) -> list[int]:
+    """Processes, other than zombies, whose environment has this setting: those of a test."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:  # ended, or of another user
+            continue
+    return found

@@ -138,3 +138,46 @@ def test_a_child_gives_its_result():
     result, process = run_in_child(squared, 7)
     assert result == 49
     assert process != os.getpid()
+
+
+INTERRUPTED = """
+import os, signal, sys
+from pathlib import Path
+from dragoman.data.worker_processes import Workers, run_in_child
+
+def count(started: str) -> int:
+    with Path(started).open("a") as file:
+        print(os.getpid(), file=file)
+    return sum(range(10**12))  # one call of C, as training a tokenizer is
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have disabled it for its background jobs
+    if sys.argv[1] == "child":
+        run_in_child(count, sys.argv[2])
+    else:
+        with Workers(2) as workers:
+            list(workers.run(count, [sys.argv[2]] * 4))
+"""
+
+
+@pytest.mark.parametrize(("kind", "processes"), [("child", 1), ("pool", 2)])
+def test_ctrl_c_ends_work_that_cannot_be_interrupted(root: Path, tmp_path: Path, kind: str, processes: int):
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED, encoding="utf-8")
+    started = tmp_path / "started"
+    path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(root))))
+    command = [sys.executable, str(tmp_path / "interrupted.py"), kind, str(started)]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": path}, start_new_session=True
+    ) as parent:
+        try:
+            while not started.exists() or started.read_text(encoding="utf-8").count("\n") < processes:
+                assert parent.poll() is None
+                time.sleep(0.02)
+            os.killpg(parent.pid, signal.SIGINT)  # as a terminal does
+            load = os.getloadavg()[0] / (os.cpu_count() or 1)
+            _, errors = parent.communicate(timeout=2 + 4 * load)
+        finally:
+            if parent.poll() is None:
+                os.killpg(parent.pid, signal.SIGKILL)
+    assert errors.splitlines()[-1] == b"KeyboardInterrupt"
+    assert not any(is_alive(int(line)) for line in started.read_text(encoding="utf-8").splitlines())

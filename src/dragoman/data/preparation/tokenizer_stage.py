@@ -26,7 +26,8 @@ from dragoman.text import (
 __all__ = ["Tokenizers", "learn_tokenizers", "take_tokenizers"]
 
 _VERSION = 1
-_A_FEW = 2_000  # with more pairs, training uses a separate process
+_A_FEW = 2_000  # with more pairs, or with more characters, training uses a separate process, which Ctrl-C can end
+_FEW_CHARACTERS = 500_000  # about one second of training
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,11 @@ class _Task:
     @property
     def is_large(self) -> bool:
         """Whether it should run in a separate process."""
-        return self.make is not _copy and min(self.settings.sample_sentences, self.selected.kept) > _A_FEW
+        if self.make is _copy:
+            return False
+        if min(self.settings.sample_sentences, self.selected.kept) > _A_FEW:
+            return True
+        return sum(map(len, self.sample())) > _FEW_CHARACTERS
 
     def sample(self) -> Iterator[str]:
         """Yield sentences to train on."""
