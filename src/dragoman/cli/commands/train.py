@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -53,6 +54,7 @@ def train(
     with report_errors("run the same command with --resume to continue from the last checkpoint"):
         from dragoman.config import load_config
 
+        again = _resume_command(config, overrides or [], run, loader_workers)
         config = config_file(config)
         settings = load_config(config, overrides or [])
         require("torch", "train", "dragoman train")
@@ -75,7 +77,24 @@ def train(
     if trained.bundle is not None:
         _print(trained, json=json)
     elif not trained.ended.is_complete:
+        if os.environ.get("RANK", "0") == "0":
+            typer.echo(again, err=True)
         raise typer.Exit(EXIT_STOPPED[trained.ended.why])
+
+
+def _resume_command(config: Path, overrides: Sequence[str], run: Path | None, loader_workers: int) -> str:
+    """Return the line that says how to continue a stopped run."""
+    if "WORLD_SIZE" in os.environ:
+        return "continue with: the same torchrun command and --resume"
+    parts = ["dragoman", "train"]
+    if config != DEFAULT_CONFIG:
+        parts.append(str(config))
+    parts += [part for override in overrides for part in ("--set", override)]
+    if run is not None:
+        parts += ["--output", str(run)]
+    if loader_workers:
+        parts += ["--loader-workers", str(loader_workers)]
+    return f"continue with: {shlex.join([*parts, '--resume'])}"
 
 
 def _print(trained: TrainResult, *, json: bool) -> None:

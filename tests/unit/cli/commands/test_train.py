@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import shutil
+import signal
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -94,3 +99,24 @@ def test_verify_resume(run: Run):
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("resumed = uninterrupted: 12 updates, stopped after 3, 7, 8;")
     assert not Path("run").exists()
+
+
+def test_ctrl_c_prints_the_command_that_continues(run: Run):
+    def interrupt() -> None:
+        while not Path("its run/checkpoints/step_1").exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt, daemon=True)
+    thread.start()
+    stopped = run("train", *QUICK, "--set", "training.max_updates=1000000", "--output", "its run")
+    thread.join()
+    assert stopped.exit_code == 130
+    found = re.search("^continue with: (.+)$", stopped.stderr, re.MULTILINE)
+    assert found is not None, stopped.stderr
+    command = shlex.split(found[1])
+    assert command[:2] + command[-3:] == ["dragoman", "train", "--output", "its run", "--resume"]
+    saved = max(int(path.name.removeprefix("step_")) for path in Path("its run/checkpoints").glob("step_*"))
+    again = run(*command[1:], "--set", f"training.max_updates={saved + 1}")
+    assert again.exit_code == 0, again.stderr
+    assert json.loads(Path("its run/run.json").read_text(encoding="utf-8"))["update"] == saved + 1
