@@ -187,8 +187,8 @@ def test_a_loader_that_is_not_closed_leaves_no_process(shards: Shards, tmp_path:
     mark = f"DRAGOMAN_TEST_MARK={tmp_path}"
     path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(root))))
     environment = os.environ | {"PYTHONPATH": path, "DRAGOMAN_TEST_MARK": str(tmp_path)}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment, **pipes) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         try:

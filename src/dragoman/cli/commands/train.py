@@ -83,7 +83,7 @@ def train(
 
 
 def _resume_command(config: Path, overrides: Sequence[str], run: Path | None, loader_workers: int) -> str:
-    """Return the line that says how to continue a stopped run."""
+    """Return a line with the command that continues a stopped run."""
     if "WORLD_SIZE" in os.environ:
         return "continue with: the same torchrun command and --resume"
     parts = ["dragoman", "train"]
