@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.alignment.training import LONGEST, bundle_of, corpus_of
 from benchmarks.reporting import RESULTS, evaluated, heading, parser, table, write
 from dragoman.api.evaluation.evaluator import evaluate_systems
-from dragoman.api.evaluation.systems import System
+from dragoman.api.evaluation.system_arguments import System
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
 from dragoman.evaluation.results import LengthBin, MemberResult

@@ -20,7 +20,7 @@ import torch
 
 from benchmarks.reporting import RESULTS, evaluated, heading, parser, table, write
 from dragoman.api.evaluation.evaluator import evaluate_systems
-from dragoman.api.evaluation.systems import System
+from dragoman.api.evaluation.system_arguments import System
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
 from dragoman.config.engine import EngineSettings

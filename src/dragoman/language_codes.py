@@ -1,4 +1,4 @@
-"""Language codes: canonical forms, other codes of the same language, and codes that do not exist.
+"""Language codes: canonical form, other codes of the same language, and a check that a language exists.
 
 The canonical form is that of BCP 47: the shortest code of the language in lower case, the script in title case, the
 region in upper case, joined by hyphens: ``en``, ``zh-Hant``, ``pt-BR``.

@@ -9,7 +9,7 @@ from typing import Any
 
 from dragoman.api.evaluation.comparison import ScoredTestSet, compare_systems
 from dragoman.api.evaluation.evaluator import evaluate_systems
-from dragoman.api.evaluation.systems import System, parse_systems
+from dragoman.api.evaluation.system_arguments import System, parse_systems
 from dragoman.api.files.input_lines import read_lines
 from dragoman.inspection.comparison.page import render_comparison_page
 

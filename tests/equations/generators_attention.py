@@ -13,7 +13,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.config.combinations import CONTENT_SCORES, EVERY_SCORE, LEGAL_WIRINGS, SAME_SIZE_SCORES, Wiring
+from dragoman.config.rnn_combinations import CONTENT_SCORES, EVERY_SCORE, LEGAL_WIRINGS, SAME_SIZE_SCORES, Wiring
 from dragoman.config.schema import AttentionConfig, RnnConfig
 from dragoman.models import Model, build_model
 from dragoman.nn.attention import Alignment, Attention, Memory

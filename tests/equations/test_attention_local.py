@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.config.combinations import CONTENT_SCORES
+from dragoman.config.rnn_combinations import CONTENT_SCORES
 from dragoman.config.schema import AttentionConfig
 from dragoman.nn.attention import Attention
 from dragoman.nn.attention.alignment import LocalPredictiveAligner

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.config.combinations import CONTENT_SCORES, EVERY_SCORE, SAME_SIZE_SCORES
+from dragoman.config.rnn_combinations import CONTENT_SCORES, EVERY_SCORE, SAME_SIZE_SCORES
 from dragoman.config.schema import AttentionConfig
 from dragoman.nn.attention.build import SCORES
 from dragoman.nn.attention.score import (

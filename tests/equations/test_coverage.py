@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from dragoman.config import ModelConfig, TrainingConfig, TransformerConfig
-from dragoman.config.combinations import CONTENT_SCORES
+from dragoman.config.rnn_combinations import CONTENT_SCORES
 from dragoman.data.batch import Batch
 from dragoman.models import build_model
 from dragoman.nn.attention import Alignment

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.config.combinations import CONTENT_SCORES, Wiring
+from dragoman.config.rnn_combinations import CONTENT_SCORES, Wiring
 from dragoman.config.schema import RnnConfig
 from dragoman.models import build_model
 from dragoman.nn.attention.score import ConcatScore

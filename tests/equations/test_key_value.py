@@ -9,7 +9,7 @@ import torch
 from hypothesis import assume, given
 from torch import Tensor
 
-from dragoman.config.combinations import Wiring, legal_wirings
+from dragoman.config.rnn_combinations import Wiring, legal_wirings
 from dragoman.config.schema import RnnConfig
 from dragoman.models import Encoded
 from testkit.generators import Numbers, Sentences, many_cases

@@ -19,7 +19,7 @@ from dragoman.config.validation_errors import validate
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.api.evaluation.systems import System
+    from dragoman.api.evaluation.system_arguments import System
     from dragoman.api.training.training_run import TrainResult
     from dragoman.api.translation.translator import Translator
     from dragoman.data.preparation.prepared_data import PreparedData
@@ -367,7 +367,7 @@ def _engine(
 
 
 def _systems(systems: Systems) -> tuple[System, ...]:
-    from dragoman.api.evaluation.systems import System, parse_systems
+    from dragoman.api.evaluation.system_arguments import System, parse_systems
 
     if isinstance(systems, Path | str):
         return parse_systems([str(systems)])

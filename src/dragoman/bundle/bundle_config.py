@@ -1,4 +1,4 @@
-"""Read and write the configuration of a model bundle: complete, without local paths, in restricted TOML."""
+"""Read and write the configuration of a saved model (bundle): complete, without local paths, in a subset of TOML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check that several model bundles can form an ensemble: same tokenizers and same normalization."""
+"""Check that several saved models (bundles) can form an ensemble: same tokenizers and same normalization."""
 
 from __future__ import annotations
 

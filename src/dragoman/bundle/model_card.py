@@ -1,4 +1,4 @@
-"""Write the model card of a bundle: data, model, training, scores, limitations and use."""
+"""Write the model card of a saved model (bundle): data, model, training, scores, limitations and use."""
 
 from __future__ import annotations
 

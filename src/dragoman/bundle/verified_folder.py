@@ -1,4 +1,4 @@
-"""Write folders atomically, with a manifest that detects any later change; for bundles and checkpoints.
+"""Write folders atomically, with a list of file hashes that reveals later changes; for models and checkpoints.
 
 Files are written to `<name>.tmp` and flushed to the disk. `manifest.json`, with the size and the SHA-256 of each file,
 is written last, and then the folder is renamed. A crash at any moment leaves the old folder, the new one or both.

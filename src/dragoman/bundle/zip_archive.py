@@ -1,4 +1,4 @@
-"""Unpack a model bundle from an uncompressed zip archive."""
+"""Unpack a saved model (bundle) from an uncompressed zip archive."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Command line: one module per command; it parses arguments and prints results."""
+"""Command line: one module per command, which parses its arguments and prints its results."""
 
 __all__: list[str] = []

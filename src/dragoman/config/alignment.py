@@ -1,4 +1,4 @@
-"""Alignment settings: choice of the attention map, extraction of links, combination of two directions."""
+"""Alignment settings: choice of the attention map, extraction of links, combination of two translation directions."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from dragoman.config.base import Rate, Settings, Size
-from dragoman.config.combinations import check_rnn
 from dragoman.config.corpus import DataConfig
+from dragoman.config.rnn_combinations import check_rnn
 from dragoman.config.training import StartConfig, TrainingConfig
 from dragoman.errors import ConfigError
 

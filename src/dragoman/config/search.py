@@ -1,4 +1,4 @@
-"""Search settings (beam, sampling, penalties) and the rules between them."""
+"""Search settings: beam, sampling and penalties; check which settings can be combined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load batches from shards in the order of the plan; the order does not depend on ranks or workers."""
+"""Load training batches in the planned order, which does not depend on the number of processes or loader workers."""
 
 from __future__ import annotations
 

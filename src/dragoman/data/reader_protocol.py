@@ -1,4 +1,4 @@
-"""Protocols of corpus readers and their chunks, and the sentence pairs read from a chunk.
+"""Protocols of corpus readers and of the chunks (parts of a file) that they return; sentence pairs of a chunk.
 
 A reader splits files into chunks in the parent process, which is cheap; a chunk is sent to a worker, which decodes and
 checks it. Every dropped pair and every changed character is counted in `ChunkPairs.faults` or `ChunkPairs.notes`.

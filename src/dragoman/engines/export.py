@@ -1,4 +1,4 @@
-"""Export a model bundle to CTranslate2 or ONNX."""
+"""Export a saved model (bundle) to CTranslate2 or ONNX."""
 
 from __future__ import annotations
 

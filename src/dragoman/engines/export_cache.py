@@ -1,4 +1,4 @@
-"""Cache exported models, signed, in a folder next to their model bundle.
+"""Cache exported models, signed, in a folder next to the model bundle (saved model) that they come from.
 
 The exports of a bundle at `X`, a folder or a zip archive, are verified folders `X.exports/<kind>-<precision>/`. Their
 `export.json` states the bundle, lists the files, and is signed with the key of the user (`export_signing`). The parsers

@@ -1,4 +1,4 @@
-"""Select an inference engine for a model bundle by its features and the installed packages."""
+"""Select an inference engine for a saved model by the features of the model and the installed packages."""
 
 from __future__ import annotations
 

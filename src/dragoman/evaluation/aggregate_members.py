@@ -1,4 +1,4 @@
-"""Combine the results of members (models trained with different seeds) into the result of their system."""
+"""Combine the results of a system's members (the same model trained with different seeds) into one result."""
 
 from __future__ import annotations
 

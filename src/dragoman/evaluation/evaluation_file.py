@@ -1,4 +1,4 @@
-"""Read ``evaluation.json``; convert files written by version 0.1."""
+"""Read the results of an evaluation from ``evaluation.json``; convert files written by version 0.1."""
 
 from __future__ import annotations
 

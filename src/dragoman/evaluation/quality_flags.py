@@ -1,4 +1,4 @@
-"""Quality flags: detect suspicious translations without a reference.
+"""Quality flags: detect probable translation errors, such as repetitions or missing numbers, without a reference.
 
 Nothing is repaired. Every detector takes time linear in the length of the texts, well under a millisecond per sentence,
 so all of them can run on every translation.

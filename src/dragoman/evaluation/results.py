@@ -1,4 +1,4 @@
-"""Data classes of an evaluation: scores, significance tests, and the results of members and systems."""
+"""Data classes of an evaluation: scores, significance tests, results of single models and of systems."""
 
 from __future__ import annotations
 

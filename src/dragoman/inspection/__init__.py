@@ -1,3 +1,3 @@
-"""Display attention maps, inspected translations and comparison reports. Imports no torch."""
+"""Display attention maps, details of translations and comparison reports. Imports no torch."""
 
 __all__: list[str] = []

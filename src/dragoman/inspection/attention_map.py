@@ -1,4 +1,4 @@
-"""Select one attention map of an inspected translation for display, and check its weights."""
+"""Select one attention map of a translation (layer and head) for display, and check its weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data classes of an inspected translation: attention, candidates, search tree, counterfactuals."""
+"""Data classes of an inspected translation: attention weights, candidate tokens, search tree, counterfactuals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defer the gradient of a tensor that is used in every step of a loop: compute it once after the loop.
+"""Compute the gradient of a tensor that every step of a loop uses once after the loop, instead of in every step.
 
 For a weight that every target step multiplies by, autograd computes one full-size gradient per step and adds them. The
 products are thin, and each addition moves the complete weight through memory. Here each use records its two small

@@ -1,4 +1,4 @@
-"""Stateless random numbers for dropout and sampling: functions of (seed, step, site, row, counter).
+"""Random numbers for dropout and sampling without generator state: functions of seed, step, module, row and counter.
 
 Without state, a mask does not depend on the rest of the batch, on the rank or thread, or on a resume. Exact resume and
 independence of the number of processes rely on this. On a CPU it is also several times faster than ``bernoulli_``,

@@ -25,7 +25,7 @@ from dragoman.reporting.number_format import (
     format_duration,
     format_percent,
 )
-from dragoman.reporting.visible_text import DEFAULT_MAX_LENGTH, visible, visible_parts
+from dragoman.reporting.safe_display_text import DEFAULT_MAX_LENGTH, visible, visible_parts
 
 if TYPE_CHECKING:
     from jinja2 import Environment

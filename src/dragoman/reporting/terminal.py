@@ -10,7 +10,7 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from dragoman.reporting.visible_text import visible
+from dragoman.reporting.safe_display_text import visible
 
 __all__ = [
     "WIDTH",

@@ -1,4 +1,4 @@
-"""Record the tree of a beam search: every candidate that was kept or finished."""
+"""Record the tree of a beam search: all partial hypotheses that were kept, and all finished ones."""
 
 from __future__ import annotations
 

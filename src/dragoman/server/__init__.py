@@ -1,3 +1,3 @@
-"""HTTP server: serves several models with the LibreTranslate, DeepL and native APIs, and a web page."""
+"""HTTP server: serves several models with Dragoman's own API, LibreTranslate's and DeepL's, and a web page."""
 
 __all__: list[str] = []

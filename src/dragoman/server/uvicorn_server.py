@@ -1,4 +1,4 @@
-"""Run uvicorn: finish running requests on SIGTERM, reload API keys and model bundles on SIGHUP.
+"""Run uvicorn: finish running requests on SIGTERM, reload API keys and models on SIGHUP.
 
 After SIGTERM or SIGINT ``/readyz`` fails and every response closes its connection. For ``drain_notice`` seconds new
 requests are accepted; then the socket is closed, running requests finish, and the process ends. A second signal ends it

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from torch import Tensor
 
 from dragoman.config import AttentionConfig, RnnConfig, RnnDecoderConfig, TrainingConfig, parse_config
-from dragoman.config.combinations import Wiring, legal_wirings
+from dragoman.config.rnn_combinations import Wiring, legal_wirings
 from dragoman.config.schema import CellName
 from dragoman.data.batch import Batch
 from dragoman.errors import CombinationError, ConfigError

@@ -1,4 +1,4 @@
-"""Compare systems: scores, training runs, settings, and sentences that they translate differently."""
+"""Compare translation systems: scores, training runs, settings, and sentences that they translate differently."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dragoman.api.evaluation.comparison_examples import attention_examples, select_readable, sentence_examples
 from dragoman.api.evaluation.run_history import RunHistory, flatten_settings, read_run
-from dragoman.api.evaluation.systems import System, bundle_of, run_of
+from dragoman.api.evaluation.system_arguments import System, bundle_of, run_of
 from dragoman.bundle import Bundle
 from dragoman.config import to_toml
 from dragoman.environment import machine_info, package_versions

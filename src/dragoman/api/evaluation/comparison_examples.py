@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dragoman.api.evaluation.systems import System, bundle_of
+from dragoman.api.evaluation.system_arguments import System, bundle_of
 from dragoman.api.translation.attention import AttentionMaps
 from dragoman.api.translation.translator import Translator
 from dragoman.errors import ConfigError, DataError

@@ -1,4 +1,4 @@
-"""Score systems on a test set and test their differences from the baseline for significance."""
+"""Score translation systems on a test set, and test whether they differ significantly from the baseline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from dragoman.api.evaluation.background_statistics import BackgroundStatistics
 from dragoman.api.evaluation.member_run import EvaluatedMember, TestOutput, open_member, translate_test_set
 from dragoman.api.evaluation.precheck import check_language, check_systems
-from dragoman.api.evaluation.systems import System
+from dragoman.api.evaluation.system_arguments import System
 from dragoman.api.translation.translator import Translator
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings

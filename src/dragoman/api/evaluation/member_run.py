@@ -1,4 +1,4 @@
-"""Translate a test set with one member of a system (a trained model), and measure time and memory."""
+"""Translate a test set with one trained model of a system, and measure its time and memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dragoman.api.evaluation.background_statistics import BackgroundStatistics
-from dragoman.api.evaluation.systems import bundle_of
+from dragoman.api.evaluation.system_arguments import bundle_of
 from dragoman.api.files.input_lines import read_lines
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator

@@ -1,10 +1,10 @@
-"""Check the systems, the test set and the settings of an evaluation before translation starts."""
+"""Check the models, the test set and the settings of an evaluation before translation starts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman.api.evaluation.systems import System
+from dragoman.api.evaluation.system_arguments import System
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.metrics.sentence_statistics import signed_metric

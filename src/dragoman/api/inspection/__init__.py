@@ -1,3 +1,3 @@
-"""Inspect a translation: attention, candidates, search tree and counterfactuals."""
+"""Inspect a translation: attention weights, candidate tokens, search tree and counterfactual translations."""
 
 __all__: list[str] = []

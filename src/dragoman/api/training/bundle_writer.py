@@ -1,4 +1,4 @@
-"""Average the weights of checkpoints and write the trained model as a model bundle."""
+"""Average the weights of checkpoints and save the trained model as a model bundle (a folder)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prepare or check the training corpora of a configuration."""
+"""Prepare or check the training corpora that a configuration names."""
 
 from __future__ import annotations
 

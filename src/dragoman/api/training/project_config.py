@@ -1,4 +1,4 @@
-"""Load the configuration of a project, and find the folder of its relative paths."""
+"""Load the configuration of a project, and return the folder to which its relative paths refer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verify that a run that is stopped and resumed gives bit-identical checkpoints."""
+"""Verify that a stopped and resumed training run gives the same checkpoints, bit for bit, as one without a stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Create and lock a run directory; check the configuration of a resumed run."""
+"""Create and lock the directory of a training run; check the configuration of a resumed run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Train a model from a configuration and write its model bundle."""
+"""Train a model from a configuration and save it as a model bundle (a folder)."""
 
 from __future__ import annotations
 

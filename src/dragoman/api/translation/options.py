@@ -1,4 +1,4 @@
-"""Options of a translation call, and its errors: cancelled translations and invalid sentence pairs."""
+"""Options of a translation call; exceptions for cancelled calls and for invalid sentence pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Combine two translations through a pivot language into one."""
+"""Combine a translation into a pivot language and the translation of its result into one translation."""
 
 from __future__ import annotations
 

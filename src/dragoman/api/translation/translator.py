@@ -1,4 +1,4 @@
-"""Translate text with a model bundle or an ensemble of several bundles."""
+"""Translate text with a saved model (bundle) or with an ensemble of several."""
 
 from __future__ import annotations
 

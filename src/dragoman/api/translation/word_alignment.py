@@ -1,4 +1,4 @@
-"""Merge attention weights between tokens into attention weights between words."""
+"""Merge attention weights between tokens into weights between words; replace unknown tokens by source tokens."""
 
 from __future__ import annotations
 

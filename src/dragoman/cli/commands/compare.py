@@ -1,4 +1,4 @@
-"""`dragoman compare`: write a comparison report of several systems."""
+"""`dragoman compare`: write a comparison report of several translation systems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from dragoman.cli.console import print_json, print_table, report_errors
 from dragoman.cli.options.arguments import Json, check_output
 from dragoman.cli.options.derive import settings_options
-from dragoman.cli.options.systems import TRANSLATION_ONLY, Systems, print_message, score_systems, typed_command
+from dragoman.cli.score_systems import TRANSLATION_ONLY, Systems, print_message, score_systems, typed_command
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.config.options_environment_toml import flag_name
@@ -83,7 +83,7 @@ def compare(  # noqa: PLR0913 -- one parameter per option
         _check(test, [*given, *(name for name, value in shown.items() if value is not None)])
         check_output(output, _ENDINGS)
         from dragoman.api.evaluation.comparison import compare_systems
-        from dragoman.api.evaluation.systems import parse_systems
+        from dragoman.api.evaluation.system_arguments import parse_systems
 
         parsed = parse_systems(systems)
         scored = None
@@ -136,7 +136,7 @@ def _print(comparison: ComparisonReport, scored: ScoredTestSet | None, output: P
 
         print_evaluation(scored.evaluation)
     from dragoman.inspection.comparison.verdict import conclude
-    from dragoman.reporting.visible_text import visible
+    from dragoman.reporting.safe_display_text import visible
 
     typer.echo("\n" + fill(visible(conclude(comparison).text, 1000), _WIDTH))
     typer.echo(f"report  {output}")
@@ -175,7 +175,7 @@ def _print_runs(comparison: ComparisonReport) -> None:
     """Print the training records of runs."""
     from dragoman.inspection.comparison.model_tables import format_best
     from dragoman.reporting.number_format import format_compact, format_duration
-    from dragoman.reporting.visible_text import visible
+    from dragoman.reporting.safe_display_text import visible
 
     rows = [("run", "parameters", "updates", "time", "best in validation")]
     for member in comparison.members:

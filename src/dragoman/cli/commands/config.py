@@ -1,4 +1,4 @@
-"""`dragoman config`: show the settings of a configuration."""
+"""`dragoman config`: print configurations with all defaults, the presets, the JSON Schema and the reference page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dragoman doctor`: report the machine and the installed packages."""
+"""`dragoman doctor`: report the hardware, the installed packages, and commands that install missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dragoman evaluate`: score systems on a test set and test their differences."""
+"""`dragoman evaluate`: score translation systems on a test set and test whether their scores differ significantly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from dragoman.cli.console import print_json, report_errors
 from dragoman.cli.options.arguments import check_output, flag, output_option
 from dragoman.cli.options.derive import settings_options
-from dragoman.cli.options.systems import TRANSLATION_ONLY, Systems, score_systems
+from dragoman.cli.score_systems import TRANSLATION_ONLY, Systems, score_systems
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.config.search import SearchSettings
@@ -70,7 +70,7 @@ def evaluate(
         from dragoman.environment import require
 
         require("sacrebleu", "train", "dragoman evaluate")
-        from dragoman.api.evaluation.systems import parse_systems
+        from dragoman.api.evaluation.system_arguments import parse_systems
 
         evaluation, _, _ = score_systems(parse_systems(systems), test, settings, search, engine)
         for path in outputs:

@@ -1,4 +1,4 @@
-"""`dragoman export`: export a model bundle to another inference engine."""
+"""`dragoman export`: export a saved model to another inference engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dragoman inspect`: inspect a translation."""
+"""`dragoman inspect`: show the attention weights, the candidate tokens and the search tree of a translation."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def _print_progress(done: int, count: int) -> None:
 
 
 def _print_skipped(sentence: str) -> None:
-    from dragoman.reporting.visible_text import visible
+    from dragoman.reporting.safe_display_text import visible
 
     typer.echo(f"note    skipped, it has no letters: {visible(sentence, 60)}", err=True)
 
@@ -247,7 +247,7 @@ def _write(inspected: Sequence[InspectionResult], path: Path, shown: InspectionV
 def _write_pictures(inspected: Sequence[InspectionResult], path: Path, shown: InspectionView) -> None:
     """Write the attention map of each sentence; the names of several are numbered."""
     from dragoman.inspection.attention_map import select_map
-    from dragoman.inspection.pages.figure import save_figure
+    from dragoman.inspection.pages.attention_figure import save_figure
 
     for number, one in enumerate(inspected, start=1):
         numbered = path if len(inspected) == 1 else path.with_stem(f"{path.stem}-{number}")

@@ -1,4 +1,4 @@
-"""`dragoman new`: write a configuration."""
+"""`dragoman new`: write the configuration file of a new project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print the report of `dragoman check` in 80 columns, in colour on a terminal."""
+"""Print the report of `dragoman check`, at most 80 characters wide, in colour on a terminal."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from dragoman.reporting.number_format import (
     format_duration,
     format_percent,
 )
+from dragoman.reporting.safe_display_text import visible, visible_parts
 from dragoman.reporting.terminal import WIDTH, bar, join_sections, print_lines, wrap_paragraph
 from dragoman.reporting.verdict import Verdict
-from dragoman.reporting.visible_text import visible, visible_parts
 
 __all__ = ["print_report"]
 

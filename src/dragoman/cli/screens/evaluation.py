@@ -17,8 +17,8 @@ from dragoman.evaluation.results import Evaluation, Perturbation, Score, Signifi
 from dragoman.evaluation.robustness import SHARES_NOTE
 from dragoman.evaluation.score_format import column_title, format_score, legend, signatures
 from dragoman.reporting.number_format import format_bytes, format_compact, format_count, format_duration
+from dragoman.reporting.safe_display_text import visible
 from dragoman.reporting.terminal import WIDTH, bar, fit, join_sections, print_lines, text_table, wrap_paragraph
-from dragoman.reporting.visible_text import visible
 
 __all__ = ["print_evaluation"]
 

@@ -1,4 +1,4 @@
-"""Print an inspected translation: attention map, candidates, search tree."""
+"""Print the details of a translation: attention map, candidate tokens, search tree."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class InspectionScreen:
 
 def _wrapped(text: str, width: int) -> Iterator[str]:
     from dragoman.reporting.bidi import isolate_line
+    from dragoman.reporting.safe_display_text import visible
     from dragoman.reporting.terminal import wrap
-    from dragoman.reporting.visible_text import visible
 
     return (isolate_line(line) for line in wrap(visible(text, _MAX_TEXT), width))

@@ -17,7 +17,7 @@ from rich.table import Column
 from rich.text import Text
 
 from dragoman.reporting.number_format import format_compact, format_count, format_duration
-from dragoman.reporting.visible_text import visible
+from dragoman.reporting.safe_display_text import visible
 
 if TYPE_CHECKING:
     from dragoman.api.files.file_translation import FileProgress, OnProgress

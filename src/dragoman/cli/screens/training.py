@@ -24,7 +24,7 @@ from dragoman.cli.screens.training_status import (
     sparkline,
 )
 from dragoman.reporting.number_format import format_compact, format_duration
-from dragoman.reporting.visible_text import visible
+from dragoman.reporting.safe_display_text import visible
 from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
 
 __all__ = ["TrainingScreen"]

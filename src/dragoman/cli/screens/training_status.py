@@ -1,4 +1,4 @@
-"""Status of a training run: throughput, remaining time, and samples as coloured lines."""
+"""Status of a training run: throughput, remaining time, and sample translations as coloured lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dragoman.reporting.number_format import format_compact, format_count, format_duration
-from dragoman.reporting.visible_text import visible
+from dragoman.reporting.safe_display_text import visible
 from dragoman.training.callbacks.events import (
     StepEvent,
     TrainingEnded,

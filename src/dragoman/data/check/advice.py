@@ -12,7 +12,7 @@ from dragoman.data.check.report_types import (
     TokenStatistics,
     TrainingCost,
 )
-from dragoman.data.preparation.selected_pairs import is_leak
+from dragoman.data.preparation.train_and_held_out_pairs import is_leak
 from dragoman.language_codes import primary_language
 from dragoman.reporting.number_format import format_count, format_percent
 

@@ -1,4 +1,4 @@
-"""Derive findings from a check report (verdict, drop reasons, leaks) for the terminal and the HTML page."""
+"""Summarize a check report (verdict, drop reasons, overlap with test sets) for the terminal and the HTML page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Literal
 
 from dragoman.data.check.report_types import CheckReport, CorpusReport, TokenStatistics
-from dragoman.data.preparation.selected_pairs import is_leak
+from dragoman.data.preparation.train_and_held_out_pairs import is_leak
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.language_codes import primary_language
 from dragoman.reporting.number_format import format_count, format_percent

@@ -1,4 +1,4 @@
-"""Draw the histograms of the check page: sentence lengths, length ratios and tokens per sentence."""
+"""Draw the histograms of the corpus-check page: sentence lengths, length ratios and tokens per sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dragoman.data.check.report_types import CheckReport, TokenStatistics
 from dragoman.data.preparation.corpus_summary import LENGTH_BINS, RATIO_BINS
 from dragoman.reporting.histogram import Axis, histogram_svg, linear_bars, log_bars, quantile
 from dragoman.reporting.number_format import format_count, format_percent
-from dragoman.reporting.visible_text import visible
+from dragoman.reporting.safe_display_text import visible
 
 __all__ = ["length_charts", "token_charts"]
 

@@ -15,8 +15,8 @@ from dragoman.data.batch_plan import BatchPlan, CorpusRows
 from dragoman.data.check.report_types import BatchStatistics, CorpusReport, SelectionStatistics, TokenStatistics
 from dragoman.data.cleaning.filters.language import language_shares
 from dragoman.data.preparation.preparation import Preparation
-from dragoman.data.preparation.selected_pairs import SelectedPairs
 from dragoman.data.preparation.shard_stage import TOO_MANY_TOKENS, encode
+from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.token_pairs import SIDES, Pairs, Sentences
 from dragoman.language_codes import primary_language

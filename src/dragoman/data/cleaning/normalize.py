@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from dragoman.data.cleaning.alter_matching import alter_matching
+from dragoman.data.cleaning.change_matching_texts import change_matching_texts
 from dragoman.data.reason_counts import Tally
 from dragoman.text import Normalizer
 from dragoman.text.normalize import compose
@@ -22,7 +22,7 @@ def normalize_frame(frame: pl.DataFrame, normalizer: Normalizer, file: str) -> t
 
     A pair is counted once for each kind; an example of removed characters lists them.
     """
-    frame, changes = alter_matching(frame, normalizer.candidate_pattern(), normalizer)
+    frame, changes = change_matching_texts(frame, normalizer.candidate_pattern(), normalizer)
     tally = Tally()
     for change in changes:
         kinds: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Build the filters that the settings enable, and apply them to sentence pairs."""
+"""Build the filters that the settings enable, and drop the sentence pairs that they mark."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -9,7 +9,7 @@ from ftfy import TextFixerConfig, fix_text
 from ftfy.badness import BADNESS_RE
 
 from dragoman.config.corpus import CleaningConfig
-from dragoman.data.cleaning.alter_matching import alter_matching
+from dragoman.data.cleaning.change_matching_texts import change_matching_texts
 from dragoman.data.reason_counts import Tally
 
 __all__ = ["repair", "repair_mojibake", "unescape_entities"]
@@ -45,7 +45,7 @@ def repair(frame: pl.DataFrame, settings: CleaningConfig, file: str) -> tuple[pl
     ]
     for reason, wanted, pattern, alter in steps:
         if wanted:
-            frame, changes = alter_matching(frame, pattern, alter)
+            frame, changes = change_matching_texts(frame, pattern, alter)
             tally.add(reason, len(changes), (change.example(file) for change in changes))
     return frame, tally
 

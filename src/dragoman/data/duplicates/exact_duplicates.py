@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.duplicates.decisions import Decision, DecisionFile
+from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile
 from dragoman.data.duplicates.key_file import PARTS, WIDE, Records, read_keys
 from dragoman.data.reason_counts import MAX_EXAMPLES
 from dragoman.data.worker_processes import IN_PROCESS, ProgressCallback, Workers, step_progress

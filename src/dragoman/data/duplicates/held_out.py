@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.duplicates.decisions import Decision, DecisionFile
+from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile
 from dragoman.data.duplicates.hash_mixing import mix, mix_seed
 from dragoman.data.duplicates.key_file import read_keys
 from dragoman.data.duplicates.pair_keys import KeyKind

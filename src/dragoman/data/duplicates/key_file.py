@@ -1,4 +1,4 @@
-"""Store the sorted hash keys of a chunk of pairs in a file, partitioned by the first byte of the key.
+"""Store the sorted hash keys of some sentence pairs in a file, partitioned by the first byte of the key.
 
 Part `p` contains all keys that begin with byte `p`. Equal keys of a corpus are found by reading the same part of all
 chunks, 1/256 of the corpus, at a time.

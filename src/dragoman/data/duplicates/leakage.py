@@ -1,4 +1,4 @@
-"""Mark training pairs that also occur in a validation or test set, completely or on one side.
+"""Mark training pairs that also occur in a validation or test set, or whose source or target occurs there.
 
 Scores on training sentences are meaningless. Texts are compared without case, white space and punctuation
 (`text_folding`); exactly equal pairs are counted separately.
@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dragoman.data.duplicates.decisions import Decision, DecisionFile
+from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile
 from dragoman.data.duplicates.key_file import Records, read_keys
 from dragoman.data.duplicates.pair_keys import KeyKind, frame_keys
 from dragoman.data.reason_counts import MAX_EXAMPLES, Example, Tally

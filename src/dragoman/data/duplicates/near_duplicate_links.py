@@ -1,4 +1,4 @@
-"""Link each dropped near-duplicate to a similar kept pair; relink it or keep it if that pair is dropped too."""
+"""Link each dropped near-duplicate to a similar kept pair; if that is dropped too, link another or keep the pair."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.duplicates.decisions import Decision, DecisionFile
+from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile
 from dragoman.data.duplicates.exact_duplicates import DuplicateCount
 from dragoman.data.duplicates.text_similarity import PairComparer
 from dragoman.data.reason_counts import MAX_EXAMPLES

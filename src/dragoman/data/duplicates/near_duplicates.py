@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dragoman.data.duplicates.decisions import HELD_OUT, Decision, DecisionFile
+from dragoman.data.duplicates.drop_decisions import HELD_OUT, Decision, DecisionFile
 from dragoman.data.duplicates.exact_duplicates import DuplicateCount, mark_repeated_keys, part_ranges
 from dragoman.data.duplicates.key_file import NARROW, read_keys, write_key_file
 from dragoman.data.duplicates.near_duplicate_links import Links, settle_links

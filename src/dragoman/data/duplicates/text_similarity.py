@@ -1,4 +1,4 @@
-"""Compute whether two pairs of a corpus, given by position, have similar texts."""
+"""Test whether two sentence pairs of a corpus, given by position, have similar texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prepare training data in cached stages: clean, select, train tokenizers, write shards.
+"""Prepare training data in cached stages: clean, split and deduplicate, train tokenizers, write shards.
 
 ::
 

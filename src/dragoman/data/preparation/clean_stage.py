@@ -19,9 +19,9 @@ from dragoman.data.duplicates.held_out import HELD_OUT_KEYS
 from dragoman.data.duplicates.leakage import LEAK_KEYS
 from dragoman.data.duplicates.near_duplicates import NEAR_KEYS
 from dragoman.data.duplicates.pair_keys import KINDS, KeyKind, write_keys
+from dragoman.data.preparation.cached_stage import Stage, versions
 from dragoman.data.preparation.corpus_sources import CorpusSource
 from dragoman.data.preparation.corpus_summary import CorpusSummary, histograms
-from dragoman.data.preparation.stage import Stage, versions
 from dragoman.data.reader_protocol import ChunkPairs, CorpusChunk
 from dragoman.data.reason_counts import Tally
 from dragoman.data.token_pairs import SIDES

@@ -1,4 +1,4 @@
-"""Summary of a cleaned corpus: pairs read, kept and dropped by reason, and histograms."""
+"""Summary of a cleaned corpus: pairs read, kept and dropped by reason, and histograms of lengths."""
 
 from __future__ import annotations
 

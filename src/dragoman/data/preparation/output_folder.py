@@ -12,8 +12,8 @@ from dragoman.config import Config
 from dragoman.data.preparation.clean_stage import CleanedCorpus
 from dragoman.data.preparation.corpus_sources import CorpusSource
 from dragoman.data.preparation.prepared_data import FORMAT, MANIFEST, REPORT, listed_files, settings_of
-from dragoman.data.preparation.selected_pairs import SelectedPairs
 from dragoman.data.preparation.tokenizer_stage import Tokenizers
+from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import DataError
 from dragoman.files import atomic_write, read_json, sha256_of_file, write_json

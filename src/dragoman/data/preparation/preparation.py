@@ -14,11 +14,11 @@ from dragoman.data.preparation.clean_stage import CleanedCorpus, CleaningRecipe,
 from dragoman.data.preparation.corpus_sources import CorpusSource, list_corpora, open_source
 from dragoman.data.preparation.output_folder import OutputFolder
 from dragoman.data.preparation.prepared_data import PreparedData
-from dragoman.data.preparation.selected_pairs import SelectedPairs
 from dragoman.data.preparation.shard_stage import write_shards
 from dragoman.data.preparation.split_deduplicate_stage import select_pairs
 from dragoman.data.preparation.start_bundle import open_start_bundle, with_start_tokenizer
 from dragoman.data.preparation.tokenizer_stage import Tokenizers, learn_tokenizers, take_tokenizers
+from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
 from dragoman.data.worker_processes import Workers
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import file_lock

@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 
 from dragoman.config import DataConfig
-from dragoman.data.duplicates.decisions import Decision
-from dragoman.data.preparation.selected_pairs import PairChunk, SelectedPairs
-from dragoman.data.preparation.stage import Stage
+from dragoman.data.duplicates.drop_decisions import Decision
+from dragoman.data.preparation.cached_stage import Stage
 from dragoman.data.preparation.tokenizer_stage import Tokenizers
+from dragoman.data.preparation.train_and_held_out_pairs import PairChunk, SelectedPairs
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.shards import ShardWriter
 from dragoman.data.token_pairs import SIDES, Pairs, Sentences

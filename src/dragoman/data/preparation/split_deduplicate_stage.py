@@ -13,15 +13,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dragoman.config import DataConfig
-from dragoman.data.duplicates.decisions import Decision, DecisionFile
+from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile
 from dragoman.data.duplicates.exact_duplicates import DuplicateCount, mark_duplicates
 from dragoman.data.duplicates.held_out import choose_held_out
 from dragoman.data.duplicates.leakage import HeldOutPairs, Leakage, LeakRule, mark_leaks
 from dragoman.data.duplicates.near_duplicates import mark_near_duplicates, write_bands
 from dragoman.data.duplicates.row_reader import fetch_rows
+from dragoman.data.preparation.cached_stage import Stage, versions
 from dragoman.data.preparation.clean_stage import AS_IN_TRAINING, CleanedCorpus
-from dragoman.data.preparation.selected_pairs import DECISIONS, TAKEN, PairChunk, SelectedPairs, chunks_of, leaked_as
-from dragoman.data.preparation.stage import Stage, versions
+from dragoman.data.preparation.train_and_held_out_pairs import (
+    DECISIONS,
+    TAKEN,
+    PairChunk,
+    SelectedPairs,
+    chunks_of,
+    leaked_as,
+)
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.worker_processes import Workers
 from dragoman.errors import DataError

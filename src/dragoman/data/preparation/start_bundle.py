@@ -1,4 +1,4 @@
-"""Open the model bundle that training starts from, and use its tokenizer settings."""
+"""Open the saved model (bundle) that fine-tuning starts from, and use its tokenizer settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Third stage of preparation: train tokenizers on a sample of the kept pairs, or copy those of a model bundle."""
+"""Third stage of preparation: train tokenizers on a sample of the kept pairs, or copy those of a saved model."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle
 from dragoman.config import StartConfig, TokenizerConfig
-from dragoman.data.preparation.selected_pairs import SelectedPairs
-from dragoman.data.preparation.stage import Stage, versions
+from dragoman.data.preparation.cached_stage import Stage, versions
+from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
 from dragoman.data.token_pairs import SIDES
 from dragoman.data.worker_processes import run_in_child
 from dragoman.errors import DataError

@@ -1,4 +1,4 @@
-"""Export a Transformer model bundle to the CTranslate2 format. Imports no torch.
+"""Export a saved Transformer model to the CTranslate2 format. Imports no torch.
 
 Positions are written as a table, since the sinusoids of CTranslate2 have other frequencies and another order. All other
 parts of our Transformers have an equivalent.

@@ -1,4 +1,4 @@
-"""Export a recurrent model bundle to two ONNX graphs, encoder and decoder step. Imports no torch.
+"""Export a saved recurrent model to two ONNX graphs, encoder and decoder step. Imports no torch.
 
 With int8, large products use 8-bit integers; encoder recurrences, attention and all other operations use float32.
 """

@@ -1,4 +1,4 @@
-"""Count the statistics of each sentence once, for BLEU, chrF and TER scores, intervals, tests and length bins.
+"""Count the statistics of BLEU, chrF and TER per sentence, once; corpus scores and significance tests reuse them.
 
 The statistics equal sacreBLEU's to the last digit. N-grams of BLEU and chrF++ are counted for many sentences together,
 and edits of TER are found by a faster algorithm. sacreBLEU has no public function that scores statistics: its private

@@ -1,4 +1,4 @@
-"""Student's t: intervals of means, and Welch's test over several training seeds. Paper: [clark2011].
+"""Student's t: confidence intervals of means, Welch's test over several training seeds. Paper: [clark2011].
 
 The t distribution is computed with the regularized incomplete beta function, to about twelve digits.
 """

@@ -11,7 +11,7 @@ from dragoman.evaluation.metrics.metadata import decimals, metric_title
 from dragoman.evaluation.results import Evaluation, MemberResult, Throughput
 from dragoman.inspection.comparison.report_types import ComparisonReport, ModelDetails, TrainingSummary
 from dragoman.reporting.number_format import format_bytes, format_compact, format_count, format_duration
-from dragoman.reporting.visible_text import visible
+from dragoman.reporting.safe_display_text import visible
 
 __all__ = ["CostTable", "cost_tables", "engines_differ", "format_best", "notable_search_settings", "score_signatures"]
 

@@ -17,7 +17,7 @@ from dragoman.inspection.attention_map import check_weights
 from dragoman.reporting.bidi import text_direction
 from dragoman.reporting.heatmap import heatmap_svg
 from dragoman.reporting.html import render_page
-from dragoman.reporting.visible_text import visible
+from dragoman.reporting.safe_display_text import visible
 
 __all__ = ["AlignedSample", "render_alignment_page"]
 

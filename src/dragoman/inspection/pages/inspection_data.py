@@ -1,6 +1,6 @@
 """Build the JSON data that the script of the inspection page reads.
 
-The texts in it have passed `reporting.visible_text.visible`, so none can reorder the text around it.
+The texts in it have passed `reporting.safe_display_text.visible`, so none can reorder the text around it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dragoman.errors import DataError
 from dragoman.inspection.result import END, BeamNode, Candidate, Counterfactual, InspectionResult
 from dragoman.reporting.bidi import text_direction
-from dragoman.reporting.visible_text import visible
+from dragoman.reporting.safe_display_text import visible
 from dragoman.text.tokenizers.notation import readable_token
 from dragoman.text.words import split_words
 

@@ -22,8 +22,8 @@ from rich.text import Text
 
 from dragoman.inspection.result import END, BeamNode
 from dragoman.reporting.bidi import isolate_line
+from dragoman.reporting.safe_display_text import visible
 from dragoman.reporting.terminal import flow, wrap
-from dragoman.reporting.visible_text import visible
 from dragoman.text.tokenizers.notation import join_tokens
 
 __all__ = ["render_beam_tree"]

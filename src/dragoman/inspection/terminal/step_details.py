@@ -10,8 +10,8 @@ from rich.cells import cell_len, set_cell_size
 
 from dragoman.inspection.result import END, Candidate, Counterfactual, InspectionResult
 from dragoman.reporting.bidi import isolate_line, isolate_word
+from dragoman.reporting.safe_display_text import visible
 from dragoman.reporting.terminal import flow, truncate, wrap
-from dragoman.reporting.visible_text import visible
 from dragoman.text.tokenizers.notation import readable_token
 
 __all__ = ["candidate_lines", "counterfactual_lines", "word_value_lines"]

@@ -1,4 +1,4 @@
-"""Beam algorithms, standard and diverse: choose the candidates that finish and those that continue."""
+"""Beam algorithms, standard and diverse: choose the hypotheses that end and those that are continued."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policy of a route: a decorator that declares the checks and limits of the middleware."""
+"""Decorator that declares which checks and limits the middleware applies to a route."""
 
 from __future__ import annotations
 

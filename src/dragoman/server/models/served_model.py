@@ -1,4 +1,4 @@
-"""A served model: its bundle and its loaded translators."""
+"""One model of the server: its saved files (bundle) and its loaded translators."""
 
 from __future__ import annotations
 

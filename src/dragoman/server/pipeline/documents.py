@@ -1,4 +1,4 @@
-"""Translate an uploaded document in slices; retry when the server is overloaded."""
+"""Translate an uploaded document in parts of limited size; retry a part when the server is overloaded."""
 
 from __future__ import annotations
 

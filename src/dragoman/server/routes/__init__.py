@@ -1,3 +1,3 @@
-"""HTTP routes: LibreTranslate, DeepL and native APIs, health, web page."""
+"""HTTP routes: Dragoman's own API, LibreTranslate's and DeepL's, health, web page."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Routes of the native API `/v1`: translate, stream, inspect, list models."""
+"""Routes of Dragoman's own API `/v1`: translate, stream, inspect, list models."""
 
 from __future__ import annotations
 

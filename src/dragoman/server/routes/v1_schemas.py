@@ -1,4 +1,4 @@
-"""Request and response bodies of the native API `/v1`; responses are not validated again."""
+"""Request and response bodies of Dragoman's own API `/v1`; responses are not validated again."""
 
 from __future__ import annotations
 

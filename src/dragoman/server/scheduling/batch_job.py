@@ -1,4 +1,4 @@
-"""One call of the batcher: its sentences in the queue, and the search monitor of a batch."""
+"""Data classes of the batcher: the sentences of one call in the queue; cancel and stream a running batch."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from sentencepiece import SentencePieceProcessor
 from dragoman.errors import ConfigError, TokenizerError
 from dragoman.text.characters import check_unicode
 from dragoman.text.tokenizers.base import Tokenizer
-from dragoman.text.tokenizers.bpe_merges import CutWord, learn_merges
+from dragoman.text.tokenizers.learn_bpe_merges import CutWord, learn_merges
 from dragoman.text.tokenizers.notation import SPACE_MARK, mark_spaces
 from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer, train_sentencepiece
 from dragoman.text.tokenizers.vocabulary import UNK_ID, Vocabulary, count_tokens

@@ -1,4 +1,4 @@
-"""Notation of spaces and bytes inside tokens, common to all tokenizers.
+"""Notation of spaces and bytes inside tokens (``▁``, ``<0xE4>``), common to all tokenizers.
 
 - ``▁`` (U+2581) is a space.
 - ``<0xE4>`` is one byte of a character that is not in the vocabulary.

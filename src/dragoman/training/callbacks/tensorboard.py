@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.environment import is_installed
-from dragoman.reporting.visible_text import visible
+from dragoman.reporting.safe_display_text import visible
 from dragoman.training.callbacks.events import ValidationSample
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Parallel strategies: one process, DDP, FSDP2, and summation in a fixed order (same bits for any world size).
+"""Parallel strategies: one process, DDP, FSDP2, and sums in fixed order (same bits for any number of processes).
 
 DDP: every process has all weights, and gradients are averaged while the backward pass runs. FSDP2: weights, gradients
 and optimizer state are sharded. Ordered sum: gradients of single batches are added in the order of the batches; it is

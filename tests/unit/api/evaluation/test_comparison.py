@@ -7,7 +7,7 @@ import pytest
 from dragoman.api.evaluation.comparison import ScoredTestSet, compare_systems
 from dragoman.api.evaluation.comparison_examples import select_readable
 from dragoman.api.evaluation.evaluator import evaluate_systems
-from dragoman.api.evaluation.systems import System
+from dragoman.api.evaluation.system_arguments import System
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
 from dragoman.errors import ConfigError

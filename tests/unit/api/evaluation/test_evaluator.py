@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.api.evaluation import evaluator as evaluating
 from dragoman.api.evaluation.evaluator import evaluate_systems
-from dragoman.api.evaluation.systems import System, parse_systems
+from dragoman.api.evaluation.system_arguments import System, parse_systems
 from dragoman.api.translation.translator import Translator
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.api.evaluation.precheck import check_language, check_systems
-from dragoman.api.evaluation.systems import System
+from dragoman.api.evaluation.system_arguments import System
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.config.validation_errors import validate
 from dragoman.errors import ConfigError, DataError

@@ -9,7 +9,7 @@ from dragoman.config import CleaningConfig
 from dragoman.data.cleaning.normalize import normalize_frame
 from dragoman.data.cleaning.repair import repair
 from dragoman.data.duplicates import leakage
-from dragoman.data.duplicates.decisions import Decision
+from dragoman.data.duplicates.drop_decisions import Decision
 from dragoman.data.duplicates.leakage import HeldOutPairs, mark_leaks
 from dragoman.data.reason_counts import Example
 from dragoman.data.worker_processes import Workers

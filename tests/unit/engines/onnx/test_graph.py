@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dragoman.config import RnnConfig
-from dragoman.config.combinations import legal_wirings
+from dragoman.config.rnn_combinations import legal_wirings
 from dragoman.engines.onnx.engine import OnnxEngine
 from dragoman.engines.onnx.export import write_graphs
 from dragoman.engines.onnx.graph import decoder_step

@@ -1,3 +1,3 @@
-"""Filters that drop sentence pairs, one module per property."""
+"""Filters that mark sentence pairs to drop, one module per property."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Filter pairs whose web and mail addresses differ; remove addresses from texts."""
+"""Mark sentence pairs to drop: web or mail addresses differ. Also remove addresses from texts."""
 
 import polars as pl
 

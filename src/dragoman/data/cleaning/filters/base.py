@@ -1,4 +1,4 @@
-"""Filter protocol, and functions that filters share: test both sides, confirm a fast test by an exact one."""
+"""Filter protocol, and functions that filters share: test source and target, confirm a fast test by an exact one."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Filter pairs whose target is a copy of the source."""
+"""Mark sentence pairs to drop: the target is a copy of the source."""
 
 import numpy as np
 import polars as pl

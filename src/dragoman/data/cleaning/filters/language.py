@@ -1,4 +1,4 @@
-"""Filter pairs that are not in the expected languages."""
+"""Mark sentence pairs to drop: the source or the target is not in the expected language."""
 
 import functools
 from collections import Counter
@@ -10,7 +10,7 @@ from dragoman.data.cleaning.filters.scripts import has_foreign_script, weighted_
 from dragoman.data.token_pairs import SIDES
 from dragoman.language_codes import primary_language
 from dragoman.text.language_detection_model import load_detector
-from dragoman.text.languages import language_scripts
+from dragoman.text.language_scripts import language_scripts
 
 __all__ = ["NEAR_LANGUAGES", "language_shares", "wrong_language"]
 

@@ -1,4 +1,4 @@
-"""Filter pairs by their numbers of words and characters: empty sides, long texts, long words."""
+"""Mark sentence pairs to drop: empty source or target, too few or too many words, long texts, long words."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""Filter pairs with different HTML tags or with control characters."""
+"""Mark sentence pairs to drop: HTML tags differ, or a text contains control characters."""
 
 import re
 from collections import Counter

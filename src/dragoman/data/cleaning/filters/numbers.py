@@ -1,4 +1,4 @@
-"""Filter pairs whose numbers differ."""
+"""Mark sentence pairs to drop: the numbers in source and target differ."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Filter pairs with repeated runs of words ("no no no no"), frequent in crawled text and machine translations."""
+"""Mark sentence pairs to drop: repeated runs of words ("no no no no"), as in crawled or machine-translated text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dragoman.data.cleaning.filters.base import refine
 from dragoman.data.token_pairs import SIDES
 from dragoman.language_codes import primary_language
-from dragoman.text.languages import SCRIPTS
+from dragoman.text.language_scripts import SCRIPTS
 
 __all__ = ["SPACELESS_LANGUAGES", "has_repetition", "repetitive"]
 

@@ -1,4 +1,4 @@
-"""Filter pairs by script: length ratio, share of letters, letters of other scripts."""
+"""Mark sentence pairs to drop: few letters, letters of a wrong script, or lengths that are too different."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import polars as pl
 
 from dragoman.data.cleaning.filters.base import either_side, mark_pairs, refine
 from dragoman.data.token_pairs import SIDES
-from dragoman.text.languages import language_scripts
+from dragoman.text.language_scripts import language_scripts
 
 __all__ = ["WEIGHTS", "few_letters", "has_foreign_script", "uneven_lengths", "weighted_length", "wrong_script"]
 

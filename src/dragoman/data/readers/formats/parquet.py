@@ -1,4 +1,4 @@
-"""Read Parquet corpora: a column per side, or a struct ``translation`` with a field per language."""
+"""Read Parquet corpora: one column for source and target each, or a struct ``translation`` with both languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base code of readers for formats with both sides in one file of lines."""
+"""Shared code of readers for formats in which each line of one file contains source and target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build attention in an ONNX graph: the source memory, and one attention step.
+"""Build attention in an ONNX graph: keys and values of the source, and one attention step.
 
 Products that do not depend on the step are computed once per sentence. Keys are projected for scores that project them.
 The context c_t = Σ_s a_t(s) h̄_s only enters linear maps, so the stored values are these maps of the states, and their

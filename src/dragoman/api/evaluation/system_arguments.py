@@ -1,4 +1,4 @@
-"""Parse ``NAME=PATH`` arguments that name the systems to evaluate or compare.
+"""Parse ``NAME=PATH`` arguments: translation systems to evaluate or compare, with the paths of their models.
 
 A member of a system is a run folder, a bundle (a folder or a zip) or a file of translations; a system trained with
 several seeds has one member per seed.

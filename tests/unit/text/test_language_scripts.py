@@ -6,7 +6,7 @@ import pytest
 from dragoman.data.cleaning.filters.scripts import wrong_script
 from dragoman.language_codes import primary_language
 from dragoman.text.language_detection_model import load_detector
-from dragoman.text.languages import SCRIPTS, language_scripts
+from dragoman.text.language_scripts import SCRIPTS, language_scripts
 from tests.unit.data.cleaning.pairs import drops, frame
 
 TWO_LETTERS = (

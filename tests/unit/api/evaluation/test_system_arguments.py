@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.api.evaluation.systems import System, bundle_of, parse_system, parse_systems, run_of
+from dragoman.api.evaluation.system_arguments import System, bundle_of, parse_system, parse_systems, run_of
 from dragoman.api.files.input_lines import read_lines
 from dragoman.errors import ConfigError, DataError
 

@@ -1,4 +1,4 @@
-"""Translate and score a test set with the systems that are named on the command line."""
+"""Translate and score a test set with the translation systems that are named on the command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dragoman.config.evaluation import EvaluationSettings
 from dragoman.errors import DataError
 
 if TYPE_CHECKING:
-    from dragoman.api.evaluation.systems import System
+    from dragoman.api.evaluation.system_arguments import System
     from dragoman.config.search import SearchSettings
     from dragoman.evaluation.results import Evaluation
 

@@ -1,4 +1,4 @@
-"""Scripts of each language."""
+"""Scripts in which each language is written (Latin, Cyrillic and so on)."""
 
 from dragoman.language_codes import primary_language
 

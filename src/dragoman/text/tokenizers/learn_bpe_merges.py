@@ -1,4 +1,4 @@
-"""Continue byte-pair encoding: learn more merges from words that are already segmented.
+"""Learn additional merges of byte-pair encoding from words that are already segmented.
 
 Each step merges the most frequent pair of neighbouring tokens into one token.
 """

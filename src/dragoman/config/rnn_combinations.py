@@ -1,4 +1,4 @@
-"""Rules on which parts of a model can be combined; errors list the valid choices."""
+"""Rules on which decoder type, attention and output layer of a recurrent model can be combined, and their check."""
 
 from __future__ import annotations
 

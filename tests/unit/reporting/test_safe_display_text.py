@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.reporting.visible_text import visible, visible_parts
+from dragoman.reporting.safe_display_text import visible, visible_parts
 
 
 @pytest.mark.parametrize(

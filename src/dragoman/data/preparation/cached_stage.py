@@ -1,4 +1,4 @@
-"""Cached preparation stage: a folder named after a hash of all inputs of the stage."""
+"""Cache the result of a preparation stage in a folder named after a hash of all inputs of the stage."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from dragoman.files import atomic_write
 from dragoman.inspection.attention_map import check_weights
 from dragoman.inspection.pages.fonts import find_fonts, import_matplotlib
 from dragoman.reporting.bidi import text_direction
+from dragoman.reporting.safe_display_text import visible
 from dragoman.reporting.terminal import truncate
-from dragoman.reporting.visible_text import visible
 
 __all__ = ["FIGURE_SUFFIXES", "check_figure_suffix", "save_figure"]
 

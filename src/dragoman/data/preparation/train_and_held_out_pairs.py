@@ -1,4 +1,4 @@
-"""Read the selected training pairs, the held-out sets drawn from them, and the held-out corpora."""
+"""Read the training pairs that were kept, the held-out sets drawn from them, and the held-out corpora."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dragoman.data.duplicates.decisions import Decision
+from dragoman.data.duplicates.drop_decisions import Decision
 from dragoman.data.preparation.clean_stage import CleanedCorpus
 from dragoman.data.preparation.corpus_summary import CorpusSummary
 from dragoman.data.reason_counts import Tally

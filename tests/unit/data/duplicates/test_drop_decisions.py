@@ -1,6 +1,6 @@
 """The file of decisions on pairs."""
 
-from dragoman.data.duplicates.decisions import Decision, DecisionFile
+from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile
 
 
 def test_all_are_kept_at_first(tmp_path):

@@ -1,4 +1,4 @@
-"""Change those texts of a data frame that match a pattern, and return the changed pairs."""
+"""Apply a function to the texts of a data frame that match a pattern, and return the changed sentence pairs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import polars as pl
 from dragoman.data.reason_counts import Example
 from dragoman.data.token_pairs import SIDES
 
-__all__ = ["TextChange", "alter_matching"]
+__all__ = ["TextChange", "change_matching_texts"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class TextChange:
         return Example(file, self.line, self.source, self.target, detail or after)
 
 
-def alter_matching(
+def change_matching_texts(
     frame: pl.DataFrame, pattern: str, alter: Callable[[str], str]
 ) -> tuple[pl.DataFrame, list[TextChange]]:
     """Alter the texts that match the pattern; return the new frame and every pair that changed.

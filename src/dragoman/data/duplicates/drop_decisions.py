@@ -1,4 +1,4 @@
-"""Store the decision on each pair of a corpus (kept, or the drop reason) as one byte in a memory-mapped file."""
+"""Store the decision on each sentence pair (kept, or why it was dropped) as one byte in a memory-mapped file."""
 
 from __future__ import annotations
 
