@@ -11,7 +11,7 @@ from dragoman.language_codes import parse_language
 
 __all__ = ["CleaningConfig", "CorpusConfig", "DataConfig", "FileFormat", "OnBadLine", "SamplingConfig"]
 
-FileFormat = Literal["auto", "lines", "tsv", "tmx", "jsonl", "parquet"]
+FileFormat = Literal["auto", "lines", "tsv", "csv", "tmx", "jsonl", "parquet"]
 OnBadLine = Literal["error", "skip", "replace"]
 Duplicates = Literal["pair", "source", "target"]
 
@@ -29,7 +29,10 @@ class CorpusConfig(Settings):
     format: FileFormat = "auto"
     """lines: one file per side. Files of other formats have both sides. auto selects the format by file names."""
     columns: list[str] = Field(default_factory=list, max_length=2)
-    """Source and target column of TSV (counted from 1) or Parquet; by default 1 and 2, or the language codes."""
+    """Source and target column: numbers from 1 in TSV and CSV, names in CSV, JSONL and Parquet.
+
+    By default those named by the language codes, or 1 and 2.
+    """
     weight: Annotated[float, Field(ge=1e-6, le=1e6)] = 1.0
     """Sampling weight of its pairs in training, relative to their number."""
 

@@ -7,20 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.config import CorpusConfig, DataConfig, load_config, preset_names
-from dragoman.data.reader_protocol import CorpusReader
-from dragoman.data.readers.corpus_reader import open_corpus
+from dragoman.config import load_config, preset_names
+from dragoman.config.corpus import FileFormat
+from dragoman.data.corpus_survey import CorpusSurvey, open_files, survey_corpus
 from dragoman.data.readers.streams import STDIN, is_url
+from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError
 from dragoman.files import atomic_write
+from dragoman.language_codes import check_language
+from dragoman.text.tokenizers.vocabulary_size import count_needed_tokens, fitting_size
 
-__all__ = ["Project", "new_project"]
+__all__ = ["Project", "new_project", "preset_for", "suggested_pairs"]
 
 CONFIG = "dragoman.toml"
 
 _PRESETS = ((15_000, "pairs-5k"), (80_000, "pairs-30k"), (1_500_000, "pairs-200k"))
-_COUNT_AT_MOST = 5_000_000
-_CHUNK = 65_536
 
 _TEMPLATE = """\
 # {source} → {target}. Every setting, with its default: dragoman config show {config}
@@ -34,7 +35,7 @@ target = "{target}"
 # max_tokens = 256          # longer pairs are left out of training
 
 [[data.train]]
-files = {train}
+files = {train}{format}
 # weight = 2.0              # draw its pairs twice as often
 # Further corpora: another [[data.train]], with files of its own. Globs, .gz, .zst, .xz and URLs are fine.
 {held_out}
@@ -43,9 +44,16 @@ files = {train}
 # near_duplicates = true    # drop pairs that are nearly the same as an earlier one
 # max_ratio = 3.0           # how many times longer one side may be
 
-# [tokenizer]
-# size = 8000               # tokens
+{tokenizer}
 """
+
+_DEFAULT_TOKENIZER = """\
+# [tokenizer]
+# size = 8000               # tokens"""
+
+_FITTING_TOKENIZER = """\
+[tokenizer]
+size = {size} # chosen for the {characters:,} different characters of the training files"""
 
 
 @dataclass(frozen=True)
@@ -57,64 +65,90 @@ class Project:
     pairs: int
     is_exact: bool
     """Whether all pairs were counted; counting stops early in very large corpora."""
+    source: str
+    target: str
 
 
-def new_project(
+def new_project(  # noqa: PLR0913 -- one keyword per part of the file
     folder: Path,
     *,
-    source: str,
-    target: str,
     train: Sequence[str],
+    source: str | None = None,
+    target: str | None = None,
     validation: Sequence[str] = (),
     test: Sequence[str] = (),
     preset: str | None = None,
+    form: FileFormat = "auto",
+    survey: CorpusSurvey | None = None,
 ) -> Project:
-    """Write a commented ``dragoman.toml`` with a preset for the size of the corpus."""
+    """Write a commented ``dragoman.toml`` with a preset for the size of the corpus.
+
+    Languages that are not given are detected. `survey` is that of the training files, if they were read before.
+    """
     path = folder / CONFIG
     if path.exists():
-        raise ConfigError(f"{path} must be new, got an existing file; move it away, or edit it")
+        raise ConfigError(f"{path} must be new, got an existing file; edit it, or name another folder")
     if STDIN in (*train, *validation, *test):
         raise ConfigError("a new project must name files, got - for standard input; write it into the file afterwards")
-    DataConfig.model_validate({"source": source, "target": target, "train": [{"files": [*train]}]})
     if preset is not None and preset not in preset_names():
         load_config(preset)  # raises an error that lists the presets
-    pairs = _count([*train], source, target)
+    survey = survey or survey_corpus(train, source, target, form)
+    source, target = (_language(survey, side, code) for side, code in zip(SIDES, (source, target), strict=True))
     for held_out in (validation, test):
         if held_out:
-            _open([*held_out], source, target)
-    chosen = preset or next((name for most, name in _PRESETS if pairs < most), "pairs-5m")
+            open_files(held_out, source, target)
+    chosen = preset or preset_for(survey.pairs)
     folder.mkdir(parents=True, exist_ok=True)
     text = _TEMPLATE.format(
         source=source,
         target=target,
         config=CONFIG,
         preset=chosen,
-        splits="" if validation else f"validation_pairs = {_some(pairs):_} # taken from the training pairs",
+        splits=_splits(survey.pairs, has_validation=bool(validation), has_test=bool(test)),
         train=_listed(train, folder),
+        format="" if form == "auto" else f'\nformat = "{form}"',
         held_out=_tables(folder, validation, test),
+        tokenizer=_tokenizer(chosen, survey),
     )
     with atomic_write(path) as draft:
         draft.write_text(text, encoding="utf-8")
         load_config(draft)
-    return Project(path, chosen, pairs, pairs < _COUNT_AT_MOST)
+    return Project(path, chosen, survey.pairs, survey.is_exact, source, target)
 
 
-def _open(files: list[str], source: str, target: str) -> CorpusReader:
-    corpus = CorpusConfig.model_validate({"files": files})
-    return open_corpus(corpus, source=source, target=target, folder=Path())
+def preset_for(pairs: int) -> str:
+    """Return the preset for a number of training pairs."""
+    return next((name for most, name in _PRESETS if pairs < most), "pairs-5m")
 
 
-def _count(files: list[str], source: str, target: str) -> int:
-    pairs = 0
-    for chunk in _open(files, source, target).chunks(_CHUNK):
-        pairs += chunk.read(on_bad_line="skip", max_line_bytes=1 << 30).records
-        if pairs >= _COUNT_AT_MOST:
-            break
-    return pairs
+def _language(survey: CorpusSurvey, side: str, code: str | None) -> str:
+    found = check_language(code) if code is not None else survey.languages[side]
+    if found is None:
+        raise ConfigError(f"--{side} must be given, got none, and the text is in no language that was recognised")
+    return found
 
 
-def _some(pairs: int) -> int:
-    """Return the size of the validation set: at most 2000 and a twentieth of the pairs."""
+def _tokenizer(preset: str, survey: CorpusSurvey) -> str:
+    """Return the section [tokenizer]: with a size if that of the preset is too small for the characters."""
+    settings = load_config(preset).tokenizer
+    needed = count_needed_tokens(survey.characters, settings.character_coverage)
+    size = fitting_size(needed, settings.size)
+    if settings.kind != "sentencepiece" or not settings.joint or size == settings.size:
+        return _DEFAULT_TOKENIZER
+    return _FITTING_TOKENIZER.format(size=size, characters=len(survey.characters))
+
+
+def _splits(pairs: int, *, has_validation: bool, has_test: bool) -> str:
+    lines = []
+    if not has_validation:
+        lines.append(f"validation_pairs = {suggested_pairs(pairs):_} # taken from the training pairs")
+    if not has_test:
+        lines.append(f"test_pairs = {suggested_pairs(pairs):_} # taken from the training pairs, for dragoman evaluate")
+    return "\n".join(lines)
+
+
+def suggested_pairs(pairs: int) -> int:
+    """Return the size of a held-out set: at most 2,000 pairs and a twentieth of all."""
     return min(2000, pairs // 20)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.config import load_config
-from dragoman.data import project_template as project
+from dragoman.data import corpus_survey
+from dragoman.data.corpus_survey import CorpusSurvey, survey_corpus
 from dragoman.data.project_template import new_project
 from dragoman.errors import ConfigError, DataError
 from tests.unit.data.preparation.corpus import pairs, write_pairs
@@ -46,14 +47,14 @@ def test_without_a_validation_set_some_pairs_are_taken(tmp_path: Path):
     ("count", "preset"),
     [(14_999, "pairs-5k"), (15_000, "pairs-30k"), (80_000, "pairs-200k"), (1_500_000, "pairs-5m")],
 )
-def test_the_preset_fits_the_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, preset: str):
+def test_the_preset_fits_the_size(tmp_path: Path, count: int, preset: str):
     files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(10))]
-    monkeypatch.setattr(project, "_count", lambda *_: count)
-    assert new_project(tmp_path / "p", source="en", target="de", train=files).preset == preset
+    survey = CorpusSurvey(pairs=count)
+    assert new_project(tmp_path / "p", source="en", target="de", train=files, survey=survey).preset == preset
 
 
 def test_very_large_corpora_are_not_counted_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(project, "_COUNT_AT_MOST", 50)
+    monkeypatch.setattr(corpus_survey, "_COUNT_AT_MOST", 50)
     files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(100))]
     assert not new_project(tmp_path / "p", source="en", target="de", train=files).is_exact
 
@@ -81,3 +82,57 @@ def test_mistakes_are_found_before_anything_is_written(tmp_path: Path):
     with pytest.raises(ConfigError, match="a language must be a code"):
         new_project(tmp_path / "p", source="english", target="de", train=files)
     assert not (tmp_path / "p" / "dragoman.toml").exists()
+
+
+def test_languages_are_detected_from_names_and_text(tmp_path: Path):
+    files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(60))]
+    made = new_project(tmp_path / "p", train=files)
+    assert (made.source, made.target) == ("en", "de")
+    unnamed = [tmp_path / "one.txt", tmp_path / "other.txt"]
+    for path, file in zip(unnamed, files, strict=True):
+        path.write_bytes(Path(file).read_bytes())
+    assert survey_corpus([str(path) for path in unnamed]).languages == {"source": "en", "target": "de"}
+
+
+def test_text_counts_more_than_a_wrong_file_name(tmp_path: Path):
+    files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(60))]
+    assert survey_corpus(files[::-1]).languages == {"source": "de", "target": "en"}
+    (tmp_path / "train.fr").write_bytes((tmp_path / "train.de").read_bytes())
+    assert survey_corpus([files[0], str(tmp_path / "train.fr")]).languages["target"] == "de"
+
+
+def test_text_in_no_known_language_needs_a_code(tmp_path: Path):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("".join(f"{number * 7919} %\n" for number in range(40)), encoding="utf-8")
+    with pytest.raises(ConfigError, match="--source must be given"):
+        new_project(tmp_path / "p", train=[str(tmp_path / "a"), str(tmp_path / "b")])
+
+
+def test_codes_are_written_in_their_canonical_form(tmp_path: Path):
+    files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(40))]
+    made = new_project(tmp_path / "p", source="EN", target="de_at", train=files)
+    assert (made.source, made.target) == ("en", "de-AT")
+    with pytest.raises(ConfigError, match="must be a code of ISO 639, got 'xx'"):
+        new_project(tmp_path / "q", source="xx", target="de", train=files)
+
+
+def test_a_test_set_is_held_out_unless_one_is_given(tmp_path: Path):
+    files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(400))]
+    held_out, given = (
+        load_config(new_project(tmp_path / name, train=files, test=test).config).data
+        for name, test in (("p", ()), ("q", files))
+    )
+    assert held_out is not None
+    assert given is not None
+    assert (held_out.test_pairs, given.test_pairs) == (20, 0)
+
+
+def test_many_characters_get_a_larger_vocabulary(tmp_path: Path):
+    for language, first, width in (("zh", 0x4E00, 2000), ("en", ord("a"), 26)):
+        lines = ["".join(chr(first + (11 * line + place) % width) for place in range(20)) for line in range(500)]
+        (tmp_path / f"train.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    files = [str(tmp_path / "train.zh"), str(tmp_path / "train.en")]
+    config = load_config(new_project(tmp_path / "p", source="zh", target="en", train=files).config)
+    assert config.tokenizer.size == 3300, "260 tokens and bytes, 2,026 characters, half of the preset's 2,000"
+    alphabet = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(40))]
+    assert load_config(new_project(tmp_path / "q", train=alphabet).config).tokenizer.size == 2000

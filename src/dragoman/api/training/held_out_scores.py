@@ -13,6 +13,7 @@ from dragoman.api.training.translation_scorer import translate_greedy
 from dragoman.config import Config, CorpusConfig
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.readers.corpus_reader import open_corpus
+from dragoman.data.test_sets import text_file_names
 from dragoman.data.token_pairs import SIDES
 from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
 from dragoman.evaluation.results import Score
@@ -32,6 +33,7 @@ class HeldOutSet:
     name: str
     sources: Sequence[str]
     references: Sequence[str]
+    is_test: bool = True
 
 
 @dataclass(frozen=True)
@@ -47,18 +49,19 @@ class SetScore:
 def held_out_sets(
     prepared: PreparedData, config: Config, folder: Path, tokenizers: Mapping[str, Tokenizer]
 ) -> list[HeldOutSet]:
-    """Return the validation set and each test set of a configuration, at most 2,000 sentences of each."""
+    """Return the validation set and each test set of a configuration; at most 2,000 validation sentences."""
     assert config.data is not None
     sets = [_read(corpus, config, folder) for corpus in config.data.test]
     if config.data.test_pairs:
-        texts = [(prepared.folder / f"test.{getattr(config.data, side)}").read_text("utf-8") for side in SIDES]
-        sets.append(HeldOutSet("test", *(text.split("\n")[:-1][:_MAX_SENTENCES] for text in texts)))
+        names = text_file_names("test", config.data.source, config.data.target)
+        texts = [(prepared.folder / name).read_text("utf-8") for name in names]
+        sets.append(HeldOutSet("test", *(text.split("\n")[:-1] for text in texts)))
     if "validation" in prepared.manifest["splits"]:
         shards = prepared.shards("validation")
         rows = np.arange(min(_MAX_SENTENCES, len(shards)))
         pairs = shards.gather(rows)
         sides = ([tokenizers[side].decode(ids.tolist()) for ids in getattr(pairs, side).split()] for side in SIDES)
-        sets.insert(0, HeldOutSet("validation", *sides))
+        sets.insert(0, HeldOutSet("validation", *sides, is_test=False))
     return [each for each in sets if each.sources]
 
 
@@ -71,10 +74,8 @@ def _read(corpus: CorpusConfig, config: Config, folder: Path) -> HeldOutSet:
         frame = chunk.read(on_bad_line=data.on_bad_line, max_line_bytes=data.max_line_bytes).frame
         for side in SIDES:
             columns[side] += frame[side].to_list()
-        if len(columns["source"]) >= _MAX_SENTENCES:
-            break
     name = corpus.name or Path(reader.files()[0]).name
-    return HeldOutSet(name, *(columns[side][:_MAX_SENTENCES] for side in SIDES))
+    return HeldOutSet(name, *(columns[side] for side in SIDES))
 
 
 def score_set(
@@ -86,10 +87,11 @@ def score_set(
     called: str,
     check: Callable[[], None],
 ) -> SetScore:
-    """Translate a set greedily and score it; `check` is called before each batch, and may raise."""
+    """Translate up to 2,000 sentences greedily and score them; `check` is called before each batch, and may raise."""
     normalize = Normalizer(form=normal_form)
-    sources = [tokenizers["source"].encode(normalize(text)) for text in held_out.sources]
+    sources = [tokenizers["source"].encode(normalize(text)) for text in held_out.sources[:_MAX_SENTENCES]]
     hypotheses = translate_greedy(model, sources, check=check)
     texts = [tokenizers["target"].decode(hypothesis.tokens) for hypothesis in hypotheses]
-    scores = (bleu(texts, held_out.references), chrf(texts, held_out.references))
+    references = held_out.references[:_MAX_SENTENCES]
+    scores = (bleu(texts, references), chrf(texts, references))
     return SetScore(held_out.name, called, len(texts), scores)

@@ -24,6 +24,7 @@ from dragoman.data.batch import Batch
 from dragoman.data.loader import BatchLoader
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.preparation.start_bundle import open_start_bundle, with_start_tokenizer
+from dragoman.data.test_sets import save_test_sets
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import atomic_write
 from dragoman.models.base import Model
@@ -81,6 +82,7 @@ def train_model(
         model = _model(config, tokenizers, base)
         # Read before training: an invalid test set must not fail after hours.
         sets = group.run_on_main(lambda: held_out_sets(prepared, config, folder, tokenizers))
+        group.run_on_main(lambda: _save_tests(run, config, sets or ()))
         loader = held.enter_context(_loader(prepared, config, group, loader_workers))
         reports = _callbacks(run, config, _data_facts(prepared, loader, base), callbacks, group)
         validation = _validation(prepared, config, tokenizers, group)
@@ -92,6 +94,13 @@ def train_model(
             finish = _Finish(config, tokenizers, base, sets, checkpoints, trainer.signal, reports, group.device)
             trained = group.run_on_main(lambda: finish(trained)) or trained
         return trained
+
+
+def _save_tests(run: Path, config: Config, sets: Sequence[HeldOutSet]) -> None:
+    """Copy the test sets to the run, so that it can be evaluated without the corpora."""
+    assert config.data is not None
+    tests = [(each.name, each.sources, each.references) for each in sets if each.is_test]
+    save_test_sets(run, tests, source=config.data.source, target=config.data.target)
 
 
 def _open_prepared(config: Config, folder: Path) -> PreparedData:

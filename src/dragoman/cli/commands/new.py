@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from dragoman.cli.console import report_errors
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.cli.screens.new_project import ProjectAnswers
+    from dragoman.data.project_template import Project
 
 __all__ = ["new"]
 
 
-def new(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for dragoman.toml.")],
-    source: Annotated[str, typer.Option(metavar="CODE", help="Source language code: en.")],
-    target: Annotated[str, typer.Option(metavar="CODE", help="Target language code: de.")],
+def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
+    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="Folder for dragoman.toml.")] = None,
+    source: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Source language code: en. Detected by default.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Target language code: de. Detected by default.")
+    ] = None,
     corpus: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             metavar="FILE [FILE]",
-            help="Training files: source and target, or one file with both (TSV, TMX, JSONL, Parquet).",
+            help="Training files: source and target, or one file with both (TSV, CSV, TMX, JSONL, Parquet).",
         ),
-    ],
+    ] = None,
     more: Annotated[list[str] | None, typer.Argument(metavar="", hidden=True)] = None,
     validation: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="File of the validation set. May be repeated.")
@@ -34,23 +43,65 @@ def new(
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help="Preset to extend; by default the one for the corpus size.")
     ] = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="FORMAT", help="Format of the training files: lines, tsv, csv, tmx, jsonl or parquet."
+        ),
+    ] = "auto",
 ) -> None:
-    """Write a commented dragoman.toml for a corpus, with a preset for its size."""
+    """Write a commented dragoman.toml for a corpus, with a preset for its size.
+
+    In a terminal, a folder or training files that are not given are asked for. Languages are detected.
+    """
     from dragoman.environment import require
 
-    with report_errors():
+    with report_errors("nothing was written"):
         require("polars", "train", "dragoman new")
-        from dragoman.data.project_template import new_project
+        from dragoman.cli.screens.new_project import ProjectAnswers, ask_project, can_ask, offer_check
+        from dragoman.config.corpus import FileFormat
 
-        project = new_project(
-            folder,
-            source=source,
-            target=target,
-            train=[*corpus, *(more or [])],
-            validation=validation or (),
-            test=test or (),
-            preset=preset,
+        if form not in (formats := get_args(FileFormat)):
+            raise ConfigError(f"--format must be one of {', '.join(formats)}, got {form!r}; leave it out to detect it")
+        files = [*(corpus or []), *(more or [])]
+        if folder is not None and folder.is_file():  # the second of two files after --corpus, without a folder
+            files, folder = [*(corpus or []), str(folder), *(more or [])], None
+        known = ProjectAnswers(
+            folder, tuple(files), source, target, tuple(validation or ()), tuple(test or ()), preset, form
         )
+        is_asked = folder is None or not files
+        if is_asked and not can_ask():
+            missing = "a folder" if folder is None else "--corpus"
+            raise ConfigError(
+                f"{missing} must be given where there is no terminal to ask, got none; for instance "
+                "dragoman new project --corpus train.en train.de"
+            )
+        answers = ask_project(known) if is_asked else known
+        project = _write(answers)
     count = f"{project.pairs:,} pairs" if project.is_exact else f"more than {project.pairs:,} pairs"
-    typer.echo(f"{project.config}: {count}, starting from the preset {project.preset}")
-    typer.echo(f"next: cd {shlex.quote(str(folder))} && dragoman check")
+    typer.echo(
+        f"{project.config}: {project.source} → {project.target}, {count}, starting from the preset {project.preset}"
+    )
+    if is_asked and offer_check():
+        from dragoman.cli.commands.check import check
+
+        check(project.config)
+        return
+    typer.echo(f"next: cd {shlex.quote(str(project.config.parent))} && dragoman check")
+
+
+def _write(answers: ProjectAnswers) -> Project:
+    from dragoman.data.project_template import new_project
+
+    assert answers.folder is not None
+    return new_project(
+        answers.folder,
+        source=answers.source,
+        target=answers.target,
+        train=answers.train,
+        validation=answers.validation,
+        test=answers.test,
+        preset=answers.preset,
+        form=answers.form,
+        survey=answers.survey,
+    )

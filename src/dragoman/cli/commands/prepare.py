@@ -53,6 +53,9 @@ def prepare(
 
 
 def _print(folder: Path, manifest: dict[str, Any]) -> None:
+    from dragoman.data.preparation.tokenizer_notes import tokenizer_notes
+    from dragoman.data.project_template import suggested_pairs
+
     rows = [("set", "corpus", "pairs", "source tokens", "target tokens")]
     for name, split in manifest["splits"].items():
         rows += [(name, corpus["name"], f"{corpus['rows']:,}", "", "") for corpus in split["corpora"]]
@@ -63,6 +66,12 @@ def _print(folder: Path, manifest: dict[str, Any]) -> None:
     for corpus in manifest["splits"]["train"]["corpora"]:
         if not corpus["rows"]:
             typer.echo(f"note: no pair of {corpus['name']} is left; see report.json", err=True)
+    for note in tokenizer_notes(manifest):
+        typer.echo(f"note: {note}", err=True)
+    data = manifest["settings"]["data"]
+    if not data["test"] and not data["test_pairs"]:
+        some = suggested_pairs(manifest["pairs"]["kept"])
+        typer.echo(f"note: there is no test set; data.test_pairs = {some} holds one out", err=True)
     sizes = dict.fromkeys(f"{entry['path']} ({entry['tokens']:,} tokens)" for entry in manifest["tokenizers"].values())
     pairs = manifest["pairs"]
     typer.echo(f"\n{pairs['kept']:,} of {pairs['read']:,} training pairs; report.json lists the dropped pairs")

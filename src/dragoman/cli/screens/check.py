@@ -19,6 +19,7 @@ from dragoman.data.check.check_findings import (
     waterfall,
 )
 from dragoman.data.check.report_types import CheckReport
+from dragoman.data.preparation.tokenizer_notes import grown_note
 from dragoman.reporting.number_format import (
     format_approximate,
     format_bytes,
@@ -185,6 +186,8 @@ def _training_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
         unknown = " · ".join(format_percent(share) for share in tokens.unknown.values())
         examples = " ".join(visible(example, 12) for example in tokens.unknown_examples[:6])
         yield "vocabulary", f"{visible(tokens.kind)}, {names} tokens; tokens per word: {per_word}", False
+        if tokens.grown_from is not None:
+            yield "vocabulary", grown_note(tokens.grown_from, max(tokens.vocabulary.values())), False
         yield "unknown", f"{unknown} of held-out tokens{f', as in {examples}' if examples else ''}", False
         share = format_percent(tokens.too_long, tokens.sampled)
         many = f"{tokens.too_long:,} of {format_count(tokens.sampled, 'sampled pair')} ({share})"

@@ -12,6 +12,7 @@ from dragoman.data.check.report_types import (
     TokenStatistics,
     TrainingCost,
 )
+from dragoman.data.preparation.tokenizer_notes import has_too_many_tokens
 from dragoman.data.preparation.train_and_held_out_pairs import is_leak
 from dragoman.language_codes import primary_language
 from dragoman.reporting.number_format import format_count, format_percent
@@ -23,6 +24,7 @@ _FOREIGN = 0.1
 _DROPPED = 0.3
 _REPEATED = 0.3
 _UNKNOWN = 0.01
+_UNSEEN = 8.0  # times the share left uncovered: three or four bytes per character, and as much again by chance
 _TOO_LONG = 0.01
 _PADDING = 0.1
 _HELD_OUT = 0.25
@@ -117,7 +119,11 @@ def _about_tokens(tokens: TokenStatistics, config: Config) -> Iterator[str]:
     for side, share in tokens.unknown.items():
         if share > _UNKNOWN:
             unknown = f"{format_percent(share)} of the {side} tokens in held-out text"
-            yield f"{unknown} are unknown or bytes; {_remedy(config)}."
+            yield f"{unknown} are unknown or bytes; {_remedy(config, share)}."
+    for side, per_word in tokens.per_word.items():
+        if has_too_many_tokens(tokens.kind, per_word):
+            split = f"{per_word:.1f} tokens per word on the {side} side"
+            yield f"{split} make training slow and inexact; {_more_tokens(config)}."
     smallest = min(tokens.vocabulary.values())
     if config.start is None and config.tokenizer.kind == "sentencepiece" and smallest < config.tokenizer.size:
         yield f"The text gives {smallest:,} tokens, fewer than the {config.tokenizer.size:,} of tokenizer.size."
@@ -126,8 +132,18 @@ def _about_tokens(tokens: TokenStatistics, config: Config) -> Iterator[str]:
         yield f"{format_percent(share)} of the pairs exceed data.max_tokens and would be dropped; raise it."
 
 
-def _remedy(config: Config) -> str:
+def _more_tokens(config: Config) -> str:
+    if config.start is not None or config.tokenizer.kind != "sentencepiece":
+        return _remedy(config)
+    return f"raise tokenizer.size, for instance to {2 * config.tokenizer.size}"
+
+
+def _remedy(config: Config, unknown: float = 0.0) -> str:
     """Return the setting that reduces unknown tokens."""
     if config.start is not None:
         return "raise start.new_tokens" if config.start.vocabulary == "extend" else 'set start.vocabulary = "extend"'
-    return f"raise tokenizer.{'character_coverage' if config.tokenizer.kind == 'sentencepiece' else 'size'}"
+    if config.tokenizer.kind != "sentencepiece":
+        return "raise tokenizer.size"
+    if unknown > _UNSEEN * (1.0 - config.tokenizer.character_coverage):
+        return "their characters are not in the training text, so more text is needed"
+    return "raise tokenizer.character_coverage"

@@ -14,6 +14,7 @@ from dragoman.config import Config
 from dragoman.data.batch_plan import BatchPlan, CorpusRows
 from dragoman.data.check.report_types import BatchStatistics, CorpusReport, SelectionStatistics, TokenStatistics
 from dragoman.data.cleaning.filters.language import language_shares
+from dragoman.data.cleaning.filters.lengths import count_words
 from dragoman.data.preparation.preparation import Preparation
 from dragoman.data.preparation.shard_stage import TOO_MANY_TOKENS, encode
 from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
@@ -97,13 +98,15 @@ def measure_tokens(sample: PairSample, config: Config, held_out: pl.DataFrame) -
     tally.add(TOO_MANY_TOKENS, too_long.height, examples)
     fitting = sample.frame.filter(pl.Series(~sample.too_long))
     lengths = {side: getattr(sample.pairs, side).lengths for side in SIDES}
-    words = {side: max(1, int(fitting[side].str.count_matches(r"\S+").sum())) for side in SIDES}
+    words = {side: max(1, int(fitting.select(count_words(pl.col(side)).sum()).item())) for side in SIDES}
     shares, seen = {}, Counter[str]()
     for side in SIDES:
         shares[side] = _unknown(sample.tokenizers[side], held_out[side].to_list(), seen)
+    vocabulary = _vocabulary(sample.tokenizers, joint=config.tokenizer.joint)
+    has_grown = config.start is None and max(vocabulary.values()) > config.tokenizer.size
     return TokenStatistics(
         kind=config.tokenizer.kind,
-        vocabulary=_vocabulary(sample.tokenizers, joint=config.tokenizer.joint),
+        vocabulary=vocabulary,
         sampled=sample.frame.height,
         histograms={side: np.bincount(lengths[side], minlength=most + 1).tolist() for side in SIDES},
         per_word={side: float(lengths[side].sum() / words[side]) for side in SIDES},
@@ -111,6 +114,7 @@ def measure_tokens(sample: PairSample, config: Config, held_out: pl.DataFrame) -
         unknown_examples=[text for text, _ in seen.most_common(_UNKNOWN_EXAMPLES)],
         too_long=too_long.height,
         too_long_examples=tally,
+        grown_from=config.tokenizer.size if has_grown else None,
     )
 
 

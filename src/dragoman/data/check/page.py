@@ -100,14 +100,15 @@ def _languages(report: CheckReport) -> Iterator[tuple[str, str, str, list[str], 
 def _tokens(report: CheckReport) -> dict[str, object]:
     tokens = report.tokens
     assert tokens is not None
+    joint = tokens.vocabulary.get("both")
     rows = [
         (
             side,
-            f"{size:,}",
-            f"{tokens.per_word.get(side, 0):.2f}",
+            f"{tokens.vocabulary[side]:,}" if joint is None else f"{joint:,} (joint)",
+            f"{per_word:.2f}",
             format_percent(tokens.unknown.get(side, 0)),
         )
-        for side, size in tokens.vocabulary.items()
+        for side, per_word in tokens.per_word.items()
     ]
     too_long = f"{tokens.too_long:,} of {format_count(tokens.sampled, 'sampled pair')}"
     share = format_percent(tokens.too_long, tokens.sampled)

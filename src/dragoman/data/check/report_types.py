@@ -48,7 +48,7 @@ class TokenStatistics:
     histograms: dict[str, list[int]]
     """By side: number of pairs with 0, 1, 2, …, max_tokens tokens."""
     per_word: dict[str, float]
-    """By side: tokens per word."""
+    """By side: tokens per word; a character of a script without spaces is a word."""
     unknown: dict[str, float]
     """By side of the held-out pairs: share of unknown and byte tokens."""
     unknown_examples: list[str]
@@ -56,6 +56,8 @@ class TokenStatistics:
     too_long: int
     """Number of sampled pairs with more than max_tokens tokens, which would be dropped."""
     too_long_examples: Tally
+    grown_from: int | None = None
+    """The setting tokenizer.size if a larger size was chosen, because the characters of the text do not fit it."""
 
 
 @dataclass(frozen=True)

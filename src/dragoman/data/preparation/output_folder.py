@@ -14,6 +14,7 @@ from dragoman.data.preparation.corpus_sources import CorpusSource
 from dragoman.data.preparation.prepared_data import FORMAT, MANIFEST, REPORT, listed_files, settings_of
 from dragoman.data.preparation.tokenizer_stage import Tokenizers
 from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
+from dragoman.data.test_sets import text_file_names
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import DataError
 from dragoman.files import atomic_write, read_json, sha256_of_file, write_json
@@ -55,7 +56,7 @@ class OutputFolder:
         assert config.data is not None
         before = self._listed()
         saved = {side: self._save_tokenizer(side, tokenizers, joint=config.tokenizer.joint) for side in SIDES}
-        texts = self._write_texts(selected, {side: getattr(config.data, side) for side in SIDES})
+        texts = self._write_texts(selected, (config.data.source, config.data.target))
         write_json(self.path / REPORT, _report(cleaned, selected, shards))
         manifest = {
             "format": FORMAT,
@@ -99,13 +100,13 @@ class OutputFolder:
             shutil.copyfile(path, draft)
         return self._entry(home / path.name) | {"tokens": tokenizers.load()[side].size}
 
-    def _write_texts(self, selected: SelectedPairs, languages: dict[str, str]) -> list[dict[str, Any]]:
+    def _write_texts(self, selected: SelectedPairs, languages: tuple[str, str]) -> list[dict[str, Any]]:
         """Write the sets drawn from the training corpora as text files."""
         entries = []
         for split in selected.taken:
             frame = selected.taken_frame(split)
-            for side, language in languages.items():
-                path = self.path / f"{split}.{language}"
+            for side, name in zip(SIDES, text_file_names(split, *languages), strict=True):
+                path = self.path / name
                 with atomic_write(path) as draft:
                     draft.write_bytes("".join(f"{text}\n" for text in frame[side]).encode())
                 entries.append(self._entry(path))
@@ -159,4 +160,5 @@ def _split(split: str, folder: str, record: dict[str, Any], selected: SelectedPa
         mine = [shard["rows"] for shard in listed if shard["corpus"] == number or split != "train"]
         corpora.append({"name": name, "first_row": first, "rows": sum(mine)})
         first += sum(mine)
-    return {"rows": record["rows"], "tokens": record["tokens"], "corpora": corpora, "shards": listed}
+    counts = {kind: record[kind] for kind in ("rows", "tokens", "words")}
+    return {**counts, "corpora": corpora, "shards": listed}

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from dragoman.config import DataConfig
+from dragoman.data.cleaning.filters.lengths import count_words
 from dragoman.data.duplicates.drop_decisions import Decision
 from dragoman.data.preparation.cached_stage import Stage
 from dragoman.data.preparation.tokenizer_stage import Tokenizers
@@ -30,7 +31,7 @@ __all__ = ["TOO_MANY_TOKENS", "encode", "write_shards"]
 TOO_MANY_TOKENS = "too many tokens"
 """Drop reason of pairs with more than max_tokens tokens."""
 
-_VERSION = 2
+_VERSION = 3
 
 
 def write_shards(
@@ -111,7 +112,7 @@ def _write_shard(task: _Task) -> dict[str, Any]:
         assert isinstance(done, dict)
         return done
     tokenizers = _loaded(task.tokenizers)
-    drops, tokens = Tally(), dict.fromkeys(SIDES, 0)
+    drops, tokens, words = Tally(), dict.fromkeys(SIDES, 0), dict.fromkeys(SIDES, 0)
     sizes = (tokenizers["source"].size, tokenizers["target"].size)
     with ShardWriter(task.path, sizes) as writer:
         for chunk in task.chunks:
@@ -122,8 +123,10 @@ def _write_shard(task: _Task) -> dict[str, Any]:
             )
             drops.add(TOO_MANY_TOKENS, int(too_long.sum()), examples)
             writer.append(pairs)
+            counted = frame.filter(pl.Series(~too_long)).select(count_words(pl.col(side)).sum() for side in SIDES)
             for side in SIDES:
                 tokens[side] += int(getattr(pairs, side).lengths.sum())
+                words[side] += int(counted[side].item())
         rows = writer.rows
     result = {
         "path": task.path.name,
@@ -132,6 +135,7 @@ def _write_shard(task: _Task) -> dict[str, Any]:
         "sha256": sha256_of_file(task.path),
         "corpus": task.chunks[0].corpus,
         "tokens": tokens,
+        "words": words,
         "drops": drops.to_json(),
     }
     write_json(record, result)
@@ -177,6 +181,6 @@ def _joined(shards: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "shards": [{key: shard[key] for key in ("path", "rows", "bytes", "sha256", "corpus")} for shard in shards],
         "rows": sum(shard["rows"] for shard in shards),
-        "tokens": {side: sum(shard["tokens"][side] for shard in shards) for side in SIDES},
+        **{kind: {side: sum(shard[kind][side] for shard in shards) for side in SIDES} for kind in ("tokens", "words")},
         "drops": drops.to_json(),
     }

@@ -172,4 +172,5 @@ def _train(sentences: Iterable[str], settings: TokenizerConfig, seed: int) -> To
         character_coverage=settings.character_coverage,
         sample_size=settings.sample_sentences,
         seed=seed,
+        grow=True,
     )

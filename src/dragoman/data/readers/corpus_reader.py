@@ -12,6 +12,7 @@ import fsspec
 from dragoman.config.corpus import CorpusConfig
 from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers.folder_listing import describe_folder, join_names
+from dragoman.data.readers.formats.csv import CsvReader
 from dragoman.data.readers.formats.jsonl import JsonReader
 from dragoman.data.readers.formats.line_pairs import LinePairReader
 from dragoman.data.readers.formats.parquet import ParquetReader
@@ -20,11 +21,12 @@ from dragoman.data.readers.formats.tsv import TsvReader
 from dragoman.data.readers.streams import STDIN, is_url, plain_name, without_query
 from dragoman.errors import ConfigError, DataError
 
-__all__ = ["open_corpus"]
+__all__ = ["file_format", "open_corpus"]
 
 _FORMATS = {
     ".tsv": "tsv",
     ".tab": "tsv",
+    ".csv": "csv",
     ".tmx": "tmx",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -42,7 +44,7 @@ def open_corpus(corpus: CorpusConfig, *, source: str, target: str, folder: Path)
     Raises `DataError` if files are missing or do not pair up, `ConfigError` if the settings contradict each other.
     The content of files is checked when they are read.
     """
-    form = _format(corpus)
+    form = file_format(corpus)
     _check_stdin(corpus, form)
     found = [_resolve(name, folder) for name in corpus.files]
     if form == "lines":
@@ -52,6 +54,8 @@ def open_corpus(corpus: CorpusConfig, *, source: str, target: str, folder: Path)
     _check_once(files)
     if form == "tsv":
         return TsvReader(files, source, target, _numbers(corpus))
+    if form == "csv":
+        return CsvReader(files, source, target, _names(corpus))
     if form == "tmx":
         _refuse_columns(corpus, form)
         return TmxReader(files, source, target)
@@ -61,11 +65,12 @@ def open_corpus(corpus: CorpusConfig, *, source: str, target: str, folder: Path)
     return ParquetReader(files, source, target, _names(corpus))
 
 
-def _format(corpus: CorpusConfig) -> str:
+def file_format(corpus: CorpusConfig) -> str:
+    """Return the format of a corpus: the setting, or that of the names of its files."""
     if corpus.format != "auto":
         return corpus.format
     if STDIN in corpus.files:
-        raise ConfigError("format must be tsv, jsonl or tmx for standard input, got auto; - has no suffix")
+        raise ConfigError("format must be tsv, csv, jsonl or tmx for standard input, got auto; - has no suffix")
     found = {_FORMATS.get(Path(plain_name(name)).suffix.lower(), "lines") for name in corpus.files}
     if len(found) > 1:
         raise ConfigError(
@@ -74,8 +79,8 @@ def _format(corpus: CorpusConfig) -> str:
     if found == {"lines"} and len(corpus.files) == 1:
         names = ", ".join(sorted(_FORMATS))
         raise ConfigError(
-            f"format must be given unless the name ends in {names}, got {corpus.files[0]}; "
-            "a corpus of line pairs names two files, source and target"
+            f"format must be given unless the name ends in {names}, got {corpus.files[0]}; name two files, source and "
+            'target, or the format: dragoman new --format tsv, or format = "tsv" in the configuration'
         )
     return found.pop()
 
@@ -83,7 +88,9 @@ def _format(corpus: CorpusConfig) -> str:
 def _check_stdin(corpus: CorpusConfig, form: str) -> None:
     times = corpus.files.count(STDIN)
     if times and form in ("lines", "parquet"):
-        raise ConfigError(f"files must be paths or URLs for {form}, got -; standard input can be tsv, jsonl or tmx")
+        raise ConfigError(
+            f"files must be paths or URLs for {form}, got -; standard input can be tsv, csv, jsonl or tmx"
+        )
     if times > 1:
         raise ConfigError(f"files must name standard input once, got - {times} times")
 

@@ -9,7 +9,7 @@ import io
 import math
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, Self, get_args
 
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
@@ -20,6 +20,7 @@ from dragoman.text.tokenizers.base import VocabularyTokenizer
 from dragoman.text.tokenizers.notation import SPACE_MARK, escape
 from dragoman.text.tokenizers.unigram_lattice import ScoredToken, UnigramLattice, UnigramTable
 from dragoman.text.tokenizers.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
+from dragoman.text.tokenizers.vocabulary_size import fitting_size
 
 __all__ = ["SentencePieceTokenizer", "SubwordModel", "train_sentencepiece"]
 
@@ -147,50 +148,62 @@ def train_sentencepiece(
     byte_fallback: bool = True,
     sample_size: int = 1_000_000,
     seed: int = 0,
+    grow: bool = False,
 ) -> SentencePieceTokenizer:
     """Train subwords on normalized sentences; the same sentences and settings give the same model.
 
     ``size`` includes 4 special tokens, 256 bytes, the characters that make up ``character_coverage`` of the text, and
     subwords. A small corpus gives a smaller vocabulary. From a larger corpus, ``sample_size`` sentences are drawn by
     the seed, and only those are in memory. Without ``byte_fallback`` rare characters become ``<unk>`` and are lost.
+    If the characters do not fit, ``grow`` chooses a larger size; otherwise this is an error.
     """
     _check_settings(size, model, character_coverage, sample_size)
     chosen = _draw(_trainable(sentences), sample_size, seed)
     if not chosen:
         raise TokenizerError("sentences must hold some text, got none; check the path of the corpus")
     written = io.BytesIO()
-    try:
-        SentencePieceTrainer.train(
-            sentence_iterator=iter(chosen),
-            model_writer=written,
-            model_type=model,
-            vocab_size=size,
-            hard_vocab_limit=False,
-            character_coverage=character_coverage,
-            byte_fallback=byte_fallback,
-            normalization_rule_name="identity",
-            add_dummy_prefix=True,
-            remove_extra_whitespaces=False,
-            max_sentence_length=4 * _LONGEST,
-            num_threads=_THREADS,
-            minloglevel=2,
-            pad_id=PAD_ID,
-            unk_id=UNK_ID,
-            bos_id=BOS_ID,
-            eos_id=EOS_ID,
-            pad_piece=SPECIALS[PAD_ID],
-            unk_piece=SPECIALS[UNK_ID],
-            bos_piece=SPECIALS[BOS_ID],
-            eos_piece=SPECIALS[EOS_ID],
+    train = functools.partial(
+        SentencePieceTrainer.train,
+        model_writer=written,
+        model_type=model,
+        hard_vocab_limit=False,
+        character_coverage=character_coverage,
+        byte_fallback=byte_fallback,
+        normalization_rule_name="identity",
+        add_dummy_prefix=True,
+        remove_extra_whitespaces=False,
+        max_sentence_length=4 * _LONGEST,
+        num_threads=_THREADS,
+        minloglevel=2,
+        pad_id=PAD_ID,
+        unk_id=UNK_ID,
+        bos_id=BOS_ID,
+        eos_id=EOS_ID,
+        pad_piece=SPECIALS[PAD_ID],
+        unk_piece=SPECIALS[UNK_ID],
+        bos_piece=SPECIALS[BOS_ID],
+        eos_piece=SPECIALS[EOS_ID],
+    )
+    needed = _train_or_count(train, chosen, size)
+    if needed and grow:
+        needed = _train_or_count(train, chosen, fitting_size(needed, size))
+    if needed:
+        raise ConfigError(
+            f"tokenizer.size must be at least {needed} for this text, got {size}; raise it, or lower "
+            "tokenizer.character_coverage"
         )
+    return SentencePieceTokenizer.from_bytes(written.getvalue())
+
+
+def _train_or_count(train: Callable[..., None], sentences: list[str], size: int) -> int:
+    """Train, or return the number of tokens needed if the size is too small for the characters."""
+    try:
+        train(sentence_iterator=iter(sentences), vocab_size=size)
     except RuntimeError as error:
         if too_small := re.search(r"(\d+) vs (\d+)", str(error)):
-            raise ConfigError(
-                f"tokenizer.size must be at least {too_small[2]} for this text, got {size}; raise it, or lower "
-                "tokenizer.character_coverage"
-            ) from None
+            return int(too_small[2])
         raise TokenizerError(f"sentences must be learnable for SentencePiece, got its error: {error}") from None
-    return SentencePieceTokenizer.from_bytes(written.getvalue())
+    return 0
 
 
 def _check_settings(size: int, model: str, character_coverage: float, sample_size: int) -> None:

@@ -41,7 +41,7 @@ def test_new_says_what_it_made_and_what_to_type_next(run: Run, tmp_path: Path):
     write_pairs(tmp_path, "train", pairs(400))
     result = run("new", "p", "--source", "en", "--target", "de", "--corpus", "train.en", "train.de")
     assert result.stdout.splitlines() == [
-        "p/dragoman.toml: 400 pairs, starting from the preset pairs-5k",
+        "p/dragoman.toml: en → de, 400 pairs, starting from the preset pairs-5k",
         "next: cd p && dragoman check",
     ]
     again = run("new", "p", "--source", "en", "--target", "de", "--corpus", "train.en", "train.de")
@@ -65,7 +65,7 @@ def test_check_shows_a_screen_json_and_a_page(run: Run, project: Path):
     assert page.startswith("<!DOCTYPE html>")
     assert "train.en" in page
     report = json.loads(run("check", "--no-measure", "--json").stdout)
-    assert report["selection"]["kept"] == 380
+    assert report["selection"]["kept"] == 360
     assert report["fatal"] == []
 
 
@@ -74,7 +74,7 @@ def test_prepare_goes_on_from_check(run: Run, project: Path):
     result = run("prepare")
     assert result.exit_code == 0, result.stderr
     assert "cleaning train.en: done before" in result.stderr
-    assert "380" in result.stdout
+    assert "360" in result.stdout
     manifest = json.loads(run("prepare", "--json").stdout)
     assert manifest["splits"]["train"]["rows"] == 380
 

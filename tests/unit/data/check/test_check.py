@@ -8,6 +8,7 @@ import pytest
 from dragoman.api.training.preparation import check_corpora, prepare_corpora
 from dragoman.data.check.report_types import CheckReport
 from dragoman.data.preparation import clean_stage
+from dragoman.data.preparation.tokenizer_notes import tokenizer_notes
 from tests.unit.data.preparation.corpus import config, pairs, write_pairs
 
 
@@ -130,3 +131,40 @@ def test_the_cost_is_measured(tmp_path: Path):
     assert cost.tokens_per_second > 0
     assert 16 * cost.parameters < cost.memory_bytes < 8 * 2**30
     assert cost.updates == settings.training.max_updates
+
+
+def chinese(count: int) -> list[tuple[str, str]]:
+    """Pairs with more than a thousand different Chinese characters."""
+    return [
+        ("".join(chr(0x4E00 + (7 * number + place) % 1200) for place in range(12)) + "。", english)
+        for number, (english, _) in enumerate(pairs(count))
+    ]
+
+
+def test_a_chinese_corpus_gets_a_vocabulary_that_works_and_the_check_says_so(tmp_path: Path):
+    rows = chinese(600)
+    for side, language in enumerate(("zh", "en")):
+        (tmp_path / f"train.{language}").write_text("".join(f"{row[side]}\n" for row in rows), encoding="utf-8")
+    report = check(tmp_path, [{"files": ["train.zh", "train.en"]}], source="zh", target="en")
+    assert report.fatal == []
+    assert report.tokens is not None
+    assert report.tokens.grown_from == 400
+    assert report.tokens.vocabulary["both"] > 1200
+    assert 0.5 < report.tokens.per_word["source"] <= 1.2, "a character is a word"
+    assert not any("tokens per word" in advice for advice in report.advice)
+    prepared = prepare_corpora(
+        config([{"files": ["train.zh", "train.en"]}], source="zh", target="en"), tmp_path
+    ).manifest
+    assert any("400 tokens are too few" in note for note in tokenizer_notes(prepared))
+
+
+def test_many_tokens_per_word_are_told(tmp_path: Path):
+    rows = [
+        (f"{one} {number * 7919} electroencephalographically", other) for number, (one, other) in enumerate(pairs(300))
+    ]
+    report = check(tmp_path, [{"files": write_pairs(tmp_path, "train", rows)}])
+    assert report.tokens is not None
+    assert report.tokens.per_word["source"] > 3
+    told = [advice for advice in report.advice if "tokens per word on the source side" in advice]
+    assert told
+    assert "raise tokenizer.size, for instance to 800" in told[0]

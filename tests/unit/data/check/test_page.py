@@ -179,3 +179,14 @@ def test_a_single_pair_can_be_drawn():
     counts = {name: [1] + [0] * (len(bins) - 1) for name, bins in report.corpora[0].summary.histograms.items()}
     one = replace(report.corpora[0], summary=CorpusSummary(1, 1, histograms=counts))
     read(render_check_page(replace(report, corpora=[one]), title="one"))
+
+
+def test_a_joint_vocabulary_has_a_row_per_side_with_its_tokens_per_word():
+    sample = sample_report()
+    assert sample.tokens is not None
+    joint = replace(sample, tokens=replace(sample.tokens, vocabulary={"both": 8_000}))
+    page = render_check_page(joint, title="t")
+    assert page.count("8,000 (joint)") == 2
+    assert "1.31" in page
+    assert "1.58" in page
+    assert "0.00" not in page

@@ -9,10 +9,11 @@ from dragoman.data.cleaning.filters.base import mark_pairs, refine
 from dragoman.data.cleaning.filters.scripts import has_foreign_script, weighted_length
 from dragoman.data.token_pairs import SIDES
 from dragoman.language_codes import primary_language
+from dragoman.text.characters import has_letters
 from dragoman.text.language_detection_model import load_detector
 from dragoman.text.language_scripts import language_scripts
 
-__all__ = ["NEAR_LANGUAGES", "language_shares", "wrong_language"]
+__all__ = ["NEAR_LANGUAGES", "detect_language", "language_shares", "wrong_language"]
 
 NEAR_LANGUAGES = (
     frozenset({"ar", "acm", "acq", "aeb", "afb", "ajp", "apc", "arq", "ars", "ary", "arz", "ayl"}),
@@ -58,6 +59,21 @@ def language_shares(texts: pl.Series, expected: str, certainty: float = 0.5) -> 
     """
     counts = Counter(_foreign(texts, expected, certainty).fill_null(primary_language(expected)).to_list())
     return {language: count / len(texts) for language, count in counts.most_common()}
+
+
+def detect_language(texts: pl.Series, minimum: float = 0.5) -> str | None:
+    """Return the language of at least this share of the texts that have letters, or None."""
+    lines = [text[:_MAX_CHARACTERS] for text in texts.to_list() if has_letters(text)]
+    answers = [load_detector().detect(line)[0]["lang"] for line in lines]
+    counts: Counter[str] = Counter()
+    for answer in set(answers):
+        own = pl.Series([line for line, found in zip(lines, answers, strict=True) if found == answer])
+        believed = int(_believable(own, answer).sum())
+        counts[answer] += believed
+        if answer == "ja":  # Chinese, which has no kana
+            counts["zh"] += len(own) - believed
+    best, count = counts.most_common(1)[0] if counts else ("", 0)
+    return best if count and count >= minimum * len(lines) else None
 
 
 def _other(frame: pl.DataFrame, side: str, language: str, certainty: float) -> pl.Series:

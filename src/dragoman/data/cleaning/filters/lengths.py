@@ -6,13 +6,18 @@ from dragoman.data.cleaning.filters.addresses import remove_addresses
 from dragoman.data.cleaning.filters.base import either_side, refine
 from dragoman.text.characters import SPACELESS
 
-__all__ = ["empty_side", "few_words", "long_text", "long_word", "many_words"]
+__all__ = ["count_words", "empty_side", "few_words", "long_text", "long_word", "many_words"]
 
 # A character of a script without spaces is a word, unless it is punctuation or a mark.
 _SPACED_WORD = rf"[^\s{SPACELESS}]+"
 _WORD = rf"[\p{{L}}\p{{N}}&&[{SPACELESS}]]|{_SPACED_WORD}"
 
 _LONGEST_COUNTED = 100  # a longer count would exceed the size limit of the pattern
+
+
+def count_words(text: pl.Expr) -> pl.Expr:
+    """Return the number of words."""
+    return text.str.count_matches(_WORD)
 
 
 def empty_side(frame: pl.DataFrame) -> pl.Series:
@@ -24,7 +29,7 @@ def few_words(frame: pl.DataFrame, *, minimum: int) -> pl.Series:
     """Mark pairs with a side of fewer than `minimum` words."""
     if minimum == 1:
         return either_side(frame, lambda text: ~text.str.contains(_WORD))
-    return either_side(frame, lambda text: text.str.count_matches(_WORD) < minimum)
+    return either_side(frame, lambda text: count_words(text) < minimum)
 
 
 def many_words(frame: pl.DataFrame, *, maximum: int) -> pl.Series:
@@ -33,7 +38,7 @@ def many_words(frame: pl.DataFrame, *, maximum: int) -> pl.Series:
         frame,
         # A word takes two bytes at least: one and a space, or three where there are no spaces.
         either_side(frame, lambda text: text.str.len_bytes() >= 2 * maximum),
-        lambda suspects: either_side(suspects, lambda text: text.str.count_matches(_WORD) > maximum),
+        lambda suspects: either_side(suspects, lambda text: count_words(text) > maximum),
     )
 
 

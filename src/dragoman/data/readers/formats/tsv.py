@@ -38,14 +38,22 @@ class TsvChunk(BlockChunk):
     width: int
     languages: tuple[str, str]
 
+    @property
+    def separator(self) -> str:
+        """Name of the character between columns."""
+        return "tab"
+
     def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
         """Decode the rows and take the two columns."""
         draft = ChunkBuilder(self.file)
         first = self.block.first_line
         texts = self.texts(draft, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes)
         numbers = pl.Series(np.arange(first, first + len(texts), dtype=np.uint32))
-        frame = pl.DataFrame({"row": texts, "line": numbers}).drop_nulls()
-        frame = frame.with_columns(columns=pl.col("row").str.count_matches("\t", literal=True) + 1)
+        return self._finish(pl.DataFrame({"row": texts, "line": numbers}), draft)
+
+    def _finish(self, frame: pl.DataFrame, draft: ChunkBuilder) -> ChunkPairs:
+        """Take the two columns of tab-separated rows; null rows are dropped."""
+        frame = frame.drop_nulls().with_columns(columns=pl.col("row").str.count_matches("\t", literal=True) + 1)
         self._check_widths(frame, draft)
         frame = frame.filter(pl.col("columns") >= max(self.columns))
         frame = frame.select(*(self._column(side) for side in (0, 1)), "line")
@@ -55,7 +63,7 @@ class TsvChunk(BlockChunk):
     def _check_widths(self, frame: pl.DataFrame, draft: ChunkBuilder) -> None:
         needed = max(self.columns)
         for row in frame.filter(pl.col("columns") < needed).iter_rows(named=True):
-            detail = f"{row['columns']} of the {needed} columns that are needed; a tab separates them"
+            detail = f"{row['columns']} of the {needed} columns that are needed; a {self.separator} separates them"
             draft.add_fault(row["line"], LineFault("missing column", detail, row["row"]))
         other = frame.filter((pl.col("columns") >= needed) & (pl.col("columns") != self.width))
         examples = (

@@ -1,0 +1,137 @@
+"""Ask for the parts of a new project in a terminal."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import typer
+
+from dragoman.config.corpus import FileFormat
+from dragoman.data.corpus_survey import CorpusSurvey, open_files, survey_corpus
+from dragoman.data.project_template import CONFIG, preset_for, suggested_pairs
+from dragoman.errors import ConfigError, DragomanError
+from dragoman.language_codes import check_language
+
+__all__ = ["ProjectAnswers", "ask_project", "can_ask", "offer_check"]
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class ProjectAnswers:
+    """Everything that a new project needs; None and empty parts are not known yet."""
+
+    folder: Path | None
+    train: tuple[str, ...]
+    source: str | None
+    target: str | None
+    validation: tuple[str, ...]
+    test: tuple[str, ...]
+    preset: str | None
+    form: FileFormat
+    survey: CorpusSurvey | None = None
+
+
+def can_ask() -> bool:
+    """Return whether there is a terminal for questions and answers."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask_project(known: ProjectAnswers) -> ProjectAnswers:
+    """Ask for everything that is not known, with a default for all but the training files."""
+    if known.train:
+        survey = survey_corpus(known.train, known.source, known.target, known.form)
+    else:
+        typer.echo("Enter accepts the value in [brackets], Ctrl-C ends without writing anything.", err=True)
+        known, survey = _ask_training(known)
+    source = known.source or _ask_language("source", survey)
+    target = known.target or _ask_language("target", survey)
+    known = replace(known, source=source, target=target, survey=survey)
+    many = "" if survey.is_exact else "more than "
+    typer.echo(f"{source} → {target}, {many}{survey.pairs:,} pairs", err=True)
+    some = f"{suggested_pairs(survey.pairs):,} training pairs"
+    known = replace(known, validation=known.validation or _ask_held_out("Validation", some, known))
+    known = replace(known, test=known.test or _ask_held_out("Test", some, known))
+    preset = known.preset or _ask("Preset for this number of pairs", preset_for(survey.pairs), _check_preset)
+    folder = known.folder or Path(_ask("Folder of the project", f"{source}-{target}", _check_folder))
+    return replace(known, preset=preset, folder=folder)
+
+
+def offer_check() -> bool:
+    """Return whether the corpus should be checked now."""
+    typer.echo("The next step reads the whole corpus and runs a few updates of training.", err=True)
+    return typer.confirm("Check the corpus and estimate time and memory now?", default=True, err=True)
+
+
+def _ask(question: str, default: str | None, parse: Callable[[str], Answer]) -> Answer:
+    """Ask until the answer is valid."""
+    while True:
+        answer = typer.prompt(question, default=default, err=True)
+        try:
+            return parse(str(answer).strip())
+        except DragomanError as error:
+            for line in str(error).splitlines():
+                typer.echo(f"  {line}", err=True)
+
+
+def _ask_training(known: ProjectAnswers) -> tuple[ProjectAnswers, CorpusSurvey]:
+    def parse(answer: str) -> tuple[ProjectAnswers, CorpusSurvey]:
+        files = _split(answer)
+        return replace(known, train=files), survey_corpus(files, known.source, known.target, known.form)
+
+    question = "Training files, source and target, or one file with both"
+    return _ask(question, None, parse)
+
+
+def _ask_language(side: str, survey: CorpusSurvey) -> str:
+    found = survey.languages[side]
+    how = "detected" if found else "not recognised; a code such as en or zh-Hant"
+    return _ask(f"{side.capitalize()} language ({how})", found, check_language)
+
+
+def _ask_held_out(name: str, some: str, known: ProjectAnswers) -> tuple[str, ...]:
+    def parse(answer: str) -> tuple[str, ...]:
+        if answer == default:
+            return ()
+        assert known.source is not None
+        assert known.target is not None
+        files = _split(answer)
+        for _ in open_files(files, known.source, known.target).chunks(1):
+            break
+        return files
+
+    default = f"take {some}"
+    return _ask(f"{name} files", default, parse)
+
+
+def _check_preset(answer: str) -> str:
+    from dragoman.config import load_config, preset_names
+
+    if answer not in preset_names():
+        load_config(answer)  # raises an error that lists the presets
+        raise ConfigError(f"preset must be one of {', '.join(preset_names())}, got {answer}; choose one of them")
+    return answer
+
+
+def _check_folder(answer: str) -> str:
+    path = Path(answer).expanduser()
+    if (path / CONFIG).exists():
+        raise ConfigError(f"{path / CONFIG} must be new, got an existing file; name another folder")
+    return str(path)
+
+
+def _split(answer: str) -> tuple[str, ...]:
+    try:
+        files = tuple(shlex.split(answer))
+    except ValueError as error:
+        raise ConfigError(
+            f"files must be names separated by spaces, got {answer!r} ({error}); close the quote"
+        ) from None
+    if not files:
+        raise ConfigError("files must be named, got nothing; for instance train.en train.de")
+    return tuple(str(Path(file).expanduser()) if file.startswith("~") else file for file in files)

@@ -1,0 +1,107 @@
+"""Read the files of a new project once: count pairs and characters, and detect the languages."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from dragoman.config import CorpusConfig
+from dragoman.config.corpus import FileFormat
+from dragoman.data.cleaning.filters.language import detect_language, language_shares
+from dragoman.data.reader_protocol import CorpusReader
+from dragoman.data.readers.corpus_reader import file_format, open_corpus
+from dragoman.data.readers.streams import plain_name
+from dragoman.data.token_pairs import SIDES
+from dragoman.errors import ConfigError
+from dragoman.language_codes import canonical_language, check_language, is_known_language
+
+__all__ = ["CorpusSurvey", "open_files", "survey_corpus"]
+
+_COUNT_AT_MOST = 5_000_000
+_CHUNK = 65_536
+_COUNTED_CHARACTERS = 200_000  # pairs; as many as the tokenizer learns from by default
+_SAMPLED = 400  # sentences per side, for the languages
+_AGREES = 0.5  # minimum share of sentences in the language that a file name has
+_UNNAMED = "und"
+
+
+@dataclass
+class CorpusSurvey:
+    """What was found in the training files."""
+
+    pairs: int = 0
+    is_exact: bool = True
+    """Whether all pairs were counted; counting stops early in very large corpora."""
+    characters: Counter[str] = field(default_factory=Counter)
+    languages: dict[str, str | None] = field(default_factory=dict)
+    """By side: the language that was given or detected; None if it was not recognised."""
+
+
+def open_files(files: Sequence[str], source: str, target: str, form: FileFormat = "auto") -> CorpusReader:
+    """Open files of a new project; relative paths start at the working directory."""
+    corpus = CorpusConfig.model_validate({"files": [*files], "format": form})
+    return open_corpus(corpus, source=source, target=target, folder=Path())
+
+
+def survey_corpus(
+    files: Sequence[str], source: str | None = None, target: str | None = None, form: FileFormat = "auto"
+) -> CorpusSurvey:
+    """Read the training files; languages that are not given are detected.
+
+    Raises `ConfigError` if the format has several languages and the codes that choose two of them are not given.
+    """
+    given = {
+        side: None if code is None else check_language(code) for side, code in zip(SIDES, (source, target), strict=True)
+    }
+    corpus = CorpusConfig.model_validate({"files": [*files], "format": form})
+    if None in given.values() and (found := file_format(corpus)) not in ("lines", "tsv", "csv"):
+        raise ConfigError(
+            f"--source and --target must be given for {found}, got none; its files may have many languages"
+        )
+    survey = CorpusSurvey()
+    samples: dict[str, list[str]] = {side: [] for side in SIDES}
+    codes = [given[side] or _UNNAMED for side in SIDES]
+    for chunk in open_files(files, *codes, form).chunks(_CHUNK):
+        read = chunk.read(on_bad_line="skip", max_line_bytes=1 << 30)
+        if survey.pairs < _COUNTED_CHARACTERS:
+            for side in SIDES:
+                survey.characters.update("".join(read.frame[side].to_list()))
+        for side in SIDES:
+            few = read.frame.gather_every(max(1, read.frame.height // _SAMPLED))[side]
+            samples[side] += few.head(_SAMPLED - len(samples[side])).to_list()
+        survey.pairs += read.records
+        if survey.pairs >= _COUNT_AT_MOST:
+            survey.is_exact = False
+            break
+    survey.characters.pop(" ", None)
+    names = [plain_name(name) for name in files] if len(files) == 2 else ["", ""]
+    for side, name in zip(SIDES, names, strict=True):
+        survey.languages[side] = given[side] or _detect(samples[side], name)
+    return survey
+
+
+def _detect(texts: list[str], file: str) -> str | None:
+    """Return the language of the file name if the text agrees with it, else the one detected in most sentences."""
+    named = _named_language(file)
+    if not texts:
+        return named
+    sentences = pl.Series(texts, dtype=pl.String)
+    if named is not None and language_shares(sentences, named).get(named.partition("-")[0], 0.0) >= _AGREES:
+        return named
+    return detect_language(sentences)
+
+
+def _named_language(file: str) -> str | None:
+    """Return the language code that a file name ends with: ``train.en``, ``news-zh_CN.txt``."""
+    words = [word for word in re.split(r"[.\s]+", Path(file).name) if word.lower() not in ("txt", "text", "snt")]
+    for word in reversed(words):
+        for part in (word, re.split(r"[-_]", word)[-1]):
+            code = canonical_language(part)
+            if re.fullmatch(r"[a-z]{2}(-[A-Za-z]{2,4})?", code) and is_known_language(code):
+                return code
+    return None

@@ -1,0 +1,141 @@
+"""Read CSV corpora: commas or semicolons, quoted cells, with or without a header.
+
+Rows are converted to tab-separated rows. A line break in a quoted cell becomes a space.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from dragoman.config.corpus import OnBadLine
+from dragoman.data.reader_protocol import ChunkPairs
+from dragoman.data.readers.decode import LineFault
+from dragoman.data.readers.formats.single_file import ChunkBuilder, read_blocks
+from dragoman.data.readers.formats.tsv import TsvChunk
+from dragoman.data.readers.language_columns import find_language_columns
+from dragoman.data.reason_counts import Example
+from dragoman.errors import DataError
+
+__all__ = ["CsvChunk", "CsvReader"]
+
+_MAX_LINES = 50  # of one record
+_BROKEN = "line break in a cell"
+_SIDES = (("source", "target"), ("src", "tgt"), ("src", "trg"), ("text", "translation"))
+
+
+@dataclass(frozen=True)
+class CsvChunk(TsvChunk):
+    """Rows as bytes; a header in the first row is not a pair."""
+
+    delimiter: str
+    has_header: bool
+
+    @property
+    def separator(self) -> str:
+        """Name of the character between columns."""
+        return "comma" if self.delimiter == "," else "semicolon"
+
+    def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
+        """Decode the rows and take the two columns."""
+        draft = ChunkBuilder(self.file)
+        first = self.block.first_line
+        texts = self.texts(draft, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes).to_list()
+        rows: list[str | None] = [None] * len(texts)
+        place = 1 if self.has_header and first == 1 else 0
+        while place < len(texts):
+            cells, lines = _record(texts[place : place + _MAX_LINES], self.delimiter)
+            if cells is not None:
+                rows[place] = "\t".join(
+                    " ".join(cell.split()) if lines > 1 else cell.replace("\t", " ") for cell in cells
+                )
+            elif (text := texts[place]) is not None:
+                draft.add_fault(first + place, LineFault("open quotation", "a quotation mark is not closed", text))
+            if lines > 1:
+                draft.notes.add(_BROKEN, 1, [Example(self.file, first + place, texts[place] or "")])
+            place += lines
+        numbers = pl.Series(np.arange(first, first + len(rows), dtype=np.uint32))
+        return self._finish(pl.DataFrame({"row": pl.Series(rows, dtype=pl.String), "line": numbers}), draft)
+
+
+class CsvReader:
+    """CSV files, one after the other; the columns are chosen by the header, or are the first two."""
+
+    def __init__(self, files: Sequence[str], source: str, target: str, columns: tuple[str, str] | None = None) -> None:
+        self._files = list(files)
+        self._columns = columns
+        self._languages = source, target
+
+    def files(self) -> list[str]:
+        """The files."""
+        return list(self._files)
+
+    def chunks(self, rows: int) -> Iterator[CsvChunk]:
+        """Split the files into blocks of rows."""
+        delimiter, width, columns, has_header = ",", 0, (1, 2), False
+        for block in read_blocks(self._files, rows):
+            if block.first_line == 1:
+                line = block.data.partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r")
+                delimiter = _delimiter(line)
+                cells = _cells(line, delimiter) or [line]
+                width = len(cells)
+                columns, has_header = self._select(block.file, cells)
+            yield CsvChunk(block, columns, width, self._languages, delimiter, has_header)
+
+    def _select(self, file: str, cells: list[str]) -> tuple[tuple[int, int], bool]:
+        """Return the columns from 1, and whether the first row is a header."""
+        names = [cell.strip() for cell in cells]
+        if self._columns is not None:
+            if all(name.isdecimal() for name in self._columns):
+                return (int(self._columns[0]), int(self._columns[1])), self._named(names) is not None
+            if missing := [name for name in self._columns if name not in names]:
+                raise DataError(
+                    f"columns must be numbers or names of the first row of {file}, got {missing[0]}; it has "
+                    f"{', '.join(names)[:200]}"
+                )
+            return (names.index(self._columns[0]) + 1, names.index(self._columns[1]) + 1), True
+        named = self._named(names)
+        if named is None:
+            return (1, 2), False
+        return (names.index(named[0]) + 1, names.index(named[1]) + 1), True
+
+    def _named(self, names: list[str]) -> tuple[str, str] | None:
+        found = find_language_columns(tuple(names), self._languages).names
+        if found is not None:
+            return found
+        lower = [name.lower() for name in names]
+        for source, target in _SIDES:
+            if source in lower and target in lower:
+                return names[lower.index(source)], names[lower.index(target)]
+        return None
+
+
+def _delimiter(line: str) -> str:
+    """Return the separator of the first row: the more frequent one, a comma if equal."""
+    return ";" if line.count(";") > line.count(",") else ","
+
+
+def _record(lines: Sequence[str | None], delimiter: str) -> tuple[list[str] | None, int]:
+    """Return the cells of the record that begins with the first line, or None, and the number of its lines."""
+    text = ""
+    for number, line in enumerate(lines, 1):
+        if line is None:  # not valid text
+            break
+        text = f"{text}\n{line}" if number > 1 else line
+        if text.count('"') % 2 == 0:
+            return _cells(text, delimiter), number
+    return None, 1
+
+
+def _cells(record: str, delimiter: str) -> list[str] | None:
+    """Return the cells of a record, or None if a quotation is not closed."""
+    try:
+        rows = list(csv.reader(io.StringIO(record, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error:
+        return None
+    return rows[0] if len(rows) == 1 else None

@@ -1,0 +1,77 @@
+"""Test sets of a run: text files that training writes, so that the run can be evaluated without other files.
+
+The folder ``test`` of a run has two files per set, one sentence per line, and ``sets.json``, which lists them::
+
+    [{"name": "test", "source": "test.en", "reference": "test.de", "sentences": 250}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.errors import DataError
+from dragoman.files import atomic_write, read_json, write_json
+
+__all__ = ["SavedTestSet", "load_test_sets", "save_test_sets", "text_file_names"]
+
+FOLDER, INDEX = "test", "sets.json"
+
+
+@dataclass(frozen=True)
+class SavedTestSet:
+    """A test set on disk: its name, and the files of its two sides."""
+
+    name: str
+    source: Path
+    reference: Path
+    sentences: int
+
+
+def text_file_names(stem: str, source: str, target: str) -> tuple[str, str]:
+    """Return the names of the two text files of a set, given the languages: ``test.en`` and ``test.de``."""
+    if source == target:
+        return f"{stem}.source.{source}", f"{stem}.target.{target}"
+    return f"{stem}.{source}", f"{stem}.{target}"
+
+
+def save_test_sets(
+    run: Path, sets: Sequence[tuple[str, Sequence[str], Sequence[str]]], *, source: str, target: str
+) -> None:
+    """Write test sets, each a name, sources and references, to a run."""
+    if not sets:
+        return
+    folder = run / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    entries = []
+    for number, (name, sources, references) in enumerate(sets, 1):
+        names = text_file_names("test" if number == 1 else f"test-{number}", source, target)
+        for file, lines in zip(names, (sources, references), strict=True):
+            with atomic_write(folder / file) as draft:
+                draft.write_bytes("".join(f"{' '.join(line.splitlines())}\n" for line in lines).encode())
+        entries.append({"name": name, "source": names[0], "reference": names[1], "sentences": len(sources)})
+    write_json(folder / INDEX, entries)
+
+
+def load_test_sets(run: Path) -> list[SavedTestSet]:
+    """Return the test sets of a run; an empty list if it has none."""
+    folder = run / FOLDER
+    entries = read_json(folder / INDEX)
+    if entries is None:
+        return []
+    try:
+        return [
+            SavedTestSet(
+                str(entry["name"]),
+                folder / Path(entry["source"]).name,
+                folder / Path(entry["reference"]).name,
+                int(entry["sentences"]),
+            )
+            for entry in entries
+        ]
+    except (KeyError, TypeError, ValueError):
+        raise DataError(
+            f"{folder / INDEX} must be a list of test sets written by dragoman train, got other content; name the "
+            "files with --test"
+        ) from None
