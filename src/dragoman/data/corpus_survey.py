@@ -65,8 +65,8 @@ def survey_corpus(
         )
     survey = CorpusSurvey()
     samples: dict[str, list[str]] = {side: [] for side in SIDES}
-    codes = [given[side] or _UNNAMED for side in SIDES]
-    for chunk in open_files(files, *codes, form).chunks(_CHUNK):
+    languages = (given["source"] or _UNNAMED, given["target"] or _UNNAMED)
+    for chunk in open_files(files, *languages, form).chunks(_CHUNK):
         read = chunk.read(on_bad_line="skip", max_line_bytes=1 << 30)
         if survey.pairs < _COUNTED_CHARACTERS:
             for side in SIDES:

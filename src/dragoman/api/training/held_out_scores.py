@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ class HeldOutSet:
     name: str
     sources: Sequence[str]
     references: Sequence[str]
-    is_test: bool = True
+    is_test: bool = field(default=True, kw_only=True)
 
 
 @dataclass(frozen=True)

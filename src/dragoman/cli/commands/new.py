@@ -52,7 +52,7 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
 ) -> None:
     """Write a commented dragoman.toml for a corpus, with a preset for its size.
 
-    In a terminal, a folder or training files that are not given are asked for. Languages are detected.
+    In a terminal, it prompts for a missing folder or missing training files. Languages are detected.
     """
     from dragoman.environment import require
 
@@ -61,13 +61,21 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
         from dragoman.cli.screens.new_project import ProjectAnswers, ask_project, can_ask, offer_check
         from dragoman.config.corpus import FileFormat
 
-        if form not in (formats := get_args(FileFormat)):
+        formats: tuple[FileFormat, ...] = get_args(FileFormat)
+        if form not in formats:
             raise ConfigError(f"--format must be one of {', '.join(formats)}, got {form!r}; leave it out to detect it")
         files = [*(corpus or []), *(more or [])]
         if folder is not None and folder.is_file():  # the second of two files after --corpus, without a folder
             files, folder = [*(corpus or []), str(folder), *(more or [])], None
         known = ProjectAnswers(
-            folder, tuple(files), source, target, tuple(validation or ()), tuple(test or ()), preset, form
+            folder,
+            tuple(files),
+            source,
+            target,
+            tuple(validation or ()),
+            tuple(test or ()),
+            preset,
+            formats[formats.index(form)],
         )
         is_asked = folder is None or not files
         if is_asked and not can_ask():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -51,9 +52,7 @@ class CsvChunk(TsvChunk):
         while place < len(texts):
             cells, lines = _record(texts[place : place + _MAX_LINES], self.delimiter)
             if cells is not None:
-                rows[place] = "\t".join(
-                    " ".join(cell.split()) if lines > 1 else cell.replace("\t", " ") for cell in cells
-                )
+                rows[place] = "\t".join(re.sub(r"[\t\n]+", " ", cell) for cell in cells)
             elif (text := texts[place]) is not None:
                 draft.add_fault(first + place, LineFault("open quotation", "a quotation mark is not closed", text))
             if lines > 1:
