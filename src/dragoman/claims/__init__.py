@@ -1,0 +1,3 @@
+"""Claims ledger: statements about translation models, the experiments that test them, and their verdicts."""
+
+__all__: list[str] = []

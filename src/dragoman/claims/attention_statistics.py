@@ -1,0 +1,70 @@
+"""Statistics of attention weights: how many source positions a target word attends to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["COLUMNS", "AttentionStatistics", "TOP", "row_statistics"]
+
+TOP = (1, 2, 3, 5)
+"""Numbers of largest weights whose sum is recorded."""
+
+COLUMNS = ("rows", "cells", "small", "effective", *(f"top-{k}" for k in TOP))
+"""Sums over target words: words; weights; weights below 0.01; exp(entropy); mass of the largest weights."""
+
+_SMALL = 0.01
+_LENGTH_BINS = (8, 11, 14, 18, 24, 10**9)  # most source tokens of each bin
+
+
+def row_statistics(weights: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Return the sums of `COLUMNS` over target words. Shapes: weights [*, tgt, src] -> [*, columns].
+
+    Weights that do not sum to one, such as those of local-p, are normalized for the entropy and the mass.
+    """
+    raw = weights.astype(np.float64)
+    total = raw.sum(-1, keepdims=True)
+    share = np.divide(raw, total, out=np.zeros_like(raw), where=total > 0)
+    entropy = -(share * np.log(np.where(share > 0, share, 1.0))).sum(-1)  # [*, tgt]
+    mass = np.cumsum(-np.sort(-share, axis=-1), axis=-1)  # [*, tgt, src]
+    shape = raw.shape[:-1]
+    columns = [np.ones(shape), np.full(shape, float(raw.shape[-1])), (raw < _SMALL).sum(-1), np.exp(entropy)]
+    columns += [mass[..., min(k, raw.shape[-1]) - 1] for k in TOP]
+    return np.stack([column.sum(-1) for column in columns], axis=-1)
+
+
+class AttentionStatistics:
+    """Sums over sentences, by layer and head and by source length, and for each sentence over all heads."""
+
+    def __init__(self) -> None:
+        self._heads: NDArray[np.float64] | None = None  # [layers, heads, columns]
+        self._lengths: NDArray[np.float64] = np.zeros((len(_LENGTH_BINS), len(COLUMNS)))
+        self._sentences: list[NDArray[np.float64]] = []
+
+    def add(self, maps: Iterable[NDArray[np.floating[Any]]]) -> None:
+        """Add the maps of sentences, in their order. Shapes: each [layers, heads, tgt, src]."""
+        for weights in maps:
+            found = row_statistics(weights)  # [layers, heads, columns]
+            self._heads = found if self._heads is None else self._heads + found
+            sentence = found.sum((0, 1))
+            self._lengths[np.searchsorted(_LENGTH_BINS, weights.shape[-1])] += sentence
+            self._sentences.append(sentence)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the sums, rounded to what a reader can use; counts stay exact."""
+        assert self._heads is not None
+        return {
+            "columns": list(COLUMNS),
+            "heads": np.round(self._heads, 2).tolist(),
+            "length_bins": list(_LENGTH_BINS[:-1]),
+            "lengths": np.round(self._lengths, 2).tolist(),
+            "sentences": [[_short(value) for value in column] for column in np.array(self._sentences).T],
+        }
+
+
+def _short(value: float) -> float | int:
+    rounded = round(float(value), 2)
+    return int(rounded) if rounded.is_integer() else rounded

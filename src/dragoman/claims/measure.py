@@ -1,0 +1,88 @@
+"""Measure a trained model: translations of the test set, sentence statistics and attention statistics."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dragoman.api.translation.translator import Translator
+from dragoman.bundle import Bundle
+from dragoman.claims.attention_statistics import AttentionStatistics
+from dragoman.claims.record import MAIN_SEARCH
+from dragoman.config import ModelConfig, TransformerConfig
+from dragoman.config.search import SearchSettings
+from dragoman.engines.torch_engine import TorchEngine
+from dragoman.evaluation.metrics.corpus_scores import compute_score
+from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics
+from dragoman.models.build import build_model
+
+__all__ = ["BEAMS", "measure_model", "read_lines"]
+
+BEAMS = (1, 2, 4, 8, 16)
+"""Beam widths that every model is measured with."""
+
+_BATCH = 64
+_STATISTICS = 6  # both lengths and the matches by order; the other counts follow from them
+
+
+def read_lines(path: Path) -> list[str]:
+    """Read the lines of a text file, which may be gzipped."""
+    data = path.read_bytes()
+    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
+    return text.removesuffix("\n").split("\n")
+
+
+def measure_model(bundle: Bundle, sources: Sequence[str], references: Sequence[str], language: str) -> dict[str, Any]:
+    """Translate a test set with every beam width, and compute the statistics of the attention weights."""
+    translator = Translator.open(bundle, engine="torch", threads=1)
+    searches, hypotheses = {}, []
+    for beam in BEAMS:
+        began = time.process_time()
+        found = translator.translate(list(sources), split_sentences=False, search=SearchSettings(beam=beam))
+        seconds = time.process_time() - began
+        texts = [each.text for each in found]
+        searches[f"beam-{beam}"] = scored(texts, references, language) | {"cpu_seconds": round(seconds, 1)}
+        if f"beam-{beam}" == MAIN_SEARCH:
+            hypotheses = texts
+    result: dict[str, Any] = {"searches": searches, "hypotheses": hypotheses}
+    if has_attention(bundle.config.model):
+        result["attention"] = {
+            name: attention_statistics(each, sources, references)
+            for name, each in (("trained", translator), ("untrained", _untrained(bundle)))
+        }
+    return result
+
+
+def has_attention(model: ModelConfig) -> bool:
+    """Whether a model attends to its source."""
+    return isinstance(model, TransformerConfig) or model.decoder.attend != "none"
+
+
+def scored(hypotheses: Sequence[str], references: Sequence[str], language: str) -> dict[str, Any]:
+    """Return BLEU and chrF++ with their signatures, and the sentence statistics of BLEU."""
+    bleu, chrf = corpus_statistics(hypotheses, references, metrics=("bleu", "chrf"), language=language)
+    scores = {
+        score.metric: {"value": round(score.value, 4), "signature": score.signature}
+        for score in (compute_score(bleu), compute_score(chrf))
+    }
+    return {"scores": scores, "counts": bleu.counts[:, :_STATISTICS].T.tolist()}
+
+
+def attention_statistics(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> dict[str, Any]:
+    """Return the statistics of the attention weights for given translations."""
+    statistics = AttentionStatistics()
+    for first in range(0, len(sources), _BATCH):
+        maps = translator.attention(sources[first : first + _BATCH], targets[first : first + _BATCH])
+        statistics.add(each.weights for each in maps)
+    return statistics.to_json()
+
+
+def _untrained(bundle: Bundle) -> Translator:
+    """Return a translator of the same architecture with initial weights."""
+    config = bundle.config
+    tokenizers = bundle.tokenizers()
+    model = build_model(config.model, tokenizers["source"].size, tokenizers["target"].size, seed=config.training.seed)
+    return Translator(TorchEngine(model.eval()), config, tokenizers)

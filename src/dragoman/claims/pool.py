@@ -1,0 +1,110 @@
+"""Train the models of the pool: each once, one thread each, a few processes at a time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dragoman.claims.pool_corpus import open_corpus_files
+from dragoman.claims.pool_model import PoolModel
+from dragoman.claims.record import RecordStore
+from dragoman.claims.training_worker import WorkOrder
+from dragoman.data.preparation.preparation import Preparation
+from dragoman.data.progress import NoProgress
+from dragoman.errors import DataError
+
+__all__ = ["TrainingPool"]
+
+_POLL_SECONDS = 1.0
+
+
+@dataclass
+class TrainingPool:
+    """Starts one process per model. ``pool.pids`` in `work` lists them; a file ``pool.stop`` there ends the queue.
+
+    After a stop the running models are checkpointed; the next run resumes them.
+    """
+
+    data: Path
+    work: Path
+    records: RecordStore
+    jobs: int = 2
+    commit: str = ""
+    report: Callable[[str], None] = lambda _: None
+    running: dict[int, tuple[PoolModel, subprocess.Popen[bytes]]] = field(default_factory=dict)
+
+    def missing(self, models: Sequence[PoolModel]) -> list[PoolModel]:
+        """Return the models that have no record."""
+        return [model for model in models if not self.records.has(model)]
+
+    def train(self, models: Sequence[PoolModel]) -> bool:
+        """Train all models that have no record; return False if the queue was stopped."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        queue = self.missing(models)
+        try:
+            while queue or self.running:
+                if self._is_stopped():
+                    return False
+                while queue and len(self.running) < self.jobs:
+                    self._start(queue.pop(0))
+                self._collect()
+                time.sleep(_POLL_SECONDS)
+        finally:
+            self._stop_all()
+        return True
+
+    def _start(self, model: PoolModel) -> None:
+        order = WorkOrder(model, self.data.resolve(), self.work.resolve(), self.records.path(model), self.commit)
+        self._prepare(order)
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        with (order.write().parent / "log").open("ab") as log:
+            command = [sys.executable, "-m", "dragoman.claims.training_worker", str(order.folder / "order.json")]
+            process = subprocess.Popen(  # noqa: S603 -- our own module
+                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment, start_new_session=True
+            )
+        self.running[process.pid] = (model, process)
+        self._write_pids()
+        self.report(f"started   {model.label}")
+
+    def _prepare(self, order: WorkOrder) -> None:
+        """Prepare the data here: two workers must not write the same folder."""
+        model = order.model
+        corpus = open_corpus_files(model.corpus, order.data, order.work / "corpora" / model.corpus_name)
+        with Preparation(
+            corpus.config(model, order.prepared), order.folder, processes=1, progress=NoProgress()
+        ) as preparation:
+            preparation.write()
+
+    def _collect(self) -> None:
+        for pid, (model, process) in list(self.running.items()):
+            code = process.poll()
+            if code is None:
+                continue
+            del self.running[pid]
+            self._write_pids()
+            if not self.records.has(model):
+                log = self.work / "models" / model.name / "log"
+                raise DataError(f"the training of {model.label} must finish, got exit code {code}; read {log}")
+            self.report(f"finished  {model.label}")
+
+    def _is_stopped(self) -> bool:
+        return (self.work / "pool.stop").exists()
+
+    def _write_pids(self) -> None:
+        (self.work / "pool.pids").write_text("".join(f"{pid}\n" for pid in self.running), encoding="utf-8")
+
+    def _stop_all(self) -> None:
+        for pid, (_, process) in self.running.items():
+            if process.poll() is None:
+                os.kill(pid, signal.SIGTERM)
+        for model, process in self.running.values():
+            process.wait()
+            self.report(f"stopped   {model.label}")
+        self.running.clear()
+        self._write_pids()

@@ -1,0 +1,83 @@
+"""A model of the pool: its configuration, corpus and seed, and the key under which its record is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from dragoman.claims.claim import Claim, CorpusFiles, Ledger, Variant
+from dragoman.config import Config
+
+__all__ = ["CODE_VERSION", "PoolModel", "pool_models", "variant_models"]
+
+CODE_VERSION = 1
+"""Increase it when a change of the code alters the weights that a given configuration, corpus and seed produce.
+
+Records of an older version are then ignored, and their models are trained again.
+"""
+
+
+@dataclass(frozen=True)
+class PoolModel:
+    """One training: `base` and `changes` describe it to users, everything else determines its weights."""
+
+    base: str
+    changes: tuple[str, ...]
+    config: Config
+    corpus_name: str
+    corpus: CorpusFiles
+    seed: int
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of the configuration without its defaults, the corpus, the seed and the code version.
+
+        A setting that is added later, and is left at its default, does not change the key.
+        """
+        described = {"config": self.settings, "corpus": self.corpus.model_dump(exclude_defaults=True)}
+        described |= {"seed": self.seed, "code": CODE_VERSION}
+        text = json.dumps(described, sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The settings that determine the weights."""
+        settings = self.config.model_dump(exclude_defaults=True, exclude={"description", "data"})
+        settings.get("training", {}).pop("seed", None)
+        return settings
+
+    @property
+    def name(self) -> str:
+        """Name of its record and of its folder."""
+        return f"{self.base}-{self.key}"
+
+    @property
+    def label(self) -> str:
+        """Description for users."""
+        changed = f" {' '.join(self.changes)}" if self.changes else ""
+        corpus = "" if self.corpus_name == "multi30k-en-de" else f" on {self.corpus_name}"
+        return f"{self.base}{changed}{corpus}, seed {self.seed}"
+
+
+def variant_models(ledger: Ledger, claim: Claim, variant: Variant) -> list[PoolModel]:
+    """Return the models of a variant, one per seed."""
+    corpus = ledger.corpus(variant)
+    return [
+        PoolModel(variant.base, tuple(variant.changes), ledger.config(variant, seed), variant.corpus, corpus, seed)
+        for seed in range(1, claim.seeds + 1)
+    ]
+
+
+def pool_models(ledger: Ledger, claims: Iterable[Claim]) -> list[PoolModel]:
+    """Return all models of some claims, each once: claim by claim, and seed by seed within a claim."""
+    models: dict[str, PoolModel] = {}
+    for claim in claims:
+        variants = [variant_models(ledger, claim, variant) for variant in claim.variants.values()]
+        for of_seed in zip(*variants, strict=True):
+            for model in of_seed:
+                models.setdefault(model.key, model)
+    return list(models.values())

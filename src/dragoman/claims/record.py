@@ -1,0 +1,96 @@
+"""Records of trained models: small gzipped JSON files from which every effect and figure is computed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.claims.pool_model import PoolModel
+from dragoman.errors import DataError
+from dragoman.files import atomic_write
+
+__all__ = ["FORMAT", "MAIN_SEARCH", "ModelRecord", "RecordStore"]
+
+FORMAT = 1
+MAIN_SEARCH = "beam-4"
+"""Search of all scores for which a claim names no other one."""
+
+_ORDERS = 4
+
+
+@dataclass(frozen=True)
+class ModelRecord:
+    """Everything that is kept of a trained model."""
+
+    facts: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a record; a file of another format is a `DataError`."""
+        try:
+            facts = json.loads(gzip.decompress(path.read_bytes()))
+        except (OSError, ValueError, EOFError) as error:
+            raise DataError(f"{path} must be a gzipped JSON file, got: {error}; train the model again") from None
+        if facts.get("format") != FORMAT:
+            raise DataError(f"{path} must have the format {FORMAT}, got {facts.get('format')}; train the model again")
+        return cls(facts)
+
+    def write(self, path: Path) -> None:
+        """Write the record; the same facts give the same bytes."""
+        text = json.dumps(dict(self.facts), ensure_ascii=False, separators=(",", ":"))
+        with atomic_write(path) as draft:
+            draft.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
+
+    @property
+    def seed(self) -> int:
+        """Seed of the training."""
+        return int(self.facts["seed"])
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time of the training."""
+        return float(self.facts["training"]["cpu_seconds"])
+
+    @property
+    def source_words(self) -> NDArray[np.int64]:
+        """Number of words of each test sentence. Shape: [sentences]."""
+        return np.array(self.facts["test"]["source_words"], np.int64)
+
+    def bleu_counts(self, search: str = "") -> NDArray[np.int64]:
+        """Return BLEU's sentence statistics of a search. Shape: [sentences, 10], as sacreBLEU orders them."""
+        searches = self.facts["searches"]
+        name = search or MAIN_SEARCH
+        if name not in searches:
+            raise DataError(
+                f"the record of {self.facts['name']} must have the search {name}, got only {', '.join(searches)}; "
+                "train the model again with `dragoman claims run --fresh`"
+            )
+        columns = np.array(searches[name]["counts"], np.int64)  # [6, sentences]: both lengths, matches by order
+        totals = np.maximum(columns[0] - np.arange(_ORDERS)[:, None], 0)  # [orders, sentences]
+        return np.concatenate([columns, totals]).T
+
+
+@dataclass(frozen=True)
+class RecordStore:
+    """The folder of all records."""
+
+    folder: Path
+
+    def path(self, model: PoolModel) -> Path:
+        """Return the file of a model's record."""
+        return self.folder / f"{model.name}.json.gz"
+
+    def has(self, model: PoolModel) -> bool:
+        """Whether a model is trained and measured."""
+        return self.path(model).is_file()
+
+    def read(self, model: PoolModel) -> ModelRecord:
+        """Return the record of a model."""
+        return ModelRecord.read(self.path(model))
