@@ -128,13 +128,14 @@ def train_and_measure(order: WorkOrder) -> bool:
     started = order.folder / "started.json"
     if not started.is_file():
         write_json(started, {"when": _now()})
-    trained = train_model(corpus.config(model, order.prepared), order.folder, run=run, resume=True, callbacks=[clock])
-    if not trained.ended.is_complete:
-        return False
-    seconds = clock.seconds
-    bundle = Bundle.open(run / "bundle", trusted=True)
+    config = corpus.config(model, order.prepared)
+    if not (run / "bundle").is_dir():
+        trained = train_model(config, order.folder, run=run, resume=True, callbacks=[clock])
+        if not trained.ended.is_complete:
+            return False
+        write_json(clock.path, {"seconds": clock.seconds, "update": trained.ended.update})
+    seconds = float(json.loads(clock.path.read_text(encoding="utf-8"))["seconds"])
     sources, references = corpus.test()
-    measured = measure_model(bundle, sources, references, model.corpus.target)
     facts: dict[str, Any] = {
         "format": FORMAT,
         "name": model.name,
@@ -151,8 +152,11 @@ def train_and_measure(order: WorkOrder) -> bool:
         "training": {"cpu_seconds": round(seconds, 1)} | _training_facts(run),
         "test": {"files": list(model.corpus.test), "source_words": [len(text.split()) for text in sources]},
     }
+    bundle = Bundle.open(run / "bundle", trusted=True)
+    for measured in measure_model(bundle, sources, references, model.corpus.target):
+        ModelRecord(facts | measured).write(order.folder / "record.json.gz")
     order.record.parent.mkdir(parents=True, exist_ok=True)
-    ModelRecord(facts | measured).write(order.record)
+    ModelRecord.read(order.folder / "record.json.gz").write(order.record)
     return True
 
 
