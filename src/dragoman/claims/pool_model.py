@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from dragoman.claims.claim import Claim, CorpusFiles, Ledger, Variant
 from dragoman.config import Config
 
-__all__ = ["CODE_VERSION", "PoolModel", "pool_models", "variant_models"]
+__all__ = ["CODE_VERSION", "PoolModel", "code_commit", "pool_models", "variant_models"]
 
 CODE_VERSION = 1
 """Increase it when a change of the code alters the weights that a given configuration, corpus and seed produce.
@@ -81,3 +83,13 @@ def pool_models(ledger: Ledger, claims: Iterable[Claim]) -> list[PoolModel]:
             for model in of_seed:
                 models.setdefault(model.key, model)
     return list(models.values())
+
+
+def code_commit() -> str:
+    """Return the commit of the code that runs, if it runs from a clone."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 -- fixed arguments
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -94,3 +94,8 @@ class RecordStore:
     def read(self, model: PoolModel) -> ModelRecord:
         """Return the record of a model."""
         return ModelRecord.read(self.path(model))
+
+    def all(self, base: str) -> Iterator[ModelRecord]:
+        """Yield all records of a base, also those that no claim uses any more."""
+        for path in sorted(self.folder.glob(f"{base}-*.json.gz")):
+            yield ModelRecord.read(path)

@@ -30,6 +30,7 @@ COMMANDS = {
     "align": "Print word alignments of sentence pairs.",
     "compare": "Compare runs, bundles or files of translations in one HTML page.",
     "inspect": "Inspect a translation: attention, alternatives and their continuations.",
+    "claims": "Test claims about translation models: list, run and report.",
     "export": "Export a bundle for CTranslate2 or ONNX Runtime.",
     "serve": "Serve models over HTTP: LibreTranslate and DeepL APIs, our own API, and a web page.",
     "model": "Summarize a model: modules, parameters, FLOPs and memory.",

@@ -1,0 +1,19 @@
+"""Expected CPU time of trainings."""
+
+from __future__ import annotations
+
+from dragoman.claims.claim import Ledger
+from dragoman.claims.pool_model import PoolModel
+from dragoman.claims.record import RecordStore
+
+__all__ = ["expected_minutes"]
+
+_UNKNOWN = 15.0
+
+
+def expected_minutes(ledger: Ledger, store: RecordStore, model: PoolModel) -> float:
+    """Return the CPU minutes of a training: of a record of its base, or else the expectation of the ledger."""
+    for record in store.all(model.base):
+        if record.facts["changes"] == list(model.changes) and record.facts["corpus"] == model.corpus_name:
+            return record.cpu_seconds / 60
+    return ledger.pool.minutes.get(model.base, _UNKNOWN)

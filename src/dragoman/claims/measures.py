@@ -1,0 +1,105 @@
+"""Measures: scores of a model that are functions of summed sentence statistics, so that sentences can be resampled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.claims.attention_statistics import COLUMNS
+from dragoman.claims.claim import Term
+from dragoman.claims.record import ModelRecord
+from dragoman.errors import ConfigError, DataError
+
+__all__ = ["MEASURES", "Measure", "Totals", "measure", "term_counts"]
+
+Totals = NDArray[np.float64]
+"""Summed statistics. Shape: [*, statistics]."""
+
+_ORDERS = 4
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A score: the sentence statistics of a record, and the score of their sums."""
+
+    name: str
+    unit: str
+    counts: Callable[[ModelRecord, str], NDArray[np.float64]]
+    """Shape: -> [sentences, statistics]. The argument is the name of a search; empty for the main one."""
+    score: Callable[[Totals], NDArray[np.float64]]
+    """Shapes: [*, statistics] -> [*]."""
+
+
+def bleu_of_totals(totals: Totals) -> NDArray[np.float64]:
+    """Return corpus BLEU, with sacreBLEU's exponential smoothing. Shapes: [*, 10] -> [*]."""
+    ours, theirs, matches, ngrams = totals[..., 0], totals[..., 1], totals[..., 2:6], totals[..., 6:]
+    is_zero = (matches == 0) & (ngrams > 0)
+    halvings = 2.0 ** np.cumsum(is_zero, axis=-1)
+    counted = np.where(is_zero, 1.0 / halvings, matches)
+    precisions = np.divide(counted, ngrams, out=np.zeros_like(counted), where=ngrams > 0)
+    has_all = (precisions > 0).all(-1) & (matches.sum(-1) > 0)
+    logs = np.log(np.where(precisions > 0, precisions, 1.0)).mean(-1)
+    brevity = np.where(ours < theirs, 1 - theirs / np.maximum(ours, 1e-9), 0.0)
+    bleu: NDArray[np.float64] = np.where(has_all, 100 * np.exp(logs + brevity), 0.0)
+    return bleu
+
+
+def _bleu_counts(record: ModelRecord, search: str) -> NDArray[np.float64]:
+    return record.bleu_counts(search).astype(np.float64)
+
+
+def _attention_counts(numerator: str, denominator: str) -> Callable[[ModelRecord, str], NDArray[np.float64]]:
+    def counts(record: ModelRecord, search: str) -> NDArray[np.float64]:
+        found = record.facts.get("attention", {}).get(search or "trained")
+        if found is None:
+            raise DataError(
+                f"the record of {record.facts['name']} must have attention weights, got none; use a model that has them"
+            )
+        columns = found["sentences"]
+        return np.array([columns[COLUMNS.index(name)] for name in (numerator, denominator)], np.float64).T
+
+    return counts
+
+
+def _ratio(totals: Totals) -> NDArray[np.float64]:
+    ratio: NDArray[np.float64] = totals[..., 0] / totals[..., 1]
+    return ratio
+
+
+_ALL = [
+    Measure("bleu", "BLEU", _bleu_counts, bleu_of_totals),
+    Measure("attention-small", "share of weights < 0.01", _attention_counts("small", "cells"), _ratio),
+    Measure("attention-effective", "effective number of words", _attention_counts("effective", "rows"), _ratio),
+    *(
+        Measure(
+            f"attention-{name}",
+            f"mass of the {name.replace('-', ' ')} weights",
+            _attention_counts(name, "rows"),
+            _ratio,
+        )
+        for name in COLUMNS[4:]
+    ),
+]
+
+MEASURES = {each.name: each for each in _ALL}
+"""Measures by name."""
+
+
+def measure(name: str) -> Measure:
+    """Return a measure by its name."""
+    if name not in MEASURES:
+        raise ConfigError(f"measure must be one of {', '.join(MEASURES)}, got {name}; correct it in the claim")
+    return MEASURES[name]
+
+
+def term_counts(found: Measure, term: Term, record: ModelRecord) -> NDArray[np.float64]:
+    """Return the statistics of a term; those of sentences outside its range of words are 0. Shape: [sentences, …]."""
+    counts = found.counts(record, term.search)
+    if not term.words:
+        return counts
+    words = record.source_words
+    inside = (words >= term.words[0]) & (words <= term.words[1])
+    return counts * inside[:, None]

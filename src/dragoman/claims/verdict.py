@@ -1,0 +1,130 @@
+"""Decide on claims: three verdicts, with Holm's correction over the comparisons of a claim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dragoman.claims.claim import Claim, Comparison
+from dragoman.claims.effect import RESAMPLES, Effect, compute_effect
+from dragoman.claims.record import ModelRecord
+
+__all__ = ["ClaimResult", "ComparisonResult", "Verdict", "decide", "decide_comparison", "holm"]
+
+Verdict = Literal["holds here", "does not hold here", "cannot be told at this size"]
+_HOLDS: Verdict = "holds here"
+_FAILS: Verdict = "does not hold here"
+_OPEN: Verdict = "cannot be told at this size"
+
+_PRECISION = 40  # bisections of a p-value
+
+
+@dataclass(frozen=True)
+class ComparisonResult:
+    """The effect of a comparison, its interval at the level of Holm's correction, and the verdict on it."""
+
+    effect: Effect
+    interval: tuple[float, float]
+    alpha: float
+    """Error rate of the interval."""
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """The verdict on a claim. `seeds` is the smallest number of seeds of a variant."""
+
+    claim: Claim
+    verdict: Verdict
+    comparisons: tuple[ComparisonResult, ...]
+    seeds: int
+    cpu_seconds: float
+
+
+def decide(claim: Claim, records: Mapping[str, Sequence[ModelRecord]], *, resamples: int = RESAMPLES) -> ClaimResult:
+    """Decide on a claim from the records of its variants."""
+    effects = [compute_effect(comparison, records, resamples=resamples) for comparison in claim.comparisons]
+    results = holm(effects, claim.alpha)
+    models = {record.facts["key"]: record for some in records.values() for record in some}
+    return ClaimResult(
+        claim,
+        _combined([result.verdict for result in results], claim.holds_if),
+        tuple(results),
+        min(len(some) for some in records.values()),
+        sum(record.cpu_seconds for record in models.values()),
+    )
+
+
+def holm(effects: Sequence[Effect], alpha: float) -> list[ComparisonResult]:
+    """Decide on several effects with a common error rate. Paper: [holm1979].
+
+    The effect with the smallest p-value is decided at alpha/m, the next one at alpha/(m − 1), and so on, up to the
+    first one that cannot be told; neither can the rest.
+    """
+    order = sorted(range(len(effects)), key=lambda place: _p_value(effects[place]))
+    results: dict[int, ComparisonResult] = {}
+    is_open = False
+    for rank, place in enumerate(order):
+        level = alpha / (len(effects) - rank)
+        interval = effects[place].interval(level)
+        verdict = _OPEN if is_open else decide_comparison(effects[place].comparison, interval)
+        is_open = is_open or verdict == _OPEN
+        results[place] = ComparisonResult(effects[place], interval, level, verdict)
+    return [results[place] for place in range(len(effects))]
+
+
+def decide_comparison(comparison: Comparison, interval: tuple[float, float]) -> Verdict:
+    """Apply the decision rule of a comparison to the interval of its effect."""
+    low, high = interval
+    least = comparison.smallest_effect
+    if comparison.rule == "equivalence":
+        if -least < low and high < least:
+            return _HOLDS
+        return _FAILS if high < -least or low > least else _OPEN
+    if low > least:
+        return _HOLDS
+    return _FAILS if high < least else _OPEN
+
+
+def _p_value(effect: Effect) -> float:
+    """Return the largest error rate at which the effect is still undecided."""
+    if effect.freedom < 1:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(_PRECISION):
+        middle = (low + high) / 2
+        if decide_comparison(effect.comparison, effect.interval(max(middle, 1e-6))) == _OPEN:
+            low = middle
+        else:
+            high = middle
+        if high - low < 1e-4:
+            break
+    return high
+
+
+def _combined(verdicts: Sequence[Verdict], holds_if: str) -> Verdict:
+    decisive, other = (_FAILS, _HOLDS) if holds_if == "all" else (_HOLDS, _FAILS)
+    if decisive in verdicts:
+        return decisive
+    return _OPEN if _OPEN in verdicts else other
+
+
+def seeds_needed(result: ComparisonResult) -> int | None:
+    """Return the number of seeds per variant that would decide an undecided comparison, if its effect is right.
+
+    None if more seeds do not help, because the sentences alone leave it open, or if it is decided.
+    """
+    effect = result.effect
+    least = effect.comparison.smallest_effect
+    if result.verdict != _OPEN or effect.freedom < 1:
+        return None
+    bounds = [least, -least] if effect.comparison.rule == "equivalence" else [least]
+    distance = min(abs(effect.value - bound) for bound in bounds)
+    from_sentences = 1.96 * float(effect.sentence_part.std())
+    if distance <= from_sentences:
+        return None
+    count = min(len(scores) for scores in effect.by_seed)
+    allowed = math.sqrt(distance**2 - from_sentences**2)
+    return max(count + 1, math.ceil(count * (1.96 * effect.seed_deviation / allowed) ** 2))

@@ -1,0 +1,160 @@
+"""`dragoman claims`: test statements about translation models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman.cli.console import print_json, print_table, report_errors
+from dragoman.cli.options.arguments import Json, check_output, flag, output_option
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.claims.claim import Claim, Ledger
+    from dragoman.claims.pool_model import PoolModel
+    from dragoman.claims.record import RecordStore
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, help="Test claims about translation models: list, run and report.")
+
+LedgerFolder = Annotated[Path, typer.Option("--ledger", metavar="DIR", help="Folder of the claims.")]
+Names = Annotated[list[str] | None, typer.Argument(metavar="[CLAIM]...", help="Numbers of claims, such as C6.")]
+DataFolder = Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of the corpora.")]
+WorkFolder = Annotated[Path, typer.Option("--work", metavar="DIR", help="Folder of runs and prepared data.")]
+Jobs = Annotated[int, typer.Option("--jobs", metavar="INT", min=1, help="Number of trainings at a time.")]
+Language = Annotated[str, typer.Option("--language", metavar="en|zh", help="Language of the page.")]
+PageFile = Annotated[Path | None, output_option([".md"])]
+
+_LEDGER, _WORK = Path("claims"), Path("claims-work")
+
+
+@app.command("list")
+def list_(ledger: LedgerFolder = _LEDGER, json: Json = False) -> None:
+    """List the claims, the number of their models and of those that are trained."""
+    from dragoman.claims.pool_model import pool_models
+
+    with report_errors():
+        found = _ledger(ledger)
+        store = _store(ledger)
+        rows = []
+        for claim in found.claims:
+            models = pool_models(found, [claim])
+            trained = sum(store.has(model) for model in models)
+            rows.append({"id": claim.id, "title": claim.title, "models": len(models), "trained": trained})
+        if json:
+            print_json(rows)
+        else:
+            print_table([[str(row["id"]), f"{row['trained']}/{row['models']}", str(row["title"])] for row in rows])
+
+
+@app.command()
+def run(
+    claims: Names = None,
+    ledger: LedgerFolder = _LEDGER,
+    data: DataFolder = Path("data"),
+    work: WorkFolder = _WORK,
+    jobs: Jobs = 2,
+    every: Annotated[bool, flag("--all", "Run all claims.")] = False,
+    fresh: Annotated[bool, flag("--fresh", "Train again; write records into the work folder.")] = False,
+    dry_run: Annotated[bool, flag("--dry-run", "Only print what would be trained.")] = False,
+) -> None:
+    """Train the missing models of claims, and print the verdicts.
+
+    Models that have a record are not trained again. A stopped run continues with the same command.
+    """
+    from dragoman.claims.pool_model import pool_models
+
+    with report_errors():
+        found = _ledger(ledger)
+        chosen = _chosen(found, claims or [], every=every)
+        store = _store(work if fresh else ledger)
+        models = pool_models(found, chosen)
+        missing = [model for model in models if not store.has(model)]
+        _print_plan(found, store, models, missing, jobs)
+        if dry_run:
+            return
+        if missing:
+            _train(missing, store, data, work, jobs)
+        _print_verdicts(found, chosen, store)
+
+
+@app.command()
+def report(ledger: LedgerFolder = _LEDGER, language: Language = "en", output: PageFile = None) -> None:
+    """Compute the verdicts of all claims from the records, as Markdown."""
+    from dragoman.claims.report import LedgerReport, report_markdown
+
+    with report_errors():
+        if language not in ("en", "zh"):
+            raise ConfigError(f"--language must be en or zh, got {language}; choose one of them")
+        if output is not None:
+            check_output(output, [".md"])
+        page = report_markdown(
+            LedgerReport.compute(_ledger(ledger), _store(ledger)), "zh" if language == "zh" else "en"
+        )
+        if output is None:
+            typer.echo(page, nl=False)
+        else:
+            output.write_text(page, encoding="utf-8")
+
+
+def _ledger(folder: Path) -> Ledger:
+    from dragoman.claims.claim import Ledger
+
+    return Ledger.read(folder)
+
+
+def _store(folder: Path) -> RecordStore:
+    from dragoman.claims.record import RecordStore
+
+    return RecordStore(folder.resolve() / "records")
+
+
+def _chosen(ledger: Ledger, names: list[str], *, every: bool) -> list[Claim]:
+    if every == bool(names):
+        raise ConfigError(
+            f"claims must be named, or --all given, got {'both' if every else 'neither'}; `dragoman claims list` lists "
+            "them"
+        )
+    return list(ledger.claims) if every else [ledger.claim(name) for name in names]
+
+
+def _print_plan(
+    ledger: Ledger, store: RecordStore, models: list[PoolModel], missing: list[PoolModel], jobs: int
+) -> None:
+    from dragoman.claims.cost import expected_minutes
+
+    absent = {model.key for model in missing}
+    for model in models:
+        minutes = f"about {expected_minutes(ledger, store, model):.0f} CPU minutes"
+        typer.echo(f"{f'train    {model.label}, {minutes}' if model.key in absent else f'trained  {model.label}'}")
+    total = sum(expected_minutes(ledger, store, model) for model in missing)
+    typer.echo(
+        f"{len(missing)} of {len(models)} models to train: about {total:.0f} CPU minutes, at least "
+        f"{total / jobs:.0f} minutes with {jobs} at a time"
+    )
+
+
+def _train(missing: list[PoolModel], store: RecordStore, data: Path, work: Path, jobs: int) -> None:
+    from dragoman.claims.pool import TrainingPool
+    from dragoman.claims.pool_model import code_commit
+
+    pool = TrainingPool(data, work, store, jobs=jobs, commit=code_commit(), report=typer.echo)
+    if not pool.train(missing):
+        typer.echo("stopped; the same command continues", err=True)
+        raise typer.Exit(75)
+
+
+def _print_verdicts(ledger: Ledger, chosen: list[Claim], store: RecordStore) -> None:
+    from dragoman.claims.report import LedgerReport
+
+    report = LedgerReport.compute(ledger, store)
+    for claim in chosen:
+        result = report.results[claim.id]
+        typer.echo(f"\n{claim.id}  {claim.title}: {result.verdict} ({result.seeds} seeds)")
+        for each in result.comparisons:
+            low, high = each.interval
+            name = each.effect.comparison.name
+            typer.echo(f"  {name}: {each.effect.value:.3g} ({low:.3g} to {high:.3g}), {each.verdict}")
