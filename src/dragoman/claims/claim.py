@@ -97,6 +97,8 @@ class Claim(Settings):
     """The decision rule in words."""
     limits: str = ""
     """What the experiment does not show."""
+    searches: list[str] = Field(default_factory=list)
+    """Searches that all variants are measured with, in addition to those of the terms; for figures."""
     variants: dict[str, Variant]
     """Models of the experiment."""
     comparisons: Annotated[list[Comparison], Field(min_length=1)]

@@ -10,19 +10,18 @@ from typing import Any
 
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
+from dragoman.claims.attention_intervention import INTERVENTIONS, intervene
 from dragoman.claims.attention_statistics import AttentionStatistics
 from dragoman.claims.record import MAIN_SEARCH
 from dragoman.config import ModelConfig, TransformerConfig
 from dragoman.config.search import SearchSettings
 from dragoman.engines.torch_engine import TorchEngine
+from dragoman.errors import ConfigError
 from dragoman.evaluation.metrics.corpus_scores import compute_score
 from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics
 from dragoman.models.build import build_model
 
-__all__ = ["BEAMS", "measure_model", "read_lines"]
-
-BEAMS = (4, 1, 2, 8, 16)
-"""Beam widths that every model is measured with; the main one first."""
+__all__ = ["measure_model", "read_lines", "search_texts"]
 
 _BATCH = 64
 _STATISTICS = 6  # both lengths and the matches by order; the other counts follow from them
@@ -36,28 +35,47 @@ def read_lines(path: Path) -> list[str]:
 
 
 def measure_model(
-    bundle: Bundle, sources: Sequence[str], references: Sequence[str], language: str
+    bundle: Bundle, sources: Sequence[str], references: Sequence[str], searches: Sequence[str] = (MAIN_SEARCH,)
 ) -> Iterator[dict[str, Any]]:
-    """Translate a test set with every beam width, and compute the statistics of the attention weights.
+    """Translate a test set with every search, and compute the statistics of the attention weights.
 
     Yields everything measured so far after each step, so that an interruption loses one step only.
     """
     translator = Translator.open(bundle, engine="torch", threads=1)
+    language = translator.languages[1]
     result: dict[str, Any] = {"searches": {}}
-    for beam in BEAMS:
+    for name in dict.fromkeys([MAIN_SEARCH, *searches]):
         began = time.process_time()
-        found = translator.translate(list(sources), split_sentences=False, search=SearchSettings(beam=beam))
+        texts = search_texts(translator, sources, name)
         seconds = round(time.process_time() - began, 1)
-        texts = [each.text for each in found]
-        result["searches"][f"beam-{beam}"] = scored(texts, references, language) | {"cpu_seconds": seconds}
-        if f"beam-{beam}" == MAIN_SEARCH:
+        result["searches"][name] = scored(texts, references, language) | {"cpu_seconds": seconds}
+        if name == MAIN_SEARCH:
             result["hypotheses"] = texts
             if has_attention(bundle.config.model):
                 result["attention"] = {
-                    name: attention_statistics(each, sources, references)
-                    for name, each in (("trained", translator), ("untrained", _untrained(bundle)))
+                    state: attention_statistics(each, sources, references)
+                    for state, each in (("trained", translator), ("untrained", _untrained(bundle)))
                 }
         yield result
+
+
+def search_texts(translator: Translator, sources: Sequence[str], name: str) -> list[str]:
+    """Translate with a search: ``beam-N``, or greedily with an intervention on the attention weights."""
+    if name in INTERVENTIONS:
+        assert isinstance(translator.engine, TorchEngine)
+        with intervene(translator.engine.model, INTERVENTIONS[name]()):
+            return _translate(translator, sources, 1)
+    width = name.removeprefix("beam-")
+    if width == name or not width.isdigit():
+        raise ConfigError(
+            f"search must be beam-N or one of {', '.join(INTERVENTIONS)}, got {name}; correct it in the claim"
+        )
+    return _translate(translator, sources, int(width))
+
+
+def _translate(translator: Translator, sources: Sequence[str], beam: int) -> list[str]:
+    found = translator.translate(list(sources), split_sentences=False, search=SearchSettings(beam=beam))
+    return [each.text for each in found]
 
 
 def has_attention(model: ModelConfig) -> bool:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dragoman.claims.claim import Ledger
 from dragoman.claims.pool_corpus import open_corpus_files
-from dragoman.claims.pool_model import PoolModel
+from dragoman.claims.pool_model import PoolModel, required_searches
 from dragoman.claims.record import RecordStore
 from dragoman.claims.training_worker import WorkOrder
 from dragoman.data.preparation.preparation import Preparation
@@ -31,6 +32,7 @@ class TrainingPool:
     After a stop the running models are checkpointed; the next run resumes them.
     """
 
+    ledger: Ledger
     data: Path
     work: Path
     records: RecordStore
@@ -60,7 +62,14 @@ class TrainingPool:
         return True
 
     def _start(self, model: PoolModel) -> None:
-        order = WorkOrder(model, self.data.resolve(), self.work.resolve(), self.records.path(model), self.commit)
+        order = WorkOrder(
+            model,
+            self.data.resolve(),
+            self.work.resolve(),
+            self.records.path(model),
+            tuple(required_searches(self.ledger, model)),
+            self.commit,
+        )
         self._prepare(order)
         environment = os.environ | {"OMP_NUM_THREADS": "1"}
         with (order.write().parent / "log").open("ab") as log:

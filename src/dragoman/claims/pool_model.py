@@ -14,7 +14,7 @@ from typing import Any
 from dragoman.claims.claim import Claim, CorpusFiles, Ledger, Variant
 from dragoman.config import Config
 
-__all__ = ["CODE_VERSION", "PoolModel", "code_commit", "pool_models", "variant_models"]
+__all__ = ["CODE_VERSION", "PoolModel", "code_commit", "pool_models", "required_searches", "variant_models"]
 
 CODE_VERSION = 1
 """Increase it when a change of the code alters the weights that a given configuration, corpus and seed produce.
@@ -83,6 +83,19 @@ def pool_models(ledger: Ledger, claims: Iterable[Claim]) -> list[PoolModel]:
             for model in of_seed:
                 models.setdefault(model.key, model)
     return list(models.values())
+
+
+def required_searches(ledger: Ledger, model: PoolModel) -> list[str]:
+    """Return the searches that all claims of the ledger measure a model with, except the main one."""
+    found: dict[str, None] = {}
+    for claim in ledger.claims:
+        for name, variant in claim.variants.items():
+            if model.key not in {each.key for each in variant_models(ledger, claim, variant)}:
+                continue
+            terms = [term for each in claim.comparisons if each.measure == "bleu" for term in each.terms]
+            found |= dict.fromkeys(term.search for term in terms if term.variant == name and term.search)
+            found |= dict.fromkeys(claim.searches)
+    return list(found)
 
 
 def code_commit() -> str:

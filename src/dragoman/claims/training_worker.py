@@ -42,6 +42,7 @@ class WorkOrder:
     data: Path
     work: Path
     record: Path
+    searches: tuple[str, ...] = ()
     commit: str = ""
 
     @property
@@ -71,6 +72,7 @@ class WorkOrder:
                 "data": str(self.data),
                 "work": str(self.work),
                 "record": str(self.record),
+                "searches": list(self.searches),
                 "commit": self.commit,
             },
         )
@@ -88,7 +90,8 @@ class WorkOrder:
             CorpusFiles.model_validate(found["corpus"]),
             found["seed"],
         )
-        return cls(model, Path(found["data"]), Path(found["work"]), Path(found["record"]), found["commit"])
+        folders = (Path(found[name]) for name in ("data", "work", "record"))
+        return cls(model, *folders, tuple(found.get("searches", ())), found["commit"])
 
 
 def prepared_name(model: PoolModel) -> str:
@@ -153,7 +156,7 @@ def train_and_measure(order: WorkOrder) -> bool:
         "test": {"files": list(model.corpus.test), "source_words": [len(text.split()) for text in sources]},
     }
     bundle = Bundle.open(run / "bundle", trusted=True)
-    for measured in measure_model(bundle, sources, references, model.corpus.target):
+    for measured in measure_model(bundle, sources, references, order.searches):
         ModelRecord(facts | measured).write(order.folder / "record.json.gz")
     order.record.parent.mkdir(parents=True, exist_ok=True)
     ModelRecord.read(order.folder / "record.json.gz").write(order.record)

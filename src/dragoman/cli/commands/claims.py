@@ -77,7 +77,7 @@ def run(
         if dry_run:
             return
         if missing:
-            _train(missing, store, data, work, jobs)
+            _train(found, missing, store, data, work, jobs)
         _print_verdicts(found, chosen, store)
 
 
@@ -137,11 +137,11 @@ def _print_plan(
     )
 
 
-def _train(missing: list[PoolModel], store: RecordStore, data: Path, work: Path, jobs: int) -> None:
+def _train(ledger: Ledger, missing: list[PoolModel], store: RecordStore, data: Path, work: Path, jobs: int) -> None:
     from dragoman.claims.pool import TrainingPool
     from dragoman.claims.pool_model import code_commit
 
-    pool = TrainingPool(data, work, store, jobs=jobs, commit=code_commit(), report=typer.echo)
+    pool = TrainingPool(ledger, data, work, store, jobs=jobs, commit=code_commit(), report=typer.echo)
     if not pool.train(missing):
         typer.echo("stopped; the same command continues", err=True)
         raise typer.Exit(75)

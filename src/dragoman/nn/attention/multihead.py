@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +21,9 @@ class MultiHeadAttention(nn.Module):
     Paper: [vaswani2017] (1) and section 3.2.2. W^Q, W^K and W^V of all heads are one matrix, so that they
     are applied in one product.
     """
+
+    edit_weights: Callable[[Tensor], Tensor] | None = None
+    """Experiments may replace the attention weights by a function of them. Shapes: [batch, heads, tgt, src]."""
 
     def __init__(self, dim: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -53,7 +57,7 @@ class MultiHeadAttention(nn.Module):
         Shapes: q [batch, heads, tgt, d], k, v [batch, heads, src, d], may_attend broadcastable to
         [batch, heads, tgt, src] (True: may be attended to) -> [batch, tgt, dim].
         """
-        if noise is not None and self.dropout.rate > 0:
+        if self.edit_weights is not None or (noise is not None and self.dropout.rate > 0):
             context, _ = self._explicit(q, k, v, may_attend, is_causal, noise)
         else:
             context = _fused(q, k, v, may_attend, is_causal)
@@ -77,6 +81,8 @@ class MultiHeadAttention(nn.Module):
         if is_causal:
             allowed = allowed & _not_ahead(scores.size(-2), scores.size(-1), q.device)
         weights = masked_softmax(scores, allowed.expand_as(scores))
+        if self.edit_weights is not None:
+            weights = self.edit_weights(weights)
         return self.dropout(weights, noise).to(v.dtype) @ v, weights  # [batch, heads, tgt, d]
 
     def _heads(self, x: Tensor) -> Tensor:
