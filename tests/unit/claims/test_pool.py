@@ -1,0 +1,66 @@
+"""The pool: models are trained once, by processes of their own, and leave a record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.claims.pool import TrainingPool
+from dragoman.claims.pool_corpus import joined_lines, open_corpus_files
+from dragoman.claims.pool_model import pool_models
+from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
+from dragoman.errors import DataError
+from tests.unit.claims.toy_ledger import write_toy_ledger
+
+
+def test_a_changed_corpus_file_is_rejected(tmp_path: Path):
+    ledger, data = write_toy_ledger(tmp_path)
+    with (data / "train.en").open("a", encoding="utf-8") as file:
+        file.write("one more\n")
+    with pytest.raises(DataError, match="must have the SHA-256"):
+        open_corpus_files(ledger.corpora["multi30k-en-de"], data, tmp_path / "work")
+
+
+def test_lines_are_joined_in_rotation():
+    assert joined_lines(list("abcdef"), [1, 2], [5, 4, 3, 2, 1, 0]) == ["f", "e d", "c", "b a"]
+
+
+def test_a_stop_file_ends_the_queue_before_anything_is_trained(tmp_path: Path):
+    ledger, data = write_toy_ledger(tmp_path)
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "pool.stop").touch()
+    pool = TrainingPool(ledger, data, tmp_path / "work", RecordStore(tmp_path / "claims" / "records"))
+    assert not pool.train(pool_models(ledger, ledger.claims))
+
+
+def without_times(record: ModelRecord) -> dict[str, object]:
+    """Everything that must be equal when a model is trained again."""
+    facts = dict(record.facts)
+    facts["training"] = {key: value for key, value in facts["training"].items() if "seconds" not in key}
+    facts["searches"] = {name: each["counts"] for name, each in facts["searches"].items()}
+    del facts["dates"]
+    return facts
+
+
+@pytest.mark.slow
+def test_a_model_is_trained_once_and_again_to_the_same_bits(tmp_path: Path):
+    ledger, data = write_toy_ledger(tmp_path)
+    model = pool_models(ledger, ledger.claims)[0]
+    found, messages = [], []
+    for name in ("first", "second"):
+        store = RecordStore(tmp_path / name / "records")
+        pool = TrainingPool(ledger, data, tmp_path / name, store, report=messages.append)
+        assert pool.train([model])
+        assert pool.train([model])
+        found.append(store.read(model))
+        assert (tmp_path / name / "pool.pids").read_text() == ""
+    assert [message.split()[0] for message in messages] == ["started", "finished"] * 2
+    assert without_times(found[0]) == without_times(found[1])
+    facts = found[0].facts
+    assert set(facts["searches"]) == {MAIN_SEARCH, "keep-1"}
+    assert facts["training"]["updates"] == 12
+    assert facts["training"]["cpu_seconds"] > 0
+    assert [update for update, _ in facts["training"]["curves"]["validation"]] == [6, 12]
+    assert len(facts["attention"]["trained"]["heads"][0]) == 2
+    assert found[0].bleu_counts().shape == (8, 10)

@@ -1,0 +1,91 @@
+"""`dragoman claims`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dragoman.claims.pool_model import pool_models
+from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
+from dragoman.cli.main import app
+from tests.unit.claims.synthetic import records
+from tests.unit.claims.toy_ledger import write_toy_ledger
+
+
+def run(*arguments: object) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["claims", *map(str, arguments)])
+    return done.exit_code, done.output
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A ledger with the record of one of its two models."""
+    ledger, _ = write_toy_ledger(tmp_path)
+    model = pool_models(ledger, ledger.claims)[0]
+    add_record(tmp_path, 0)
+    assert RecordStore(tmp_path / "claims" / "records").has(model)
+    return tmp_path
+
+
+def add_record(folder: Path, number: int) -> None:
+    from dragoman.claims.claim import Ledger
+
+    ledger = Ledger.read(folder / "claims")
+    model = pool_models(ledger, ledger.claims)[number]
+    facts = dict(records(0.7 - 0.2 * number, number, seeds=1)[0].facts)
+    facts["searches"][MAIN_SEARCH]["scores"] = {"bleu": {"value": 30.0, "signature": "nrefs:1"}}
+    facts["training"] = {"cpu_seconds": 120.0, "parameters": 1000, "updates": 12}
+    facts |= {"format": 1, "base": model.base, "changes": list(model.changes), "corpus": model.corpus_name}
+    facts |= {"key": model.key, "machine": "a machine"}
+    ModelRecord(facts).write(RecordStore(folder / "claims" / "records").path(model))
+
+
+def test_list_counts_trained_models(folder: Path):
+    code, output = run("list", "--ledger", folder / "claims", "--json")
+    assert code == 0
+    assert json.loads(output) == [{"id": "C1", "title": "Wide is better than narrow", "models": 2, "trained": 1}]
+
+
+def test_a_dry_run_reports_what_would_be_trained_and_what_exists(folder: Path):
+    code, output = run("run", "C1", "--dry-run", "--ledger", folder / "claims")
+    assert code == 0
+    assert "trained  tiny, seed 1" in output
+    assert "train    tiny model.dim=8, seed 1, about 15 CPU minutes" in output
+    assert "1 of 2 models to train: about 15 CPU minutes, at least 8 minutes with 2 at a time" in output
+
+
+def test_a_fresh_run_ignores_the_records_of_the_ledger(folder: Path):
+    _, output = run("run", "C1", "--fresh", "--dry-run", "--ledger", folder / "claims", "--work", folder / "work")
+    assert "2 of 2 models to train" in output
+
+
+def test_a_run_without_missing_models_prints_the_verdict(folder: Path):
+    add_record(folder, 1)
+    code, output = run("run", "--all", "--ledger", folder / "claims")
+    assert code == 0
+    assert "Wide is better than narrow: cannot be told at this size (1 seeds)" in output
+
+
+def test_claims_must_be_named(folder: Path):
+    code, output = run("run", "--ledger", folder / "claims")
+    assert code == 2
+    assert "claims must be named, or --all given, got neither" in output
+
+
+@pytest.mark.parametrize(("language", "phrase"), [("en", "not measured yet"), ("zh", "尚未测量")])
+def test_the_report_lists_claims_that_are_not_measured(folder: Path, language: str, phrase: str):
+    code, output = run("report", "--ledger", folder / "claims", "--language", language)
+    assert code == 0
+    assert phrase in output
+
+
+def test_the_report_shows_verdicts_and_models(folder: Path):
+    add_record(folder, 1)
+    page = folder / "claims.md"
+    assert run("report", "--ledger", folder / "claims", "--output", page)[0] == 0
+    text = page.read_text(encoding="utf-8")
+    assert "**cannot be told at this size**" in text
+    assert "tiny `model.dim=8`" in text
