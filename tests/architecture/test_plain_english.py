@@ -28,6 +28,7 @@ COMMENT_SIGNS = {
 }
 SKIPPED = (
     "benchmarks/results/",
+    "claims/report.md",
     "tests/fixtures/",
     "package-lock.json",
     "tests/architecture/word_list.py",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["COLUMNS", "AttentionStatistics", "TOP", "row_statistics"]
+__all__ = ["AttentionStatistics", "COLUMNS", "TOP", "row_statistics"]
 
 TOP = (1, 2, 3, 5)
 """Numbers of largest weights whose sum is recorded."""

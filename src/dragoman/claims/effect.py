@@ -22,7 +22,7 @@ from dragoman.claims.measures import measure, term_counts
 from dragoman.claims.record import ModelRecord
 from dragoman.errors import DataError
 
-__all__ = ["RESAMPLES", "Effect", "SeedSampling", "compute_effect", "student_quantile"]
+__all__ = ["Effect", "RESAMPLES", "SeedSampling", "compute_effect", "student_quantile"]
 
 RESAMPLES = 2000
 _SEED = 20190101

@@ -17,8 +17,8 @@ from dragoman.claims.pool_model import PoolModel, required_searches
 from dragoman.claims.record import RecordStore
 from dragoman.claims.training_worker import WorkOrder
 from dragoman.data.preparation.preparation import Preparation
-from dragoman.data.progress import NoProgress
 from dragoman.errors import DataError
+from dragoman.progress import NoProgress
 
 __all__ = ["TrainingPool"]
 

@@ -40,7 +40,7 @@ class PoolModel:
 
         A setting that is added later, and is left at its default, does not change the key.
         """
-        described = {"config": self.settings, "corpus": self.corpus.model_dump(exclude_defaults=True)}
+        described: dict[str, Any] = {"config": self.settings, "corpus": self.corpus.model_dump(exclude_defaults=True)}
         described |= {"seed": self.seed, "code": CODE_VERSION}
         text = json.dumps(described, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

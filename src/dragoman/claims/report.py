@@ -12,7 +12,7 @@ from dragoman.claims.claim import Claim, Comparison, Ledger
 from dragoman.claims.measures import measure
 from dragoman.claims.pool_model import pool_models, variant_models
 from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
-from dragoman.claims.verdict import ClaimResult, ComparisonResult, decide, seeds_needed
+from dragoman.claims.verdict import ClaimResult, ComparisonResult, Verdict, decide, seeds_needed
 from dragoman.reporting.markdown import markdown_table
 
 __all__ = ["LedgerReport", "ReportLanguage", "report_markdown"]
@@ -55,9 +55,9 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
         "en": "{name}: more seeds would not decide it; it needs more test sentences",
         "zh": "{name}：增加种子无法判定，需要更多测试句",
     },
-    "holds here": {"en": "holds here", "zh": "在此成立"},
-    "does not hold here": {"en": "does not hold here", "zh": "在此不成立"},
-    "cannot be told at this size": {"en": "cannot be told at this size", "zh": "在此规模下无法判断"},
+    Verdict.HOLDS: {"en": Verdict.HOLDS, "zh": "在此成立"},
+    Verdict.FAILS: {"en": Verdict.FAILS, "zh": "在此不成立"},
+    Verdict.OPEN: {"en": Verdict.OPEN, "zh": "在此规模下无法判断"},
 }
 
 
@@ -67,9 +67,9 @@ class Words:
 
     language: ReportLanguage
 
-    def __call__(self, name: str, **values: object) -> str:
+    def __call__(self, phrase: str, /, **values: object) -> str:
         """Return a phrase with its values."""
-        return _WORDS[name][self.language].format(**values)
+        return _WORDS[phrase][self.language].format(**values)
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def report_markdown(report: LedgerReport, language: ReportLanguage = "en") -> st
 
 
 def _claim_section(claim: Claim, report: LedgerReport, word: Words) -> str:
-    languages = ("en", "zh") if word.language == "en" else ("zh", "en")
+    languages: tuple[ReportLanguage, ...] = ("en", "zh") if word.language == "en" else ("zh", "en")
     lines = [
         f"\n## {claim.id}. {claim.title}\n",
         "\n>\n".join(f"> {claim.statement[each]}" for each in languages) + "\n",
@@ -152,7 +152,7 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Words) -> str:
     lines.append(markdown_table(header, rows))
     for each in result.comparisons:
         name = each.effect.comparison.name
-        if each.verdict != "cannot be told at this size" or each.effect.freedom < 1:
+        if each.verdict != Verdict.OPEN or each.effect.freedom < 1:
             continue
         needed = seeds_needed(each)
         lines.append(f"- {word('sentences', name=name) if needed is None else word('more', name=name, seeds=needed)}")

@@ -90,8 +90,8 @@ class WorkOrder:
             CorpusFiles.model_validate(found["corpus"]),
             found["seed"],
         )
-        folders = (Path(found[name]) for name in ("data", "work", "record"))
-        return cls(model, *folders, tuple(found.get("searches", ())), found["commit"])
+        data, work, record = (Path(found[name]) for name in ("data", "work", "record"))
+        return cls(model, data, work, record, tuple(found.get("searches", ())), found["commit"])
 
 
 def prepared_name(model: PoolModel) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from enum import StrEnum
 
 from dragoman.claims.claim import Claim, Comparison
 from dragoman.claims.effect import RESAMPLES, Effect, compute_effect
@@ -13,10 +13,14 @@ from dragoman.claims.record import ModelRecord
 
 __all__ = ["ClaimResult", "ComparisonResult", "Verdict", "decide", "decide_comparison", "holm"]
 
-Verdict = Literal["holds here", "does not hold here", "cannot be told at this size"]
-_HOLDS: Verdict = "holds here"
-_FAILS: Verdict = "does not hold here"
-_OPEN: Verdict = "cannot be told at this size"
+
+class Verdict(StrEnum):
+    """What an experiment shows about a claim."""
+
+    HOLDS = "holds here"
+    FAILS = "does not hold here"
+    OPEN = "cannot be told at this size"  # old-words: ok
+
 
 _PRECISION = 40  # bisections of a p-value
 
@@ -61,7 +65,7 @@ def holm(effects: Sequence[Effect], alpha: float) -> list[ComparisonResult]:
     """Decide on several effects with a common error rate. Paper: [holm1979].
 
     The effect with the smallest p-value is decided at alpha/m, the next one at alpha/(m − 1), and so on, up to the
-    first one that cannot be told; neither can the rest.
+    first one that stays open; the rest stays open too.
     """
     order = sorted(range(len(effects)), key=lambda place: _p_value(effects[place]))
     results: dict[int, ComparisonResult] = {}
@@ -69,8 +73,8 @@ def holm(effects: Sequence[Effect], alpha: float) -> list[ComparisonResult]:
     for rank, place in enumerate(order):
         level = alpha / (len(effects) - rank)
         interval = effects[place].interval(level)
-        verdict = _OPEN if is_open else decide_comparison(effects[place].comparison, interval)
-        is_open = is_open or verdict == _OPEN
+        verdict = Verdict.OPEN if is_open else decide_comparison(effects[place].comparison, interval)
+        is_open = is_open or verdict == Verdict.OPEN
         results[place] = ComparisonResult(effects[place], interval, level, verdict)
     return [results[place] for place in range(len(effects))]
 
@@ -81,11 +85,11 @@ def decide_comparison(comparison: Comparison, interval: tuple[float, float]) -> 
     least = comparison.smallest_effect
     if comparison.rule == "equivalence":
         if -least < low and high < least:
-            return _HOLDS
-        return _FAILS if high < -least or low > least else _OPEN
+            return Verdict.HOLDS
+        return Verdict.FAILS if high < -least or low > least else Verdict.OPEN
     if low > least:
-        return _HOLDS
-    return _FAILS if high < least else _OPEN
+        return Verdict.HOLDS
+    return Verdict.FAILS if high < least else Verdict.OPEN
 
 
 def _p_value(effect: Effect) -> float:
@@ -95,7 +99,7 @@ def _p_value(effect: Effect) -> float:
     low, high = 0.0, 1.0
     for _ in range(_PRECISION):
         middle = (low + high) / 2
-        if decide_comparison(effect.comparison, effect.interval(max(middle, 1e-6))) == _OPEN:
+        if decide_comparison(effect.comparison, effect.interval(max(middle, 1e-6))) == Verdict.OPEN:
             low = middle
         else:
             high = middle
@@ -105,10 +109,10 @@ def _p_value(effect: Effect) -> float:
 
 
 def _combined(verdicts: Sequence[Verdict], holds_if: str) -> Verdict:
-    decisive, other = (_FAILS, _HOLDS) if holds_if == "all" else (_HOLDS, _FAILS)
+    decisive, other = (Verdict.FAILS, Verdict.HOLDS) if holds_if == "all" else (Verdict.HOLDS, Verdict.FAILS)
     if decisive in verdicts:
         return decisive
-    return _OPEN if _OPEN in verdicts else other
+    return Verdict.OPEN if Verdict.OPEN in verdicts else other
 
 
 def seeds_needed(result: ComparisonResult) -> int | None:
@@ -118,7 +122,7 @@ def seeds_needed(result: ComparisonResult) -> int | None:
     """
     effect = result.effect
     least = effect.comparison.smallest_effect
-    if result.verdict != _OPEN or effect.freedom < 1:
+    if result.verdict != Verdict.OPEN or effect.freedom < 1:
         return None
     bounds = [least, -least] if effect.comparison.rule == "equivalence" else [least]
     distance = min(abs(effect.value - bound) for bound in bounds)

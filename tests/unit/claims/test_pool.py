@@ -47,7 +47,8 @@ def without_times(record: ModelRecord) -> dict[str, object]:
 def test_a_model_is_trained_once_and_again_to_the_same_bits(tmp_path: Path):
     ledger, data = write_toy_ledger(tmp_path)
     model = pool_models(ledger, ledger.claims)[0]
-    found, messages = [], []
+    found: list[ModelRecord] = []
+    messages: list[str] = []
     for name in ("first", "second"):
         store = RecordStore(tmp_path / name / "records")
         pool = TrainingPool(ledger, data, tmp_path / name, store, report=messages.append)
