@@ -12,7 +12,7 @@ from dragoman.claims.claim import Claim, Comparison, Ledger
 from dragoman.claims.measures import measure
 from dragoman.claims.pool_model import pool_models, variant_models
 from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
-from dragoman.claims.verdict import ClaimResult, ComparisonResult, Verdict, decide, seeds_needed
+from dragoman.claims.verdict import ClaimResult, ClaimVerdict, ComparisonResult, decide, seeds_needed
 from dragoman.reporting.markdown import markdown_table
 
 __all__ = ["LedgerReport", "ReportLanguage", "report_markdown"]
@@ -55,9 +55,9 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
         "en": "{name}: more seeds would not decide it; it needs more test sentences",
         "zh": "{name}：增加种子无法判定，需要更多测试句",
     },
-    Verdict.HOLDS: {"en": Verdict.HOLDS, "zh": "在此成立"},
-    Verdict.FAILS: {"en": Verdict.FAILS, "zh": "在此不成立"},
-    Verdict.OPEN: {"en": Verdict.OPEN, "zh": "在此规模下无法判断"},
+    ClaimVerdict.HOLDS: {"en": ClaimVerdict.HOLDS, "zh": "在此成立"},
+    ClaimVerdict.FAILS: {"en": ClaimVerdict.FAILS, "zh": "在此不成立"},
+    ClaimVerdict.OPEN: {"en": ClaimVerdict.OPEN, "zh": "在此规模下无法判断"},
 }
 
 
@@ -152,7 +152,7 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Words) -> str:
     lines.append(markdown_table(header, rows))
     for each in result.comparisons:
         name = each.effect.comparison.name
-        if each.verdict != Verdict.OPEN or each.effect.freedom < 1:
+        if each.verdict != ClaimVerdict.OPEN or each.effect.freedom < 1:
             continue
         needed = seeds_needed(each)
         lines.append(f"- {word('sentences', name=name) if needed is None else word('more', name=name, seeds=needed)}")

@@ -11,10 +11,10 @@ from dragoman.claims.claim import Claim, Comparison
 from dragoman.claims.effect import RESAMPLES, Effect, compute_effect
 from dragoman.claims.record import ModelRecord
 
-__all__ = ["ClaimResult", "ComparisonResult", "Verdict", "decide", "decide_comparison", "holm"]
+__all__ = ["ClaimResult", "ClaimVerdict", "ComparisonResult", "decide", "decide_comparison", "holm"]
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """What an experiment shows about a claim."""
 
     HOLDS = "holds here"
@@ -33,7 +33,7 @@ class ComparisonResult:
     interval: tuple[float, float]
     alpha: float
     """Error rate of the interval."""
-    verdict: Verdict
+    verdict: ClaimVerdict
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ClaimResult:
     """The verdict on a claim. `seeds` is the smallest number of seeds of a variant."""
 
     claim: Claim
-    verdict: Verdict
+    verdict: ClaimVerdict
     comparisons: tuple[ComparisonResult, ...]
     seeds: int
     cpu_seconds: float
@@ -73,23 +73,23 @@ def holm(effects: Sequence[Effect], alpha: float) -> list[ComparisonResult]:
     for rank, place in enumerate(order):
         level = alpha / (len(effects) - rank)
         interval = effects[place].interval(level)
-        verdict = Verdict.OPEN if is_open else decide_comparison(effects[place].comparison, interval)
-        is_open = is_open or verdict == Verdict.OPEN
+        verdict = ClaimVerdict.OPEN if is_open else decide_comparison(effects[place].comparison, interval)
+        is_open = is_open or verdict == ClaimVerdict.OPEN
         results[place] = ComparisonResult(effects[place], interval, level, verdict)
     return [results[place] for place in range(len(effects))]
 
 
-def decide_comparison(comparison: Comparison, interval: tuple[float, float]) -> Verdict:
+def decide_comparison(comparison: Comparison, interval: tuple[float, float]) -> ClaimVerdict:
     """Apply the decision rule of a comparison to the interval of its effect."""
     low, high = interval
     least = comparison.smallest_effect
     if comparison.rule == "equivalence":
         if -least < low and high < least:
-            return Verdict.HOLDS
-        return Verdict.FAILS if high < -least or low > least else Verdict.OPEN
+            return ClaimVerdict.HOLDS
+        return ClaimVerdict.FAILS if high < -least or low > least else ClaimVerdict.OPEN
     if low > least:
-        return Verdict.HOLDS
-    return Verdict.FAILS if high < least else Verdict.OPEN
+        return ClaimVerdict.HOLDS
+    return ClaimVerdict.FAILS if high < least else ClaimVerdict.OPEN
 
 
 def _p_value(effect: Effect) -> float:
@@ -99,7 +99,7 @@ def _p_value(effect: Effect) -> float:
     low, high = 0.0, 1.0
     for _ in range(_PRECISION):
         middle = (low + high) / 2
-        if decide_comparison(effect.comparison, effect.interval(max(middle, 1e-6))) == Verdict.OPEN:
+        if decide_comparison(effect.comparison, effect.interval(max(middle, 1e-6))) == ClaimVerdict.OPEN:
             low = middle
         else:
             high = middle
@@ -108,11 +108,13 @@ def _p_value(effect: Effect) -> float:
     return high
 
 
-def _combined(verdicts: Sequence[Verdict], holds_if: str) -> Verdict:
-    decisive, other = (Verdict.FAILS, Verdict.HOLDS) if holds_if == "all" else (Verdict.HOLDS, Verdict.FAILS)
+def _combined(verdicts: Sequence[ClaimVerdict], holds_if: str) -> ClaimVerdict:
+    decisive, other = (
+        (ClaimVerdict.FAILS, ClaimVerdict.HOLDS) if holds_if == "all" else (ClaimVerdict.HOLDS, ClaimVerdict.FAILS)
+    )
     if decisive in verdicts:
         return decisive
-    return Verdict.OPEN if Verdict.OPEN in verdicts else other
+    return ClaimVerdict.OPEN if ClaimVerdict.OPEN in verdicts else other
 
 
 def seeds_needed(result: ComparisonResult) -> int | None:
@@ -122,7 +124,7 @@ def seeds_needed(result: ComparisonResult) -> int | None:
     """
     effect = result.effect
     least = effect.comparison.smallest_effect
-    if result.verdict != Verdict.OPEN or effect.freedom < 1:
+    if result.verdict != ClaimVerdict.OPEN or effect.freedom < 1:
         return None
     bounds = [least, -least] if effect.comparison.rule == "equivalence" else [least]
     distance = min(abs(effect.value - bound) for bound in bounds)
