@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dragoman.text.addresses import ADDRESS, find_addresses
 from dragoman.text.characters import is_spaceless
 from dragoman.text.numbers import find_numbers
+from dragoman.text.other_language import other_language
 
 __all__ = ["FLAGS", "Flag", "TranslationFacts", "quality_flags"]
 
@@ -32,6 +33,7 @@ FLAGS = {
     "addresses": "web or mail addresses of the source are lost or changed, or there are new ones",
     "copied": "the translation is the source, or nearly so",
     "dropped": "words of the source got no attention: they may be missing",
+    "language": "the source is in another language than that of the model",
 }
 """Names of flags and their descriptions."""
 
@@ -95,6 +97,8 @@ class TranslationFacts:
     source_words: Sequence[str]
     target_words: Sequence[str]
     weights: NDArray[np.floating] | None = None
+    source_language: str = ""
+    """Language of the model; empty if unknown."""
 
 
 def quality_flags(facts: TranslationFacts) -> tuple[Flag, ...]:
@@ -120,6 +124,12 @@ def _flags(facts: TranslationFacts) -> Iterator[tuple[str, str | None]]:
     yield "addresses", details
     yield "copied", _copied(source, translation, facts.source_words)
     yield "dropped", None if weights is None else _dropped(facts.source_words, weights)
+    yield "language", _language(facts) if has_letters else None
+
+
+def _language(facts: TranslationFacts) -> str | None:
+    found = other_language(facts.source, facts.source_language)
+    return None if found is None else f"{found} instead of {facts.source_language}"
 
 
 def _unlikely(facts: TranslationFacts) -> str | None:

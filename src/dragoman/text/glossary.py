@@ -1,7 +1,8 @@
 """Glossaries: terms with their required translations.
 
 A glossary file is UTF-8 text with one term per line: the source term, a tab and the required translation. A line with
-the source term only means that the term must be copied unchanged. Blank lines and lines that begin with ``#`` are
+the source term only means that the term must be copied unchanged. The columns of a file whose name ends in ``.csv`` are
+separated by commas or semicolons. Blank lines and lines that begin with ``#`` are
 ignored, and so are control characters and invisible characters.
 
 Each term is required once, even if it occurs several times in the sentence.
@@ -9,6 +10,7 @@ Each term is required once, even if it occurs several times in the sentence.
 
 from __future__ import annotations
 
+import csv
 import functools
 import hashlib
 import json
@@ -26,6 +28,8 @@ from dragoman.text.normalize import Normalizer
 __all__ = ["Glossary", "GlossaryTerm"]
 
 _clean = Normalizer(form="none")
+
+_SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +188,25 @@ def _named(target: str | None) -> str:
 
 def _rows(path: Path) -> Iterator[tuple[int, str, str | None]]:
     """Yield line number, source term and translation."""
+    lines = list(_lines(path))
+    if path.suffix.lower() == ".csv":
+        separator = ";" if sum(";" in text for _, text in lines) > sum("," in text for _, text in lines) else ","
+    else:
+        separator = "\t"
+        _refuse_commas(path, lines)
+    for number, text in lines:
+        cells = text.split("\t") if separator == "\t" else _cells(text, separator)
+        source, *targets = map(_clean, cells)
+        if not source or len(targets) > 1 or targets == [""]:
+            raise DataError(
+                f"{path}:{number}: a line must be a term, or a term, a {_SEPARATORS[separator]} and its translation, "
+                f"got {text[:80]!r}; correct it, or begin it with # to ignore it"
+            )
+        yield number, source, targets[0] if targets else None
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and text of all lines that are not blank and no comment."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -193,12 +216,24 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str | None]]:
             text = line.decode().removesuffix("\r")
         except UnicodeDecodeError:
             raise DataError(f"{path}:{number}: text must be UTF-8, got other bytes; save the file as UTF-8") from None
-        if not text.strip() or text.startswith("#"):
-            continue
-        source, *targets = map(_clean, text.split("\t"))
-        if not source or len(targets) > 1 or targets == [""]:
+        if text.strip() and not text.startswith("#"):
+            yield number, text
+
+
+def _refuse_commas(path: Path, lines: list[tuple[int, str]]) -> None:
+    """Raise `DataError` if the columns are separated by commas or semicolons instead of tabs."""
+    if any("\t" in text for _, text in lines):
+        return
+    for separator in (",", ";"):
+        if lines and all(text.count(separator) == 1 for _, text in lines):
+            number, text = lines[0]
             raise DataError(
-                f"{path}:{number}: a line must be a term, or a term, a tab and its translation, got {text[:80]!r}; "
-                "correct it, or begin it with # to ignore it"
+                f"{path}:{number}: a term and its translation must be separated by a tab, got "
+                f"{_SEPARATORS[separator]}s in all lines, as in {text[:80]!r}; write tabs, or name the file "
+                f"{path.with_suffix('.csv').name}"
             )
-        yield number, source, targets[0] if targets else None
+
+
+def _cells(text: str, separator: str) -> list[str]:
+    """Return the cells of a line of CSV."""
+    return next(csv.reader([text], delimiter=separator))

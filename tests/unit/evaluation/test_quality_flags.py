@@ -134,7 +134,7 @@ def test_words_that_were_dropped():
 def test_a_flag_has_a_known_name():
     source, translation = "See http://a.org 1984 now", "ja ja ja ja ja 77 http://b.org"
     found = names(source, translation, log_prob=-99.0, is_finished=False, weights=np.full((7, 5), 0.0))
-    assert found == [name for name in FLAGS if name not in {"from-nothing", "empty", "copied"}]
+    assert found == [name for name in FLAGS if name not in {"from-nothing", "empty", "copied", "language"}]
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
@@ -167,3 +167,13 @@ def test_nothing_heavy_is_loaded():
     code = "import sys, dragoman.evaluation.quality_flags; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"torch", "sacrebleu", "polars", "pyarrow"} & set(done.stdout.split())
+
+
+def test_a_source_in_another_language_is_flagged():
+    french = "Deux jeunes personnes marchent le long de la rivière dans la soirée."
+    words = french.split()
+    for language, expected in (("en", [Flag("language", "fr instead of en")]), ("fr", []), ("", [])):
+        facts = TranslationFacts(
+            french, "Zwei junge Leute gehen abends am Fluss.", -1.0, 9, True, words, words, source_language=language
+        )
+        assert [flag for flag in quality_flags(facts) if flag.name == "language"] == expected

@@ -159,3 +159,24 @@ def test_ten_thousand_terms_and_hostile_texts(part: str):
     glossary = Glossary.from_dict(terms)
     glossary.find_terms(part)
     assert growth(lambda count: glossary.find_terms(part * count), 5_000) < 30
+
+
+@pytest.mark.parametrize("separator", [",", ", ", ";"])
+def test_commas_instead_of_tabs_are_refused_with_the_fix(tmp_path: Path, separator: str):
+    path = tmp_path / "terms.txt"
+    path.write_text(f"# terms\nhouse{separator}Haus\ndog{separator}Hund\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"terms\.txt:2: .* by a tab, got .*; write tabs, or name the file terms"):
+        Glossary.from_file(path)
+
+
+def test_a_term_with_a_comma_among_tabs_is_a_term(tmp_path: Path):
+    path = tmp_path / "terms.tsv"
+    path.write_text("Foo, Inc.\nhouse\tHaus\n", encoding="utf-8")
+    assert Glossary.from_file(path).terms == {"Foo, Inc.": None, "house": "Haus"}
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_csv_files_are_read(tmp_path: Path, separator: str):
+    path = tmp_path / "terms.csv"
+    path.write_text(f'house{separator}Haus\n"Foo, Inc."{separator}"Foo; AG"\niPhone\n', encoding="utf-8")
+    assert Glossary.from_file(path).terms == {"house": "Haus", "Foo, Inc.": "Foo; AG", "iPhone": None}

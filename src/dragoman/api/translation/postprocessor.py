@@ -41,6 +41,7 @@ class Postprocessor:
     tokenizer: Tokenizer
     normalize: Normalizer
     source_tokenizer: Tokenizer
+    source_language: str = ""
 
     @functools.cached_property
     def may_follow_words(self) -> NDArray[np.bool_]:
@@ -84,7 +85,8 @@ class Postprocessor:
             return translation
         surfaces = self.source_tokenizer.tokens(chunk.normalized)
         spelt = self.spelt_tokens(hypothesis, surfaces, tokens) if given is None else given.tokens
-        return _with_words(translation, word_alignment(surfaces, spelt, hypothesis.alignment), options)
+        aligned = word_alignment(surfaces, spelt, hypothesis.alignment)
+        return _with_words(translation, aligned, options, self.source_language)
 
     def text(self, chunk: Chunk) -> str:
         """Return the text of the best hypothesis of a chunk."""
@@ -136,7 +138,9 @@ def _unchanged(text: str, options: TranslateOptions) -> Translation:
     )
 
 
-def _with_words(translation: Translation, aligned: WordAlignment, options: TranslateOptions) -> Translation:
+def _with_words(
+    translation: Translation, aligned: WordAlignment, options: TranslateOptions, source_language: str
+) -> Translation:
     weights: Weights | None = None
     if options.attention and (between := aligned.between_words()) is not None:
         weights = tuple(map(tuple, between.tolist()))
@@ -149,6 +153,7 @@ def _with_words(translation: Translation, aligned: WordAlignment, options: Trans
         source_words=aligned.source_words,
         target_words=aligned.target_words,
         weights=aligned.weights,
+        source_language=source_language,
     )
     return replace(
         translation,

@@ -87,7 +87,7 @@ class Translator:
         self.languages = ("", "") if config.data is None else (config.data.source, config.data.target)
         normalize = Normalizer(form=config.tokenizer.normal_form)
         most = min(_MAX_TOKENS, max_source_tokens(config) or _MAX_TOKENS)
-        self.postprocessor = Postprocessor(tokenizers["target"], normalize, tokenizers["source"])
+        self.postprocessor = Postprocessor(tokenizers["target"], normalize, tokenizers["source"], self.languages[0])
         self.preprocessor = Preprocessor(tokenizers["source"], normalize, self.languages, most, self.postprocessor)
         self._forced = ForcedDecoder(engine, max_source_tokens(config))
         self._glossaries: WeakKeyDictionary[Glossary, Glossary] = WeakKeyDictionary()

@@ -41,7 +41,8 @@ def check(
 ) -> None:
     """Check corpora: errors by file and line, leakage, cleaning and training cost.
 
-    Cleaned text is stored, and `dragoman prepare` continues with it. The exit code is 1 if preparation would fail.
+    Cleaned text is stored, and `dragoman prepare` continues with it. The exit code is 1 if preparation would fail,
+    or if text is not in the declared language.
     """
     from dragoman.environment import require
 

@@ -14,13 +14,16 @@ from dragoman.data.check.report_types import (
 )
 from dragoman.data.preparation.tokenizer_notes import has_too_many_tokens
 from dragoman.data.preparation.train_and_held_out_pairs import is_leak
+from dragoman.data.readers.decode import REPLACED
 from dragoman.language_codes import primary_language
 from dragoman.reporting.number_format import format_count, format_percent
 
-__all__ = ["advise"]
+__all__ = ["advise", "find_misuse"]
 
 # Thresholds from which a value gets advice.
 _FOREIGN = 0.1
+_WRONG = 0.5
+_NO_TEXT = 0.5
 _DROPPED = 0.3
 _REPEATED = 0.3
 _UNKNOWN = 0.01
@@ -57,6 +60,37 @@ def advise(
     return found
 
 
+def find_misuse(corpora: list[CorpusReport], source: str, target: str) -> list[str]:
+    """Return errors of whole corpora: sides that are swapped or in another language, and files that are no text."""
+    found: list[str] = []
+    for corpus in corpora:
+        summary = corpus.summary
+        bad = min(summary.records, summary.faults.total + summary.notes.counts.get(REPLACED, 0))
+        if bad > _NO_TEXT * summary.records:
+            share = format_percent(bad, summary.records)
+            found.append(f"{corpus.name} must be text, got bad lines only or mostly ({share}); name another file")
+        elif corpus.looks_swapped:
+            found.append(
+                f"the source of {corpus.name} must be {source} and its target {target}, got swapped sides; exchange "
+                "its files, or data.source and data.target"
+            )
+        else:
+            found += _wrong_languages(corpus, {"source": source, "target": target})
+    return found
+
+
+def _wrong_languages(corpus: CorpusReport, declared: dict[str, str]) -> Iterator[str]:
+    for side, language in declared.items():
+        shares = corpus.languages.get(side)
+        if not shares or 1.0 - shares.get(primary_language(language), 0.0) <= _WRONG:
+            continue
+        most = max(shares, key=lambda other: shares[other])
+        yield (
+            f"the {side} of {corpus.name} must be {language}, got {format_percent(shares[most])} {most}; correct "
+            f"data.{side}, or name another file"
+        )
+
+
 def _about_batches(batches: BatchStatistics, pairs: int, window: int) -> Iterator[str]:
     if batches.padding > _PADDING and batches.batches >= _ENOUGH_BATCHES:
         remedy = "raise data.sampling.window" if window < pairs else "lower training.batch_tokens"
@@ -72,13 +106,11 @@ def _about_cost(cost: TrainingCost) -> Iterator[str]:
 
 def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[str]:
     name, summary = corpus.name, corpus.summary
-    if corpus.looks_swapped:
-        yield f"The sides of {name} look swapped: exchange its files."
-    else:
+    if not corpus.looks_swapped:
         for side, language in (("source", source), ("target", target)):
             shares = corpus.languages.get(side)
             foreign = 1.0 - shares.get(primary_language(language), 0.0) if shares else 0.0
-            if foreign > _FOREIGN and corpus.role == "train":
+            if _FOREIGN < foreign <= _WRONG and corpus.role == "train":
                 yield (
                     f"{format_percent(foreign)} of the {side} side of {name} does not look like {language}; "
                     "data.cleaning.language = true drops such pairs."
@@ -95,7 +127,7 @@ def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[st
         yield f"{name} looks misaligned at {', '.join(example.place for example in places[:3])}: check these lines."
     if corpus.role == "train" and summary.records and summary.drops.total > _DROPPED * summary.records:
         share = summary.drops.total / summary.records
-        yield f"Cleaning would drop {format_percent(share)} of {name}; see the samples of each reason with --html."
+        yield f"Cleaning would drop {format_percent(share)} of {name}; --output check.html has samples of each reason."
 
 
 def _about_selection(selection: SelectionStatistics, config: Config) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from dragoman.config import Config
-from dragoman.data.check.advice import advise
+from dragoman.data.check.advice import advise, find_misuse
 from dragoman.data.check.measure import (
     PairSample,
     measure_batches,
@@ -52,8 +52,8 @@ def check(preparation: Preparation, predict_cost: PredictCost | None) -> CheckRe
     """Run the stages up to the tokenizer and report; errors of stages are reported, not raised."""
     config, data = preparation.config, preparation.data
     corpora, found = measure_corpora(preparation), _Found()
-    fatal = list(preparation.problems)
-    if not fatal:  # if a corpus is missing, all later errors would follow from that
+    fatal = [*preparation.problems, *find_misuse(corpora, data.source, data.target)]
+    if not preparation.problems:  # if a corpus is missing, all later errors would follow from that
         try:
             _measure_all(preparation, predict_cost, found)
         except DragomanError as error:

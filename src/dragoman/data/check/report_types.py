@@ -100,7 +100,7 @@ class CheckReport:
     advice: list[str]
     """Advice as sentences, most urgent first."""
     fatal: list[str]
-    """Errors that prevent ``dragoman prepare``."""
+    """Errors that prevent ``dragoman prepare`` or make its result useless, such as swapped sides."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain values."""

@@ -1,11 +1,13 @@
 """The whole check of real files: what is wrong is named, and what prepare would do is what it then does."""
 
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from dragoman.api.training.preparation import check_corpora, prepare_corpora
+from dragoman.data.check.check_findings import verdict
 from dragoman.data.check.report_types import CheckReport
 from dragoman.data.preparation import clean_stage
 from dragoman.data.preparation.tokenizer_notes import tokenizer_notes
@@ -84,9 +86,33 @@ def test_sides_that_are_in_another_language_are_told(tmp_path: Path, source: str
     same = write_pairs(tmp_path, "same", [(b, b + " Ja.") for _, b in rows])
     report = check(tmp_path, [{"files": same}], source=source, target=target, cleaning={"max_similarity": 1.0})
     assert not report.corpora[0].looks_swapped
-    assert any("100 % of the source side of same.en does not look like en" in line for line in report.advice)
+    assert report.fatal == [
+        f"the source of same.en must be {source}, got 100 % de; correct data.source, or name another file"
+    ]
+    assert verdict(report).level == "error"
     swapped = write_pairs(tmp_path, "swapped", [(b, a) for a, b in rows])
-    assert check(tmp_path, [{"files": swapped}], source=source, target=target).corpora[0].looks_swapped
+    report = check(tmp_path, [{"files": swapped}], source=source, target=target)
+    assert report.corpora[0].looks_swapped
+    assert report.fatal[0].startswith(f"the source of swapped.en must be {source} and its target {target}, got swapped")
+    assert verdict(report).level == "error"
+
+
+def test_some_text_in_another_language_is_advice(tmp_path: Path):
+    rows = [(b if number % 4 == 0 else a, b) for number, (a, b) in enumerate(pairs(300))]
+    report = check(tmp_path, [{"files": write_pairs(tmp_path, "train", rows)}], cleaning={"identical": False})
+    assert report.fatal == []
+    assert any("of the source side of train.en does not look like en" in line for line in report.advice)
+
+
+@pytest.mark.parametrize("on_bad_line", ["error", "skip", "replace"])
+def test_a_binary_file_is_no_corpus(tmp_path: Path, on_bad_line: str):
+    generator = Random(1)
+    for language in ("en", "de"):
+        lines = [generator.randbytes(60).replace(b"\n", b"\0") + b"\0" for _ in range(300)]
+        (tmp_path / f"train.{language}").write_bytes(b"\n".join(lines) + b"\n")
+    report = check(tmp_path, [{"files": ["train.en", "train.de"]}], on_bad_line=on_bad_line)
+    assert report.fatal[0].startswith("train.en must be text, got")
+    assert verdict(report).level == "error"
 
 
 def test_a_validation_set_without_text_is_told(tmp_path: Path):
@@ -105,7 +131,6 @@ def test_nothing_at_all_is_still_a_report(tmp_path: Path):
 @pytest.mark.parametrize(
     ("rows", "advice"),
     [
-        ([(target, source) for source, target in pairs(300)], "look swapped: exchange its files"),
         ([(source, source) for source, _ in pairs(300)] + pairs(60), "Cleaning would drop 83.3 %"),
         (pairs(200) * 3, "are duplicates; is a file named twice?"),
     ],

@@ -1,6 +1,5 @@
 """Mark sentence pairs to drop: the source or the target is not in the expected language."""
 
-import functools
 from collections import Counter
 
 import polars as pl
@@ -12,35 +11,9 @@ from dragoman.language_codes import primary_language
 from dragoman.text.characters import has_letters
 from dragoman.text.language_detection_model import load_detector
 from dragoman.text.language_scripts import language_scripts
+from dragoman.text.other_language import fitting_answers
 
-__all__ = ["NEAR_LANGUAGES", "detect_language", "language_shares", "wrong_language"]
-
-NEAR_LANGUAGES = (
-    frozenset({"ar", "acm", "acq", "aeb", "afb", "ajp", "apc", "arq", "ars", "ary", "arz", "ayl"}),
-    frozenset({"az", "azb", "tr", "tk"}),
-    frozenset({"be", "ru", "rue", "uk"}),
-    frozenset({"bg", "mk"}),
-    frozenset({"bh", "anp", "awa", "bho", "dty", "gom", "hi", "hne", "kok", "mag", "mai", "mr", "ne", "new", "sa"}),
-    frozenset({"bs", "hr", "sh", "sl", "sr"}),
-    frozenset({"cs", "sk"}),
-    frozenset({"da", "nb", "nn", "no", "sv"}),
-    frozenset({"de", "als", "bar", "gsw", "lb", "nds", "pfl"}),
-    frozenset({"en", "sco"}),
-    frozenset({"es", "an", "ast", "ca", "gl", "oc", "pt", "mwl"}),
-    frozenset({"et", "fi", "vep"}),
-    frozenset({"fa", "ckb", "glk", "lrc", "mzn", "prs", "ps"}),
-    frozenset({"fr", "oc", "wa"}),
-    frozenset({"ga", "gd", "gv"}),
-    frozenset({"id", "jv", "min", "ms", "su"}),
-    frozenset({"it", "co", "eml", "lmo", "nap", "pms", "sc", "scn", "vec"}),
-    frozenset({"kk", "ky", "ba", "tt"}),
-    frozenset({"nl", "af", "fy", "li", "nds", "vls"}),
-    frozenset({"sq", "als"}),  # the model means Alemannic by als; in ISO 639-3 it is Albanian
-    frozenset({"tl", "fil", "ceb", "ilo", "war", "bcl", "pam"}),
-    frozenset({"ur", "pnb"}),
-    frozenset({"zh", "cdo", "cjy", "gan", "hak", "hsn", "lzh", "nan", "wuu", "yue"}),
-)
-"""Groups of languages that the model confuses in short texts; a language of the same group is not wrong."""
+__all__ = ["detect_language", "language_shares", "wrong_language"]
 
 _MIN_LETTERS = 20  # weighted; detection is unreliable with fewer
 _MAX_CHARACTERS = 150  # more take longer and hardly change the result
@@ -86,7 +59,7 @@ def _other(frame: pl.DataFrame, side: str, language: str, certainty: float) -> p
 
 def _foreign(texts: pl.Series, language: str, certainty: float) -> pl.Series:
     """Return the plausible detected language of each text if it is another one, else null."""
-    fitting = _fitting(language)
+    fitting = fitting_answers(language)
     texts = texts.str.head(_MAX_CHARACTERS)
     found = [_other_answer(text, fitting, certainty) if fitting else None for text in texts.to_list()]
     answers = pl.Series(found, dtype=pl.String)
@@ -113,12 +86,3 @@ def _believable(texts: pl.Series, answer: str) -> pl.Series:
     if answer == "ja":
         return fits & kana
     return fits & ~kana if language_scripts(answer) == ("Han",) else fits
-
-
-@functools.cache
-def _fitting(language: str) -> frozenset[str]:
-    """Return the correct results for a language; empty if the model does not support it."""
-    code = primary_language(language)
-    right = frozenset({code}).union(*(group for group in NEAR_LANGUAGES if code in group))
-    known = {answer["lang"] for answer in load_detector().detect("any text", k=1000)}
-    return right if right & known else frozenset()

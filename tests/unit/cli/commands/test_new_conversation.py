@@ -1,0 +1,91 @@
+"""``dragoman new`` asks in a terminal, and never where there is none."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.unit.data.preparation.corpus import pairs, write_pairs
+
+PATIENCE = 120.0  # seconds; only a hanging command takes longer
+
+
+class Terminal:
+    """A command in a pseudo-terminal: type a line when the screen shows a question."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self._master, slave = pty.openpty()
+        command = [sys.executable, "-m", "dragoman", *arguments]
+        self._process = subprocess.Popen(command, cwd=folder, stdin=slave, stdout=slave, stderr=slave, close_fds=True)
+        os.close(slave)
+        self.screen = ""
+        self._read = 0
+
+    def answer(self, question: str, line: str) -> None:
+        self._wait_for(question)
+        os.write(self._master, f"{line}\n".encode())
+
+    def end(self) -> int:
+        self._wait_for(None)
+        os.close(self._master)
+        return self._process.wait(PATIENCE)
+
+    def _wait_for(self, text: str | None) -> None:
+        until = time.monotonic() + PATIENCE
+        while text is None or text not in self.screen[self._read :]:
+            assert time.monotonic() < until, self.screen
+            if not select.select([self._master], [], [], 1.0)[0]:
+                continue
+            try:
+                data = os.read(self._master, 65_536)
+            except OSError:  # the command closed the terminal
+                data = b""
+            if not data:
+                assert text is None, f"the command ended before {text!r}:\n{self.screen}"
+                return
+            self.screen += data.decode(errors="replace").replace("\r\n", "\n")
+        self._read = self.screen.index(text, self._read) + len(text)
+
+
+@pytest.mark.slow
+def test_a_conversation_makes_a_project(tmp_path: Path):
+    write_pairs(tmp_path, "train", pairs(400))
+    terminal = Terminal(tmp_path, "new")
+    terminal.answer("Training files", "missing.en train.de")
+    terminal.answer("missing.en must be a file", "train.en train.de")
+    terminal.answer("Source language (detected) [en]", "EN")
+    terminal.answer("Target language (detected) [de]", "xx")
+    terminal.answer("must be a code of ISO 639, got 'xx'", "")
+    terminal.answer("Validation files [take 20 training pairs]", "")
+    terminal.answer("Test files [take 20 training pairs]", "")
+    terminal.answer("Preset for this number of pairs [pairs-5k]", "")
+    terminal.answer("Folder of the project [en-de]", "")
+    terminal.answer("estimate time and memory now? [Y/n]", "n")
+    assert terminal.end() == 0, terminal.screen
+    assert "next: cd en-de && dragoman check" in terminal.screen
+    text = (tmp_path / "en-de" / "dragoman.toml").read_text(encoding="utf-8")
+    assert 'source = "en"' in text
+    assert "test_pairs = 20" in text
+
+
+def test_nothing_is_asked_without_a_terminal(tmp_path: Path):
+    write_pairs(tmp_path, "train", pairs(60))
+    for arguments, missing in ((["new"], "a folder"), (["new", "p"], "--corpus")):
+        ended = subprocess.run(
+            [sys.executable, "-m", "dragoman", *arguments],
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert ended.returncode == 2
+        assert f"error: {missing} must be given where there is no terminal" in ended.stderr

@@ -1,0 +1,46 @@
+"""Text in another language than the expected one."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from dragoman.text.other_language import other_language
+
+ENGLISH = "Two young people are walking along the river in the evening."
+FRENCH = "Deux jeunes personnes marchent le long de la rivière dans la soirée."
+CHINESE = "两个年轻人傍晚沿着河边散步。"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "found"),
+    [
+        (ENGLISH, "en", None),
+        (ENGLISH, "en-GB", None),
+        (ENGLISH, "de", "en"),
+        (FRENCH, "en", "fr"),
+        (CHINESE, "en", "zh"),
+        (CHINESE, "zh-Hant", None),
+        (FRENCH, "", None),
+        (FRENCH, "qaa", None),
+        ("Bonjour", "en", None),
+        ("Société Générale et Crédit Agricole", "en", None),
+        ("12345 67890 - 12345 67890", "en", None),
+    ],
+)
+def test_only_certain_answers_count(text: str, expected: str, found: str | None):
+    assert other_language(text, expected) == found
+
+
+@pytest.mark.parametrize(
+    ("corpus", "language"),
+    [
+        ("multi30k/test_2016_flickr.en.gz", "en"),
+        ("multi30k/test_2016_flickr.de.gz", "de"),
+        ("tatoeba/test.en-fr.fr.gz", "fr"),
+        ("3am/test.zh.gz", "zh"),
+    ],
+)
+def test_sentences_of_the_language_are_hardly_ever_taken_for_another(corpora: Path, corpus: str, language: str):
+    lines = gzip.decompress((corpora / corpus).read_bytes()).decode().split("\n")[:500]
+    assert sum(other_language(line, language) is not None for line in lines) <= 2
