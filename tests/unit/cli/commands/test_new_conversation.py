@@ -1,4 +1,4 @@
-"""``dragoman new`` asks in a terminal, and never where there is none."""
+"""``dragoman new`` prompts in a terminal, and never elsewhere."""
 
 from __future__ import annotations
 
