@@ -136,7 +136,8 @@ CLASSES = {
             "search: 'SearchSettings | None' = None, beam: 'int | None' = None, nbest: 'int | None' = None, "
             "alignment: 'bool' = False, attention: 'bool' = False, flags: 'bool' = False, "
             "search_tree: 'bool' = False, glossary: 'Glossary | None' = None, first: 'int' = 0, "
-            "cancelled: 'Cancellation | None' = None) -> Translation | list[Translation]"
+            "cancelled: 'Cancellation | None' = None, "
+            "progress: 'Progress | None' = None) -> Translation | list[Translation]"
         ),
         "translate_stream": (
             "(self, text: 'str', *, prefix: 'str' = '', split_sentences: 'bool' = True, "

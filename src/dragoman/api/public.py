@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from dragoman.api.notebook.cell_output import in_notebook
+from dragoman.api.notebook.stage_display import shown_progress
 from dragoman.api.training.project_config import open_project
 from dragoman.bundle import Bundle
 from dragoman.config import Config
@@ -57,14 +59,14 @@ def prepare(
         config: Configuration, or a file or project folder that has it.
         folder: Folder that relative paths start from; by default that of the file, or the current folder.
         overrides: Settings in the form ``section.name=value``.
-        processes: Number of processes. A script that uses several must call this under
-            ``if __name__ == "__main__":``, because each process imports the script.
-        progress: Receives the progress.
+        processes: Number of processes.
+        progress: Receives the progress; by default a notebook shows it.
     """
     from dragoman.api.training.preparation import prepare_corpora
 
     opened, start = open_project(config, folder, overrides)
-    return prepare_corpora(opened, start, processes=processes, progress=progress)
+    with shown_progress(progress) as shown:
+        return prepare_corpora(opened, start, processes=processes, progress=shown)
 
 
 def train(
@@ -87,13 +89,17 @@ def train(
         overrides: Settings in the form ``section.name=value``.
         run: Folder of the run; by default ``run`` in `folder`.
         resume: Resume from the newest checkpoint, or start if there is none.
-        callbacks: Receive events of the training.
+        callbacks: Receive events of the training; by default a notebook shows them.
         loader_workers: Number of processes that load batches; 0 loads them in this process.
     """
     from dragoman.api.training.training_run import train_model
 
     opened, start = open_project(config, folder, overrides)
     where = start / "run" if run is None else Path(run)
+    if not callbacks and in_notebook():
+        from dragoman.api.notebook.training_display import TrainingDisplay
+
+        callbacks = [TrainingDisplay(stops_early=opened.training.patience > 0)]
     return train_model(opened, start, run=where, resume=resume, callbacks=callbacks, loader_workers=loader_workers)
 
 
@@ -142,7 +148,7 @@ def evaluate(  # noqa: PLR0913 -- one keyword per setting
         probes: Measure the effect of typos, case, missing punctuation, single words and long input.
         comet: Name of a COMET model to score with.
         comet_python: Python interpreter with the package unbabel-comet.
-        progress: Receives the progress.
+        progress: Receives the progress; by default a notebook shows it.
     """
     from dragoman.api.evaluation.evaluator import evaluate_systems
 
@@ -162,16 +168,17 @@ def evaluate(  # noqa: PLR0913 -- one keyword per setting
             "comet_python": comet_python,
         },
     )
-    return evaluate_systems(
-        _systems(systems),
-        _lines(sources),
-        _lines(references),
-        settings,
-        search=search,
-        engine=_engine(engine, precision, threads, batch_tokens),
-        progress=progress,
-        name=_set_name(sources),
-    )
+    with shown_progress(progress, unit="sentence") as shown:
+        return evaluate_systems(
+            _systems(systems),
+            _lines(sources),
+            _lines(references),
+            settings,
+            search=search,
+            engine=_engine(engine, precision, threads, batch_tokens),
+            progress=shown,
+            name=_set_name(sources),
+        )
 
 
 def compare(  # noqa: PLR0913 -- one keyword per setting
@@ -205,7 +212,7 @@ def compare(  # noqa: PLR0913 -- one keyword per setting
         threads: Number of threads; all cores by default.
         baseline: Name of the system that the others are compared with; the first by default.
         languages: Source and target language; those of the bundles by default.
-        progress: Receives the progress.
+        progress: Receives the progress; by default a notebook shows it.
     """
     from dragoman.api.evaluation.comparison import ScoredTestSet, compare_systems
 

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -49,8 +49,8 @@ class Bundle:
 
     folder: Path
     path: Path
-    config: Config
-    manifest: dict[str, Any]
+    config: Config = field(repr=False)
+    manifest: dict[str, Any] = field(repr=False)
 
     @classmethod
     def open(cls, folder: Path | str, *, trusted: bool = False) -> Self:

@@ -23,7 +23,7 @@ from dragoman.data.batch_plan import BatchPlan, PlannedBatch, StreamPosition
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.shards import Shards
 from dragoman.data.token_pairs import Pairs, Sentences
-from dragoman.data.worker_processes import StartedProcesses, end_with_parent
+from dragoman.data.worker_processes import StartedProcesses, end_with_parent, without_main_module
 from dragoman.errors import ConfigError, DataError
 from dragoman.text import Tokenizer
 
@@ -222,7 +222,9 @@ class BatchLoader:
         )
         _contexts.add(context)
         try:
-            yield from iter(loader)
+            with without_main_module():
+                batches = iter(loader)
+            yield from batches
         finally:
             context.kill_processes()  # before torch waits for them, which it does for 5 s each
 

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext
 from multiprocessing.process import BaseProcess
-from threading import Thread
-from types import TracebackType
+from threading import Lock, Thread
+from types import ModuleType, TracebackType
 from typing import Any, Self, TypeVar
 
 from dragoman.errors import DragomanError
@@ -30,6 +31,7 @@ __all__ = [
     "end_with_parent",
     "run_in_child",
     "step_progress",
+    "without_main_module",
 ]
 
 ProgressCallback = Callable[[float], None]
@@ -37,6 +39,8 @@ ProgressCallback = Callable[[float], None]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+_hidden = Lock()
 
 _AHEAD = 2  # queued tasks per process: no process idles, and little is read ahead
 _POLL = 0.2  # seconds between checks for Ctrl-C
@@ -87,7 +91,8 @@ class Workers:
         waiting: deque[Future[Result]] = deque()
         try:
             for task in tasks:
-                waiting.append(self._started().submit(work, task))
+                with without_main_module():
+                    waiting.append(self._started().submit(work, task))
                 if len(waiting) > _AHEAD * self.processes:
                     yield _result(waiting.popleft())
             while waiting:
@@ -177,7 +182,8 @@ def run_in_child(work: Callable[[Task], Result], task: Task) -> Result:
     """Run one task in a new process, which then releases its memory. Ctrl-C ends it."""
     context = _SpawnContext()
     with ProcessPoolExecutor(1, mp_context=context, initializer=_begin) as pool:
-        future = pool.submit(work, task)
+        with without_main_module():
+            future = pool.submit(work, task)
         try:
             return _result(future)
         except BrokenProcessPool:
@@ -185,6 +191,22 @@ def run_in_child(work: Callable[[Task], Result], task: Task) -> Result:
         except KeyboardInterrupt:  # the child ignores interrupts and may run for minutes
             context.kill_processes()
             raise
+
+
+@contextmanager
+def without_main_module() -> Iterator[None]:
+    """Start processes that do not import the script of this process.
+
+    They need only modules of this package. Otherwise a script without ``if __name__ == "__main__":`` would run again
+    in each of them.
+    """
+    with _hidden:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
 
 
 def _begin() -> None:
@@ -209,6 +231,5 @@ def end_with_parent() -> None:
 def _killed(processes: int) -> DragomanError:
     return DragomanError(
         f"worker processes must stay alive, got one of {processes} killed, usually for lack of memory; run the command "
-        "again with --processes 1, which continues from the finished parts; a script needs "
-        'if __name__ == "__main__": around its main part'
+        "again with --processes 1, which continues from the finished parts"
     )

@@ -129,7 +129,7 @@ class MemberResult:
     path: str
     digest: str
     scores: tuple[Score, ...]
-    hypotheses: tuple[str, ...]
+    hypotheses: tuple[str, ...] = field(repr=False)
     seed: int | None = None
     parameters: int | None = None
     tests: tuple[SignificanceTest, ...] = ()
@@ -202,6 +202,12 @@ class Evaluation:
     def metrics(self) -> tuple[str, ...]:
         """The metrics of all systems, in order."""
         return tuple(dict.fromkeys(score.metric for system in self.systems for score in system.scores))
+
+    def _repr_html_(self) -> str:
+        """Return the scores of all systems as HTML, for notebooks."""
+        from dragoman.evaluation.score_format import evaluation_html  # noqa: PLC0415 -- which imports this module
+
+        return evaluation_html(self)
 
     def to_json(self, *, hypotheses: bool = False) -> dict[str, Any]:
         """Return plain values in the format of ``evaluation.json``; translations only on request."""

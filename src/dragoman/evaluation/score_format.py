@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 
 from dragoman.evaluation.metrics.metadata import SIGNIFICANCE_LEVEL, format_metric_value, is_lower_better, metric_title
 from dragoman.evaluation.results import Evaluation, Score, SignificanceTest, SystemResult
+from dragoman.reporting.notebook import table_html
+from dragoman.reporting.number_format import format_count
 
-__all__ = ["SIGNIFICANCE_MARK", "column_title", "format_score", "legend", "signatures"]
+__all__ = ["SIGNIFICANCE_MARK", "column_title", "evaluation_html", "format_score", "legend", "signatures"]
 
 SIGNIFICANCE_MARK = "*"
 """Follows scores that differ significantly from the baseline's."""
@@ -28,6 +30,18 @@ def format_score(score: Score, test: SignificanceTest | None = None) -> str:
 def column_title(metric: str) -> str:
     """Return the title of a metric, with an arrow if lower is better."""
     return f"{metric_title(metric)} ↓" if is_lower_better(metric) else metric_title(metric)
+
+
+def evaluation_html(evaluation: Evaluation) -> str:
+    """Return a table of the scores of all systems for a notebook, with its legend."""
+    metrics = evaluation.metrics
+    rows = []
+    for system in evaluation.systems:
+        found = [(system.score(metric), system.test(metric)) for metric in metrics]
+        rows.append((system.name, ["–" if score is None else format_score(score, test) for score, test in found]))
+    count = format_count(evaluation.test_set.sentences, "sentence")
+    title = f"{evaluation.test_set.name}, {count}" if evaluation.test_set.name else count
+    return table_html(title, list(map(column_title, metrics)), rows, notes=list(legend(evaluation)))
 
 
 def legend(evaluation: Evaluation, show_name: Callable[[str], str] = str) -> Iterator[str]:

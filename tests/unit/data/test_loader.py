@@ -157,25 +157,24 @@ def test_settings_that_cannot_be(shards: Shards, plan: BatchPlan):
         SubwordSampling(characters, characters, seed=1, temperature=1.0, max_tokens=10)
 
 
-FORGETFUL = """
+FORGETFUL = """ # without `if __name__ == "__main__":`, which no script needs
 import multiprocessing, os, signal, sys
 from pathlib import Path
 from dragoman.data.batch_plan import BatchPlan, CorpusRows
 from dragoman.data.loader import BatchLoader
 from dragoman.data.shards import Shards
 
-if __name__ == "__main__":
-    shards = Shards([Path(sys.argv[1])])
-    plan = BatchPlan([CorpusRows("all", 0, len(shards))], shards.lengths, seed=1, batch_tokens=90)
-    loader = BatchLoader(shards, plan, workers=2)
-    next(loader)
-    print("begun", flush=True)
-    sys.stdin.readline()
-    if sys.argv[2] == "exception":
-        raise RuntimeError("the loader is still open")
-    if sys.argv[2] == "busy":
-        for process in multiprocessing.active_children():
-            os.kill(process.pid, signal.SIGSTOP)
+shards = Shards([Path(sys.argv[1])])
+plan = BatchPlan([CorpusRows("all", 0, len(shards))], shards.lengths, seed=1, batch_tokens=90)
+loader = BatchLoader(shards, plan, workers=2)
+next(loader)
+print("begun", flush=True)
+sys.stdin.readline()
+if sys.argv[2] == "exception":
+    raise RuntimeError("the loader is still open")
+if sys.argv[2] == "busy":
+    for process in multiprocessing.active_children():
+        os.kill(process.pid, signal.SIGSTOP)
 """
 
 

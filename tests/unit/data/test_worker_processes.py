@@ -134,6 +134,25 @@ def is_alive(process: int) -> bool:
         return False
 
 
+UNGUARDED = """
+print("the script runs", flush=True)
+from dragoman.data.worker_processes import Workers, run_in_child
+from tests.unit.data.test_worker_processes import squared
+print(run_in_child(squared, 7)[0])
+with Workers(2) as workers:
+    print(*(result for result, _ in workers.run(squared, range(4))))
+print(__name__)
+"""
+
+
+def test_a_script_without_a_guard_runs_once(root: Path, tmp_path: Path):
+    (tmp_path / "script.py").write_text(UNGUARDED, encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(root / "src"), str(root)))}
+    command = [sys.executable, str(tmp_path / "script.py")]
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert run.stdout.splitlines() == ["the script runs", "49", "0 1 4 9", "__main__"], run.stderr
+
+
 def test_a_child_gives_its_result():
     result, process = run_in_child(squared, 7)
     assert result == 49

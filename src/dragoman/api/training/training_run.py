@@ -30,10 +30,13 @@ from dragoman.files import atomic_write
 from dragoman.models.base import Model
 from dragoman.models.build import build_model
 from dragoman.models.load import load_model
+from dragoman.reporting.notebook import facts_html
+from dragoman.reporting.number_format import format_count
 from dragoman.stop_signal import StopRequested, StopSignal
 from dragoman.text import Tokenizer
 from dragoman.training.callbacks.events import CallbackList, TrainerCallback, TrainingEnded
 from dragoman.training.callbacks.run_record import RunRecord
+from dragoman.training.callbacks.status import closing
 from dragoman.training.checkpoint.state_tensors import load_weights
 from dragoman.training.checkpoint.store import CheckpointStore
 from dragoman.training.distributed.process_group import ProcessGroup, join_process_group
@@ -52,6 +55,16 @@ class TrainResult:
     run: Path
     bundle: Bundle | None = None
     scores: tuple[SetScore, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """Return the end, the folders and the scores as HTML, for notebooks."""
+        facts = [("training", closing(self.ended)), ("run", str(self.run))]
+        facts.append(("bundle", "" if self.bundle is None else str(self.bundle.path)))
+        for each in self.scores:
+            name = f"{each.name}, {format_count(each.sentences, 'sentence')}"
+            values = ", ".join(f"{score.metric} {score.value:.1f}" for score in each.scores)
+            facts.append((name if each.model == "new" else f"{name}, {each.model}", values))
+        return facts_html("Training result", facts)
 
 
 def train_model(

@@ -1,16 +1,23 @@
-"""Render a translation and its alignment as HTML for notebooks."""
+"""Render a translator, and a translation with its alignment, as HTML for notebooks."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.api.translation.translation import Translation
+from dragoman.bundle import Bundle
+from dragoman.config.schema import RnnConfig, TransformerConfig
+from dragoman.config.search import SearchSettings
 from dragoman.reporting.heatmap import heatmap_svg
+from dragoman.reporting.notebook import facts_html
+from dragoman.reporting.number_format import format_compact, format_count
+from dragoman.text.glossary import Glossary
 
-__all__ = ["translation_html"]
+__all__ = ["translation_html", "translator_html"]
 
 _STYLE = (
     "<style>.dragoman svg{max-width:100%;height:auto;font:13px sans-serif}.dragoman text{fill:currentColor}"
@@ -43,3 +50,33 @@ def _weights(sentence: Translation) -> NDArray[np.float64] | None:
     for source, target in sentence.alignment:
         weights[target, source] = 1.0
     return weights
+
+
+def translator_html(
+    languages: tuple[str, str],
+    bundles: Sequence[Bundle],
+    search: SearchSettings,
+    *,
+    engine: str,
+    glossary: Glossary | None = None,
+) -> str:
+    """Return the languages, the models with their numbers of parameters, the engine and the search settings."""
+    facts = [
+        (f"model {number}" if len(bundles) > 1 else "model", _model(each)) for number, each in enumerate(bundles, 1)
+    ]
+    facts.append(("engine", engine))
+    facts.append(("search", "samples" if search.sample else "greedy" if search.beam == 1 else f"beam {search.beam}"))
+    facts.append(("glossary", "" if glossary is None else format_count(len(glossary), "term")))
+    return facts_html(f"Translator {' → '.join(languages)}" if all(languages) else "Translator", facts)
+
+
+def _model(bundle: Bundle) -> str:
+    return f"{_family(bundle.config.model)} · {format_compact(bundle.parameter_count())} parameters"
+
+
+def _family(model: RnnConfig | TransformerConfig) -> str:
+    if isinstance(model, TransformerConfig):
+        return f"Transformer, {model.encoder_layers} + {model.decoder_layers} layers of width {model.dim}"
+    attention = "no attention" if model.decoder.attend == "none" else f"{model.attention.score} attention"
+    layers = f"{model.encoder.layers} + {model.decoder.layers} layers of width {model.decoder.hidden}"
+    return f"{model.decoder.cell.partition('-')[0].upper()}, {attention}, {layers}"

@@ -8,6 +8,7 @@ from typing import Protocol, TypedDict
 
 from dragoman.config.search import SearchSettings
 from dragoman.errors import ConfigError, DataError
+from dragoman.progress import Progress
 from dragoman.text.glossary import Glossary
 
 __all__ = [
@@ -87,6 +88,7 @@ class TranslateKeywords(TypedDict, total=False):
     glossary: Glossary | None
     first: int
     cancelled: Cancellation | None
+    progress: Progress | None
 
 
 def search_settings(search: SearchSettings, *, beam: int | None = None, nbest: int | None = None) -> SearchSettings:

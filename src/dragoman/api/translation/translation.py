@@ -16,9 +16,10 @@ __all__ = ["Translation", "Weights", "join_sentences"]
 Weights = tuple[tuple[float, ...], ...]
 
 _DIGITS = 6  # of a weight in JSON
+_REPR_NAMES = ("alignment", "weights", "flags", "nbest", "tree", "is_truncated", "is_cut", "sentences")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Translation:
     """A text and its translation. Results that were not requested are None or empty.
 
@@ -55,6 +56,12 @@ class Translation:
     def __str__(self) -> str:
         """Return the text of the translation."""
         return self.text
+
+    def __repr__(self) -> str:
+        """Return the two texts and the score, and the names of the other results."""
+        found = [name for name in _REPR_NAMES if getattr(self, name) not in (None, (), False)]
+        others = f", with {', '.join(found)}" if found else ""
+        return f"<Translation {self.source!r} → {self.text!r}, score {self.score:.3f}{others}>"
 
     def _repr_html_(self) -> str:
         """Return the text and the alignment as HTML, for notebooks."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Self, Unpack, overload
 from weakref import WeakKeyDictionary
 
+from dragoman.api.notebook.stage_display import shown_progress
 from dragoman.api.translation.attention import AttentionMaps
 from dragoman.api.translation.batching import batch_chunks
 from dragoman.api.translation.forced_decoding import ForcedDecoder
@@ -35,6 +37,7 @@ from dragoman.config.search import SearchSettings
 from dragoman.engines.protocol import Engine
 from dragoman.engines.select import open_engine
 from dragoman.errors import ConfigError, DataError
+from dragoman.progress import Progress
 from dragoman.search.decoding_protocol import SearchMonitor
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.trace import SearchTrace
@@ -45,6 +48,7 @@ __all__ = ["Translator"]
 
 _BATCH_TOKENS = 4096
 _BATCH_SENTENCES = 64
+_PROGRESS_DELAY = 1.0  # seconds before a notebook shows the progress of a translation
 _MAX_TOKENS = 512  # per search: the memory of attention grows with their square
 
 
@@ -94,6 +98,19 @@ class Translator:
         self._lock = threading.Lock()
         if glossary is not None:
             self._normalized(glossary)
+
+    def __repr__(self) -> str:
+        """Return the languages and the engine."""
+        return f"Translator({' → '.join(filter(None, self.languages))}; {self.engine_reason or self.engine.name})"
+
+    def _repr_html_(self) -> str:
+        """Return the languages, the models, the engine and the search as HTML, for notebooks."""
+        from dragoman.api.translation.notebook import translator_html  # noqa: PLC0415 -- pages are rarely needed
+
+        engine = self.engine_reason or self.engine.name
+        return translator_html(
+            self.languages, self.bundles, self.search_settings, engine=engine, glossary=self.glossary
+        )
 
     @classmethod
     def open(
@@ -163,6 +180,7 @@ class Translator:
         glossary: Glossary | None = None,
         first: int = 0,
         cancelled: Cancellation | None = None,
+        progress: Progress | None = None,
     ) -> Translation | list[Translation]:
         """Translate a text, or each of several; a list of texts gives a list of translations, in the same order.
 
@@ -184,6 +202,7 @@ class Translator:
             cancelled: Flag that ends the search with `TranslationCancelled`. Torch and ONNX Runtime read it at every
                 step, and so does CTranslate2 with a beam of 1; with a wider beam CTranslate2 reads it every 16
                 sentences.
+            progress: Receives the progress; by default a notebook shows it where translation takes over a second.
         """
         options = self._complete(
             TranslateOptions(
@@ -200,7 +219,8 @@ class Translator:
         texts = [text] if isinstance(text, str) else text
         prefixes = [prefix] * len(texts) if isinstance(prefix, str) else prefix
         prepared = self.preprocessor.prepare(texts, options, prefixes, first)
-        self._search_all([chunk for each in prepared for chunk in each.pending], options, cancelled)
+        with shown_progress(progress, unit="sentence", delay=_PROGRESS_DELAY) as shown:
+            self._search_all([chunk for each in prepared for chunk in each.pending], options, cancelled, shown)
         translations = [self.assemble(each) for each in prepared]
         return translations[0] if isinstance(text, str) else translations
 
@@ -369,7 +389,9 @@ class Translator:
                 self._glossaries[glossary] = check_glossary(glossary, tokenizer, normalize)
             return self._glossaries[glossary]
 
-    def _search_all(self, chunks: list[Chunk], options: TranslateOptions, cancelled: Cancellation | None) -> None:
+    def _search_all(
+        self, chunks: list[Chunk], options: TranslateOptions, cancelled: Cancellation | None, progress: Progress
+    ) -> None:
         monitor = None if cancelled is None else StreamMonitor([cancelled])
         concurrency = self.engine.concurrency
         most = min(_BATCH_SENTENCES, -(-len(chunks) // concurrency))
@@ -384,10 +406,10 @@ class Translator:
                 self.postprocess(chunk, options)
 
         batches = list(batch_chunks(chunks, options.search, tokens=self.batch_tokens, sentences=max(1, most)))
-        if concurrency == 1 or len(batches) < 2:
-            for batch in batches:
-                translate(batch)
-            return
-        with ThreadPoolExecutor(concurrency) as pool:
-            for _ in pool.map(translate, batches):
-                pass
+        progress.begin("translating")
+        done = 0
+        with ThreadPoolExecutor(concurrency) if concurrency > 1 and len(batches) > 1 else nullcontext() as pool:
+            finished = map(translate, batches) if pool is None else pool.map(translate, batches)
+            for batch, _ in zip(batches, finished, strict=True):
+                done += len(batch)
+                progress.advance(done / len(chunks), done)

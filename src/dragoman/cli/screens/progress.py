@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -16,64 +14,18 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Column
 from rich.text import Text
 
-from dragoman.reporting.number_format import format_compact, format_count, format_duration
+from dragoman.reporting.number_format import format_duration
 from dragoman.reporting.safe_display_text import visible
+from dragoman.reporting.stage_progress import StageProgress
 
 if TYPE_CHECKING:
     from dragoman.api.files.file_translation import FileProgress, OnProgress
 
 __all__ = ["ProgressDisplay", "file_progress", "translation_progress"]
 
-_WINDOW = 30.0  # seconds over which the rate is measured: work done before an interruption counts at once
 _BAR_INTERVAL = 0.1  # seconds between updates of a bar
 _LINE_INTERVAL = 10.0  # seconds between log lines
 _MAX_NAME = 60
-
-
-@dataclass
-class _StageProgress:
-    """Progress and rate of one stage."""
-
-    name: str
-    began: float
-    unit: str = "pair"
-    share: float | None = 0.0  # None: unknown
-    pairs: int = 0
-    before: tuple[float, int] = (0.0, 0)  # share and pairs of an earlier run
-    now: float = 0.0
-    seen: deque[tuple[float, float, int]] = field(default_factory=deque)
-    """Times with share and pairs, within the window."""
-
-    def sample(self, now: float) -> None:
-        """Record the progress at this time."""
-        self.now = now
-        self.seen.append((now, self.share or 0.0, self.pairs))
-        while len(self.seen) > 2 and self.seen[1][0] < now - _WINDOW:
-            self.seen.popleft()
-
-    def _since(self) -> tuple[float, float, int]:
-        """Return seconds, share and pairs since the start of the window."""
-        time_, share, pairs = self.seen[0] if len(self.seen) > 1 else (self.began, *self.before)
-        return self.now - time_, (self.share or 0.0) - share, self.pairs - pairs
-
-    @property
-    def rate(self) -> str:
-        """Pairs per second, or empty if unknown."""
-        seconds, _, pairs = self._since()
-        return f"{format_compact(pairs / seconds)}/s" if seconds > 0 and pairs > 0 else ""
-
-    @property
-    def left(self) -> str:
-        """Remaining time, or empty if unknown."""
-        seconds, share, _ = self._since()
-        if self.share is None or seconds <= 0 or share <= 0:
-            return ""
-        return f"{format_duration(seconds * (1 - self.share) / share)} left"
-
-    @property
-    def done(self) -> str:
-        """Number of pairs, or empty if the stage does not count them."""
-        return format_count(self.pairs, self.unit) if self.pairs else ""
 
 
 class _View(Protocol):
@@ -82,8 +34,8 @@ class _View(Protocol):
     every: float
     """Seconds between updates."""
 
-    def begin(self, stage: _StageProgress) -> None: ...
-    def update(self, stage: _StageProgress) -> None: ...
+    def begin(self, stage: StageProgress) -> None: ...
+    def update(self, stage: StageProgress) -> None: ...
     def end(self) -> None: ...
     def print(self, mark: str, text: str) -> None: ...
 
@@ -110,12 +62,12 @@ class _Bar:
         self._console = console
         self._task = TaskID(0)
 
-    def begin(self, stage: _StageProgress) -> None:
+    def begin(self, stage: StageProgress) -> None:
         """Show a bar without a share until there is one."""
         self._task = self._live.add_task(stage.name, total=None, counted="", left="")
         self._live.start()
 
-    def update(self, stage: _StageProgress) -> None:
+    def update(self, stage: StageProgress) -> None:
         """Update the bar; a separate thread draws it."""
         numbers = "  ".join(part for part in (stage.done, stage.rate) if part)
         total, share = (1.0, stage.share) if stage.share is not None else (None, 0.0)
@@ -140,11 +92,11 @@ class _Lines:
     def __init__(self, console: Console) -> None:
         self._console = console
 
-    def begin(self, stage: _StageProgress) -> None:
+    def begin(self, stage: StageProgress) -> None:
         """Print the name of the stage."""
         self._print(f"{stage.name} …")
 
-    def update(self, stage: _StageProgress) -> None:
+    def update(self, stage: StageProgress) -> None:
         """Print the progress, unless the stage is complete."""
         if stage.share is not None and stage.share >= 1.0:
             return
@@ -177,7 +129,7 @@ class ProgressDisplay:
         console = console or Console(stderr=True, force_terminal=sys.stderr.isatty())
         self._view: _View = _Bar(console) if console.is_terminal and not console.is_dumb_terminal else _Lines(console)
         self._clock, self._unit = clock, unit
-        self._stage: _StageProgress | None = None
+        self._stage: StageProgress | None = None
         self._shown = 0.0
 
     def __enter__(self) -> Self:
@@ -192,7 +144,7 @@ class ProgressDisplay:
         """Finish the previous stage and begin one; `share` and `pairs` were done before."""
         self._finish()
         now = self._clock()
-        self._stage = _StageProgress(visible(stage, _MAX_NAME), now, self._unit, share, pairs, (share, pairs), now)
+        self._stage = StageProgress(visible(stage, _MAX_NAME), now, self._unit, share, pairs, (share, pairs), now)
         self._shown = now
         self._view.begin(self._stage)
 

@@ -13,19 +13,11 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from dragoman.cli.screens.training_status import (
-    TrainingStatus,
-    closing,
-    header,
-    measure,
-    progress_line,
-    sample_lines,
-    scores,
-    sparkline,
-)
+from dragoman.cli.screens.training_samples import sample_lines, sparkline
 from dragoman.reporting.number_format import format_compact, format_duration
 from dragoman.reporting.safe_display_text import visible
 from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
+from dragoman.training.callbacks.status import TrainingStatus, closing, header, measure, progress_line, scores
 
 __all__ = ["TrainingScreen"]
 

@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from dragoman.cli.screens.training import TrainingScreen
-from dragoman.cli.screens.training_status import TrainingStatus, sample_lines, sparkline
+from dragoman.cli.screens.training_samples import sample_lines, sparkline
 from dragoman.training.callbacks.events import (
     StepEvent,
     TrainerCallback,
@@ -26,6 +26,7 @@ from dragoman.training.callbacks.events import (
     ValidationSample,
     ValidationScores,
 )
+from dragoman.training.callbacks.status import TrainingStatus
 from tests.unit.cli.clock import Clock
 
 SAMPLE = ValidationSample(

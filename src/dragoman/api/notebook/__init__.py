@@ -1,0 +1,3 @@
+"""Progress in notebooks, shown without any argument where the code runs in an IPython kernel."""
+
+__all__: list[str] = []
