@@ -35,7 +35,7 @@ def tiny_project() -> Project:
 def tiny_training(name: str, *overrides: str) -> Config:
     """One of `testkit.presets.MODELS`, shrunk, on the tiny project; a dozen updates of two batches, over two epochs."""
     settings = {"max_updates": 12, "checkpoint_every": 3, "validate_every": 5, "validation_sentences": 2}
-    settings |= {"micro_batches": 2, "batch_tokens": 96}
+    settings |= {"micro_batches": 2, "batch_tokens": 96, "threads": 1}
     ours = [f"training.{setting}={value}" for setting, value in settings.items()]
     config = load_config(tiny_project().config, [*ours, *overrides])
     return config.model_copy(update={"model": tiny_config(name)})

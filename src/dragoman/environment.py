@@ -13,6 +13,8 @@ from pathlib import Path
 from dragoman.errors import MissingExtraError
 from dragoman.version import __version__
 
+_KERNEL_CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
+_KERNELS = 128  # two to four times as many as one update of a Transformer uses
 _RESULT_PACKAGES = ("sacrebleu", "numpy", "ctranslate2", "onnxruntime", "torch", "sentencepiece")
 
 
@@ -126,6 +128,17 @@ def peak_memory() -> int:
         return 0
     found = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)  # getrusage would count the parent's before exec
     return int(found.group(1)) * 1024 if found else 0
+
+
+def limit_kernel_caches() -> None:
+    """Limit the memory for compiled bf16 kernels; values that the user has set are kept.
+
+    oneDNN and torch compile a kernel for each shape of a matrix product and keep 1,024 of them, which is several times
+    the memory of a small model. Batches have so many shapes that few kernels are used again after an update. The limits
+    are environment variables, which are read at the first use: call this before torch computes anything.
+    """
+    for name in _KERNEL_CACHES:
+        os.environ.setdefault(name, str(_KERNELS))
 
 
 def _version(name: str) -> str | None:

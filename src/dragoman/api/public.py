@@ -18,6 +18,7 @@ from dragoman.config.engine import EngineName, EngineSettings, PrecisionName
 from dragoman.config.evaluation import METRICS, EvaluationSettings, MetricName, TestName
 from dragoman.config.search import SearchSettings
 from dragoman.config.validation_errors import validate
+from dragoman.environment import limit_kernel_caches
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def train(
         callbacks: Receive events of the training; by default a notebook shows them.
         loader_workers: Number of processes that load batches; 0 loads them in this process.
     """
+    limit_kernel_caches()
     from dragoman.api.training.training_run import train_model
 
     opened, start = open_project(config, folder, overrides)

@@ -83,6 +83,8 @@ class TrainingConfig(Settings):
     """Patterns of parameter names that are not trained; encoder.* is the whole encoder."""
     log_every: Size = 50
     """Number of updates between entries of the log and the curves."""
+    threads: Annotated[int, Field(ge=0)] = 0
+    """Number of CPU threads; 0 chooses the fastest number for the current load of the machine, up to all cores."""
     reproducible: bool = False
     """Sum gradients in one order, so that any number of processes gives the same bits."""
     sharded: bool = False
@@ -98,6 +100,15 @@ class TrainingConfig(Settings):
             raise ConfigError(
                 "training.reproducible must be false where training.sharded is true, got true; "
                 "shards of a gradient are summed in another order"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _sums_on_one_thread(self) -> Self:
+        if self.reproducible and self.threads > 1:
+            raise ConfigError(
+                f"training.threads must be 0 or 1 where training.reproducible is true, got {self.threads}; "
+                "several threads sum in another order"
             )
         return self
 

@@ -18,6 +18,7 @@ from dragoman.data.batch import Batch
 from dragoman.data.loader import BatchLoader
 from dragoman.errors import BundleError, ConfigError, DragomanError, TrainingError
 from dragoman.models.base import Model
+from dragoman.reporting.number_format import format_count
 from dragoman.stop_signal import STOP_REASONS, StopSignal
 from dragoman.training.callbacks.events import StepEvent, TrainerCallback, TrainingEnded, TrainingStarted
 from dragoman.training.checkpoint.manager import CheckpointManager
@@ -29,11 +30,14 @@ from dragoman.training.distributed.process_group import ProcessGroup
 from dragoman.training.losses import RewardBaseline
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.step import LossModule, clip_gradient, set_learning_rate
+from dragoman.training.thread_controller import build_thread_controller
 from dragoman.training.train_state import TrainState
 from dragoman.training.validator import ValidationSet, Validator
 from dragoman.training.weight_average import MovingAverage
 
 _MAX_ROLLBACKS = 3
+_MEASURED_SECONDS = 0.2  # of computing, for one measurement of the speed
+_MEASURED_CELLS = 256  # at least
 
 
 class Trainer:
@@ -72,6 +76,7 @@ class Trainer:
         self._optimizer = build_optimizer(self._model, self._config)
         self._average = MovingAverage(self._model, self._config.ema_decay) if self._config.ema_decay else None
         self._manager = CheckpointManager(config, self._model, self._optimizer, self._average, checkpoints, self._group)
+        self._threads = build_thread_controller(self._config, self._group)
         self._position = loader.state()
         self._saved: dict[str, Any] = {}
 
@@ -88,7 +93,8 @@ class Trainer:
         self._position = checkpoint.state["loader"]
         self._loader.resume(self._position)
         self.state = TrainState.from_json(checkpoint.state["train_state"])
-        self._saved = checkpoint.state
+        self._saved = {name: checkpoint.state[name] for name in ("train_state", "loader")}
+        self._threads.resume(checkpoint.state.get("threads"))  # older checkpoints do not have it
         return True
 
     def _newest_checkpoint(self) -> Checkpoint | None:
@@ -133,6 +139,7 @@ class Trainer:
             if stop_reason:  # these batches are drawn again when the run is resumed
                 return stop_reason
             self._update(batches, tokens, start)
+            self._adapt_threads(batches[0], tokens, time.monotonic() - start)
             if self._should_save() and not self._should_validate():
                 self._save(is_scheduled=True)
 
@@ -179,7 +186,8 @@ class Trainer:
         update = self.state.update
         if self._group.is_main:
             self._callback.on_checkpoint_start(update)
-        folder = self._manager.save(update, saved, keep=self.state.updates_to_keep())
+        written = saved | {"threads": self._threads.threads}
+        folder = self._manager.save(update, written, keep=self.state.updates_to_keep())
         self._saved = saved
         if self._group.is_main:
             self._callback.on_checkpoint_end(update, folder)
@@ -215,6 +223,22 @@ class Trainer:
             )
         if skip_reason:
             self._handle_skip(skip_reason)
+
+    def _adapt_threads(self, batch: Batch, tokens: int, seconds: float) -> None:
+        """Change the number of threads if another one is faster beside the other processes of the machine."""
+        self._threads.record(tokens, seconds)
+        if not self._threads.is_due:
+            return
+        cells = int(batch.cells * _MEASURED_SECONDS / seconds)
+        part = batch.parts(max(_MEASURED_CELLS, cells))[0]
+        update, baseline = self.state.update, RewardBaseline(self._config.baseline_decay, self.state.baseline)
+        before = self._threads.threads
+        gain = self._threads.compare(lambda: self._gradients.measure(part, update, baseline))
+        if self._threads.threads != before:
+            self._message(
+                f"training continues with {format_count(self._threads.threads, 'thread')} instead of {before}, "
+                f"{gain:.1f} times as fast beside the present load; --threads fixes the number"
+            )
 
     def _handle_skip(self, reason: str) -> None:
         """Report the skipped batches; roll back after several bad updates in a row."""

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -54,8 +55,14 @@ def verify_resume(config: Config, folder: Path, *, updates: int = 12, stops: Seq
             "resuming must be verified by one process, in its main thread, where signals arrive, got others; start it "
             "without torchrun"
         )
-    settings = {"max_updates": updates, "validate_every": updates, "validation_sentences": 0, "stop_on": "loss"}
+    settings: dict[str, Any] = {
+        "max_updates": updates,
+        "validate_every": updates,
+        "validation_sentences": 0,
+        "stop_on": "loss",
+    }
     settings |= {"checkpoint_every": updates, "average_last": 0, "patience": 0, "max_epochs": 0}
+    settings["threads"] = config.training.threads or torch.get_num_threads()  # a change would change the order of sums
     few = config.model_copy(update={"training": config.training.model_copy(update=settings)})
     with tempfile.TemporaryDirectory(prefix="dragoman-verify-") as room:
         whole, parts = Path(room) / "whole", Path(room) / "parts"

@@ -25,8 +25,9 @@ _CHANGEABLE = {
     "log_every",
     "sharded",
     "recompute",
+    "threads",
 }
-"""Settings that may change when a run is resumed: its length, what it saves, how often it validates."""
+"""Settings that may change when a run is resumed: its length, its files, its validations, its use of the machine."""
 
 _FILES = ("dragoman.toml", "log.jsonl", "run.json", "bundle")
 """Output of a run; the directory of a new run must have none of it."""

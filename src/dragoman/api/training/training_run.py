@@ -25,6 +25,7 @@ from dragoman.data.loader import BatchLoader
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.preparation.start_bundle import open_start_bundle, with_start_tokenizer
 from dragoman.data.test_sets import save_test_sets
+from dragoman.environment import limit_kernel_caches
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import atomic_write
 from dragoman.models.base import Model
@@ -81,10 +82,14 @@ def train_model(
     Relative paths in the configuration start from `folder`. With `resume` a run continues from its newest checkpoint,
     or starts if it has none. Several processes train together when a launcher such as torchrun starts them.
     """
+    limit_kernel_caches()
     prepared = _open_prepared(config, folder)
     tokenizers = prepared.tokenizers()
     with ExitStack() as held:
         group = held.enter_context(join_process_group())
+        held.callback(torch.set_num_threads, torch.get_num_threads())
+        if config.training.threads:
+            torch.set_num_threads(config.training.threads)
         if config.training.reproducible:
             held.enter_context(single_thread(deterministic=True))
         check_micro_batches(config.training.micro_batches, group.size)

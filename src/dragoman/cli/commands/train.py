@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,6 +32,10 @@ Resume = Annotated[bool, flag("--resume", "Continue from the newest checkpoint, 
 Workers = Annotated[
     int, typer.Option(metavar="INT", min=0, help="Number of loader processes; useful with subword regularisation.")
 ]
+Threads = Annotated[
+    int | None,
+    typer.Option(metavar="INT", min=1, help="Fixed number of CPU threads; by default it adapts to the machine's load."),
+]
 VerifyResume = Annotated[bool, flag("--verify-resume", "Check that a resumed run equals an uninterrupted one.")]
 
 
@@ -41,6 +45,7 @@ def train(
     run: Run = None,
     resume: Resume = False,
     loader_workers: Workers = 0,
+    threads: Threads = None,
     verify_resume: VerifyResume = False,
     json: Json = False,
 ) -> None:
@@ -49,14 +54,15 @@ def train(
     Ctrl-C and SIGTERM stop after the current update with a checkpoint; --resume continues and ends with bit-identical
     weights. Several processes: torchrun --nproc-per-node 2 -m dragoman train
     """
-    from dragoman.environment import require
+    from dragoman.environment import limit_kernel_caches, require
 
+    limit_kernel_caches()
     with report_errors("run the same command with --resume to continue from the last checkpoint"):
         from dragoman.config import load_config
 
-        again = _resume_command(config, overrides or [], run, loader_workers)
+        again = _resume_command(config, overrides or [], run, {"loader-workers": loader_workers, "threads": threads})
         config = config_file(config)
-        settings = load_config(config, overrides or [])
+        settings = load_config(config, [*(overrides or []), *([f"training.threads={threads}"] if threads else [])])
         require("torch", "train", "dragoman train")
         if verify_resume:
             _verify(settings, config.parent)
@@ -82,7 +88,7 @@ def train(
         raise typer.Exit(EXIT_STOPPED[trained.ended.why])
 
 
-def _resume_command(config: Path, overrides: Sequence[str], run: Path | None, loader_workers: int) -> str:
+def _resume_command(config: Path, overrides: Sequence[str], run: Path | None, numbers: Mapping[str, int | None]) -> str:
     """Return a line with the command that continues a stopped run."""
     if "WORLD_SIZE" in os.environ:
         return "continue with: the same torchrun command and --resume"
@@ -92,8 +98,7 @@ def _resume_command(config: Path, overrides: Sequence[str], run: Path | None, lo
     parts += [part for override in overrides for part in ("--set", override)]
     if run is not None:
         parts += ["--output", str(run)]
-    if loader_workers:
-        parts += ["--loader-workers", str(loader_workers)]
+    parts += [part for name, value in numbers.items() if value for part in (f"--{name}", str(value))]
     return f"continue with: {shlex.join([*parts, '--resume'])}"
 
 

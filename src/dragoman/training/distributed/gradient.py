@@ -71,6 +71,11 @@ class GradientAccumulator:
                 # In the order of the batches, on any number of processes.
                 return Gradient(sum(value for batch in zip(*ranks, strict=True) for value in batch), tokens)
 
+    def measure(self, batch: Batch, update: int, baseline: RewardBaseline) -> None:
+        """Compute a gradient that is discarded, to measure the speed."""
+        self._strategy.zero_gradients()
+        self._backward(batch.to(self._group.device), batch.target_tokens, update, baseline, is_last=True)
+
     def _pass(self, batches: Sequence[Batch], tokens: int, update: int, baseline: RewardBaseline) -> list[float]:
         """Forward and backward pass of every batch; the Σ −log p(y_t) of each."""
         self._strategy.zero_gradients()
