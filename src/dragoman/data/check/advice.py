@@ -177,5 +177,5 @@ def _remedy(config: Config, unknown: float = 0.0) -> str:
     if config.tokenizer.kind != "sentencepiece":
         return "raise tokenizer.size"
     if unknown > _UNSEEN * (1.0 - config.tokenizer.character_coverage):
-        return "their characters are not in the training text, so more text is needed"
+        return "most of their characters are not in the training text, so more text is needed"
     return "raise tokenizer.character_coverage"

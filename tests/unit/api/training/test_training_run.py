@@ -6,15 +6,18 @@ import pytest
 import torch
 
 from dragoman.api.training.bundle_writer import average_checkpoints
+from dragoman.api.training.preparation import prepare_corpora
 from dragoman.api.training.training_run import train_model
 from dragoman.bundle import Bundle
-from dragoman.config import Config
+from dragoman.config import Config, load_config
+from dragoman.data.test_sets import load_test_sets
 from dragoman.errors import BundleError, ConfigError
 from dragoman.files import read_json
 from dragoman.models.load import load_model
 from dragoman.training.checkpoint.store import CheckpointStore
 from dragoman.training.weight_average import mean_weights
 from testkit.tiny_project import tiny_project, tiny_training, train_tiny
+from testkit.training_faults.project import make_project
 
 QUICK = ("training.max_updates=4", "training.validate_every=2", "training.checkpoint_every=1", "training.keep_last=4")
 
@@ -94,3 +97,19 @@ def test_without_data_it_says_what_to_do(tmp_path: Path):
     with pytest.raises(ConfigError, match=r"must have a \[data\] section"):
         train_model(config.model_copy(update={"data": None}), tmp_path, run=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_keeps_the_test_set_that_was_held_out(tmp_path: Path):
+    project = make_project(tmp_path)
+    config = load_config(
+        project.config, ["data.test_pairs=12", "training.max_updates=2", "training.validation_sentences=2"]
+    )
+    prepared = prepare_corpora(config, tmp_path)
+    train_model(config, tmp_path, run=tmp_path / "run")
+    (saved,) = load_test_sets(tmp_path / "run")
+    assert saved.sentences == 12
+    assert saved.source.read_bytes() == (prepared.folder / "test.en").read_bytes()
+    assert saved.reference.read_bytes() == (prepared.folder / "test.de").read_bytes()
+    assert not {*saved.source.read_text().split("\n")} & {
+        *(prepared.folder / "validation.en").read_text().split("\n")
+    } - {""}
