@@ -29,7 +29,7 @@ Systems = Annotated[
     list[str],
     typer.Argument(
         metavar="SYSTEM…",
-        help=r"\[NAME=]PATH\[,PATH…]: run folder, bundle, or file of translations. Several paths are one system "
+        help="[NAME=]PATH[,PATH…]: run folder, bundle, or file of translations. Several paths are one system "
         "trained with several seeds.",
     ),
 ]

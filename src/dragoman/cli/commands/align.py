@@ -37,7 +37,7 @@ _LEGAL = {"format": ("pharaoh", "naacl"), "gold_format": ("pharaoh", "naacl"), "
 
 
 def _option(metavar: str, help_: str, panel: str, default: str = "") -> Any:
-    shown = f"{help_} [dim]\\[default: {default}][/dim]" if default else help_
+    shown = f"{help_} [default: {default}]" if default else help_
     return typer.Option(metavar=metavar, help=shown, rich_help_panel=panel)
 
 

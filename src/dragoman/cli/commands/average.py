@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.console import report_errors
+from dragoman.cli.options.locate import locate_run
 
 __all__ = ["average"]
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or of its project.")]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the new bundle.")]
 Last = Annotated[int, typer.Option(metavar="INT", min=1, help="Number of checkpoints, the newest first.")]
 
@@ -24,5 +25,5 @@ def average(run: RunFolder, output: Output, last: Last = 3) -> None:
         require("torch", "train", "dragoman average")
         from dragoman.api.training.bundle_writer import average_checkpoints
 
-        bundle = average_checkpoints(run, output, last=last)
+        bundle = average_checkpoints(locate_run(run), output, last=last)
     typer.echo(f"bundle    {bundle.folder}")

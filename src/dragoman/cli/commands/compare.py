@@ -43,14 +43,12 @@ Sentences = Annotated[
     typer.Option(
         metavar="INT",
         min=0,
-        help=f"Number of sentences with the largest differences. [dim]\\[default: {_SENTENCES}][/dim]",
+        help=f"Number of sentences with the largest differences. [default: {_SENTENCES}]",
     ),
 ]
 Maps = Annotated[
     int | None,
-    typer.Option(
-        metavar="INT", min=0, help=f"Number of sentences with attention maps. [dim]\\[default: {_MAPS}][/dim]"
-    ),
+    typer.Option(metavar="INT", min=0, help=f"Number of sentences with attention maps. [default: {_MAPS}]"),
 ]
 
 

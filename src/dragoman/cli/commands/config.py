@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from dragoman.cli.console import print_json, print_table, report_errors
+from dragoman.cli.help_pages import HELP_NAMES, PlainCommand, PlainGroup
 from dragoman.cli.options.arguments import Json, Overrides
 
 __all__ = ["Source", "app"]
 
-app = typer.Typer(no_args_is_help=True, help="Show configurations, presets, the JSON Schema and the reference page.")
+app = typer.Typer(
+    cls=PlainGroup,
+    context_settings=HELP_NAMES,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Show configurations, presets, the JSON Schema and the reference page.",
+)
+_command = partial(app.command, cls=PlainCommand, context_settings=HELP_NAMES)
 
 Source = Annotated[str, typer.Argument(metavar="CONFIG", help="TOML file or name of a preset.")]
 
 
-@app.command()
+@_command()
 def show(config: Source, overrides: Overrides = None, json: Json = False) -> None:
     """Print a configuration with all defaults and presets resolved."""
     from dragoman.config import load_config, to_toml
@@ -29,7 +38,7 @@ def show(config: Source, overrides: Overrides = None, json: Json = False) -> Non
             typer.echo(to_toml(resolved), nl=False)
 
 
-@app.command()
+@_command()
 def schema() -> None:
     """Print the JSON Schema of configuration files, for editors."""
     from dragoman.config import file_schema
@@ -37,7 +46,7 @@ def schema() -> None:
     print_json(file_schema())
 
 
-@app.command()
+@_command()
 def presets(json: Json = False) -> None:
     """List the presets: by paper, by paper in desk size, and by amount of data."""
     from dragoman.config import load_config, preset_names
@@ -49,7 +58,7 @@ def presets(json: Json = False) -> None:
         print_table(list(described.items()))
 
 
-@app.command()
+@_command()
 def reference() -> None:
     """Print the reference of commands, options and settings as Markdown."""
     from dragoman.cli.reference import reference_page

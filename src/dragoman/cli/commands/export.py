@@ -9,6 +9,7 @@ import typer
 
 from dragoman.cli.console import print_json, print_table, report_errors
 from dragoman.cli.options.arguments import BundlePath, Json
+from dragoman.cli.options.locate import locate_bundle
 
 if TYPE_CHECKING:
     from dragoman.engines.export import ExportResult
@@ -37,7 +38,7 @@ def export(
     with report_errors():
         from dragoman.engines.export import export_bundle
 
-        exported = export_bundle(bundle, to, precision=precision, output=output)
+        exported = export_bundle(locate_bundle(bundle), to, precision=precision, output=output)
     if json:
         print_json(_facts(exported))
         return

@@ -47,11 +47,11 @@ Target = Annotated[str | None, typer.Option(metavar="TEXT", help="Inspect this t
 Prefix = Annotated[str | None, typer.Option(metavar="TEXT", help="The translation must start with this text.")]
 Layer = Annotated[
     int | None,
-    typer.Option(metavar="INT", help="Layer, from 1. [dim]\\[default: last but one][/dim]", rich_help_panel=_MAP),
+    typer.Option(metavar="INT", help="Layer, from 1. [default: last but one]", rich_help_panel=_MAP),
 ]
 Head = Annotated[
     int | None,
-    typer.Option(metavar="INT", help="Head, from 1. [dim]\\[default: mean of all][/dim]", rich_help_panel=_MAP),
+    typer.Option(metavar="INT", help="Head, from 1. [default: mean of all]", rich_help_panel=_MAP),
 ]
 ReadingName = Annotated[
     str,
@@ -64,9 +64,7 @@ ReadingName = Annotated[
 ]
 Width = Annotated[
     int | None,
-    typer.Option(
-        metavar="INT", help="Width in columns. [dim]\\[default: the terminal's, or 80][/dim]", rich_help_panel=_MAP
-    ),
+    typer.Option(metavar="INT", help="Width in columns. [default: the terminal's, or 80]", rich_help_panel=_MAP),
 ]
 Tree = Annotated[bool, flag("--tree", "Print the search tree.", _MORE)]
 Candidates = Annotated[bool, flag("--candidates", "Print the most likely tokens at each step.", _MORE)]

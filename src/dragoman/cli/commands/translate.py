@@ -18,7 +18,8 @@ from dragoman.cli.options.open_translator import open_translator
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
 from dragoman.documents.formats import ARCHIVES, FORMATS
-from dragoman.errors import ConfigError, DataError, MissingExtraError
+from dragoman.environment import missing_package
+from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from dragoman.api.files.file_translation import OnProgress
@@ -183,9 +184,7 @@ def _translate_document(
         from dragoman.api.files.document_translation import read_bytes, translate_document
         from dragoman.documents.formats import read_document
     except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"documents need the package {error.name}, got none; pip install 'dragoman[serve]'"
-        ) from None
+        raise missing_package(str(error.name), "a document", "serve") from None
     from dragoman.cli.screens.progress import ProgressDisplay
     from dragoman.files import atomic_write
 

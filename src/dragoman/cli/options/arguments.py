@@ -57,10 +57,13 @@ def check_output(path: Path, endings: Sequence[str]) -> None:
         raise ConfigError(f"--output must be in a writable folder, got {path}; name another folder")
 
 
-BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="Trained model: a bundle folder or its zip file.")]
+BundlePath = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", help="Trained model: a bundle (folder or zip), a run, or a project folder."),
+]
 Ensemble = Annotated[
     list[Path] | None,
-    typer.Option("--ensemble", metavar="BUNDLE", help="Another model of an ensemble. May be repeated."),
+    typer.Option("--ensemble", metavar="MODEL", help="Another model of an ensemble. May be repeated."),
 ]
 SourceText = Annotated[
     str, typer.Argument(metavar="SOURCE", help="Text file, one sentence per line, may be .gz; - is stdin.")
