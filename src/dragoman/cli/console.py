@@ -19,6 +19,7 @@ __all__ = [
     "exit_code",
     "print_error",
     "print_json",
+    "print_next",
     "print_table",
     "report_errors",
     "set_command",
@@ -95,6 +96,12 @@ def report_errors(interrupted: str = "run the same command to continue") -> Iter
         message = f"{path}{error.strerror or error}; check the disk, the folder and its permissions"
         print_error(message, 1, type(error).__name__)
         raise typer.Exit(1) from None
+
+
+def print_next(command: str) -> None:
+    """Print the command to continue with on stderr; nothing with ``--json``."""
+    if not _JSON_ERRORS.get():
+        typer.echo(f"next    {command}", err=True)
 
 
 def print_json(value: object) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.console import report_errors
+from dragoman.cli.console import print_next, report_errors
 from dragoman.cli.options.arguments import flag
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.locate import locate_bundle
@@ -154,3 +154,5 @@ def _print_info(info: ServerInfo, settings: ServerSettings) -> None:
     if not settings.host.startswith(_LOOPBACK) and not settings.keys:
         typer.echo("warning the server is open to the network without API keys; see --keys", err=True)
     typer.echo(f"serving {info.url}", err=True)
+    if settings.page:
+        print_next(f"open {info.url} in a browser; Ctrl-C stops the server")
