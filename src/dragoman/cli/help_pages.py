@@ -83,7 +83,7 @@ def option_names(option: Any, *, value: bool = True) -> str:
 
 
 def default_shown(parameter: Any) -> str:
-    """Return the default that Typer knows, as users write it; empty if there is none or if it is not shown."""
+    """Return the default of a parameter, as users write it; empty if there is none or if it is not shown."""
     value = parameter.default
     if not parameter.show_default or callable(value) or value is None or value is False or value in ("", (), []):
         return ""

@@ -74,9 +74,9 @@ def score_systems(
 
 
 def _own_test_set(systems: Sequence[System]) -> tuple[str, list[str], list[str]]:
-    from dragoman.api.evaluation.test_sets import test_set_of_run
+    from dragoman.api.evaluation.test_sets import find_test_set
 
-    found = test_set_of_run(systems[0].members[0])
+    found = find_test_set(systems[0].members[0])
     print_message(f"test    {found.origin}")
     return found.name, found.sources, found.references
 

@@ -1,4 +1,4 @@
-"""Which bundle a folder stands for, and what is said where there is none."""
+"""Find the bundle of a folder, or explain why there is none."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 
-__all__ = ["RunTestSet", "test_set_of_run"]
+__all__ = ["RunTestSet", "find_test_set"]
 
 _CONFIG = "dragoman.toml"
 _FIX = "name one with --test SRC REF"
@@ -29,7 +29,7 @@ class RunTestSet:
     references: list[str]
 
 
-def test_set_of_run(member: Path) -> RunTestSet:
+def find_test_set(member: Path) -> RunTestSet:
     """Return the test set of a run or of its bundle; raise a `ConfigError` if it has none."""
     run = run_of(member)
     if run is None or not (run / _CONFIG).is_file():
@@ -45,9 +45,6 @@ def test_set_of_run(member: Path) -> RunTestSet:
         if found is not None:
             return found
     raise DataError(f"the test set of {run} must be where it was in training, got no such files; {_FIX}")
-
-
-test_set_of_run.__test__ = False  # type: ignore[attr-defined] -- not a test
 
 
 def _projects(run: Path) -> Iterator[Path]:

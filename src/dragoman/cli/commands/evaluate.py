@@ -101,7 +101,7 @@ def evaluate(
 
 
 def _is_folder(path: Path) -> bool:
-    return not path.suffix or path.is_dir()
+    return path.suffix.lower() not in _ENDINGS and (not path.suffix or path.is_dir())
 
 
 def _write(evaluation: Evaluation, path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.api.evaluation.test_sets import test_set_of_run as of_run
+from dragoman.api.evaluation.test_sets import find_test_set as of_run
 from dragoman.errors import ConfigError, DataError
 
 CONFIG = """

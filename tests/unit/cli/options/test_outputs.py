@@ -1,4 +1,4 @@
-"""One way to name an output, one meaning of --force, and a line that says what to do next."""
+"""One way to name an output, one meaning of --force, and a line with the next command."""
 
 from __future__ import annotations
 
