@@ -52,7 +52,7 @@ LINES = (
     CommandLine("align {folder}/rnn {folder}/small.en {folder}/small.de"),
     CommandLine("evaluate {folder}/transformer --test {folder}/small.en {folder}/small.de"),
     CommandLine("evaluate {folder}/small.de --test {folder}/small.en {folder}/small.de"),
-    CommandLine("compare {folder}/transformer {folder}/rnn -o {folder}/page.html"),
+    CommandLine("compare {folder}/transformer {folder}/rnn -o {folder}/runs.html"),
     CommandLine(
         "compare {folder}/small.de {folder}/small.de --test {folder}/small.en {folder}/small.de -o {folder}/c.html"
     ),

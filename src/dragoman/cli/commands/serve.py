@@ -117,7 +117,7 @@ def _located(given: str) -> str:
     name, equals, path = given.partition("=")
     if not equals or "/" in name or Path(given).exists():
         return str(locate_bundle(Path(given)))
-    return f"{name}={locate_bundle(Path(path))}" if name and path else given
+    return f"{name}={locate_bundle(Path(path))}" if name and Path(path).is_dir() else given
 
 
 def _create_key(settings: ServerSettings, name: str, rights: str) -> None:

@@ -20,7 +20,6 @@ from dragoman.cli.options.outputs import Force
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
 from dragoman.documents.formats import ARCHIVES, FORMATS
-from dragoman.environment import missing_package
 from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -187,12 +186,9 @@ def _translate_document(
         if is_given:
             raise ConfigError(f"{option} must come with lines of text, got the document {source.name}; leave it out")
     _check_document_output(source, output, force=force)
-    try:
-        from dragoman.api.files.document_translation import read_bytes, translate_document
-        from dragoman.documents.formats import read_document
-    except ModuleNotFoundError as error:
-        raise missing_package(str(error.name), "a document", "serve") from None
+    from dragoman.api.files.document_translation import read_bytes, translate_document
     from dragoman.cli.screens.progress import ProgressDisplay
+    from dragoman.documents.formats import read_document
     from dragoman.files import atomic_write
 
     if not source.is_file():
