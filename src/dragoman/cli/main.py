@@ -48,13 +48,30 @@ def load_command(name: str) -> Any:
     with _no_garbage_collection():
         module = import_module(f"dragoman.cli.commands.{name}")
     if hasattr(module, "app"):
-        return typer.main.get_command(module.app)
+        return _group(name, module.app)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     function = getattr(module, name)
     paragraphs = inspect.cleandoc(function.__doc__).split("\n\n")
     help_ = "\n\n".join(" ".join(each.split()) for each in paragraphs)
     single.command(name, cls=PlainCommand, help=help_, context_settings=HELP_NAMES)(function)
     return typer.main.get_command(single)
+
+
+def _group(name: str, app_: typer.Typer) -> Any:
+    """Return a group of commands with plain help pages."""
+    group = typer.Typer(
+        name=name,
+        cls=PlainGroup,
+        help=app_.info.help,
+        context_settings=HELP_NAMES,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    for each in app_.registered_commands:
+        each.cls, each.context_settings = PlainCommand, HELP_NAMES
+        group.registered_commands.append(each)
+    return typer.main.get_command(group)
 
 
 @contextmanager

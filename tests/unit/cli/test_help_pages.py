@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from dragoman.cli.main import COMMANDS, app, load_command
 from tests.unit.cli.tiny_translators import typed
 
-SUBCOMMANDS = [["config", name] for name in ("show", "schema", "presets", "reference")]
+GROUPS = ("claims", "config")
+SUBCOMMANDS = [[group, name] for group in GROUPS for name in load_command(group).commands]
 PAGES = [[], *([name] for name in COMMANDS), *SUBCOMMANDS]
 IMPORTED = """
 import sys, io, contextlib

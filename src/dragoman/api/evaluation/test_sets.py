@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.api.evaluation.systems import run_of
+from dragoman.api.evaluation.system_arguments import run_of
 from dragoman.config import Config, load_config
 from dragoman.config.corpus import CorpusConfig
 from dragoman.data.readers.corpus_reader import open_corpus

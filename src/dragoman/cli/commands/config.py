@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 import typer
 
 from dragoman.cli.console import print_json, print_table, report_errors
-from dragoman.cli.help_pages import HELP_NAMES, PlainCommand, PlainGroup
 from dragoman.cli.options.arguments import Json, Overrides
 
 __all__ = ["Source", "app"]
 
-app = typer.Typer(
-    cls=PlainGroup,
-    context_settings=HELP_NAMES,
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Show configurations, presets, the JSON Schema and the reference page.",
-)
-_command = partial(app.command, cls=PlainCommand, context_settings=HELP_NAMES)
+app = typer.Typer(help="Show configurations, presets, the JSON Schema and the reference page.")
 
 Source = Annotated[str, typer.Argument(metavar="CONFIG", help="TOML file or name of a preset.")]
 
 
-@_command()
+@app.command()
 def show(config: Source, overrides: Overrides = None, json: Json = False) -> None:
     """Print a configuration with all defaults and presets resolved."""
     from dragoman.config import load_config, to_toml
@@ -38,7 +29,7 @@ def show(config: Source, overrides: Overrides = None, json: Json = False) -> Non
             typer.echo(to_toml(resolved), nl=False)
 
 
-@_command()
+@app.command()
 def schema() -> None:
     """Print the JSON Schema of configuration files, for editors."""
     from dragoman.config import file_schema
@@ -46,7 +37,7 @@ def schema() -> None:
     print_json(file_schema())
 
 
-@_command()
+@app.command()
 def presets(json: Json = False) -> None:
     """List the presets: by paper, by paper in desk size, and by amount of data."""
     from dragoman.config import load_config, preset_names
@@ -58,7 +49,7 @@ def presets(json: Json = False) -> None:
         print_table(list(described.items()))
 
 
-@_command()
+@app.command()
 def reference() -> None:
     """Print the reference of commands, options and settings as Markdown."""
     from dragoman.cli.reference import reference_page

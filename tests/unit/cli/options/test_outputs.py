@@ -36,11 +36,11 @@ def test_an_output_has_one_name(name: str):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_force_has_one_meaning(name: str):
-    if name == "config":
-        return
-    force = options(name).get("--force")
-    assert (force is not None) == (name in WRITING)
-    assert force is None or force.help == "Replace an existing output."  # type: ignore[attr-defined]
+    command = load_command(name)
+    for each in getattr(command, "commands", {name: command}).values():
+        found = {name: option for option in each.params for name in option.opts}
+        assert ("--force" in found) == (name in WRITING or (name == "claims" and "--output" in found))
+        assert "--force" not in found or found["--force"].help == "Replace an existing output."
 
 
 def lines(files: Path) -> list[tuple[str, ...]]:
