@@ -15,6 +15,8 @@ from dragoman.version import __version__
 
 _KERNEL_CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 _KERNELS = 128  # two to four times as many as one update of a Transformer uses
+_PACKAGES = {"markdown_it": "markdown-it-py", "multipart": "python-multipart"}
+"""Names of packages by module, where they differ by more than - and _."""
 _RESULT_PACKAGES = ("sacrebleu", "numpy", "ctranslate2", "onnxruntime", "torch", "sentencepiece")
 
 
@@ -115,9 +117,24 @@ def is_installed(module: str) -> bool:
 def require(module: str, extra: str, what: str) -> None:
     """Raise a `MissingExtraError` with the install command unless `module` is installed."""
     if not is_installed(module):
-        raise MissingExtraError(
-            f'{what} must have the package {module}, got none; install it with pip install "dragoman[{extra}]"'
-        )
+        raise MissingExtraError(_missing_message(module, extra, what))
+
+
+def missing_package(module: str, what: str, preferred: str = "train") -> MissingExtraError:
+    """Return the error for a module that could not be imported, with the command that installs it.
+
+    `preferred` is the extra to name if several contain the package.
+    """
+    root = module.partition(".")[0]
+    name = _PACKAGES.get(root, root).replace("_", "-").lower()
+    having = [extra for extra, listed in extras().items() if any(each.name.lower() == name for each in listed)]
+    found = sorted(having, key=lambda extra: (extra != preferred, extra == "dev", extra))
+    return MissingExtraError(_missing_message(root, found[0] if found else None, what, package=name))
+
+
+def _missing_message(module: str, extra: str | None, what: str, package: str = "") -> str:
+    install = "dragoman" if extra == "" else f'"dragoman[{extra}]"' if extra else package
+    return f"{what} must have the package {module}, got none; install it with pip install {install}"
 
 
 def peak_memory() -> int:

@@ -77,7 +77,8 @@ def read_json(path: Path) -> Any | None:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise DataError(f"{path} must be valid JSON, got: {error}; delete it and run the command again") from None
+        fix = "restore it from a copy, or rename it and run the command again"
+        raise DataError(f"{path} must be valid JSON, got: {error}; {fix}") from None
 
 
 def sha256_of(read: Callable[[int], bytes]) -> str:

@@ -199,5 +199,5 @@ def _check_names(folder: Path, names: set[str], version: int) -> Config:
     if missing := expected - names:
         raise BundleError(f"{folder} must hold {min(missing)}, as its {CONFIG} requires, got no such file")
     if others := names - expected:
-        raise BundleError(f"{folder} must hold only what its {CONFIG} requires, got {min(others)} as well; remove it")
+        raise BundleError(f"{folder} must hold only what its {CONFIG} requires, got {min(others)} as well; use another")
     return config

@@ -80,11 +80,11 @@ def verify(folder: Path, *, allowed: Callable[[str], bool] | None = None, hash_f
     names = {MANIFEST, *manifest["files"]}
     for name in sorted(names | set(sizes)):
         if allowed is not None and name != MANIFEST and not allowed(name):
-            raise BundleError(f"{folder} must hold only expected files, got {_shown(name)}; remove it")
+            raise BundleError(f"{folder} must hold only expected files, got {_shown(name)}; {_FIX}")
         if name not in sizes:
             raise BundleError(f"{folder / name} must exist, got no such file; {_FIX}")
         if name not in names:
-            raise BundleError(f"{folder} must hold what its manifest lists, got {_shown(name)} as well; remove it")
+            raise BundleError(f"{folder} must hold what its manifest lists, got {_shown(name)} as well; {_FIX}")
     for name, facts in manifest["files"].items():
         if sizes[name] != facts["size"]:
             raise BundleError(f"{folder / name} must have {facts['size']:,} bytes, got {sizes[name]:,}; {_FIX}")
@@ -161,11 +161,11 @@ def _regular_files(folder: Path) -> dict[str, int]:
                 facts = entry.stat(follow_symlinks=False)
                 if not stat.S_ISREG(facts.st_mode):
                     raise BundleError(
-                        f"{folder} must hold only files, got {_shown(entry.name)}, which is not a file; remove it"
+                        f"{folder} must hold only files, got {_shown(entry.name)}, which is not a file; {_FIX}"
                     )
                 sizes[entry.name] = facts.st_size
                 if len(sizes) > _MAX_FILES:
-                    raise BundleError(f"{folder} must hold at most {_MAX_FILES} files, got more; remove the others")
+                    raise BundleError(f"{folder} must hold at most {_MAX_FILES} files, got more; {_FIX}")
     except (OSError, ValueError) as error:
         got = getattr(error, "strerror", None) or error
         raise BundleError(f"{folder} must be a readable folder, got: {got}; check its name") from None

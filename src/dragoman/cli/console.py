@@ -7,12 +7,23 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import typer
 
 from dragoman.errors import ConfigError, DragomanError, MissingExtraError
 
-__all__ = ["EXIT_CODES", "EXIT_STOPPED", "exit_code", "print_json", "print_table", "report_errors"]
+__all__ = [
+    "EXIT_CODES",
+    "EXIT_STOPPED",
+    "exit_code",
+    "print_error",
+    "print_json",
+    "print_next",
+    "print_table",
+    "report_errors",
+    "set_command",
+]
 
 EXIT_CODES = {
     0: "success",
@@ -23,6 +34,28 @@ EXIT_CODES = {
     130: "interrupted",
 }
 EXIT_STOPPED = {"terminated": 75, "interrupted": 130}
+
+
+_EXTRAS = {"serve": "serve", "export": "export"}
+"""The extra to install for a command if several have the missing package; train for the other commands."""
+_JSON_ERRORS = ContextVar("json_errors", default=False)
+_COMMAND = ContextVar("command", default="")
+
+
+def set_command(name: str, *, json_errors: bool) -> None:
+    """Store the command that runs, and the form of its errors: one JSON object on one line, or plain text."""
+    _COMMAND.set(name)
+    _JSON_ERRORS.set(json_errors)
+
+
+def print_error(message: str, code: int, kind: str) -> None:
+    """Print an error on stderr, as text or as ``{"error": {"message": …, "kind": …, "exit_code": …}}``."""
+    if _JSON_ERRORS.get():
+        error = {"message": message, "kind": kind, "exit_code": code}
+        typer.echo(json.dumps({"error": error}, ensure_ascii=False), err=True)
+        return
+    for line in message.splitlines():
+        typer.echo(line if kind == "KeyboardInterrupt" else f"error: {line}", err=True)
 
 
 def exit_code(error: DragomanError) -> int:
@@ -41,19 +74,34 @@ def report_errors(interrupted: str = "run the same command to continue") -> Iter
     try:
         yield
     except DragomanError as error:
-        for line in str(error).splitlines():
-            typer.echo(f"error: {line}", err=True)
+        print_error(str(error), exit_code(error), type(error).__name__)
         raise typer.Exit(exit_code(error)) from None
+    except ModuleNotFoundError as error:
+        if not error.name or error.name.partition(".")[0] == "dragoman":
+            raise
+        from dragoman.environment import missing_package
+
+        command = _COMMAND.get()
+        missing = missing_package(error.name, f"dragoman {command}".rstrip(), _EXTRAS.get(command, "train"))
+        print_error(str(missing), exit_code(missing), type(missing).__name__)
+        raise typer.Exit(exit_code(missing)) from None
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; {interrupted}", err=True)
+        print_error(f"interrupted; {interrupted}", 130, "KeyboardInterrupt")
         raise typer.Exit(130) from None
     except BrokenPipeError:  # the reader of stdout has closed it, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter flushes again at exit
         raise typer.Exit(0) from None
     except OSError as error:
         path = f"{error.filename}: " if error.filename else ""
-        typer.echo(f"error: {path}{error.strerror or error}; check the disk, the folder and its permissions", err=True)
+        message = f"{path}{error.strerror or error}; check the disk, the folder and its permissions"
+        print_error(message, 1, type(error).__name__)
         raise typer.Exit(1) from None
+
+
+def print_next(command: str) -> None:
+    """Print the command to continue with on stderr; nothing with ``--json``."""
+    if not _JSON_ERRORS.get():
+        typer.echo(f"next    {command}", err=True)
 
 
 def print_json(value: object) -> None:

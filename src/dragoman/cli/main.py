@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from dragoman.cli.console import EXIT_CODES
+from dragoman.cli.console import EXIT_CODES, print_error, set_command
+from dragoman.cli.help_pages import HELP_NAMES, PlainCommand, PlainGroup
+from dragoman.cli.usage_errors import UsageFault, usage_message
 from dragoman.version import __version__
 
 __all__ = ["COMMANDS", "LazyGroup", "app", "load_command", "main"]
 
 COMMANDS = {
-    "config": "Show configurations, presets, the JSON Schema and the reference page.",
     "demo": "Train a small model of dates in about a minute and show its attention.",
     "new": "Write a commented dragoman.toml for a corpus, with a preset for its size.",
     "check": "Check corpora: errors by file and line, leakage, cleaning and training cost.",
@@ -34,6 +37,7 @@ COMMANDS = {
     "export": "Export a bundle for CTranslate2 or ONNX Runtime.",
     "serve": "Serve models over HTTP: LibreTranslate and DeepL APIs, our own API, and a web page.",
     "model": "Summarize a model: modules, parameters, FLOPs and memory.",
+    "config": "Show configurations, presets, the JSON Schema and the reference page.",
     "doctor": "Report the machine, installed packages, and commands that install missing ones.",
 }
 """Subcommands with the first line of their help; each is in the module of its name in `dragoman.cli.commands`."""
@@ -41,18 +45,65 @@ COMMANDS = {
 
 def load_command(name: str) -> Any:
     """Import a subcommand and return its Click command."""
-    module = import_module(f"dragoman.cli.commands.{name}")
+    with _no_garbage_collection():
+        module = import_module(f"dragoman.cli.commands.{name}")
     if hasattr(module, "app"):
-        return typer.main.get_command(module.app)
-    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        return _group(name, module.app)
+    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     function = getattr(module, name)
     paragraphs = inspect.cleandoc(function.__doc__).split("\n\n")
-    single.command(name, help="\n\n".join(" ".join(each.split()) for each in paragraphs))(function)
+    help_ = "\n\n".join(" ".join(each.split()) for each in paragraphs)
+    single.command(name, cls=PlainCommand, help=help_, context_settings=HELP_NAMES)(function)
     return typer.main.get_command(single)
 
 
-class LazyGroup(TyperGroup):
-    """A group whose commands are stubs until one of them is used."""
+def _group(name: str, app_: typer.Typer) -> Any:
+    """Return a group of commands with plain help pages."""
+    group = typer.Typer(
+        name=name,
+        cls=PlainGroup,
+        help=app_.info.help,
+        context_settings=HELP_NAMES,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    for each in app_.registered_commands:
+        each.cls, each.context_settings = PlainCommand, HELP_NAMES
+        group.registered_commands.append(each)
+    return typer.main.get_command(group)
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Suspend garbage collection: imports create many objects and free few, and `--help` appears sooner."""
+    is_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_enabled:
+            gc.enable()
+
+
+class LazyGroup(PlainGroup):
+    """The root group, whose commands are stubs until one of them is used."""
+
+    def main(self, args: Any = None, *more: Any, **extra: Any) -> Any:
+        """Parse and run a command line; errors of the parser are one line, and JSON with ``--json``."""
+        args = sys.argv[1:] if args is None else list(args)
+        set_command(next((word for word in args if word in COMMANDS), ""), json_errors="--json" in args)
+        try:
+            code = super().main(args, *more, **{**extra, "standalone_mode": False})
+        except UsageFault as error:
+            ctx, typed = getattr(error, "parsed", (getattr(error, "ctx", None), args))
+            message = str(error.format_message()) if ctx is None else usage_message(error, ctx, typed)
+            print_error(message, error.exit_code, "UsageError")
+            code = error.exit_code
+        except typer.Abort:
+            print_error("interrupted", 130, "KeyboardInterrupt")
+            code = 130
+        sys.exit(code if isinstance(code, int) else 0)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Import the command that is called."""
@@ -61,14 +112,17 @@ class LazyGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+_UNSET_FLAGS = dict.fromkeys(("help", "install_completion", "show_completion"), False)
+"""Defaults that Typer need not convert: its converters import pydantic, which takes longer than a help page."""
+
 app = typer.Typer(
     name="dragoman",
     cls=LazyGroup,
     help="Train, inspect and serve neural translation models.",
     epilog="Exit codes: " + "; ".join(f"{code}, {meaning}" for code, meaning in EXIT_CODES.items()) + ".",
-    no_args_is_help=True,
-    add_completion=False,
+    context_settings={**HELP_NAMES, "default_map": _UNSET_FLAGS},
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 for _name, _help in COMMANDS.items():
     app.command(_name, help=_help)(lambda: None)
@@ -85,7 +139,7 @@ def _root(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and exit.", metavar=""
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit.", show_default=False
         ),
     ] = False,
 ) -> None:
@@ -95,7 +149,7 @@ def _root(
 def main() -> None:
     """Run the command line; entry point of the console script."""
     try:
-        app()
+        app(prog_name="dragoman")
     except BrokenPipeError:  # the reader of stdout has closed it, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter flushes again at exit
         sys.exit(0)

@@ -24,7 +24,7 @@ _HEAD = """# Reference
 Commands, options and settings with their defaults. `dragoman config reference` writes this page from the declarations
 in the code; a test compares it with them.
 """
-_DEFAULT = re.compile(r"\s*\[dim\]\\\[default: (.*)\]\[/dim\]")
+_DEFAULT = re.compile(r"\s*\[default: (.*)\]")
 
 
 def reference_page() -> str:
@@ -75,8 +75,8 @@ def _option_names(option: Any) -> str:
 
 
 def _plain(text: str | None) -> str:
-    """Return help text without markup and without the default."""
-    return _DEFAULT.sub("", text or "").replace("\\[", "[")
+    """Return help text without the default."""
+    return _DEFAULT.sub("", text or "")
 
 
 def _default(option: Any) -> str:

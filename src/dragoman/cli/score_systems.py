@@ -29,7 +29,7 @@ Systems = Annotated[
     list[str],
     typer.Argument(
         metavar="SYSTEM…",
-        help=r"\[NAME=]PATH\[,PATH…]: run folder, bundle, or file of translations. Several paths are one system "
+        help="[NAME=]PATH[,PATH…]: run folder, bundle, or file of translations. Several paths are one system "
         "trained with several seeds.",
     ),
 ]
@@ -37,18 +37,25 @@ Systems = Annotated[
 
 def score_systems(
     systems: Sequence[System],
-    test: tuple[Path, Path],
+    test: tuple[Path, Path] | None,
     settings: EvaluationSettings,
     search: SearchSettings,
     engine: EngineSettings,
 ) -> tuple[Evaluation, list[str], list[str]]:
-    """Translate the test set with every system and score it; return the evaluation, the sources and the references."""
+    """Translate the test set with every system and score it; return the evaluation, the sources and the references.
+
+    Without a test set, it is that of the first system's run.
+    """
     from dragoman.api.evaluation.evaluator import evaluate_systems
     from dragoman.api.files.input_lines import read_lines
     from dragoman.cli.screens.progress import ProgressDisplay
 
-    sources, references = (read_lines(path) for path in test)
-    _check_lines(test, len(sources), len(references))
+    if test is None:
+        name, sources, references = _own_test_set(systems)
+    else:
+        name = _test_name(test[0])
+        sources, references = (read_lines(path) for path in test)
+        _check_lines(test, len(sources), len(references))
     names = (*EvaluationSettings.model_fields, *EngineSettings.model_fields)
     with ProgressDisplay(unit="sentence") as progress, named_as_typed(*names):
         evaluation = evaluate_systems(
@@ -60,10 +67,18 @@ def score_systems(
             engine=engine,
             progress=progress,
             tell=print_message,
-            name=_test_name(test[0]),
+            name=name,
             command=typed_command(),
         )
     return evaluation, sources, references
+
+
+def _own_test_set(systems: Sequence[System]) -> tuple[str, list[str], list[str]]:
+    from dragoman.api.evaluation.test_sets import find_test_set
+
+    found = find_test_set(systems[0].members[0])
+    print_message(f"test    {found.origin}")
+    return found.name, found.sources, found.references
 
 
 def typed_command() -> str:

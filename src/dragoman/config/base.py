@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from dragoman.config.attribute_docstrings import attribute_docstrings
 
 __all__ = ["Cli", "NotNegative", "Positive", "Rate", "Settings", "Share", "Size"]
 
@@ -36,6 +38,13 @@ class Settings(BaseModel):
         frozen=True,
         strict=True,
         allow_inf_nan=False,
-        use_attribute_docstrings=True,
         defer_build=True,  # validators are built on first use: `--help` does not need them
     )
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        """Describe fields by the docstrings below them."""
+        super().__pydantic_init_subclass__(**options)
+        for name, text in attribute_docstrings(cls).items():
+            if name in cls.__pydantic_fields__ and cls.__pydantic_fields__[name].description is None:
+                cls.__pydantic_fields__[name].description = text

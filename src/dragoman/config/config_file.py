@@ -94,7 +94,7 @@ def _read_preset(name: str, asked_by: str, seen: tuple[str, ...]) -> Table:
 def _parse(text: str, name: str, folder: Path | None, seen: tuple[str, ...]) -> Table:
     """Return the settings of one file, merged into those it extends."""
     if name in seen:
-        raise ConfigError(f"extends must not be circular, got {' → '.join((*seen, name))}; remove one of them")
+        raise ConfigError(f"extends must not be circular, got {' → '.join((*seen, name))}; change one of them")
     if len(seen) > _MAX_EXTENDS:
         raise ConfigError(f"extends must go through at most {_MAX_EXTENDS} files, got more, from {seen[0]}; merge some")
     try:

@@ -46,7 +46,7 @@ def user_key() -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode) or facts.st_size != _BYTES:
-            raise ConfigError(f"{path} must be a file of {_BYTES} bytes, got something else; remove it")
+            raise ConfigError(f"{path} must be a file of {_BYTES} bytes, got another; set {KEY_FILE} to another path")
         if facts.st_mode & _OTHERS or facts.st_uid not in (os.geteuid(), 0):
             raise ConfigError(f"{path} must not be accessible to other users, got other permissions; chmod it to 600")
         return file.read(_BYTES)

@@ -94,5 +94,5 @@ class ServerSettings(Settings):
     """Serve `/metrics` for Prometheus."""
     log: Annotated[Literal["text", "json", "off"], Cli(_ACCESS)] = "text"
     """Format of the access log: one line per request, never a text."""
-    limits: Annotated[Limits, Cli("Limits")] = Limits()
+    limits: Annotated[Limits, Cli("Limits")] = Field(default_factory=Limits)
     """Limits of requests."""

@@ -73,7 +73,7 @@ class Glossary:
             if source in terms and terms[source] != target:
                 raise DataError(
                     f"{path}:{number}: a term must have one translation, got {_named(target)} for {source!r} and "
-                    f"{_named(terms[source])} in line {lines[source]}; delete one of them"
+                    f"{_named(terms[source])} in line {lines[source]}; keep one of them"
                 )
             terms[source] = target
             lines.setdefault(source, number)
@@ -94,7 +94,7 @@ class Glossary:
             if normal.setdefault(spelt, wanted) != wanted:
                 raise DataError(
                     f"{place}a term must have one translation, got {_named(wanted)} for {source!r} and "
-                    f"{_named(normal[spelt])} for another spelling of it; delete one of them"
+                    f"{_named(normal[spelt])} for another spelling of it; keep one of them"
                 )
             places.setdefault(spelt, place)
         return type(self)(normal, places)

@@ -135,7 +135,7 @@ def changed(folder: Path, **changes: Any) -> None:
 
 def test_what_is_wrong_is_named(tmp_path: Path):
     folder = write(tmp_path / "a", x=b"1234", y=b"")
-    with pytest.raises(BundleError, match=r"got 'y'; remove it"):
+    with pytest.raises(BundleError, match=r"got 'y'; restore it"):
         verify(folder, allowed={"x"}.__contains__)
     (folder / "x").write_bytes(b"1235")
     assert verify(folder, hash_files=False)["files"]["x"]["size"] == 4
@@ -149,7 +149,7 @@ def test_what_is_wrong_is_named(tmp_path: Path):
         verify(folder)
     (folder / "x").write_bytes(b"1234")
     (folder / "z").write_bytes(b"")
-    with pytest.raises(BundleError, match=r"got 'z' as well; remove it"):
+    with pytest.raises(BundleError, match=r"got 'z' as well; restore it"):
         verify(folder)
     (folder / "z").unlink()
     verify(folder)

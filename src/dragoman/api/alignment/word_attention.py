@@ -145,7 +145,7 @@ def check_spaces(number: int, found: WordAttention, sources: Sequence[str], targ
             raise PairError(
                 number,
                 f"a {side} must have as many words once it is normalised as there are between its spaces, got "
-                f"{len(words)} for {len(text.split())}; remove unusual characters from it",
+                f"{len(words)} for {len(text.split())}; write it without unusual characters",
             )
 
 

@@ -1,7 +1,7 @@
 """Parse ``NAME=PATH`` arguments: translation systems to evaluate or compare, with the paths of their models.
 
-A member of a system is a run folder, a bundle (a folder or a zip) or a file of translations; a system trained with
-several seeds has one member per seed.
+A member of a system is a run folder, a project folder (its best run), a bundle (a folder or a zip) or a file of
+translations; a system trained with several seeds has one member per seed.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dragoman.bundle.locate import find_bundle
 from dragoman.bundle.verified_folder import MANIFEST
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import BundleError, ConfigError, DataError
 
 __all__ = ["System", "bundle_of", "parse_system", "parse_systems", "run_of"]
 
@@ -74,7 +75,11 @@ def bundle_of(member: Path) -> Path | None:
     if (member / _BUNDLE / MANIFEST).is_file():
         return member / _BUNDLE
     if (member / _RUN_FILE).is_file() or (member / "log.jsonl").is_file():
-        raise DataError(f"{member} must hold a bundle, got a run without one; train it to the end")
+        raise DataError(
+            f"{member} must hold a bundle, got a run without one; train it to the end with dragoman train --resume"
+        )
+    if (member / "dragoman.toml").is_file():
+        raise DataError(f"{member} must hold a bundle, got a project that is not trained; run dragoman train {member}")
     raise DataError(
         f"{member} must be a run folder, a bundle or a file of translations, got another folder; name one of these"
     )
@@ -94,7 +99,21 @@ def _existing(text: str) -> Path:
         raise DataError(
             f"{text} must be a run folder, a bundle or a file of translations, got a missing file; check the path"
         )
-    return path
+    return path if path.is_file() or _is_member(path) else _best_run(path)
+
+
+def _is_member(folder: Path) -> bool:
+    names = (MANIFEST, f"{_BUNDLE}/{MANIFEST}", _RUN_FILE, "log.jsonl")
+    return any((folder / name).is_file() for name in names)
+
+
+def _best_run(project: Path) -> Path:
+    """Return the run of the best bundle of a project folder; the folder itself if it has no bundle."""
+    try:
+        found = find_bundle(project).path
+    except BundleError:
+        return project  # `bundle_of` explains it
+    return found.parent if found.name == _BUNDLE else found
 
 
 def _name_of(path: Path) -> str:

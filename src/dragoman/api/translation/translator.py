@@ -31,6 +31,7 @@ from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.word_alignment import Links, require_attention
 from dragoman.bundle import Bundle
 from dragoman.bundle.ensemble_check import check_compatible, max_source_tokens
+from dragoman.bundle.locate import find_bundle
 from dragoman.config import Config
 from dragoman.config.engine import EngineName, PrecisionName
 from dragoman.config.search import SearchSettings
@@ -127,13 +128,16 @@ class Translator:
     ) -> Self:
         """Open a bundle, or several as an ensemble, on the fastest engine that supports what is required.
 
+        A path is a bundle, a run or a project folder, whose best bundle is opened.
         `search` and `glossary` are the defaults of every call; a term that the model cannot write is a `DataError`.
         `search_tree` selects an engine that records search trees. `incremental` selects an engine that runs one step
         at a time, torch or ONNX Runtime: with a beam, CTranslate2, though faster, returns complete sentences only, and
         cannot be cancelled within them. `batch_tokens` is the number of source tokens per batch, padding included, at a
         beam of 5; wider beams, more samples and glossary terms make batches smaller.
         """
-        opened = [bundle if isinstance(bundle, Bundle) else Bundle.open(bundle) for bundle in bundles]
+        opened = [
+            bundle if isinstance(bundle, Bundle) else Bundle.open(find_bundle(Path(bundle)).path) for bundle in bundles
+        ]
         config, tokenizers = check_compatible(opened)
         chosen = open_engine(
             opened,

@@ -16,6 +16,7 @@ from dragoman.cli.options.arguments import BundlePath, Ensemble, JsonLines, Sour
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.error_names import named_as_typed
 from dragoman.cli.options.open_translator import open_translator
+from dragoman.cli.options.outputs import Force, check_output, output_option, stdout_to
 from dragoman.config.alignment import AlignmentSettings
 from dragoman.config.engine import EngineSettings
 from dragoman.config.options_environment_toml import flag_name
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["align"]
 
 _LINKS, _GOLD = "Links", "Evaluation against gold links"
+_ENDINGS = (".txt", ".json", ".jsonl")
 _MAPS = ("layer", "head", "reading", "backward_layer", "backward_head", "backward_reading")
 _REQUIRES = {
     "backward": ("symmetrization", "backward_layer", "backward_head", "backward_reading"),
@@ -37,10 +39,11 @@ _LEGAL = {"format": ("pharaoh", "naacl"), "gold_format": ("pharaoh", "naacl"), "
 
 
 def _option(metavar: str, help_: str, panel: str, default: str = "") -> Any:
-    shown = f"{help_} [dim]\\[default: {default}][/dim]" if default else help_
+    shown = f"{help_} [default: {default}]" if default else help_
     return typer.Option(metavar=metavar, help=shown, rich_help_panel=panel)
 
 
+Output = Annotated[Path | None, output_option(_ENDINGS)]
 Backward = Annotated[Path | None, _option("BUNDLE", "Model from target to source: combine links of both.", _LINKS)]
 Format = Annotated[
     str | None,
@@ -59,6 +62,8 @@ def align(  # noqa: PLR0913 -- one parameter per option
     target: TargetText = None,
     *,
     ensemble: Ensemble = None,
+    output: Output = None,
+    force: Force = False,
     json: JsonLines = False,
     backward: Backward = None,
     format: Format = None,  # noqa: A002 -- the name of the option
@@ -80,6 +85,9 @@ def align(  # noqa: PLR0913 -- one parameter per option
     given = {name: value for name, value in given.items() if value is not None}
     with report_errors("start it again"):
         _check(given)
+        if output is not None:
+            check_output(output, _ENDINGS, force=force)
+            json = json or output.suffix.lower() != ".txt"
         if gold is not None and "words" not in given:
             settings = settings.model_copy(update={"words": "spaces"})
         if find_best or not settings.is_usual:
@@ -95,12 +103,13 @@ def align(  # noqa: PLR0913 -- one parameter per option
             settings,
             json=json,
         )
-        if not given:
-            work.print_usual_links()
-        elif gold is None:
-            work.print_links(naacl=format == "naacl")
-        else:
-            work.print_errors(given)
+        with stdout_to(output):
+            if not given:
+                work.print_usual_links()
+            elif gold is None:
+                work.print_links(naacl=format == "naacl")
+            else:
+                work.print_errors(given)
 
 
 @dataclass(frozen=True)

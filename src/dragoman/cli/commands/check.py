@@ -16,11 +16,10 @@ from dragoman.cli.options.arguments import (
     OnBadLine,
     Overrides,
     Processes,
-    check_output,
     config_file,
-    output_option,
     overrides_with,
 )
+from dragoman.cli.options.outputs import Force, check_output, output_option
 
 __all__ = ["check"]
 
@@ -36,6 +35,7 @@ def check(
     processes: Processes = 2,
     on_bad_line: OnBadLine = None,
     output: Output = None,
+    force: Force = False,
     measure: Measure = True,
     json: Json = False,
 ) -> None:
@@ -52,7 +52,7 @@ def check(
         config = config_file(config)
         settings = load_config(config, overrides_with(overrides, on_bad_line))
         if output is not None:
-            check_output(output, _ENDINGS)
+            check_output(output, _ENDINGS, force=force)
         require("polars", "train", "dragoman check")
         from dragoman.api.training.preparation import check_corpora
         from dragoman.cli.screens.check import print_report
@@ -68,6 +68,8 @@ def check(
             output.write_text(
                 render_check_page(report, title=f"{config.resolve().parent.name}: check"), encoding="utf-8"
             )
+        if output is not None:
+            typer.echo(f"wrote   {output}", err=True)
     if json:
         print_json(report.to_json())
     else:

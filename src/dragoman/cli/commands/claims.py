@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.console import print_json, print_table, report_errors
-from dragoman.cli.options.arguments import Json, check_output, flag, output_option
+from dragoman.cli.options.arguments import Json, flag
+from dragoman.cli.options.outputs import Force, check_output, output_option
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="Test claims about translation models: list, run and report.")
+app = typer.Typer(help="Test claims about translation models: list, run and report.")
 
 LedgerFolder = Annotated[Path, typer.Option("--ledger", metavar="DIR", help="Folder of the claims.")]
-Names = Annotated[list[str] | None, typer.Argument(metavar="[CLAIM]...", help="Numbers of claims, such as C6.")]
+Names = Annotated[list[str] | None, typer.Argument(metavar="CLAIM…", help="Numbers of claims, such as C6.")]
 DataFolder = Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder of the corpora.")]
 WorkFolder = Annotated[Path, typer.Option("--work", metavar="DIR", help="Folder of runs and prepared data.")]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="INT", min=1, help="Number of trainings at a time.")]
@@ -82,7 +83,9 @@ def run(
 
 
 @app.command()
-def report(ledger: LedgerFolder = _LEDGER, language: Language = "en", output: PageFile = None) -> None:
+def report(
+    ledger: LedgerFolder = _LEDGER, language: Language = "en", output: PageFile = None, force: Force = False
+) -> None:
     """Compute the verdicts of all claims from the records, as Markdown."""
     from dragoman.claims.report import LedgerReport, report_markdown
 
@@ -90,7 +93,7 @@ def report(ledger: LedgerFolder = _LEDGER, language: Language = "en", output: Pa
         if language not in ("en", "zh"):
             raise ConfigError(f"--language must be en or zh, got {language}; choose one of them")
         if output is not None:
-            check_output(output, [".md"])
+            check_output(output, [".md"], force=force)
         page = report_markdown(
             LedgerReport.compute(_ledger(ledger), _store(ledger)), "zh" if language == "zh" else "en"
         )
@@ -98,6 +101,7 @@ def report(ledger: LedgerFolder = _LEDGER, language: Language = "en", output: Pa
             typer.echo(page, nl=False)
         else:
             output.write_text(page, encoding="utf-8")
+            typer.echo(f"wrote   {output}", err=True)
 
 
 def _ledger(folder: Path) -> Ledger:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.console import print_json, print_table, report_errors
-from dragoman.cli.options.arguments import Json, check_output
+from dragoman.cli.console import print_json, print_next, print_table, report_errors
+from dragoman.cli.options.arguments import Json
 from dragoman.cli.options.derive import settings_options
+from dragoman.cli.options.outputs import Force, check_output
 from dragoman.cli.score_systems import TRANSLATION_ONLY, Systems, print_message, score_systems, typed_command
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
@@ -43,14 +44,12 @@ Sentences = Annotated[
     typer.Option(
         metavar="INT",
         min=0,
-        help=f"Number of sentences with the largest differences. [dim]\\[default: {_SENTENCES}][/dim]",
+        help=f"Number of sentences with the largest differences. [default: {_SENTENCES}]",
     ),
 ]
 Maps = Annotated[
     int | None,
-    typer.Option(
-        metavar="INT", min=0, help=f"Number of sentences with attention maps. [dim]\\[default: {_MAPS}][/dim]"
-    ),
+    typer.Option(metavar="INT", min=0, help=f"Number of sentences with attention maps. [default: {_MAPS}]"),
 ]
 
 
@@ -65,6 +64,7 @@ def compare(  # noqa: PLR0913 -- one parameter per option
     *,
     test: Test = None,
     output: Output = _REPORT,
+    force: Force = False,
     sentences: Sentences = None,
     maps: Maps = None,
     json: Json = False,
@@ -81,7 +81,7 @@ def compare(  # noqa: PLR0913 -- one parameter per option
         given = [flag_name(name) for each in (settings, search, engine) for name in each.model_fields_set]
         shown = {"--sentences": sentences, "--maps": maps}
         _check(test, [*given, *(name for name, value in shown.items() if value is not None)])
-        check_output(output, _ENDINGS)
+        check_output(output, _ENDINGS, force=force)
         from dragoman.api.evaluation.comparison import compare_systems
         from dragoman.api.evaluation.system_arguments import parse_systems
 
@@ -105,6 +105,8 @@ def compare(  # noqa: PLR0913 -- one parameter per option
         )
         _write(comparison, scored, output)
         _print(comparison, scored, output, json=json)
+    if output.suffix.lower() == ".html":
+        print_next(f"open {output} in a browser")
 
 
 def _check(test: tuple[Path, Path] | None, given: list[str]) -> None:

@@ -11,7 +11,7 @@ from dragoman.cli.options.arguments import Json, Overrides
 
 __all__ = ["Source", "app"]
 
-app = typer.Typer(no_args_is_help=True, help="Show configurations, presets, the JSON Schema and the reference page.")
+app = typer.Typer(help="Show configurations, presets, the JSON Schema and the reference page.")
 
 Source = Annotated[str, typer.Argument(metavar="CONFIG", help="TOML file or name of a preset.")]
 

@@ -12,6 +12,7 @@ import typer
 
 from dragoman.cli.console import EXIT_STOPPED, print_json, report_errors
 from dragoman.cli.options.arguments import Json
+from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,10 +24,16 @@ __all__ = ["demo"]
 _FOLDER = Path("dragoman-demo")
 _WIDEST = 100
 
-Folder = Annotated[Path, typer.Argument(metavar="[DIR]", help="New folder, or the folder of an earlier demonstration.")]
+Folder = Annotated[
+    Path | None, typer.Argument(metavar="DIR", help="New folder, or the folder of an earlier demonstration.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="DIR", help=f"The same as DIR. [default: {_FOLDER}]"),
+]
 
 
-def demo(folder: Folder = _FOLDER, json: Json = False) -> None:
+def demo(directory: Folder = None, output: Output = None, json: Json = False) -> None:
     """Train a small model of dates in about a minute and show its attention.
 
     It translates dates as people write them (the third of May, 1998) to 1998-05-03. DIR gets the model (bundle), an
@@ -35,7 +42,11 @@ def demo(folder: Folder = _FOLDER, json: Json = False) -> None:
     from dragoman.environment import require
 
     with report_errors():
-        require("torch", "train", "dragoman demo")
+        if directory is not None and output is not None:
+            raise ConfigError(f"the folder must be named once, got {directory} and --output {output}; leave out one")
+        folder = directory or output or _FOLDER
+        for module in ("torch", "polars", "sacrebleu"):
+            require(module, "train", "dragoman demo")
         from dragoman.cli.screens.demo import DemoScreen
 
         began, is_new = time.monotonic(), not (folder / "run").exists()

@@ -11,13 +11,15 @@ from dragoman.cli.options.arguments import Json
 
 __all__ = ["doctor"]
 
+_DEVELOPMENT = "dev"  # for contributors; users need none of it
+
 
 def doctor(json: Json = False) -> None:
     """Report the machine, installed packages, and commands that install missing ones."""
     from dragoman.environment import extras, machine_info
     from dragoman.version import __version__
 
-    here, found = machine_info(), extras()
+    here, found = machine_info(), {extra: listed for extra, listed in extras().items() if extra != _DEVELOPMENT}
     if json:
         packages = {extra or "base": [asdict(package) for package in listed] for extra, listed in found.items()}
         print_json({"dragoman": __version__, "machine": asdict(here), "packages": packages})

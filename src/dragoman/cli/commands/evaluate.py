@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.console import print_json, report_errors
-from dragoman.cli.options.arguments import check_output, flag, output_option
+from dragoman.cli.console import print_json, print_next, report_errors
+from dragoman.cli.options.arguments import flag
 from dragoman.cli.options.derive import settings_options
+from dragoman.cli.options.outputs import check_folder, check_output, force_option
 from dragoman.cli.score_systems import TRANSLATION_ONLY, Systems, score_systems
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.config.search import SearchSettings
-from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.evaluation.results import Evaluation
@@ -26,17 +27,26 @@ _OUTPUT = "Output"
 _ENDINGS = (".json", ".md")
 
 Test = Annotated[
-    tuple[Path, Path],
-    typer.Option("--test", metavar="SRC REF", help="Test set: two text files, one sentence per line."),
-]
-Json = Annotated[bool, flag("--json", "Print the evaluation as JSON.", _OUTPUT)]
-Output = Annotated[list[Path] | None, output_option(_ENDINGS, panel=_OUTPUT, repeated=True)]
-Save = Annotated[
-    Path | None,
+    tuple[Path, Path] | None,
     typer.Option(
-        metavar="DIR", help="Write translations, evaluation.json and table.md to this folder.", rich_help_panel=_OUTPUT
+        "--test",
+        metavar="SRC REF",
+        help="Test set: two text files, one sentence per line. [default: the first run's own test set]",
     ),
 ]
+Json = Annotated[bool, flag("--json", "Print the evaluation as JSON.", _OUTPUT)]
+Output = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="PATH",
+        help="Write the result to this file: .json or .md. A name without an ending is a folder for the translations, "
+        "evaluation.json and table.md. May be repeated.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Force = Annotated[bool, force_option(_OUTPUT)]
 
 
 @settings_options(
@@ -48,10 +58,10 @@ Save = Annotated[
 def evaluate(
     systems: Systems,
     *,
-    test: Test,
+    test: Test = None,
     json: Json = False,
     output: Output = None,
-    save: Save = None,
+    force: Force = False,
     settings: EvaluationSettings,
     engine: EngineSettings,
     search: SearchSettings,
@@ -64,9 +74,10 @@ def evaluate(
     outputs = output or []
     with report_errors("start it again"):
         for path in outputs:
-            check_output(path, _ENDINGS)
-        if save is not None and save.exists() and (not save.is_dir() or any(save.iterdir())):
-            raise ConfigError(f"--save must be a new or an empty folder, got {save}; name another")
+            if _is_folder(path):
+                check_folder(path, force=force)
+            else:
+                check_output(path, _ENDINGS, force=force)
         from dragoman.environment import require
 
         require("sacrebleu", "train", "dragoman evaluate")
@@ -74,16 +85,23 @@ def evaluate(
 
         evaluation, _, _ = score_systems(parse_systems(systems), test, settings, search, engine)
         for path in outputs:
-            _write(evaluation, path)
+            (_save if _is_folder(path) else _write)(evaluation, path)
             typer.echo(f"wrote   {path}", err=True)
-        if save is not None:
-            _save(evaluation, save)
         if json:
             print_json(evaluation.to_json())
         else:
             from dragoman.cli.screens.evaluation import print_evaluation
 
             print_evaluation(evaluation)
+    given = [] if test is None else ["--test", *map(str, test)]
+    if len(systems) > 1 and test is not None:
+        print_next(shlex.join(["dragoman", "compare", *systems, *given]))
+    elif len(systems) == 1:
+        print_next(shlex.join(["dragoman", "inspect", systems[0], "TEXT", "-o", "page.html"]))
+
+
+def _is_folder(path: Path) -> bool:
+    return path.suffix.lower() not in _ENDINGS and (not path.suffix or path.is_dir())
 
 
 def _write(evaluation: Evaluation, path: Path) -> None:
@@ -109,7 +127,6 @@ def _save(evaluation: Evaluation, folder: Path) -> None:
                 draft.write_text("".join(f"{line}\n" for line in member.hypotheses), encoding="utf-8", newline="\n")
     for name in ("evaluation.json", "table.md"):
         _write(evaluation, folder / name)
-    typer.echo(f"saved   {folder}", err=True)
 
 
 def _unique(name: str, taken: set[str]) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.console import print_json, print_table, report_errors
+from dragoman.cli.console import print_json, print_next, print_table, report_errors
 from dragoman.cli.options.arguments import BundlePath, Json
+from dragoman.cli.options.locate import locate_bundle
+from dragoman.cli.options.outputs import Force, check_folder
 
 if TYPE_CHECKING:
     from dragoman.engines.export import ExportResult
@@ -28,6 +31,7 @@ def export(
             "--output", "-o", metavar="DIR", help="Output folder; by default in the folder of the bundle, for reuse."
         ),
     ] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Export a bundle for CTranslate2 or ONNX Runtime.
@@ -35,14 +39,18 @@ def export(
     Other commands export automatically. Use this command for folders that are read-only later, or for other programs.
     """
     with report_errors():
+        if output is not None:
+            check_folder(output, force=force)
         from dragoman.engines.export import export_bundle
 
-        exported = export_bundle(bundle, to, precision=precision, output=output)
+        exported = export_bundle(locate_bundle(bundle), to, precision=precision, output=output)
     if json:
         print_json(_facts(exported))
         return
     print_table([(name, _megabytes(size)) for name, size in exported.sizes.items()], right=frozenset({1}))
     typer.echo(f"\n{exported.note}: {_megabytes(exported.bytes)}; the bundle has {_megabytes(exported.bundle_bytes)}")
+    if output is None:
+        print_next(f"dragoman translate {shlex.quote(str(bundle))} --engine {to} --precision {precision}")
 
 
 def _facts(exported: ExportResult) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from dragoman.cli.console import print_json, report_errors
-from dragoman.cli.options.arguments import BundlePath, Ensemble, check_output, flag, output_option
+from dragoman.cli.console import print_json, print_next, report_errors
+from dragoman.cli.options.arguments import BundlePath, Ensemble, flag
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.open_translator import open_translator
+from dragoman.cli.options.outputs import check_output, force_option, output_option
 from dragoman.config.base import Cli, Size
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
@@ -47,11 +48,11 @@ Target = Annotated[str | None, typer.Option(metavar="TEXT", help="Inspect this t
 Prefix = Annotated[str | None, typer.Option(metavar="TEXT", help="The translation must start with this text.")]
 Layer = Annotated[
     int | None,
-    typer.Option(metavar="INT", help="Layer, from 1. [dim]\\[default: last but one][/dim]", rich_help_panel=_MAP),
+    typer.Option(metavar="INT", help="Layer, from 1. [default: last but one]", rich_help_panel=_MAP),
 ]
 Head = Annotated[
     int | None,
-    typer.Option(metavar="INT", help="Head, from 1. [dim]\\[default: mean of all][/dim]", rich_help_panel=_MAP),
+    typer.Option(metavar="INT", help="Head, from 1. [default: mean of all]", rich_help_panel=_MAP),
 ]
 ReadingName = Annotated[
     str,
@@ -64,9 +65,7 @@ ReadingName = Annotated[
 ]
 Width = Annotated[
     int | None,
-    typer.Option(
-        metavar="INT", help="Width in columns. [dim]\\[default: the terminal's, or 80][/dim]", rich_help_panel=_MAP
-    ),
+    typer.Option(metavar="INT", help="Width in columns. [default: the terminal's, or 80]", rich_help_panel=_MAP),
 ]
 Tree = Annotated[bool, flag("--tree", "Print the search tree.", _MORE)]
 Candidates = Annotated[bool, flag("--candidates", "Print the most likely tokens at each step.", _MORE)]
@@ -77,6 +76,7 @@ Counterfactual = Annotated[
     ),
 ]
 Outputs = Annotated[list[Path] | None, output_option(_ENDINGS, panel=_FILES, repeated=True)]
+Force = Annotated[bool, force_option(_FILES)]
 Json = Annotated[bool, flag("--json", "Print everything as JSON.", _FILES)]
 
 
@@ -100,6 +100,7 @@ def inspect(  # noqa: PLR0913 -- one parameter per option
     candidates: Candidates = False,
     counterfactual: Counterfactual = None,
     output: Outputs = None,
+    force: Force = False,
     json: Json = False,
     search: SearchSettings,
     engine: EngineSettings,
@@ -111,7 +112,7 @@ def inspect(  # noqa: PLR0913 -- one parameter per option
     outputs = output or []
     with report_errors("start it again"):
         _check(target=target, prefix=prefix, tree=tree, reading=reading)
-        _check_outputs(outputs)
+        _check_outputs(outputs, force=force)
         from dragoman.cli.screens.inspection import InspectionScreen, InspectionView
 
         shown = InspectionView(layer, head, cast("AttentionReading", reading), tree, candidates, counterfactual)
@@ -132,6 +133,9 @@ def inspect(  # noqa: PLR0913 -- one parameter per option
             screen.print(inspected, shown, unforced)
         for path in outputs:
             _write(inspected, path, shown)
+    for path in outputs:
+        if path.suffix.lower() == ".html":
+            print_next(f"open {path} in a browser")
 
 
 def _check(*, target: str | None, prefix: str | None, tree: bool, reading: str) -> None:
@@ -143,10 +147,10 @@ def _check(*, target: str | None, prefix: str | None, tree: bool, reading: str) 
         raise ConfigError(f"--reading must be predicted or input, got {reading}; predicted is the usual one")
 
 
-def _check_outputs(outputs: Sequence[Path]) -> None:
+def _check_outputs(outputs: Sequence[Path], *, force: bool) -> None:
     """Check that files can be written, before anything is computed."""
     for path in outputs:
-        check_output(path, _ENDINGS)
+        check_output(path, _ENDINGS, force=force)
         if path.suffix.lower() in _PICTURES:
             from dragoman.environment import require
 

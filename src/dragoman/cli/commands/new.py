@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from dragoman.cli.console import report_errors
+from dragoman.cli.console import print_next, report_errors
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
 
         check(project.config)
         return
-    typer.echo(f"next: cd {shlex.quote(str(project.config.parent))} && dragoman check")
+    print_next(f"cd {shlex.quote(str(project.config.parent))} && dragoman check")
 
 
 def _write(answers: ProjectAnswers) -> Project:

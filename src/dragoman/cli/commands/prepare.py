@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from dragoman.cli.console import print_json, print_table, report_errors
+from dragoman.cli.console import print_json, print_next, print_table, report_errors
 from dragoman.cli.options.arguments import (
     DEFAULT_CONFIG,
     ConfigFile,
@@ -16,6 +16,7 @@ from dragoman.cli.options.arguments import (
     Overrides,
     Processes,
     config_file,
+    next_command,
     overrides_with,
 )
 
@@ -50,6 +51,7 @@ def prepare(
         print_json(prepared.manifest)
     else:
         _print(prepared.folder, prepared.manifest)
+        print_next(next_command("train", config, overrides))
 
 
 def _print(folder: Path, manifest: dict[str, Any]) -> None:

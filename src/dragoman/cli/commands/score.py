@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json as json_
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -10,9 +12,14 @@ from dragoman.cli.console import report_errors
 from dragoman.cli.options.arguments import BundlePath, Ensemble, JsonLines, SourceText, TargetText
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.open_translator import open_translator
+from dragoman.cli.options.outputs import Force, check_output, output_option, stdout_to
 from dragoman.config.engine import EngineSettings
 
 __all__ = ["score"]
+
+_ENDINGS = (".tsv", ".json", ".jsonl")
+
+Output = Annotated[Path | None, output_option(_ENDINGS)]
 
 
 @settings_options(engine=EngineSettings, exclude={"batch_tokens"})
@@ -22,6 +29,8 @@ def score(
     target: TargetText = None,
     *,
     ensemble: Ensemble = None,
+    output: Output = None,
+    force: Force = False,
     json: JsonLines = False,
     engine: EngineSettings,
 ) -> None:
@@ -31,11 +40,15 @@ def score(
     sentence included.
     """
     with report_errors("start it again"):
+        if output is not None:
+            check_output(output, _ENDINGS, force=force)
+            json = json or output.suffix.lower() != ".tsv"
         from dragoman.api.files.pair_scoring import score_pairs
         from dragoman.api.files.parallel_lines import read_pairs
 
         pairs = read_pairs(source, target)
         translator = open_translator(bundle, ensemble, engine)
-        for scored in score_pairs(translator, pairs, source):
-            line = f"{scored.log_prob:.6f}\t{scored.score:.6f}"
-            typer.echo(json_.dumps(scored.to_json(), ensure_ascii=False) if json else line)
+        with stdout_to(output):
+            for scored in score_pairs(translator, pairs, source):
+                line = f"{scored.log_prob:.6f}\t{scored.score:.6f}"
+                typer.echo(json_.dumps(scored.to_json(), ensure_ascii=False) if json else line)

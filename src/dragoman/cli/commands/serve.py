@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.console import report_errors
+from dragoman.cli.console import print_next, report_errors
 from dragoman.cli.options.arguments import flag
 from dragoman.cli.options.derive import settings_options
+from dragoman.cli.options.locate import locate_bundle
 from dragoman.errors import ConfigError
 from dragoman.server.settings import ServerSettings
 
@@ -28,7 +29,7 @@ _LOOPBACK = ("127.", "localhost", "::1")
 
 Bundles = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[NAME=]BUNDLE…", help="Trained models: bundle folders or their zip files."),
+    typer.Argument(metavar="[NAME=]MODEL…", help="Trained models: bundles (folders or zips), runs or project folders."),
 ]
 ConfigFile = Annotated[Path | None, typer.Option(metavar="TOML", help="File of settings and bundles.")]
 Check = Annotated[bool, flag("--check", "Check settings and bundles, and exit.")]
@@ -107,8 +108,16 @@ def _named_bundles(given: Sequence[str]) -> Mapping[str, Path]:
     from dragoman.server.models.model_names import name_bundles
 
     if not given:
-        raise ConfigError("bundles must be given, got none; name a folder: dragoman serve runs/mine/bundle")
-    return name_bundles(given)
+        raise ConfigError("a model must be given, got none; name a bundle, a run or a project: dragoman serve run")
+    return name_bundles([_located(each) for each in given])
+
+
+def _located(given: str) -> str:
+    """Return ``[NAME=]PATH`` with the bundle of a run or a project folder as path."""
+    name, equals, path = given.partition("=")
+    if not equals or "/" in name or Path(given).exists():
+        return str(locate_bundle(Path(given)))
+    return f"{name}={locate_bundle(Path(path))}" if name and Path(path).is_dir() else given
 
 
 def _create_key(settings: ServerSettings, name: str, rights: str) -> None:
@@ -145,3 +154,5 @@ def _print_info(info: ServerInfo, settings: ServerSettings) -> None:
     if not settings.host.startswith(_LOOPBACK) and not settings.keys:
         typer.echo("warning the server is open to the network without API keys; see --keys", err=True)
     typer.echo(f"serving {info.url}", err=True)
+    if settings.page:
+        print_next(f"open {info.url} in a browser; Ctrl-C stops the server")

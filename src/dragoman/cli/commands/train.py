@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.console import EXIT_STOPPED, print_json, print_table, report_errors
+from dragoman.cli.console import EXIT_STOPPED, print_json, print_next, print_table, report_errors
 from dragoman.cli.options.arguments import DEFAULT_CONFIG, ConfigFile, Json, Overrides, config_file, flag
 from dragoman.errors import TrainingError
 
@@ -63,7 +63,8 @@ def train(
         again = _resume_command(config, overrides or [], run, {"loader-workers": loader_workers, "threads": threads})
         config = config_file(config)
         settings = load_config(config, [*(overrides or []), *([f"training.threads={threads}"] if threads else [])])
-        require("torch", "train", "dragoman train")
+        for module in ("torch", "polars", "sacrebleu"):
+            require(module, "train", "dragoman train")
         if verify_resume:
             _verify(settings, config.parent)
             return
@@ -82,6 +83,7 @@ def train(
             )
     if trained.bundle is not None:
         _print(trained, json=json)
+        print_next(f"dragoman translate {shlex.quote(str(folder))}")
     elif not trained.ended.is_complete:
         if os.environ.get("RANK", "0") == "0":
             typer.echo(again, err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -11,14 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.console import EXIT_STOPPED, report_errors
+from dragoman.cli.console import EXIT_STOPPED, print_next, report_errors
 from dragoman.cli.options.arguments import BundlePath, Ensemble, flag
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.open_translator import open_translator
+from dragoman.cli.options.outputs import Force
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
 from dragoman.documents.formats import ARCHIVES, FORMATS
-from dragoman.errors import ConfigError, DataError, MissingExtraError
+from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from dragoman.api.files.file_translation import OnProgress
@@ -45,7 +47,6 @@ Output = Annotated[
     typer.Option("--output", "-o", metavar="FILE", help="Output file, may be .gz. Without it, or with -: stdout."),
 ]
 Resume = Annotated[bool, flag("--resume", "Continue an interrupted translation.")]
-Force = Annotated[bool, flag("--force", "Overwrite existing output.")]
 Alignments = Annotated[bool, flag("--alignments", "Append word alignments: ||| 0-0 1-2.", _LINES)]
 Flags = Annotated[bool, flag("--flags", "Append quality flags: ||| repetition.", _LINES)]
 Json = Annotated[bool, flag("--json", "Write one JSON object per line, with scores and tokens.", _LINES)]
@@ -150,6 +151,8 @@ def _to_file(
             )
             raise typer.Exit(code)
     _print_flags(work, outcome.lines - outcome.resumed)
+    _print_written(output)
+    print_next(f"dragoman evaluate {shlex.quote(str(output))} --test {shlex.quote(source.name)} REFERENCE")
 
 
 def _progress(name: str, *, to_file: bool) -> AbstractContextManager[OnProgress]:
@@ -159,6 +162,10 @@ def _progress(name: str, *, to_file: bool) -> AbstractContextManager[OnProgress]
     from dragoman.cli.screens.progress import translation_progress  # imports rich, which takes time
 
     return translation_progress(name)
+
+
+def _print_written(output: Path) -> None:
+    typer.echo(f"wrote   {output}", err=True)
 
 
 def _print_flags(work: LineTranslator, lines: int) -> None:
@@ -179,14 +186,9 @@ def _translate_document(
         if is_given:
             raise ConfigError(f"{option} must come with lines of text, got the document {source.name}; leave it out")
     _check_document_output(source, output, force=force)
-    try:
-        from dragoman.api.files.document_translation import read_bytes, translate_document
-        from dragoman.documents.formats import read_document
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"documents need the package {error.name}, got none; pip install 'dragoman[serve]'"
-        ) from None
+    from dragoman.api.files.document_translation import read_bytes, translate_document
     from dragoman.cli.screens.progress import ProgressDisplay
+    from dragoman.documents.formats import read_document
     from dragoman.files import atomic_write
 
     if not source.is_file():
@@ -205,6 +207,7 @@ def _translate_document(
         return
     with atomic_write(output) as draft:
         draft.write_bytes(result)
+    _print_written(output)
 
 
 def _check_document_output(source: Path, output: Path | None, *, force: bool) -> None:

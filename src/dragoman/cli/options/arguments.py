@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-
-from dragoman.errors import ConfigError
 
 __all__ = [
     "BundlePath",
@@ -23,10 +21,9 @@ __all__ = [
     "Processes",
     "SourceText",
     "TargetText",
-    "check_output",
     "config_file",
     "flag",
-    "output_option",
+    "next_command",
     "overrides_with",
 ]
 
@@ -38,29 +35,13 @@ def flag(name: str, help_: str, panel: str | None = None) -> Any:
     return typer.Option(name, help=help_, metavar="", rich_help_panel=panel, show_default=False)
 
 
-def output_option(endings: Sequence[str], *, panel: str | None = None, repeated: bool = False) -> Any:
-    """Return the option ``--output FILE``, whose ending selects the format."""
-    formats = " or ".join(endings) if len(endings) < 3 else f"{', '.join(endings[:-1])} or {endings[-1]}"
-    more = " May be repeated." if repeated else ""
-    help_ = f"Write the result to this file: {formats}.{more}"
-    return typer.Option("--output", "-o", metavar="FILE", help=help_, rich_help_panel=panel)
-
-
-def check_output(path: Path, endings: Sequence[str]) -> None:
-    """Reject an output file that cannot be written; its folder is created."""
-    if path.is_dir():
-        raise ConfigError(f"--output must be a file, got the folder {path}; name a file in it")
-    if path.suffix.lower() not in endings:
-        raise ConfigError(f"--output must end in {' or '.join(endings)}, got {path}; the ending selects the format")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not os.access(path.parent, os.W_OK):
-        raise ConfigError(f"--output must be in a writable folder, got {path}; name another folder")
-
-
-BundlePath = Annotated[Path, typer.Argument(metavar="BUNDLE", help="Trained model: a bundle folder or its zip file.")]
+BundlePath = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", help="Trained model: a bundle (folder or zip), a run, or a project folder."),
+]
 Ensemble = Annotated[
     list[Path] | None,
-    typer.Option("--ensemble", metavar="BUNDLE", help="Another model of an ensemble. May be repeated."),
+    typer.Option("--ensemble", metavar="MODEL", help="Another model of an ensemble. May be repeated."),
 ]
 SourceText = Annotated[
     str, typer.Argument(metavar="SOURCE", help="Text file, one sentence per line, may be .gz; - is stdin.")
@@ -90,6 +71,14 @@ OnBadLine = Annotated[
 def config_file(path: Path) -> Path:
     """Return the configuration file of a project folder, or the path itself."""
     return path / DEFAULT_CONFIG if path.is_dir() else path
+
+
+def next_command(name: str, config: Path, overrides: Sequence[str] | None, *options: str) -> str:
+    """Return a command for the same configuration."""
+    typed = [] if config == DEFAULT_CONFIG else [str(config.parent if config.name == DEFAULT_CONFIG.name else config)]
+    return shlex.join(
+        ["dragoman", name, *typed, *(word for each in overrides or () for word in ("--set", each)), *options]
+    )
 
 
 def overrides_with(overrides: list[str] | None, on_bad_line: str | None) -> list[str]:

@@ -130,7 +130,7 @@ def _parameter(path: str, field: FieldInfo, cli: Cli, *, negatable: bool) -> ins
     default = default_text(field)
     option = typer.Option(
         flag,
-        help=f"{help_} [dim]\\[default: {default}][/dim]" if default else help_,
+        help=f"{help_} [default: {default}]" if default else help_,
         metavar=metavar,
         show_default=False,
         rich_help_panel=cli.panel or None,

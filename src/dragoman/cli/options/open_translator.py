@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dragoman.cli.options.error_names import named_as_typed
+from dragoman.cli.options.locate import locate_bundle
 
 if TYPE_CHECKING:
     from dragoman.api.translation.translator import Translator
@@ -26,14 +27,14 @@ def open_translator(
     *,
     glossary: Path | None = None,
 ) -> Translator:
-    """Open a bundle, or several as an ensemble; the engine and new exports are printed on stderr."""
+    """Open a model, or several as an ensemble; bundles, engine and new exports are printed on stderr."""
     from dragoman.api.translation.translator import Translator
     from dragoman.text.glossary import Glossary
 
+    bundles = [locate_bundle(path) for path in (bundle, *(ensemble or ()))]
     with named_as_typed(*type(engine).model_fields):
         translator = Translator.open(
-            bundle,
-            *(ensemble or ()),
+            *bundles,
             engine=engine.engine,
             precision=engine.precision,
             threads=engine.threads,

@@ -121,7 +121,7 @@ def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[st
     shifted = [reason for reason in summary.notes.counts if "shifted" in reason]
     header = [example for reason, found in summary.notes.examples.items() if "header" in reason for example in found]
     if header:
-        yield f"{header[0].place} looks like a header, and would be a pair: delete the line."
+        yield f"{header[0].place} looks like a header, and would be a pair: save the file without it."
     if shifted:
         places = summary.notes.examples[shifted[0]]
         yield f"{name} looks misaligned at {', '.join(example.place for example in places[:3])}: check these lines."

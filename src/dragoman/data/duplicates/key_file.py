@@ -82,5 +82,5 @@ def _head(file: BinaryIO, path: Path) -> tuple[int, int, list[str]]:
 
 def _incomplete(path: Path) -> DataError:
     return DataError(
-        f"{path} must be a complete key file, got other content; delete its folder and prepare the data again"
+        f"{path} must be a complete key file, got other content; prepare the data in another folder, set data.folder"
     )

@@ -73,7 +73,7 @@ def create_key(path: Path, name: str, rights: Sequence[str] = (), tokens_per_min
     _check_rights(rights, "a key's rights")
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     if path.exists() and any(key.name == name for key in _read(path)):
-        raise ConfigError(f"a key's name must be new, got {name}, which {path} has; use another, or delete its line")
+        raise ConfigError(f"a key's name must be new, got {name}, which {path} has; use another name")
     secret = secrets.token_urlsafe(32)
     words = [name, hash_key(secret), ",".join(sorted(rights)) or "-"]
     words += [] if tokens_per_minute is None else [str(tokens_per_minute)]

@@ -55,9 +55,9 @@ class Vocabulary:
         ids = {token: token_id for token_id, token in enumerate(self.tokens)}
         if len(ids) != len(self.tokens):
             twice = next(token for token, count in Counter(self.tokens).items() if count > 1)
-            raise TokenizerError(f"vocabulary must hold each token once, got {twice!r} again; remove one of the two")
+            raise TokenizerError(f"vocabulary must hold each token once, got {twice!r} again; keep one of the two")
         if "" in ids:
-            raise TokenizerError(f"vocabulary must hold no empty token, got one with id {ids['']}; remove it")
+            raise TokenizerError(f"vocabulary must hold no empty token, got one with id {ids['']}; leave it out")
         try:
             check_unicode("".join(self.tokens))
         except DataError as error:
@@ -92,7 +92,7 @@ class Vocabulary:
         """
         check_limits(size, min_frequency)
         if reserved := [token for token in SPECIALS if token in counts]:
-            raise TokenizerError(f"counts must hold no special token, got {reserved[0]!r}; remove it")
+            raise TokenizerError(f"counts must hold no special token, got {reserved[0]!r}; leave it out")
         frequent = [token for token, count in counts.items() if count >= min_frequency]
         if not frequent:
             raise TokenizerError(

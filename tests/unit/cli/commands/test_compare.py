@@ -58,7 +58,7 @@ def test_runs_are_compared_without_a_test(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert max(map(len, result.stdout.splitlines()[:-1])) <= 80
     assert "Learning curves" in report.read_text(encoding="utf-8")
-    settings = json.loads(typed("compare", one, two, "-o", report, "--json").stdout)["settings"]
+    settings = json.loads(typed("compare", one, two, "-o", report, "--force", "--json").stdout)["settings"]
     assert settings == {"training.seed": ["1", "2"]}
 
 

@@ -113,7 +113,7 @@ def test_what_is_saved_is_what_was_scored(room: Path):
     run = room / "run"
     shutil.copytree(tiny_bundle(), run / "bundle")
     result = typed(
-        *("evaluate", f"a b/c={run}", room / "close", "--test", room / "src", room / "ref", "--save", room / "out"),
+        *("evaluate", f"a b/c={run}", room / "close", "--test", room / "src", room / "ref", "-o", room / "out"),
         *("--json", *QUICK),
     )
     assert result.exit_code == 0, result.stderr
@@ -125,8 +125,10 @@ def test_what_is_saved_is_what_was_scored(room: Path):
     assert (out / "table.md").read_text(encoding="utf-8").startswith("| system | BLEU | chrF++ | TER ↓ |")
     again = evaluated(room, out / "a-b-c.txt")["systems"][0]["members"][0]
     assert again["scores"] == json.loads(result.stdout)["systems"][0]["members"][0]["scores"]
-    result = typed("evaluate", room / "close", "--test", room / "src", room / "ref", "--save", out)
-    assert result.stderr == f"error: --save must be a new or an empty folder, got {out}; name another\n"
+    result = typed("evaluate", room / "close", "--test", room / "src", room / "ref", "-o", out)
+    assert (
+        result.stderr == f"error: {out} must be new or empty, got a folder with files; name another, or add --force\n"
+    )
 
 
 def test_several_seeds(room: Path):
@@ -234,7 +236,7 @@ def test_a_seed_that_cannot_be(room: Path, monkeypatch: pytest.MonkeyPatch, seed
 def test_names_that_make_one_name_of_a_file(room: Path):
     systems = [f"{name}={room / file}" for name, file in {"a/b": "close", "a*b": "far", "A?b": "ref"}.items()]
     systems.append(f"a-b-2={room / 'seed0'},{room / 'seed1'}")
-    result = typed("evaluate", *systems, "--test", room / "src", room / "ref", "--save", room / "out", "--json")
+    result = typed("evaluate", *systems, "--test", room / "src", room / "ref", "-o", room / "out", "--json")
     assert result.exit_code == 0, result.stderr
     saved = {path.name: path.read_text(encoding="utf-8").splitlines() for path in (room / "out").glob("*.txt")}
     assert len({name.lower() for name in saved}) == 5

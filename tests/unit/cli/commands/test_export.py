@@ -38,9 +38,9 @@ def test_it_says_where_and_how_large(tmp_path: Path):
 
 
 def test_a_mistake_is_one_line(tmp_path: Path):
-    wrong = run(str(tmp_path), "--to", "tflite")
+    wrong = run(str(tiny_transformer(tmp_path / "b").folder), "--to", "tflite")
     assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
-    assert run(str(tmp_path), "--to", "ctranslate2").exit_code == 1
+    assert run(str(tmp_path / "none"), "--to", "ctranslate2").exit_code == 1
 
 
 def test_files_that_are_no_export_are_kept(tmp_path: Path):
@@ -50,8 +50,9 @@ def test_files_that_are_no_export_are_kept(tmp_path: Path):
     (tmp_path / "mine" / "export.json").write_text("{}")
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     assert run(bundle, "--to", "ctranslate2", "--output", str(tmp_path / "empty")).exit_code == 0
-    refused = run(bundle, "--to", "ctranslate2", "--output", str(tmp_path / "mine"))
-    assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
+    for force, code in ((), 2), (("--force",), 1):
+        refused = run(bundle, "--to", "ctranslate2", "--output", str(tmp_path / "mine"), *force)
+        assert (refused.exit_code, refused.stderr.count("\n")) == (code, 1)
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
 
 

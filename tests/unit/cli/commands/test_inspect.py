@@ -107,7 +107,7 @@ def test_pictures_of_several_sentences_have_numbers(tmp_path: Path):
         (("--counterfactual", "nonesuch"), 2, "--counterfactual must be a word of the translation, got nonesuch"),
         (("--target", "x", "--tree"), 2, "--tree must be left out with --target, got both"),
         (("--target", "x", "--prefix", "y"), 2, "--prefix must be left out with --target, got both"),
-        (("--output", "map.gif"), 2, "--output must end in .html or .png or .svg or .json, got map.gif"),
+        (("--output", "map.gif"), 2, "--output must end in .html, .png, .svg or .json, got map.gif"),
         (("--beam", "0"), 2, "--beam must be "),
         (("--threads", "0"), 2, "--threads must be greater than or equal to 1, got 0"),
     ],

@@ -43,8 +43,8 @@ def test_every_setting_is_an_option_with_help():
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        ((), 2, "error: bundles must be given, got none; name a folder"),
-        (("nowhere",), 1, "error: nowhere must be a readable folder"),
+        ((), 2, "error: a model must be given, got none; name a bundle, a run or a project"),
+        (("nowhere",), 1, "error: nowhere must be a bundle, a run or a project folder, got a path that does not"),
         (("x", "--port", "99999"), 2, "error: --port must be less than or equal to 65535, got 99999; "),
         (("x", "--log", "xml"), 2, "error: --log must be one of text, json, off, got 'xml'"),
         (("x", "--config", "none.toml"), 2, "error: --config must be a TOML file, got none.toml; there is no such"),

@@ -109,7 +109,7 @@ def test_flags_are_counted_at_the_end(tmp_path: Path):
     assert re.fullmatch(r"flags   \w[\w-]* \d+(, [\w-]+ \d+)*; of 5 lines", said)
     assert f"truncated {sum('truncated' in row for row in names)}" in said
     result = typed("translate", tiny_bundle(), source, *QUICK, "--flags", "--split", "--json", "-o", tmp_path / "out")
-    assert result.stderr.splitlines()[-1] == said
+    assert said in result.stderr.splitlines()
     assert typed("translate", tiny_bundle(), *QUICK, "--flags", stdin="123\n").stderr.endswith("none; of 1 lines\n")
     assert "flags" not in typed("translate", tiny_bundle(), *QUICK, stdin=TEXT).stderr
 

@@ -77,8 +77,9 @@ def test_what_is_wrong_with_the_document_is_said_before_a_model_is_loaded(tmp_pa
 
 
 def test_a_package_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    source = tmp_path / "a.md"
+    source = tmp_path / "a.po"
     source.write_text("a house\n", encoding="utf-8")
-    monkeypatch.setitem(sys.modules, "dragoman.api.files.document_translation", None)
+    monkeypatch.setitem(sys.modules, "polib", None)
+    monkeypatch.delitem(sys.modules, "dragoman.documents.text.po", raising=False)
     result = typed("translate", "no-bundle-at-all", source)
-    assert (result.exit_code, "pip install 'dragoman[serve]'" in result.stderr) == (3, True), result.stderr
+    assert (result.exit_code, 'pip install "dragoman[serve]"' in result.stderr) == (3, True), result.stderr

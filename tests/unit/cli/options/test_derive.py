@@ -9,6 +9,7 @@ import typer
 from pydantic import BeforeValidator, model_validator
 from typer.testing import CliRunner, Result
 
+from dragoman.cli.help_pages import PlainCommand
 from dragoman.cli.options.derive import default_text, described_fields, help_text, settings_options
 from dragoman.config.base import Cli, Positive, Settings, Size
 from dragoman.config.validation_errors import SettingError
@@ -59,8 +60,8 @@ def run(*arguments: str, exclude: tuple[str, ...] = (), unvalidated: bool = Fals
     def command(text: str = "", *, example: Any) -> None:
         received.append((text, example))
 
-    app = typer.Typer(add_completion=False)
-    app.command()(command)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(cls=PlainCommand)(command)
     result = CliRunner().invoke(app, arguments, env={"COLUMNS": "100"})
     return result, received[0] if received else None
 
@@ -113,8 +114,8 @@ def test_help_has_docstrings_defaults_choices_and_panels():
     for expected in ("Beam size. [default: 5]", "Exponent. [default: chosen]", "fast|slow", "Serve the page."):
         assert expected in shown
     assert "One of torch, ctranslate2, onnxruntime." in shown
-    assert "─ Search ─" in shown
-    assert "─ Inner ─" in shown
+    assert " Search: --beam" in shown
+    assert " Inner: --inner-size" in shown
     assert "--no-page" in shown
     assert "--no-draw" not in shown
 

@@ -77,7 +77,7 @@ class TsvChunk(BlockChunk):
             return
         cells = frame[0, "source"], frame[0, "target"]
         if find_language_columns(cells, self.languages).names or all(self._is_heading(cell) for cell in cells):
-            detail = "it is read as a pair; delete the line if it is a header"
+            detail = "it is read as a pair; save the file without it if it is a header"
             draft.notes.add("looks like a header", 1, [Example(self.file, 1, *cells, detail)])
 
     def _is_heading(self, cell: str) -> bool:

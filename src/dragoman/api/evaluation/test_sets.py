@@ -1,0 +1,82 @@
+"""Find the test set of a run: that of its configuration, or the pairs that preparation took from the corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.api.evaluation.system_arguments import run_of
+from dragoman.config import Config, load_config
+from dragoman.config.corpus import CorpusConfig
+from dragoman.data.readers.corpus_reader import open_corpus
+from dragoman.data.token_pairs import SIDES
+from dragoman.errors import ConfigError, DataError
+
+__all__ = ["RunTestSet", "find_test_set"]
+
+_CONFIG = "dragoman.toml"
+_FIX = "name one with --test SRC REF"
+
+
+@dataclass(frozen=True)
+class RunTestSet:
+    """A test set as text; `origin` are its files."""
+
+    name: str
+    origin: str
+    sources: list[str]
+    references: list[str]
+
+
+def find_test_set(member: Path) -> RunTestSet:
+    """Return the test set of a run or of its bundle; raise a `ConfigError` if it has none."""
+    run = run_of(member)
+    if run is None or not (run / _CONFIG).is_file():
+        raise ConfigError(f"{member} must be a run to have a test set of its own, got something else; {_FIX}")
+    config = load_config(run / _CONFIG)
+    if config.data is None or not (config.data.test or config.data.test_pairs):
+        raise ConfigError(
+            f"{run} must have a test set, got none; {_FIX}, or set data.test or data.test_pairs, and prepare and train "
+            "again"
+        )
+    for folder in _projects(run):
+        found = _prepared(config, folder) if not config.data.test else _configured(config, folder)
+        if found is not None:
+            return found
+    raise DataError(f"the test set of {run} must be where it was in training, got no such files; {_FIX}")
+
+
+def _projects(run: Path) -> Iterator[Path]:
+    """Yield the folders that the paths of a run's configuration may start from, the most likely first."""
+    yield from run.absolute().parents[:2]
+    yield Path.cwd()
+
+
+def _prepared(config: Config, folder: Path) -> RunTestSet | None:
+    """Return the pairs that preparation took for testing."""
+    assert config.data is not None
+    data = config.data
+    files = [folder / data.folder / f"test.{getattr(data, side)}" for side in SIDES]
+    if not all(file.is_file() for file in files):
+        return None
+    sources, references = (file.read_text(encoding="utf-8").split("\n")[:-1] for file in files)
+    return RunTestSet("test", " ".join(map(str, files)), sources, references)
+
+
+def _configured(config: Config, folder: Path) -> RunTestSet | None:
+    """Return the first test set of the configuration; None if its files are not in this folder."""
+    assert config.data is not None
+    corpus: CorpusConfig = config.data.test[0]
+    try:
+        reader = open_corpus(corpus, source=config.data.source, target=config.data.target, folder=folder)
+        files = reader.files()
+    except (DataError, ConfigError, OSError):
+        return None
+    columns: dict[str, list[str]] = {side: [] for side in SIDES}
+    for chunk in reader.chunks(10_000):
+        read = chunk.read(on_bad_line=config.data.on_bad_line, max_line_bytes=config.data.max_line_bytes)
+        for side in SIDES:
+            columns[side] += read.frame[side].to_list()
+    name = corpus.name or Path(str(files[0])).name
+    return RunTestSet(name, " ".join(map(str, files)), columns["source"], columns["target"])

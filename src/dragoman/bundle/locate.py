@@ -1,0 +1,152 @@
+"""Find the bundle of a path: a bundle itself, the bundle of a run, or the best bundle of a project folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.bundle.verified_folder import MANIFEST
+from dragoman.errors import BundleError
+
+__all__ = ["LocatedBundle", "find_bundle", "find_run"]
+
+_BUNDLE, _RUN, _LOG, _CONFIG = "bundle", "run.json", "log.jsonl", "dragoman.toml"
+_KINDS = "a bundle, a run or a project folder"
+_MAX_RECORD = 1 << 20  # bytes of run.json
+_MAX_DEPTH = 2  # of runs in a project: runs/first
+_MAX_FOLDERS = 1000
+
+
+@dataclass(frozen=True)
+class LocatedBundle:
+    """A bundle, and the reason for choosing it, which is empty if the path itself was the bundle."""
+
+    path: Path
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """The bundle of a run, with its best validation: metric and value."""
+
+    path: Path
+    metric: str
+    value: float | None
+    written: float
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """Larger is better: the validation, then the time."""
+        if self.value is None:
+            return (float("-inf"), self.written)
+        return (-self.value if self.metric == "loss" else self.value, self.written)
+
+
+def find_bundle(path: Path) -> LocatedBundle:
+    """Return the bundle of a path; raise a `BundleError` that names the next step if there is none.
+
+    The best of several runs of a project has the best validation if all of them stopped on one metric; otherwise it is
+    the newest.
+    """
+    if path.is_file() and path.name == _CONFIG:
+        path = path.parent
+    if path.is_file() or (path / MANIFEST).is_file():
+        return LocatedBundle(path)
+    if (path / _BUNDLE / MANIFEST).is_file():
+        return LocatedBundle(path / _BUNDLE, f"the bundle of {path}")
+    found = list(_candidates(path))
+    if not found:
+        raise BundleError(_explain(path))
+    if len(found) == 1:
+        return LocatedBundle(found[0].path, f"the only bundle in {path}")
+    metrics = {each.metric for each in found if each.value is not None}
+    if len(metrics) == 1 and all(each.value is not None for each in found):
+        best = max(found, key=lambda each: each.rank)
+        return LocatedBundle(best.path, f"best of {len(found)} in {path}: {best.metric} {best.value:g} in validation")
+    newest = max(found, key=lambda each: each.written)
+    return LocatedBundle(newest.path, f"newest of {len(found)} in {path}: their validations are not comparable")
+
+
+def find_run(path: Path) -> Path:
+    """Return the folder of a run: the path itself, or the run of the best bundle of a project folder."""
+    if (path / _RUN).is_file() or not path.is_dir():
+        return path
+    if path.name == _BUNDLE and (path.parent / _RUN).is_file():
+        return path.parent
+    runs = [each for each in _folders(path) if (each / _RUN).is_file()]
+    if not runs:
+        return path
+    bundles = {each.path.parent: each for each in _candidates(path)}
+    return max(runs, key=lambda run: bundles[run].rank if run in bundles else (float("-inf"), _time(run / _RUN)))
+
+
+def _candidates(project: Path) -> Iterator[_Candidate]:
+    for folder in _folders(project):
+        bundle = folder / _BUNDLE
+        if (bundle / MANIFEST).is_file():
+            metric, value = _best(folder / _RUN)
+            yield _Candidate(bundle, metric, value, _time(bundle / MANIFEST))
+
+
+def _folders(project: Path) -> Iterator[Path]:
+    """Yield the folders of a project in which runs may be, level by level."""
+    level, count = [project], 0
+    for _ in range(_MAX_DEPTH):
+        below: list[Path] = []
+        for folder in level:
+            try:
+                below += sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
+            except OSError:
+                continue
+        for folder in below:
+            count += 1
+            if count > _MAX_FOLDERS:
+                return
+            yield folder
+        level = [folder for folder in below if not (folder / _RUN).is_file()]
+
+
+def _best(record: Path) -> tuple[str, float | None]:
+    """Return metric and value of the best validation of a run, if its record has them."""
+    try:
+        if record.stat().st_size > _MAX_RECORD:
+            return "", None
+        facts = json.loads(record.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return "", None
+    best = facts.get("best") if isinstance(facts, dict) else None
+    if not isinstance(best, dict):
+        return "", None
+    metric = str(best.get("metric") or "loss")
+    value = _value(best, metric)
+    return metric, float(value) if isinstance(value, int | float) else None
+
+
+def _value(best: Mapping[str, Any], metric: str) -> Any:
+    scores = best.get("scores")
+    return best.get("loss") if metric == "loss" else scores.get(metric) if isinstance(scores, dict) else None
+
+
+def _time(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _explain(path: Path) -> str:
+    """Return why a path has no bundle, with the next step."""
+    if not path.exists():
+        return f"{path} must be {_KINDS}, got a path that does not exist; check its spelling"
+    runs = [path, *_folders(path)]
+    if unfinished := next((run for run in runs if (run / _RUN).is_file() or (run / _LOG).is_file()), None):
+        return (
+            f"{path} must hold a bundle, got the run {unfinished} without one; train it to the end with dragoman train "
+            "--resume"
+        )
+    if (path / _CONFIG).is_file():
+        return f"{path} must hold a bundle, got a project that is not trained; run dragoman train {path}"
+    return f"{path} must be {_KINDS}, got another folder; dragoman train writes a bundle to the folder of its run"

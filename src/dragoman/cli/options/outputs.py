@@ -1,0 +1,79 @@
+"""Outputs of commands: ``--output FILE``, whose ending selects the format, and ``--force``, which replaces it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dragoman.cli.options.arguments import flag
+from dragoman.errors import ConfigError
+
+__all__ = ["Force", "check_folder", "check_output", "force_option", "output_option", "stdout_to"]
+
+
+def force_option(panel: str | None = None) -> Any:
+    """Return the option ``--force``, which has one meaning in all commands."""
+    return flag("--force", "Replace an existing output.", panel)
+
+
+Force = Annotated[bool, force_option()]
+
+
+def output_option(endings: Sequence[str], *, panel: str | None = None, repeated: bool = False) -> Any:
+    """Return the option ``--output FILE``."""
+    more = " May be repeated." if repeated else ""
+    help_ = f"Write the result to this file: {_listed(endings)}.{more}"
+    return typer.Option("--output", "-o", metavar="FILE", help=help_, rich_help_panel=panel)
+
+
+def check_output(path: Path, endings: Sequence[str], *, force: bool) -> None:
+    """Reject an output file that cannot be written, or that exists without `force`; its folder is created."""
+    if path.is_dir():
+        raise ConfigError(f"--output must be a file, got the folder {path}; name a file in it")
+    if path.suffix.lower() not in endings:
+        raise ConfigError(f"--output must end in {_listed(endings)}, got {path}; the ending selects the format")
+    if path.exists() and not force:
+        raise ConfigError(f"{path} must be new, got an existing file; name another, or replace it with --force")
+    _make_folder(path)
+
+
+def check_folder(path: Path, *, force: bool) -> None:
+    """Reject an output folder that cannot be written, or that has files without `force`; its parent is created."""
+    if path.exists() and not path.is_dir():
+        raise ConfigError(f"--output must be a folder, got the file {path}; name a folder")
+    if not force and path.is_dir() and any(path.iterdir()):
+        raise ConfigError(f"{path} must be new or empty, got a folder with files; name another, or add --force")
+    _make_folder(path)
+
+
+@contextmanager
+def stdout_to(path: Path | None) -> Iterator[None]:
+    """Write what is printed on stdout to a file, atomically; None leaves stdout unchanged."""
+    if path is None:
+        yield
+        return
+    from dragoman.files import atomic_write
+
+    with atomic_write(path) as draft, draft.open("w", encoding="utf-8", newline="\n") as file, redirect_stdout(file):
+        yield
+    typer.echo(f"wrote   {path}", err=True)
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"--output must be in a folder, got {path}: {error.strerror} ({error.filename}); name another"
+        ) from None
+    if not os.access(path.parent, os.W_OK):
+        raise ConfigError(f"--output must be in a writable folder, got {path}; name another folder")
+
+
+def _listed(endings: Sequence[str]) -> str:
+    return " or ".join(endings) if len(endings) < 3 else f"{', '.join(endings[:-1])} or {endings[-1]}"

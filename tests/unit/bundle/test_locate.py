@@ -1,0 +1,90 @@
+"""Find the bundle of a folder, or explain why there is none."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from dragoman.bundle.locate import find_bundle, find_run
+from dragoman.errors import BundleError
+
+
+def bundle(folder: Path, *, age: float = 0.0) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text("{}", encoding="utf-8")
+    os.utime(folder / "manifest.json", (1e9 - age, 1e9 - age))
+    return folder
+
+
+def run(folder: Path, best: dict | None = None, *, trained: bool = True, age: float = 0.0) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "run.json").write_text(json.dumps({"best": best}), encoding="utf-8")
+    if trained:
+        bundle(folder / "bundle", age=age)
+    return folder
+
+
+def test_a_bundle_and_an_archive_are_taken_as_they_are(tmp_path: Path):
+    assert find_bundle(bundle(tmp_path / "b")).path == tmp_path / "b"
+    assert find_bundle(tmp_path / "b").reason == ""
+    (tmp_path / "model.zip").write_bytes(b"PK")
+    assert find_bundle(tmp_path / "model.zip").path == tmp_path / "model.zip"
+
+
+def test_a_run_and_a_project_have_their_bundle(tmp_path: Path):
+    run(tmp_path / "project" / "run")
+    (tmp_path / "project" / "dragoman.toml").write_text("", encoding="utf-8")
+    expected = tmp_path / "project" / "run" / "bundle"
+    for path in ("project/run", "project", "project/dragoman.toml"):
+        found = find_bundle(tmp_path / path)
+        assert found.path == expected
+        assert found.reason
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "best"), [("loss", (2.5, 1.5, 2.0), "second"), ("bleu", (20.0, 21.0, 30.0), "third")]
+)
+def test_the_best_run_of_a_project_is_chosen_by_validation(tmp_path: Path, metric: str, values: tuple, best: str):
+    for name, value in zip(("first", "second", "third"), values, strict=True):
+        record = {"metric": metric, "loss": value, "scores": {"bleu": value}}
+        run(tmp_path / "runs" / name, record)
+    found = find_bundle(tmp_path)
+    assert found.path == tmp_path / "runs" / best / "bundle"
+    assert f"best of 3 in {tmp_path}: {metric} " in found.reason
+    assert find_run(tmp_path) == tmp_path / "runs" / best
+
+
+def test_runs_that_cannot_be_compared_are_chosen_by_age(tmp_path: Path):
+    run(tmp_path / "old", {"metric": "bleu", "scores": {"bleu": 40.0}}, age=100)
+    run(tmp_path / "new", {"metric": "loss", "loss": 1.0}, age=10)
+    run(tmp_path / "none", None, age=50)
+    found = find_bundle(tmp_path)
+    assert found.path == tmp_path / "new" / "bundle"
+    assert "newest of 3" in found.reason
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{", '{"best": 3}', '{"best": {"metric": "bleu", "scores": null}}'])
+def test_a_damaged_record_is_no_obstacle(tmp_path: Path, damage: str):
+    run(tmp_path / "only")
+    (tmp_path / "only" / "run.json").write_text(damage, encoding="utf-8")
+    run(tmp_path / "other", None, age=10)
+    assert find_bundle(tmp_path).path == tmp_path / "only" / "bundle"
+
+
+def test_what_is_missing_is_said_with_the_next_step(tmp_path: Path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "dragoman.toml").write_text("", encoding="utf-8")
+    run(tmp_path / "begun" / "run", trained=False)
+    for name, expected in {
+        "nowhere": "a path that does not exist; check its spelling",
+        "other": "got another folder; dragoman train writes a bundle",
+        "project": "a project that is not trained; run dragoman train",
+        "begun": "train it to the end with dragoman train --resume",
+        "begun/run": "train it to the end with dragoman train --resume",
+    }.items():
+        with pytest.raises(BundleError, match=expected):
+            find_bundle(tmp_path / name)

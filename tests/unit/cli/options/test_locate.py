@@ -1,0 +1,63 @@
+"""Commands that take a model accept a bundle, a run or a project folder, and print which bundle they use."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.tiny_translators import QUICK, tiny_bundle, typed
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with two runs, the second of which is better."""
+    folder = tmp_path_factory.mktemp("locate") / "project"
+    for name, loss in (("first", 2.0), ("second", 1.0)):
+        shutil.copytree(tiny_bundle(), folder / "runs" / name / "bundle")
+        record = {"best": {"metric": "loss", "loss": loss}}
+        (folder / "runs" / name / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    (folder / "dragoman.toml").write_text('extends = "vaswani2017-desk"', encoding="utf-8")
+    (folder / "pairs.tsv").write_text("a b\tc d\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("inside", ["", "runs/second", "runs/second/bundle"])
+def test_translate_accepts_a_project_a_run_and_a_bundle(project: Path, inside: str):
+    result = typed("translate", project / inside, *QUICK, stdin=b"a b\n")
+    assert result.exit_code == 0, result.stderr
+    assert len(result.stdout.splitlines()) == 1
+    assert ("bundle  " in result.stderr) == (not inside.endswith("bundle"))
+    assert str(project / "runs" / "second" / "bundle") in result.stderr or inside.endswith("bundle")
+
+
+def test_the_other_commands_accept_a_project(project: Path):
+    pairs, quick = project / "pairs.tsv", ("--engine", "torch", "--threads", "1")
+    for arguments in (
+        ("score", project, pairs, *quick),
+        ("align", project, pairs, *quick),
+        ("inspect", project, "a", "b", "--max-length", "4", "--json"),
+        ("model", project, "--json"),
+        ("model", project / "runs" / "second" / "bundle", "--json"),
+        ("compare", f"one={project}", f"two={project / 'runs' / 'first'}", "-o", project / "page.html"),
+    ):
+        result = typed(*arguments)
+        assert result.exit_code == 0, (arguments, result.stderr, result.exception)
+
+
+@pytest.mark.parametrize("name", ["", "mine="])
+def test_serve_accepts_a_project(project: Path, name: str):
+    result = typed("serve", f"{name}{project}", "--check")
+    assert f"bundle  {project / 'runs' / 'second' / 'bundle'}, best of 2" in result.stderr
+    assert "second/bundle must have languages to be served" in result.stderr  # as bundles of files have
+
+
+def test_no_bundle_is_one_line_with_the_next_step(tmp_path: Path):
+    (tmp_path / "dragoman.toml").write_text('extends = "vaswani2017-desk"', encoding="utf-8")
+    for arguments in (("translate", tmp_path), ("serve", tmp_path), ("evaluate", tmp_path, "--test", "a", "b")):
+        result = typed(*arguments)
+        assert result.exit_code == 1
+        assert f"run dragoman train {tmp_path}" in result.stderr or "a must be" in result.stderr
+        assert len(result.stderr.splitlines()) == 1
