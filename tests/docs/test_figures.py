@@ -1,4 +1,4 @@
-"""Every figure of the README stands on the result page that its row links to, in both languages."""
+"""Every figure of the README occurs on the result page that its row links to, in both languages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_figures_of_a_row_stand_on_its_page(row: str):
 
 
 def test_a_figure_that_no_page_has_is_found():
-    """Control: a row that claims more than its page says."""
+    """Control: a row that claims more than its page states."""
     row = next(row for row in rows("README.md") if "39.10" in row).replace("39.10", "39.97")
     with pytest.raises(AssertionError, match=r"39\.97"):
         test_figures_of_a_row_stand_on_its_page(row)
