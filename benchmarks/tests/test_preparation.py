@@ -39,7 +39,7 @@ def test_all_that_was_planted_is_found(sizes: dict[int, dict[str, Any]]):
 def test_memory_does_not_grow_with_the_corpus(sizes: dict[int, dict[str, Any]]):
     small, large = (found["prepare"]["peak_anonymous_bytes"] for found in sizes.values())
     assert large < 2 * GIB
-    assert large < 1.15 * small
+    assert large < 1.35 * small  # processes that overlap in another way change the peak by a fifth
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.server.routes.static_files import STATIC
 from tests.browser.chromium import Chromium, missing
-from tests.browser.served import served
+from tests.browser.served import PATIENT, served
 from tests.browser.toy_translators import toy_translator
 
 NOT_BUILT = "the page is not built here: .ci/checks web"
@@ -59,5 +59,5 @@ def toys(page_is_built: None, tmp_path_factory: pytest.TempPathFactory) -> dict[
 @pytest.fixture(scope="session")
 def service(toys: dict[str, Path]) -> Iterator[str]:
     """The address of a server; it searches greedily and step by step, so that text comes word by word."""
-    with served(toys, "--incremental", "--beam", "1", "--threads", "1") as address:
+    with served(toys, "--incremental", "--beam", "1", "--threads", "1", *PATIENT) as address:
         yield address

@@ -10,7 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["served"]
+__all__ = ["PATIENT", "served"]
+
+PATIENT = ("--limits-seconds", "300", "--limits-queue-seconds", "120")
+"""Flags of a server that must not reject a request because the machine is busy."""
 
 _SAYS = "serving "
 _SECONDS = 60

@@ -170,4 +170,4 @@ def test_many_tags_take_little_time(nested: bool):
     links = [(place, (place * 7) % 1000) for place in range(1000)]
     began = time.process_time()
     project_tags(TaggedText(text, tuple(spans)), text.split(), text.upper(), text.upper().split(), links)
-    assert time.process_time() - began < 0.5  # 0.05 s on an idle machine; quadratic time would take a minute
+    assert time.process_time() - began < 5  # 0.05 s on an idle machine; quadratic time would take a minute

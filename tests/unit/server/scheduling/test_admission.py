@@ -201,7 +201,7 @@ def test_a_decision_takes_no_time():
             reservation = admission.admit()
             reservation.reserve(10)
             reservation.release()
-        assert time.process_time() - started < 0.2
+        assert time.process_time() - started < 2  # 0.01 s on an idle machine
 
     run(test)
 
