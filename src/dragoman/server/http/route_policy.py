@@ -67,7 +67,7 @@ class PolicyTable:
             if route.param_convertors:
                 self._patterns.append((route, policy))
             else:
-                self._exact.setdefault(route.path, {}).update(dict.fromkeys(route.methods, policy))
+                self._exact.setdefault(route.path, {}).update(dict.fromkeys(route.methods or (), policy))
 
     def find(self, method: str, path: str) -> RoutePolicy | None:
         """Return the policy of a request; None if there is no such route."""
@@ -83,4 +83,4 @@ class PolicyTable:
         if found is not None:
             return found
         matching = [each for each in self._patterns if each[0].path_regex.match(path)]
-        return {method: policy for route, policy in matching for method in route.methods}
+        return {method: policy for route, policy in matching for method in route.methods or ()}
