@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ TOKENS = 1000  # per update
 
 
 class Machine:
-    """A clock, and the seconds that an update takes with each number of threads beside the present load."""
+    """A clock, and the seconds that an update takes with each number of threads under the present load."""
 
     def __init__(self, seconds: dict[int, float]) -> None:
         self.now = 0.0
@@ -158,9 +158,12 @@ def test_comparisons_do_not_change_the_weights(tmp_path: Path, monkeypatch: pyte
         monkeypatch.setattr(thread_controller, name, value)
     compared: list[float] = []
     compare = ThreadController.compare
-    monkeypatch.setattr(
-        ThreadController, "compare", lambda self, compute: compared.append(compare(self, compute)) or compared[-1]
-    )
+
+    def recorded(self: ThreadController, compute: Callable[[], None]) -> float:
+        compared.append(compare(self, compute))
+        return compared[-1]
+
+    monkeypatch.setattr(ThreadController, "compare", recorded)
     train_tiny(tiny_training("vaswani2017-desk", "training.threads=0"), tmp_path / "compared")
     assert len(compared) >= 10
     assert weights_hash(tmp_path / "compared") == weights_hash(tmp_path / "fixed")
