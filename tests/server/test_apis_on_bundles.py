@@ -13,6 +13,7 @@ import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
+from dragoman.server.routes.v1_schemas import InspectResponse
 from tests.server.asgi_calls import events_in
 from tests.server.bundles import tiny_bundle
 
@@ -107,6 +108,9 @@ def test_through_a_third_language(server: str) -> None:
 
     assert found["via"] == "en"
     assert found["models"] == ["fr-en", "en-de"]
+    body = {"text": "deux chiens", "target": "de", "model": "fr-en+en-de"}
+    (named,) = post(server, "/v1/translate", **body)["translations"]
+    assert (named["text"], named["models"], named["via"]) == (found["text"], found["models"], "en")
 
 
 def test_a_stream_is_the_translation(server: str) -> None:
@@ -132,6 +136,8 @@ def test_placeholders(server: str, kept: str) -> None:
 def test_inspect(server: str) -> None:
     found = post(server, "/v1/inspect", text="two small dogs", source="en", target="de", counterfactuals=1)
 
+    assert found.keys() == InspectResponse.model_fields.keys()
+    InspectResponse.model_validate(found)
     assert found["source_words"] == ["two", "small", "dogs"]
     assert found["models"] == ["en-de"]
     assert found["predicted"]
