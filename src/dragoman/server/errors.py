@@ -13,6 +13,7 @@ __all__ = [
     "ErrorCode",
     "DeadlineExceeded",
     "Draining",
+    "ErrorCode",
     "Forbidden",
     "MethodNotAllowed",
     "ModelUnavailable",
