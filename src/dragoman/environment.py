@@ -151,7 +151,7 @@ def limit_kernel_caches() -> None:
     """Limit the memory for compiled bf16 kernels; values that the user has set are kept.
 
     oneDNN and torch compile a kernel for each shape of a matrix product and keep 1,024 of them, which is several times
-    the memory of a small model. Batches have so many shapes that few kernels are used again after an update. The limits
+    the memory of a small model. The shapes of batches vary, and few kernels are used again after an update. The limits
     are environment variables, which are read at the first use: call this before torch computes anything.
     """
     for name in _KERNEL_CACHES:

@@ -10,7 +10,6 @@ from typing import Literal
 from dragoman.errors import DragomanError
 
 __all__ = [
-    "ErrorCode",
     "DeadlineExceeded",
     "Draining",
     "ErrorCode",

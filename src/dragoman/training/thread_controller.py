@@ -1,9 +1,9 @@
 """Choose the number of CPU threads by measured speed.
 
-The threads of one operation wait for each other. Beside busy processes the system interrupts one of them at a time, and
-all others wait for it, so that two threads can be much slower than one. The controller therefore compares numbers of
-threads at the start, when the speed changes, and regularly. A comparison computes gradients that are discarded: it does
-not change the weights. Only a changed number of threads does, through the order of sums.
+The threads of one operation wait for each other. With busy processes on the machine, the system interrupts one of them
+at a time, and all others wait for it, so that two threads can be much slower than one. The controller therefore
+compares numbers of threads at the start, when the speed changes, and regularly. A comparison computes gradients that
+are discarded: it does not change the weights. Only a changed number of threads does, through the order of sums.
 """
 
 from __future__ import annotations

@@ -225,7 +225,7 @@ class Trainer:
             self._handle_skip(skip_reason)
 
     def _adapt_threads(self, batch: Batch, tokens: int, seconds: float) -> None:
-        """Change the number of threads if another one is faster beside the other processes of the machine."""
+        """Change the number of threads if another one is faster with the present load."""
         self._threads.record(tokens, seconds)
         if not self._threads.is_due:
             return
@@ -237,7 +237,7 @@ class Trainer:
         if self._threads.threads != before:
             self._message(
                 f"training continues with {format_count(self._threads.threads, 'thread')} instead of {before}, "
-                f"{gain:.1f} times as fast beside the present load; --threads fixes the number"
+                f"{gain:.1f} times as fast with the present load; --threads fixes the number"
             )
 
     def _handle_skip(self, reason: str) -> None:
