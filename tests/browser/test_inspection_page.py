@@ -38,12 +38,18 @@ def figure(said: str, name: str) -> float:
     return float(said.partition(f"; {name} ")[2].split()[0])
 
 
-def test_it_opens_at_once_and_asks_for_nothing(chromium: Chromium, written: Write):
+def test_it_opens_and_asks_for_nothing(chromium: Chromium, written: Write):
     words = [f"word{number}" for number in range(25)]
     page = written(drawn(words, words, range(25), layers=4, heads=4), CHINESE, ARABIC)
     chromium.visit(page)
     seen = chromium.visit(page, "return await page.locator('#open .card').count()")
     assert (seen.result, seen.requests, seen.complaints) == (4, [], [])
+
+
+@pytest.mark.measure
+def test_it_opens_sooner_than_plain_text(chromium: Chromium, written: Write):
+    words = [f"word{number}" for number in range(25)]
+    page = written(drawn(words, words, range(25), layers=4, heads=4), CHINESE, ARABIC)
     assert chromium.opening(page) < chromium.opening(plain_page(page.parent, 2_000_000))
 
 

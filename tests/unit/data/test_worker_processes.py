@@ -159,15 +159,19 @@ def test_a_child_gives_its_result():
     assert process != os.getpid()
 
 
-INTERRUPTED = """
-import os, signal, sys
+COUNTING = """
+import os
 from pathlib import Path
-from dragoman.data.worker_processes import Workers, run_in_child
 
 def count(started: str) -> int:
     with Path(started).open("a") as file:
         print(os.getpid(), file=file)
     return sum(range(10**12))  # one call of C, as training a tokenizer is
+"""
+INTERRUPTED = """
+import signal, sys
+from counting import count  # workers do not import the script
+from dragoman.data.worker_processes import Workers, run_in_child
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have disabled it for its background jobs
@@ -181,9 +185,10 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize(("kind", "processes"), [("child", 1), ("pool", 2)])
 def test_ctrl_c_ends_work_that_cannot_be_interrupted(root: Path, tmp_path: Path, kind: str, processes: int):
+    (tmp_path / "counting.py").write_text(COUNTING, encoding="utf-8")
     (tmp_path / "interrupted.py").write_text(INTERRUPTED, encoding="utf-8")
     started = tmp_path / "started"
-    path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(root))))
+    path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(root), str(tmp_path))))
     command = [sys.executable, str(tmp_path / "interrupted.py"), kind, str(started)]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": path}, start_new_session=True
