@@ -61,7 +61,7 @@ class ThreadController:
         self.threads = threads
         self._choices = list(dict.fromkeys([threads, *choices]))
         self._clock, self._set = clock, set_threads
-        self._last: float | None = None  # time of the last comparison, at first of the first update
+        self._last: float | None = None  # time of the last comparison; before it, start of the first update
         self._cost = 0.0  # seconds of the last comparison
         self._usual = 0.0  # tokens per second since then; 0 before the first full window
         self._window: tuple[int, float] = (0, 0.0)  # tokens and seconds
@@ -78,7 +78,7 @@ class ThreadController:
     def record(self, tokens: int, seconds: float) -> None:
         """Record an update, to notice a change of the speed."""
         if self._last is None:
-            self._last = self._clock()
+            self._last = self._clock() - seconds
         self._window = (self._window[0] + tokens, self._window[1] + seconds)
         if self._window[1] < _WINDOW:
             return

@@ -110,6 +110,12 @@ def test_a_short_run_compares_nothing():
     assert machine.comparisons == 0
 
 
+def test_slow_updates_are_compared_after_the_first():
+    machine = Machine({2: 20.0, 1: 5.0})
+    machine.train(20)
+    assert (machine.threads, machine.comparisons) == (1, 1)
+
+
 def test_choices_are_halves():
     assert thread_choices(1) == [1]
     assert thread_choices(2) == [2, 1]

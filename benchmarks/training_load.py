@@ -1,0 +1,201 @@
+"""Speed of training beside busy processes, and its memory in fp32 and bf16.
+
+Other programs are imitated by processes that compute without pause. The number of threads is fixed to two or one, or
+left to Dragoman ("automatic"). Before threads were adapted, training always used two. Memory is the peak of a process;
+before the limit, 1,024 compiled kernels were kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.reporting import heading, parser, table, write
+from benchmarks.training_loop import NEVER, make_project
+from dragoman.api.training.training_run import train_model
+from dragoman.config import Config, load_config
+from dragoman.environment import peak_memory
+from dragoman.training.callbacks.events import CallbackList, StepEvent
+
+UNLIMITED = 1024  # kernels that oneDNN and torch keep by default
+CHOICES = {"two": 2, "one": 1, "automatic": 0}
+
+
+class Rate(CallbackList):
+    """Target tokens per second and the peak memory after some updates; stops after `seconds` or `updates`.
+
+    The first `settle` seconds are not part of the speed: kernels are compiled and threads are chosen.
+    """
+
+    def __init__(self, settle: float, seconds: float, updates: int) -> None:
+        super().__init__()
+        self.tokens, self.took = 0, 0.0
+        self.memory: dict[int, int] = {}
+        self._settle, self._seconds, self._updates = settle, seconds, updates
+        self._began: float | None = None
+        self._mark: float | None = None
+
+    def on_update(self, event: StepEvent) -> None:
+        now = time.perf_counter()
+        self._began = self._began or now
+        if event.update in (150, self._updates):
+            self.memory[event.update] = peak_memory()
+        if self._mark is None:
+            if now - self._began >= self._settle:
+                self._mark = now
+            return
+        self.tokens += event.tokens
+        self.took = now - self._mark
+        if self.took >= self._seconds or event.update >= self._updates:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def measured_config(options: argparse.Namespace) -> Config:
+    """The Transformer of the preset for 5,000 pairs: width 128, two layers per side, 2 million parameters."""
+    whole = load_config(options.work / "dragoman.toml")
+    settings: dict[str, Any] = {"precision": options.precision, "threads": options.fixed, "max_updates": NEVER}
+    settings |= {"max_epochs": 0, "validate_every": NEVER, "checkpoint_every": NEVER, "batch_tokens": 4096}
+    model = load_config(options.work / "model.toml").model
+    return whole.model_copy(update={"model": model, "training": whole.training.model_copy(update=settings)})
+
+
+def child(options: argparse.Namespace) -> None:
+    """Train in this process, and print a line of JSON."""
+    rate = Rate(options.settle, options.seconds, options.updates)
+    with tempfile.TemporaryDirectory(dir=options.work) as run:
+        train_model(measured_config(options), options.work, run=Path(run) / "run", callbacks=[rate])
+    print(json.dumps({"tokens_per_second": rate.tokens / max(rate.took, 1e-9), "memory": rate.memory}))
+
+
+def ask(options: argparse.Namespace, *arguments: str, capacity: int | None = None) -> dict[str, Any]:
+    """What a new process measures."""
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("CACHE_CAPACITY")}
+    environment |= {"OMP_NUM_THREADS": str(options.threads)}
+    if capacity:
+        environment |= {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": str(capacity), "LRU_CACHE_CAPACITY": str(capacity)}
+    command = [sys.executable, "-m", "benchmarks.training_load", "--child", "--work", str(options.work), *arguments]
+    found = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
+    result: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
+    print(*arguments, capacity, result, flush=True)
+    return result
+
+
+@contextmanager
+def busy(number: int) -> Iterator[None]:
+    """Run processes that compute without pause."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def measure_speed(options: argparse.Namespace) -> tuple[list[list[str]], list[dict[str, Any]]]:
+    rows, figures = [], []
+    for precision in options.precisions:
+        for number in options.busy:
+            rates: dict[str, list[float]] = {name: [] for name in CHOICES}
+            for _ in range(options.rounds):
+                for name, threads in CHOICES.items():
+                    with busy(number):
+                        found = ask(
+                            options,
+                            *("--precision", precision, "--fixed", str(threads), "--seconds", str(options.seconds)),
+                            *("--settle", str(options.settle)),
+                        )
+                    rates[name].append(found["tokens_per_second"])
+            ratio = statistics.median(
+                auto / max(one, two)
+                for two, one, auto in zip(rates["two"], rates["one"], rates["automatic"], strict=True)
+            )
+            shown = [f"{statistics.median(values) / 1000:.2f}" for values in rates.values()]
+            rows.append([f"{precision}, {number} busy", *shown, f"**{ratio:.2f}**", "0.90"])
+            figures.append({"precision": precision, "busy": number, **rates})
+    return rows, figures
+
+
+def measure_memory(options: argparse.Namespace) -> tuple[list[list[str]], list[dict[str, Any]]]:
+    rows, figures = [], []
+    base: dict[int, float] = {}
+    kinds: list[tuple[str, str, int | None]] = [("fp32", "fp32", None), ("bf16, before", "bf16", UNLIMITED)]
+    kinds += [("bf16, now", "bf16", None), *((f"bf16, {each} kernels", "bf16", each) for each in options.capacities)]
+    for name, precision, capacity in kinds:
+        found = ask(
+            options,
+            *("--precision", precision, "--fixed", str(options.threads), "--seconds", "1e9"),
+            *("--updates", str(options.updates)),
+            capacity=capacity,
+        )
+        memory = {int(update): size / 2**30 for update, size in found["memory"].items()}
+        base = base or memory
+        last = max(memory)
+        cells = [f"{memory[update]:.2f} GiB" for update in sorted(memory)]
+        speed = f"{found['tokens_per_second'] / 1000:.2f}"
+        rows.append([name, *cells, f"**{memory[last] / base[last]:.2f}**", speed])
+        figures.append({"name": name, "capacity": capacity, **found})
+    return rows, figures
+
+
+def measure(options: argparse.Namespace) -> None:
+    make_project(options.corpus, options.work)
+    (options.work / "model.toml").write_text('extends = "pairs-5k"\n', encoding="utf-8")
+    began_load = os.getloadavg()[0]
+    speed, memory = measure_speed(options), measure_memory(options)
+    text = heading("Training on a busy machine", "python -m benchmarks.training_load", options.threads)
+    text += (
+        f"\n{__doc__ or ''}\nMulti30k en→de, a Transformer of width 128 and 2 million parameters, batches of at most "
+    )
+    text += f"4,096 tokens. The load average of the machine before the first measurement was {began_load:.1f}; the "
+    text += "figures are of value only if it was near 0.\n\n## Speed\n\nThousand target tokens per second, median of "
+    text += (
+        f"{options.rounds} interleaved rounds; the ratio is automatic to the better of the others, the lowest allowed "
+    )
+    text += "is the goal.\n\n"
+    text += table(["precision and load", *CHOICES, "ratio", "goal"], speed[0])
+    text += (
+        "\n## Memory\n\nPeak memory after 150 updates and at the end; the ratio is to fp32 at the end, the goal 1.5. "
+    )
+    text += "The speed is in thousand tokens per second.\n\n"
+    updates = ["after 150", f"after {options.updates:,}"] if options.updates != 150 else ["after 150"]
+    text += table(["precision", *updates, "ratio", "speed"], memory[0])
+    write("training-load", text, {"load": began_load, "speed": speed[1], "memory": memory[1]})
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--corpus", type=Path, default=Path("../shared/data/multi30k"))
+    options.add_argument("--precisions", nargs="+", default=["fp32", "bf16"])
+    options.add_argument("--busy", nargs="+", type=int, default=[0, 1, 2])
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--seconds", type=float, default=40.0, help="of one measurement of speed")
+    options.add_argument("--settle", type=float, default=10.0, help="seconds before it")
+    options.add_argument("--updates", type=int, default=2500, help="of one measurement of memory")
+    options.add_argument("--capacities", nargs="*", type=int, default=[64, 256], help="other limits to compare")
+    options.add_argument("--work", type=Path, help=argparse.SUPPRESS)
+    options.add_argument("--precision", default="fp32", help=argparse.SUPPRESS)
+    options.add_argument("--fixed", type=int, default=0, help=argparse.SUPPRESS)
+    options.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.child:
+        child(chosen)
+        return
+    with tempfile.TemporaryDirectory(prefix="dragoman-load-") as room:
+        chosen.work = Path(room)
+        measure(chosen)
+
+
+if __name__ == "__main__":
+    main()
