@@ -31,14 +31,24 @@ class ClaimOrigin(Settings):
 
 
 class Variant(Settings):
-    """A model of an experiment: a base configuration and its differences."""
+    """A model of an experiment: a base configuration and its differences. Or a probe, which trains no such model."""
 
-    base: str
+    base: str = ""
     """Name of a file in `bases`, without its ending."""
+    probe: str = ""
+    """Name of a probe, in place of a base."""
     changes: list[str] = Field(default_factory=list)
     """Differences from the base, as ``section.setting=value``."""
     corpus: str = "multi30k-en-de"
     """Name of a file in `corpora`, without its ending."""
+
+    @model_validator(mode="after")
+    def _is_model_or_probe(self) -> Self:
+        if bool(self.base) == bool(self.probe):
+            raise ConfigError(
+                f"a variant must have a base or a probe, got {'both' if self.base else 'neither'}; give one of them"
+            )
+        return self
 
 
 class Term(Settings):
@@ -49,7 +59,7 @@ class Term(Settings):
     weight: float = 1.0
     """Weight of its score in the effect."""
     search: str = ""
-    """Search whose translations are scored; the main search by default."""
+    """Search whose translations are scored; the main search by default. The condition of a probe."""
     words: list[int] = Field(default_factory=list, max_length=2)
     """Range of source words of the scored sentences, both ends included; all sentences by default."""
 

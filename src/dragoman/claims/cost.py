@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.claims.claim import Ledger
-from dragoman.claims.pool_model import PoolModel
+from dragoman.claims.pool_model import PoolRun
 from dragoman.claims.record import RecordStore
 
 __all__ = ["expected_minutes"]
@@ -11,7 +11,7 @@ __all__ = ["expected_minutes"]
 _UNKNOWN = 15.0
 
 
-def expected_minutes(ledger: Ledger, store: RecordStore, model: PoolModel) -> float:
+def expected_minutes(ledger: Ledger, store: RecordStore, model: PoolRun) -> float:
     """Return the CPU minutes of a training: of a record of its base, or else the expectation of the ledger."""
     for record in store.all(model.base):
         if record.facts["changes"] == list(model.changes) and record.facts["corpus"] == model.corpus_name:

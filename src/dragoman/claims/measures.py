@@ -64,6 +64,17 @@ def _attention_counts(numerator: str, denominator: str) -> Callable[[ModelRecord
     return counts
 
 
+def _sample_logarithms(record: ModelRecord, condition: str) -> NDArray[np.float64]:
+    samples = record.facts.get("samples", {})
+    if condition not in samples:
+        raise DataError(
+            f"the record of {record.facts['name']} must have the condition {condition!r}, got only "
+            f"{', '.join(samples)}; correct it in the claim"
+        )
+    logarithms = np.log2(np.array(samples[condition], np.float64))
+    return np.stack([logarithms, np.ones_like(logarithms)], axis=-1)
+
+
 def _ratio(totals: Totals) -> NDArray[np.float64]:
     ratio: NDArray[np.float64] = totals[..., 0] / totals[..., 1]
     return ratio
@@ -71,6 +82,7 @@ def _ratio(totals: Totals) -> NDArray[np.float64]:
 
 _ALL = [
     Measure("bleu", "BLEU", _bleu_counts, bleu_of_totals),
+    Measure("log2", "doublings", _sample_logarithms, _ratio),
     Measure("attention-small", "share of weights < 0.01", _attention_counts("small", "cells"), _ratio),
     Measure("attention-effective", "effective number of words", _attention_counts("effective", "rows"), _ratio),
     *(

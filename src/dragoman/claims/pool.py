@@ -13,12 +13,14 @@ from pathlib import Path
 
 from dragoman.claims.claim import Ledger
 from dragoman.claims.pool_corpus import open_corpus_files
-from dragoman.claims.pool_model import PoolModel, required_searches
+from dragoman.claims.pool_model import PoolModel, PoolRun, required_searches
+from dragoman.claims.probe_run import ProbeRun
 from dragoman.claims.record import RecordStore
 from dragoman.claims.training_worker import WorkOrder
 from dragoman.data.preparation.preparation import Preparation
 from dragoman.errors import DataError
 from dragoman.progress import NoProgress
+from dragoman.stop_signal import StopSignal
 
 __all__ = ["TrainingPool"]
 
@@ -39,47 +41,57 @@ class TrainingPool:
     jobs: int = 2
     commit: str = ""
     report: Callable[[str], None] = lambda _: None
-    running: dict[int, tuple[PoolModel, subprocess.Popen[bytes]]] = field(default_factory=dict)
+    running: dict[int, tuple[PoolRun, subprocess.Popen[bytes]]] = field(default_factory=dict)
 
-    def missing(self, models: Sequence[PoolModel]) -> list[PoolModel]:
+    def missing(self, models: Sequence[PoolRun]) -> list[PoolRun]:
         """Return the models that have no record."""
         return [model for model in models if not self.records.has(model)]
 
-    def train(self, models: Sequence[PoolModel]) -> bool:
+    def train(self, models: Sequence[PoolRun]) -> bool:
         """Train all models that have no record; return False if the queue was stopped."""
         self.work.mkdir(parents=True, exist_ok=True)
         queue = self.missing(models)
-        try:
-            while queue or self.running:
-                if self._is_stopped():
-                    return False
-                while queue and len(self.running) < self.jobs:
-                    self._start(queue.pop(0))
-                self._collect()
-                time.sleep(_POLL_SECONDS)
-        finally:
-            self._stop_all()
+        with StopSignal() as stop:
+            try:
+                while queue or self.running:
+                    if stop.reason or self._is_stopped():
+                        return False
+                    while queue and len(self.running) < self.jobs:
+                        self._start(queue.pop(0))
+                    self._collect()
+                    time.sleep(_POLL_SECONDS)
+            finally:
+                self._stop_all()
         return True
 
-    def _start(self, model: PoolModel) -> None:
-        order = WorkOrder(
-            model,
-            self.data.resolve(),
-            self.work.resolve(),
-            self.records.path(model),
-            tuple(required_searches(self.ledger, model)),
-            self.commit,
-        )
-        self._prepare(order)
+    def _start(self, model: PoolRun) -> None:
+        folder = self.work.resolve() / "models" / model.name
+        folder.mkdir(parents=True, exist_ok=True)
+        record = str(self.records.path(model))
+        if isinstance(model, ProbeRun):
+            arguments = ["dragoman.claims.probe_worker", model.base, str(model.seed), record, self.commit]
+        else:
+            arguments = ["dragoman.claims.training_worker", str(self._order(model).write())]
         environment = os.environ | {"OMP_NUM_THREADS": "1"}
-        with (order.write().parent / "log").open("ab") as log:
-            command = [sys.executable, "-m", "dragoman.claims.training_worker", str(order.folder / "order.json")]
-            process = subprocess.Popen(  # noqa: S603 -- our own module
-                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment, start_new_session=True
+        with (folder / "log").open("ab") as log:
+            process = subprocess.Popen(  # noqa: S603 -- our own modules
+                [sys.executable, "-m", *arguments],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env=environment,
+                start_new_session=True,
             )
         self.running[process.pid] = (model, process)
         self._write_pids()
         self.report(f"started   {model.label}")
+
+    def _order(self, model: PoolModel) -> WorkOrder:
+        searches = tuple(required_searches(self.ledger, model))
+        record = self.records.path(model)
+        order = WorkOrder(model, self.data.resolve(), self.work.resolve(), record, searches, self.commit)
+        self._prepare(order)
+        return order
 
     def _prepare(self, order: WorkOrder) -> None:
         """Prepare the data here: two workers must not write the same folder."""
@@ -99,7 +111,7 @@ class TrainingPool:
             self._write_pids()
             if not self.records.has(model):
                 log = self.work / "models" / model.name / "log"
-                raise DataError(f"the training of {model.label} must finish, got exit code {code}; read {log}")
+                raise DataError(f"the run of {model.label} must finish, got exit code {code}; read {log}")
             self.report(f"finished  {model.label}")
 
     def _is_stopped(self) -> bool:

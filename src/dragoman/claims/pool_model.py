@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.claims.claim import Claim, CorpusFiles, Ledger, Variant
+from dragoman.claims.probe_run import ProbeRun
 from dragoman.config import Config
 
-__all__ = ["CODE_VERSION", "PoolModel", "code_commit", "pool_models", "required_searches", "variant_models"]
+__all__ = ["CODE_VERSION", "PoolModel", "PoolRun", "code_commit", "pool_models", "required_searches", "variant_models"]
 
 CODE_VERSION = 1
 """Increase it when a change of the code alters the weights that a given configuration, corpus and seed produce.
@@ -65,18 +66,24 @@ class PoolModel:
         return f"{self.base}{changed}{corpus}, seed {self.seed}"
 
 
-def variant_models(ledger: Ledger, claim: Claim, variant: Variant) -> list[PoolModel]:
-    """Return the models of a variant, one per seed."""
-    corpus = ledger.corpus(variant)
+PoolRun = PoolModel | ProbeRun
+"""What leaves a record."""
+
+
+def variant_models(ledger: Ledger, claim: Claim, variant: Variant) -> list[PoolRun]:
+    """Return the models of a variant, or the runs of its probe, one per seed."""
+    seeds = range(1, claim.seeds + 1)
+    if variant.probe:
+        return [ProbeRun(variant.probe, seed) for seed in seeds]
+    corpus, changes = ledger.corpus(variant), tuple(variant.changes)
     return [
-        PoolModel(variant.base, tuple(variant.changes), ledger.config(variant, seed), variant.corpus, corpus, seed)
-        for seed in range(1, claim.seeds + 1)
+        PoolModel(variant.base, changes, ledger.config(variant, seed), variant.corpus, corpus, seed) for seed in seeds
     ]
 
 
-def pool_models(ledger: Ledger, claims: Iterable[Claim]) -> list[PoolModel]:
+def pool_models(ledger: Ledger, claims: Iterable[Claim]) -> list[PoolRun]:
     """Return all models of some claims, each once: claim by claim, and seed by seed within a claim."""
-    models: dict[str, PoolModel] = {}
+    models: dict[str, PoolRun] = {}
     for claim in claims:
         variants = [variant_models(ledger, claim, variant) for variant in claim.variants.values()]
         for of_seed in zip(*variants, strict=True):

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.claims.pool_model import PoolModel
+from dragoman.claims.pool_model import PoolRun
 from dragoman.errors import DataError
 from dragoman.files import atomic_write
 
@@ -83,15 +83,15 @@ class RecordStore:
 
     folder: Path
 
-    def path(self, model: PoolModel) -> Path:
+    def path(self, model: PoolRun) -> Path:
         """Return the file of a model's record."""
         return self.folder / f"{model.name}.json.gz"
 
-    def has(self, model: PoolModel) -> bool:
+    def has(self, model: PoolRun) -> bool:
         """Whether a model is trained and measured."""
         return self.path(model).is_file()
 
-    def read(self, model: PoolModel) -> ModelRecord:
+    def read(self, model: PoolRun) -> ModelRecord:
         """Return the record of a model."""
         return ModelRecord.read(self.path(model))
 

@@ -29,7 +29,16 @@ from dragoman.environment import machine_info, package_versions
 from dragoman.files import read_json, write_json
 from dragoman.training.callbacks.events import CallbackList
 
-__all__ = ["WorkOrder", "main", "train_and_measure"]
+__all__ = [
+    "CpuClock",
+    "WorkOrder",
+    "lower_priority",
+    "main",
+    "now",
+    "prepared_name",
+    "significant",
+    "train_and_measure",
+]
 
 _NICENESS = 19
 
@@ -130,7 +139,7 @@ def train_and_measure(order: WorkOrder) -> bool:
     clock = CpuClock(order.folder / "cpu.json")
     started = order.folder / "started.json"
     if not started.is_file():
-        write_json(started, {"when": _now()})
+        write_json(started, {"when": now()})
     config = corpus.config(model, order.prepared)
     if not (run / "bundle").is_dir():
         trained = train_model(config, order.folder, run=run, resume=True, callbacks=[clock])
@@ -151,7 +160,7 @@ def train_and_measure(order: WorkOrder) -> bool:
         "code": {"version": CODE_VERSION, "commit": order.commit},
         "machine": machine_info(accelerators=False).signature,
         "packages": package_versions(),
-        "dates": {"started": read_json(started)["when"], "ended": _now()},  # type: ignore[index]
+        "dates": {"started": read_json(started)["when"], "ended": now()},  # type: ignore[index]
         "training": {"cpu_seconds": round(seconds, 1)} | _training_facts(run),
         "test": {"files": list(model.corpus.test), "source_words": [len(text.split()) for text in sources]},
     }
@@ -181,8 +190,19 @@ def _training_facts(run: Path) -> dict[str, Any]:
     }
 
 
-def _now() -> str:
+def now() -> str:
+    """Return the time of a record."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def significant(value: float) -> float:
+    """Round to five significant digits."""
+    return float(f"{value:.5g}")
+
+
+def lower_priority() -> None:
+    """Give this process the lowest priority."""
+    os.nice(max(_NICENESS - os.nice(0), 0))
 
 
 def main() -> None:
@@ -190,7 +210,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Train and measure one model of the pool of claims.")
     parser.add_argument("order", type=Path)
     chosen = parser.parse_args()
-    os.nice(max(_NICENESS - os.nice(0), 0))
+    lower_priority()
     torch.set_num_threads(1)
     sys.exit(0 if train_and_measure(WorkOrder.read(chosen.order)) else 75)
 

@@ -13,7 +13,7 @@ from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.claims.claim import Claim, Ledger
-    from dragoman.claims.pool_model import PoolModel
+    from dragoman.claims.pool_model import PoolRun
     from dragoman.claims.record import RecordStore
 
 __all__ = ["app"]
@@ -121,9 +121,7 @@ def _chosen(ledger: Ledger, names: list[str], *, every: bool) -> list[Claim]:
     return list(ledger.claims) if every else [ledger.claim(name) for name in names]
 
 
-def _print_plan(
-    ledger: Ledger, store: RecordStore, models: list[PoolModel], missing: list[PoolModel], jobs: int
-) -> None:
+def _print_plan(ledger: Ledger, store: RecordStore, models: list[PoolRun], missing: list[PoolRun], jobs: int) -> None:
     from dragoman.claims.cost import expected_minutes
 
     absent = {model.key for model in missing}
@@ -137,7 +135,7 @@ def _print_plan(
     )
 
 
-def _train(ledger: Ledger, missing: list[PoolModel], store: RecordStore, data: Path, work: Path, jobs: int) -> None:
+def _train(ledger: Ledger, missing: list[PoolRun], store: RecordStore, data: Path, work: Path, jobs: int) -> None:
     from dragoman.claims.pool import TrainingPool
     from dragoman.claims.pool_model import code_commit
 
