@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.claims.attention_statistics import COLUMNS
 from dragoman.claims.claim import Term
+from dragoman.claims.measurement.attention_statistics import COLUMNS
 from dragoman.claims.record import ModelRecord
 from dragoman.errors import ConfigError, DataError
 

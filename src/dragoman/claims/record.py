@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.claims.pool_model import PoolRun
+from dragoman.claims.pool.pool_model import PoolRun
 from dragoman.errors import DataError
 from dragoman.files import atomic_write
 

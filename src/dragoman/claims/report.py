@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
+import numpy as np
+
 from dragoman.claims.claim import Claim, Comparison, Ledger
 from dragoman.claims.measures import measure
-from dragoman.claims.pool_model import pool_models, variant_models
+from dragoman.claims.pool.pool_model import pool_models, variant_models
 from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
 from dragoman.claims.verdict import ClaimResult, ClaimVerdict, ComparisonResult, decide, seeds_needed
 from dragoman.reporting.markdown import markdown_table
 
-__all__ = ["LedgerReport", "ReportLanguage", "report_markdown"]
+__all__ = ["LedgerReport", "Phrases", "ReportLanguage", "claim_records", "report_markdown"]
 
 ReportLanguage = Literal["en", "zh"]
 
@@ -39,6 +41,7 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "interval": {"en": "interval", "zh": "区间"},
     "models": {"en": "Models", "zh": "模型"},
     "model": {"en": "model", "zh": "模型"},
+    "mean": {"en": "geometric mean", "zh": "几何平均"},
     "corpus": {"en": "corpus", "zh": "语料"},
     "parameters": {"en": "parameters", "zh": "参数量"},
     "updates": {"en": "updates", "zh": "更新次数"},
@@ -62,7 +65,7 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
 
 
 @dataclass(frozen=True)
-class Words:
+class Phrases:
     """Phrases of the page in one language."""
 
     language: ReportLanguage
@@ -108,7 +111,7 @@ def claim_records(ledger: Ledger, claim: Claim, records: Mapping[str, ModelRecor
 def report_markdown(report: LedgerReport, language: ReportLanguage = "en") -> str:
     """Return the page: a table of verdicts, then each claim with its comparisons, then the models."""
 
-    word = Words(language)
+    word = Phrases(language)
     rows = []
     for claim in report.ledger.claims:
         result = report.results.get(claim.id)
@@ -128,7 +131,7 @@ def report_markdown(report: LedgerReport, language: ReportLanguage = "en") -> st
     return "\n".join(parts)
 
 
-def _claim_section(claim: Claim, report: LedgerReport, word: Words) -> str:
+def _claim_section(claim: Claim, report: LedgerReport, word: Phrases) -> str:
     languages: tuple[ReportLanguage, ...] = ("en", "zh") if word.language == "en" else ("zh", "en")
     lines = [
         f"\n## {claim.id}. {claim.title}\n",
@@ -150,6 +153,7 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Words) -> str:
         for each in result.comparisons
     ]
     lines.append(markdown_table(header, rows))
+    lines += _samples_tables(claim, report, word)
     for each in result.comparisons:
         name = each.effect.comparison.name
         if each.verdict != ClaimVerdict.OPEN or each.effect.freedom < 1:
@@ -157,6 +161,22 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Words) -> str:
         needed = seeds_needed(each)
         lines.append(f"- {word('sentences', name=name) if needed is None else word('more', name=name, seeds=needed)}")
     return "\n".join(lines)
+
+
+def _samples_tables(claim: Claim, report: LedgerReport, word: Phrases) -> list[str]:
+    """Return a table per probe of a claim: the geometric mean over rounds and seeds of each condition."""
+    found = []
+    for name, variant in claim.variants.items():
+        records = claim_records(report.ledger, claim, report.records)[name] if variant.probe else []
+        if not records:
+            continue
+        rows = []
+        for condition in records[0].facts["samples"]:
+            values = np.array([record.facts["samples"][condition] for record in records])
+            rows.append([condition, f"{np.exp(np.log(values).mean()):.4g}"])
+        machines = {record.facts["machine"] for record in records}
+        found.append(f"{markdown_table([variant.probe, word('mean')], rows)}\n{'; '.join(sorted(machines))}\n")
+    return found
 
 
 def _expected(each: Comparison | ComparisonResult) -> list[str]:
@@ -171,10 +191,11 @@ def _interval(result: ComparisonResult) -> str:
     return "–" if math.isinf(low) else f"{low:.3g} … {high:.3g} ({100 * (1 - result.alpha):.3g} %)"
 
 
-def _models_section(report: LedgerReport, word: Words) -> str:
+def _models_section(report: LedgerReport, word: Phrases) -> str:
     """Return a table of all measured models: one row per variant, with the scores of its seeds."""
     groups: dict[tuple[str, str, str], list[ModelRecord]] = {}
-    for record in report.records.values():
+    models = [record for record in report.records.values() if "searches" in record.facts]
+    for record in models:
         facts = record.facts
         groups.setdefault((facts["base"], facts["corpus"], " ".join(facts["changes"])), []).append(record)
     rows = []
@@ -199,9 +220,7 @@ def _models_section(report: LedgerReport, word: Words) -> str:
         word("updates"),
         word("minutes"),
     ]
-    signatures = {
-        record.facts["searches"][MAIN_SEARCH]["scores"]["bleu"]["signature"] for record in report.records.values()
-    }
-    machines = {record.facts["machine"] for record in report.records.values()}
+    signatures = {record.facts["searches"][MAIN_SEARCH]["scores"]["bleu"]["signature"] for record in models}
+    machines = {record.facts["machine"] for record in models}
     notes = "".join(f"- {line}\n" for line in sorted(signatures) + sorted(machines))
     return f"\n## {word('models')}\n\n{markdown_table(header, rows)}\n{notes}" if rows else ""

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.claims.claim import Claim, Ledger, Variant
-from dragoman.claims.measure import search_texts
+from dragoman.claims.measurement.measure_model import search_texts
 from dragoman.claims.measures import measure
-from dragoman.claims.pool_model import PoolModel, pool_models, required_searches, variant_models
+from dragoman.claims.pool.pool_model import PoolModel, pool_models, required_searches, variant_models
 from dragoman.config import parse_config
 from dragoman.errors import ConfigError
 from tests.unit.claims.synthetic import claim
@@ -44,12 +44,15 @@ def test_models_that_several_claims_use_are_trained_once(ledger: Ledger):
 def test_the_base_models_are_measured_with_every_search_of_their_claims(ledger: Ledger):
     claims = {each.id: each for each in ledger.claims}
     (model, *_) = variant_models(ledger, claims["C15"], claims["C15"].variants["rnn"])
+    assert isinstance(model, PoolModel)
     assert {"beam-1", "beam-2", "beam-8", "keep-3", "drop-1"} <= set(required_searches(ledger, model))
 
 
 def test_the_key_changes_with_the_seed_and_every_setting_but_not_with_added_defaults(ledger: Ledger):
     claims = {each.id: each for each in ledger.claims}
     first, second, *_ = variant_models(ledger, claims["C15"], claims["C15"].variants["rnn"])
+    assert isinstance(first, PoolModel)
+    assert isinstance(second, PoolModel)
     assert first.key != second.key
     assert first.settings == second.settings
     table = first.config.model_dump(exclude_none=True)
@@ -61,7 +64,7 @@ def test_the_key_changes_with_the_seed_and_every_setting_but_not_with_added_defa
 
 
 def test_an_unknown_claim_is_named_with_the_known_ones(ledger: Ledger):
-    with pytest.raises(ConfigError, match="a claim must be one of C3, C6"):
+    with pytest.raises(ConfigError, match="a claim must be one of C1, C3"):
         ledger.claim("C99")
 
 
@@ -86,3 +89,9 @@ def test_a_term_must_name_a_variant():
 def test_an_unknown_search_is_rejected():
     with pytest.raises(ConfigError, match="search must be beam-N or one of keep-1"):
         search_texts(None, [], "beam-x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("given", "got"), [({}, "neither"), ({"base": "rnn", "probe": "head-cost"}, "both")])
+def test_a_variant_is_a_model_or_a_probe(given: dict[str, str], got: str):
+    with pytest.raises(ConfigError, match=f"a variant must have a base or a probe, got {got}"):
+        Variant.model_validate(given)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.claims.claim import Ledger, PoolSettings
-from dragoman.claims.report import LedgerReport, ReportLanguage, report_markdown
+from dragoman.claims.claim import Claim, Ledger, PoolSettings
+from dragoman.claims.pool.pool_model import pool_models
+from dragoman.claims.record import ModelRecord
+from dragoman.claims.report import LedgerReport, ReportLanguage, claim_records, report_markdown
 from dragoman.claims.verdict import decide
 from tests.unit.claims.synthetic import claim, records
 
@@ -33,3 +35,21 @@ def test_a_decided_effect_shows_its_interval_and_level():
     text = page(0.7, 0.005)
     assert "| **holds here** | 3 | 6 |" in text
     assert "(95 %)" in text
+
+
+def test_a_claim_with_a_probe_shows_the_mean_of_every_condition():
+    terms = [{"variant": "x", "search": "slow"}, {"variant": "x", "weight": -1.0, "search": "fast"}]
+    comparison = {"name": "slow against fast", "measure": "log2", "terms": terms, "hypothesis": 3.0}
+    table = claim().model_dump() | {"variants": {"x": {"probe": "head-cost"}}, "comparisons": [comparison]}
+    probed = Claim.model_validate(table)
+    ledger = Ledger(Path(), (probed,), {}, PoolSettings())
+    samples = {"fast": [1.0, 4.0], "slow": [8.0, 32.0]}
+    found = {}
+    for run in pool_models(ledger, [probed]):
+        facts = {"name": run.name, "key": run.key, "seed": run.seed, "samples": samples, "machine": "a machine"}
+        found[run.key] = ModelRecord(facts | {"training": {"cpu_seconds": 1.0}})
+    result = decide(probed, claim_records(ledger, probed, found))
+    text = report_markdown(LedgerReport(ledger, {"C1": result}, found))
+    assert result.verdict == "holds here"
+    assert "| fast | 2 |" in text
+    assert "| slow | 16 |" in text

@@ -13,7 +13,7 @@ from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.claims.claim import Claim, Ledger
-    from dragoman.claims.pool_model import PoolRun
+    from dragoman.claims.pool.pool_model import PoolRun
     from dragoman.claims.record import RecordStore
 
 __all__ = ["app"]
@@ -34,7 +34,7 @@ _LEDGER, _WORK = Path("claims"), Path("claims-work")
 @app.command("list")
 def list_(ledger: LedgerFolder = _LEDGER, json: Json = False) -> None:
     """List the claims, the number of their models and of those that are trained."""
-    from dragoman.claims.pool_model import pool_models
+    from dragoman.claims.pool.pool_model import pool_models
 
     with report_errors():
         found = _ledger(ledger)
@@ -65,7 +65,7 @@ def run(
 
     Models that have a record are not trained again. A stopped run continues with the same command.
     """
-    from dragoman.claims.pool_model import pool_models
+    from dragoman.claims.pool.pool_model import pool_models
 
     with report_errors():
         found = _ledger(ledger)
@@ -122,7 +122,7 @@ def _chosen(ledger: Ledger, names: list[str], *, every: bool) -> list[Claim]:
 
 
 def _print_plan(ledger: Ledger, store: RecordStore, models: list[PoolRun], missing: list[PoolRun], jobs: int) -> None:
-    from dragoman.claims.cost import expected_minutes
+    from dragoman.claims.pool.cost import expected_minutes
 
     absent = {model.key for model in missing}
     for model in models:
@@ -136,8 +136,8 @@ def _print_plan(ledger: Ledger, store: RecordStore, models: list[PoolRun], missi
 
 
 def _train(ledger: Ledger, missing: list[PoolRun], store: RecordStore, data: Path, work: Path, jobs: int) -> None:
-    from dragoman.claims.pool import TrainingPool
-    from dragoman.claims.pool_model import code_commit
+    from dragoman.claims.pool.pool_model import code_commit
+    from dragoman.claims.pool.training_pool import TrainingPool
 
     pool = TrainingPool(ledger, data, work, store, jobs=jobs, commit=code_commit(), report=typer.echo)
     if not pool.train(missing):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from dragoman.claims.pool_model import pool_models
+from dragoman.claims.pool.pool_model import pool_models
 from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
 from dragoman.cli.main import app
 from tests.unit.claims.synthetic import records

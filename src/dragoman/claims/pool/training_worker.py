@@ -1,4 +1,4 @@
-"""Train and measure one model of the pool; a process of its own: ``python -m dragoman.claims.training_worker``.
+"""Train and measure one model of the pool; a process of its own: ``python -m dragoman.claims.pool.training_worker``.
 
 A stopped or killed worker resumes from the newest checkpoint when it is started again.
 """
@@ -20,9 +20,9 @@ import torch
 from dragoman.api.training.training_run import train_model
 from dragoman.bundle import Bundle
 from dragoman.claims.claim import CorpusFiles
-from dragoman.claims.measure import measure_model
-from dragoman.claims.pool_corpus import open_corpus_files
-from dragoman.claims.pool_model import CODE_VERSION, PoolModel
+from dragoman.claims.measurement.measure_model import measure_model
+from dragoman.claims.pool.pool_corpus import open_corpus_files
+from dragoman.claims.pool.pool_model import CODE_VERSION, PoolModel
 from dragoman.claims.record import FORMAT, ModelRecord
 from dragoman.config import parse_config
 from dragoman.environment import machine_info, package_versions

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from dragoman.claims.claim import CorpusFiles
-from dragoman.claims.measure import read_lines
-from dragoman.claims.pool_model import PoolModel
+from dragoman.claims.measurement.measure_model import read_lines
+from dragoman.claims.pool.pool_model import PoolModel
 from dragoman.config import Config, parse_config
 from dragoman.errors import DataError
 from dragoman.files import atomic_write, sha256_of_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dragoman.claims.attention_intervention import drop_top, intervene, keep_top, shuffle, uniform
+from dragoman.claims.measurement.attention_intervention import drop_top, intervene, keep_top, shuffle, uniform
 from dragoman.config import parse_config
 from dragoman.data.batch import Batch
 from dragoman.errors import ConfigError

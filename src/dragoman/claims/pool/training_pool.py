@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dragoman.claims.claim import Ledger
-from dragoman.claims.pool_corpus import open_corpus_files
-from dragoman.claims.pool_model import PoolModel, PoolRun, required_searches
-from dragoman.claims.probe_run import ProbeRun
+from dragoman.claims.pool.pool_corpus import open_corpus_files
+from dragoman.claims.pool.pool_model import PoolModel, PoolRun, required_searches
+from dragoman.claims.pool.probe_run import ProbeRun
+from dragoman.claims.pool.training_worker import WorkOrder
 from dragoman.claims.record import RecordStore
-from dragoman.claims.training_worker import WorkOrder
 from dragoman.data.preparation.preparation import Preparation
 from dragoman.errors import DataError
 from dragoman.progress import NoProgress
@@ -69,9 +69,9 @@ class TrainingPool:
         folder.mkdir(parents=True, exist_ok=True)
         record = str(self.records.path(model))
         if isinstance(model, ProbeRun):
-            arguments = ["dragoman.claims.probe_worker", model.base, str(model.seed), record, self.commit]
+            arguments = ["dragoman.claims.pool.probe_worker", model.base, str(model.seed), record, self.commit]
         else:
-            arguments = ["dragoman.claims.training_worker", str(self._order(model).write())]
+            arguments = ["dragoman.claims.pool.training_worker", str(self._order(model).write())]
         environment = os.environ | {"OMP_NUM_THREADS": "1"}
         with (folder / "log").open("ab") as log:
             process = subprocess.Popen(  # noqa: S603 -- our own modules

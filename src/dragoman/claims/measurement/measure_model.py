@@ -10,8 +10,8 @@ from typing import Any
 
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
-from dragoman.claims.attention_intervention import INTERVENTIONS, intervene
-from dragoman.claims.attention_statistics import AttentionStatistics
+from dragoman.claims.measurement.attention_intervention import INTERVENTIONS, intervene
+from dragoman.claims.measurement.attention_statistics import AttentionStatistics
 from dragoman.claims.record import MAIN_SEARCH
 from dragoman.config import ModelConfig, TransformerConfig
 from dragoman.config.search import SearchSettings

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.claims.claim import Claim, CorpusFiles, Ledger, Variant
-from dragoman.claims.probe_run import ProbeRun
+from dragoman.claims.pool.probe_run import ProbeRun
 from dragoman.config import Config
 
 __all__ = ["CODE_VERSION", "PoolModel", "PoolRun", "code_commit", "pool_models", "required_searches", "variant_models"]

@@ -1,4 +1,4 @@
-"""Run one probe; a process of its own: ``python -m dragoman.claims.probe_worker``."""
+"""Run one probe; a process of its own: ``python -m dragoman.claims.pool.probe_worker``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import torch
 
-from dragoman.claims.probe_run import PROBE_VERSION, ProbeRun
-from dragoman.claims.probes import PROBES
+from dragoman.claims.measurement.probes import PROBES
+from dragoman.claims.pool.probe_run import PROBE_VERSION, ProbeRun
+from dragoman.claims.pool.training_worker import lower_priority, now, significant
 from dragoman.claims.record import FORMAT, ModelRecord
-from dragoman.claims.training_worker import lower_priority, now, significant
 from dragoman.environment import machine_info, package_versions
 from dragoman.errors import ConfigError
 

@@ -9,9 +9,7 @@ import pytest
 
 from dragoman.claims.claim import Comparison
 from dragoman.claims.effect import compute_effect
-from dragoman.claims.probe_run import ProbeRun
-from dragoman.claims.probe_worker import run_probe
-from dragoman.claims.probes import (
+from dragoman.claims.measurement.probes import (
     Samples,
     attention_step,
     head_cost,
@@ -19,6 +17,8 @@ from dragoman.claims.probes import (
     softmax_gradient,
     training_throughput,
 )
+from dragoman.claims.pool.probe_run import ProbeRun
+from dragoman.claims.pool.probe_worker import run_probe
 from dragoman.claims.record import ModelRecord
 from dragoman.errors import ConfigError, DataError
 

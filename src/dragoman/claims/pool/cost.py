@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.claims.claim import Ledger
-from dragoman.claims.pool_model import PoolRun
+from dragoman.claims.pool.pool_model import PoolRun
 from dragoman.claims.record import RecordStore
 
 __all__ = ["expected_minutes"]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.claims.pool import TrainingPool
-from dragoman.claims.pool_corpus import joined_lines, open_corpus_files
-from dragoman.claims.pool_model import pool_models
+from dragoman.claims.pool.pool_corpus import joined_lines, open_corpus_files
+from dragoman.claims.pool.pool_model import pool_models
+from dragoman.claims.pool.training_pool import TrainingPool
 from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
 from dragoman.errors import DataError
 from tests.unit.claims.toy_ledger import write_toy_ledger

@@ -1,0 +1,3 @@
+"""Measure trained models and single parts."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Train the models of the claims and run their probes, each once."""
+
+__all__: list[str] = []
