@@ -97,7 +97,8 @@ def required_searches(ledger: Ledger, model: PoolModel) -> list[str]:
     found: dict[str, None] = {}
     for claim in ledger.claims:
         for name, variant in claim.variants.items():
-            if model.key not in {each.key for each in variant_models(ledger, claim, variant)}:
+            described = (variant.base, set(variant.changes), variant.corpus)
+            if described != (model.base, set(model.changes), model.corpus_name):
                 continue
             terms = [term for each in claim.comparisons if each.measure == "bleu" for term in each.terms]
             found |= dict.fromkeys(term.search for term in terms if term.variant == name and term.search)

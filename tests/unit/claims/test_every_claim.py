@@ -1,0 +1,81 @@
+"""Every claim of the repository: its searches, conditions and measures exist, and a verdict is computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman.claims.claim import Claim, Ledger
+from dragoman.claims.measurement.attention_statistics import AttentionStatistics
+from dragoman.claims.measurement.probes import PROBES
+from dragoman.claims.pool.pool_model import PoolModel, PoolRun, pool_models, required_searches, variant_models
+from dragoman.claims.record import MAIN_SEARCH, ModelRecord
+from dragoman.claims.verdict import ClaimVerdict, decide
+from dragoman.config import parse_config
+from dragoman.data.batch import Batch
+from dragoman.models.build import build_model
+from tests.unit.claims.synthetic import SENTENCES, record
+
+LEDGER = Ledger.read(Path(__file__).parents[3] / "claims")
+CLAIMS = [pytest.param(claim, id=claim.id) for claim in LEDGER.claims]
+CONDITIONS: dict[str, set[str]] = {}
+for _claim in LEDGER.claims:
+    for _comparison in _claim.comparisons:
+        for _term in _comparison.terms:
+            CONDITIONS.setdefault(_claim.variants[_term.variant].probe, set()).add(_term.search)
+
+VARIANTS = {
+    f"{run.base} {' '.join(run.changes)}": run
+    for run in pool_models(LEDGER, LEDGER.claims)
+    if isinstance(run, PoolModel) and run.seed == 1
+}
+SMALL = {"transformer": {"dim": 16, "feedforward": 16}, "rnn": {"embedding": 16}}
+
+
+def synthetic_record(run: PoolRun, draws: np.random.Generator) -> ModelRecord:
+    """A record with everything that the claims of the ledger require of a run."""
+    facts = dict(record(0.6, draws, seed=run.seed).facts) | {"key": run.key}
+    if not isinstance(run, PoolModel):
+        return ModelRecord(
+            facts | {"samples": {name: draws.uniform(1, 2, 5).tolist() for name in CONDITIONS[run.base]}}
+        )
+    for name in required_searches(LEDGER, run):
+        facts["searches"][name] = facts["searches"][MAIN_SEARCH]
+    statistics = AttentionStatistics()
+    statistics.add(draws.dirichlet(np.ones(6), (1, 2, 4)) for _ in range(SENTENCES))
+    return ModelRecord(facts | {"attention": {"trained": statistics.to_json(), "untrained": statistics.to_json()}})
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_claim_is_decided_from_its_records(claim: Claim):
+    draws = np.random.default_rng(1)
+    found = {
+        name: [synthetic_record(run, draws) for run in variant_models(LEDGER, claim, variant)]
+        for name, variant in claim.variants.items()
+    }
+    result = decide(claim, found, resamples=50)
+    assert result.verdict in set(ClaimVerdict)
+    assert len(result.comparisons) == len(claim.comparisons)
+
+
+def test_probes_of_claims_exist():
+    assert {name for name in CONDITIONS if name} <= set(PROBES)
+
+
+@pytest.mark.parametrize("name", sorted(VARIANTS))
+def test_a_variant_learns_at_toy_size(name: str):
+    table = VARIANTS[name].config.model_dump(exclude_none=True)
+    model = table["model"] | SMALL[table["model"]["family"]]
+    if model["family"] == "rnn":
+        model["encoder"] |= {"hidden": 16}
+        model["decoder"] |= {"hidden": 16}
+    network = build_model(parse_config(table | {"model": model}).model, 30, 30)
+    batch = Batch.from_pairs([([5, 6, 7, 8, 9], [9, 8, 7]), ([10, 11], [12, 13])])
+    decoded = network(batch.source, batch.source_lengths, batch.inputs, batch.target_lengths)
+    network.decoder.output(decoded.features).mean().backward()
+    gradients = [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
+    assert gradients
+    assert all(torch.isfinite(gradient).all() for gradient in gradients)
