@@ -46,6 +46,7 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "parameters": {"en": "parameters", "zh": "参数量"},
     "updates": {"en": "updates", "zh": "更新次数"},
     "untested": {"en": "not measured yet", "zh": "尚未测量"},
+    "partly": {"en": "partly measured", "zh": "部分测量"},
     "missing": {"en": "models to train: {missing} of {all}", "zh": "待训练模型：{missing} / {all}"},
     "paper": {"en": "The paper", "zh": "论文结果"},
     "rule": {"en": "Rule", "zh": "判定规则"},
@@ -95,7 +96,7 @@ class LedgerReport:
             of_claim = pool_models(ledger, [claim])
             missing[claim.id] = (sum(model.key not in records for model in of_claim), len(of_claim))
             found = claim_records(ledger, claim, records)
-            if all(found.values()):
+            if any(all(found[term.variant] for term in each.terms) for each in claim.comparisons):
                 results[claim.id] = decide(claim, found)
         return cls(ledger, results, records, missing)
 
@@ -121,7 +122,9 @@ def report_markdown(report: LedgerReport, language: ReportLanguage = "en") -> st
             rows.append([claim.id, claim.title, state, "–", "–"])
         else:
             minutes = f"{result.cpu_seconds / 60:.0f}"
-            rows.append([claim.id, claim.title, f"**{word(result.verdict)}**", str(result.seeds), minutes])
+            partly = f" ({word('partly')})" if result.unmeasured else ""
+            verdict = f"**{word(result.verdict)}**{partly}"
+            rows.append([claim.id, claim.title, verdict, str(result.seeds), minutes])
     header = [word(name) for name in ("claim", "claim", "verdict", "seeds", "minutes")]
     header[0] = "#"
     day = datetime.now(UTC).date().isoformat()
@@ -152,6 +155,7 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Phrases) -> str:
         [*_expected(each), f"{each.effect.value:.3g}", _interval(each), word(each.verdict)]
         for each in result.comparisons
     ]
+    rows += [[*_expected(each), "–", "–", word("untested")] for each in result.unmeasured]
     lines.append(markdown_table(header, rows))
     lines += _samples_tables(claim, report, word)
     for each in result.comparisons:

@@ -38,40 +38,53 @@ class ComparisonResult:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """The verdict on a claim. `seeds` is the smallest number of seeds of a variant."""
+    """The verdict on a claim. `seeds` is the smallest number of seeds of a measured variant.
+
+    A claim of which only some comparisons are measured stays open, unless one of them decides it.
+    """
 
     claim: Claim
     verdict: ClaimVerdict
     comparisons: tuple[ComparisonResult, ...]
+    unmeasured: tuple[Comparison, ...]
     seeds: int
     cpu_seconds: float
 
 
 def decide(claim: Claim, records: Mapping[str, Sequence[ModelRecord]], *, resamples: int = RESAMPLES) -> ClaimResult:
-    """Decide on a claim from the records of its variants."""
-    effects = [compute_effect(comparison, records, resamples=resamples) for comparison in claim.comparisons]
-    results = holm(effects, claim.alpha)
+    """Decide on a claim from the records of its variants; comparisons that lack records are not measured."""
+    is_measured = {
+        comparison.name: all(records.get(term.variant) for term in comparison.terms) for comparison in claim.comparisons
+    }
+    unmeasured = tuple(each for each in claim.comparisons if not is_measured[each.name])
+    effects = [
+        compute_effect(each, records, resamples=resamples) for each in claim.comparisons if is_measured[each.name]
+    ]
+    results = holm(effects, claim.alpha, comparisons=len(claim.comparisons))
+    verdicts = [result.verdict for result in results] + [ClaimVerdict.OPEN] * len(unmeasured)
     models = {record.facts["key"]: record for some in records.values() for record in some}
     return ClaimResult(
         claim,
-        _combined([result.verdict for result in results], claim.holds_if),
+        _combined(verdicts, claim.holds_if),
         tuple(results),
-        min(len(some) for some in records.values()),
+        unmeasured,
+        min((len(some) for some in records.values() if some), default=0),
         sum(record.cpu_seconds for record in models.values()),
     )
 
 
-def holm(effects: Sequence[Effect], alpha: float) -> list[ComparisonResult]:
+def holm(effects: Sequence[Effect], alpha: float, *, comparisons: int = 0) -> list[ComparisonResult]:
     """Decide on several effects with a common error rate. Paper: [holm1979].
 
     The effect with the smallest p-value is decided at alpha/m, the next one at alpha/(m − 1), and so on, up to the
-    first one that stays open; the rest stays open too.
+    first one that stays open; the rest stays open too. m is the number of `comparisons`, of effects by default.
     """
+    total = comparisons or len(effects)
     order = sorted(range(len(effects)), key=lambda place: _p_value(effects[place]))
     results: dict[int, ComparisonResult] = {}
     is_open = False
     for rank, place in enumerate(order):
-        level = alpha / (len(effects) - rank)
+        level = alpha / (total - rank)
         interval = effects[place].interval(level)
         verdict = ClaimVerdict.OPEN if is_open else decide_comparison(effects[place].comparison, interval)
         is_open = is_open or verdict == ClaimVerdict.OPEN

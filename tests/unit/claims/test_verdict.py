@@ -61,3 +61,20 @@ def test_all_comparisons_must_hold_unless_one_is_enough():
     both = claim().comparisons + claim(swapped=True).comparisons
     for holds_if, verdict in (("all", FAILS), ("any", HOLDS)):
         assert decide(claim().model_copy(update={"comparisons": both, "holds_if": holds_if}), found).verdict == verdict
+
+
+def test_a_partly_measured_claim_stays_open_unless_a_measured_comparison_decides_it():
+    found = {"new": records(0.7, 1), "old": records(0.5, 2), "other": []}
+    open_one = (
+        claim()
+        .comparisons[0]
+        .model_copy(
+            update={"name": "other", "terms": [claim().comparisons[0].terms[0].model_copy(update={"variant": "other"})]}
+        )
+    )
+    for swapped, verdict in ((False, OPEN), (True, FAILS)):
+        both = [*claim(swapped=swapped).comparisons, open_one]
+        result = decide(claim().model_copy(update={"comparisons": both}), found)
+        assert result.verdict == verdict
+        assert result.unmeasured == (open_one,)
+        assert [each.alpha for each in result.comparisons] == [0.025]

@@ -121,6 +121,16 @@ def _training_pass(
     return step
 
 
+def cell_speed(seed: int, length: int = 24, sentences: int = 40) -> Samples:
+    """Time of one forward and backward pass of recurrent models of 256 cells that differ in the cell only."""
+    actions = {}
+    for cell in ("lstm", "gru-fused", "gru-published", "rnn"):
+        part = {"layers": 1, "hidden": _HIDDEN, "cell": cell}
+        table = {"family": "rnn", "embedding": _HIDDEN, "dropout": 0.0, "encoder": part, "decoder": part}
+        actions[cell] = _training_pass(RnnConfig.model_validate(table), length, sentences, seed)
+    return interleaved(actions, rounds=8, repeats=2)
+
+
 def head_cost(seed: int, heads: tuple[int, ...] = (1, 2, 4, 8, 16)) -> Samples:
     """Time of a forward and backward pass of self-attention by the number of heads (width 256, 16 × 64 words)."""
     draws = torch.Generator().manual_seed(seed)
@@ -163,6 +173,7 @@ def softmax_gradient(seed: int, sizes: tuple[int, ...] = (4, 16, 64, 256, 1024),
 
 PROBES: dict[str, Callable[[int], Samples]] = {
     "attention-step": attention_step,
+    "cell-speed": cell_speed,
     "head-cost": head_cost,
     "softmax-gradient": softmax_gradient,
     "training-throughput": training_throughput,

@@ -6,6 +6,7 @@ A stopped or killed worker resumes from the newest checkpoint when it is started
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import sys
@@ -104,9 +105,10 @@ class WorkOrder:
 
 
 def prepared_name(model: PoolModel) -> str:
-    """Return the name of the prepared data of a model."""
-    tokenizer = model.config.tokenizer
-    return f"{model.corpus_name}-{tokenizer.kind}-{tokenizer.size}"
+    """Return the name of the prepared data of a model: models of equal corpus and tokenizer share it."""
+    described = {"tokenizer": model.config.tokenizer.model_dump(), "corpus": model.corpus.model_dump()}
+    digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+    return f"{model.corpus_name}-{digest[:12]}"
 
 
 @dataclass

@@ -12,6 +12,7 @@ from dragoman.claims.effect import compute_effect
 from dragoman.claims.measurement.probes import (
     Samples,
     attention_step,
+    cell_speed,
     head_cost,
     interleaved,
     softmax_gradient,
@@ -31,6 +32,7 @@ from dragoman.errors import ConfigError, DataError
             {f"{kind} {n}" for kind in ("global", "local-m", "local-p") for n in (8, 64)},
         ),
         (lambda: head_cost(1, (1, 2)), {"1", "2"}),
+        (lambda: cell_speed(1, 4, 2), {"lstm", "gru-fused", "gru-published", "rnn"}),
         (
             lambda: training_throughput(1, (4, 8), 16),
             {f"{kind} {n}" for kind in ("rnn", "rnn-feeding", "transformer") for n in (4, 8)},

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dragoman.claims.pool.pool_corpus import joined_lines, open_corpus_files
-from dragoman.claims.pool.pool_model import pool_models
+from dragoman.claims.pool.pool_model import PoolModel, pool_models
 from dragoman.claims.pool.training_pool import TrainingPool
+from dragoman.claims.pool.training_worker import prepared_name
 from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
+from dragoman.config import parse_config
 from dragoman.errors import DataError
 from tests.unit.claims.toy_ledger import write_toy_ledger
 
@@ -32,6 +35,14 @@ def test_a_stop_file_ends_the_queue_before_anything_is_trained(tmp_path: Path):
     (tmp_path / "work" / "pool.stop").touch()
     pool = TrainingPool(ledger, data, tmp_path / "work", RecordStore(tmp_path / "claims" / "records"))
     assert not pool.train(pool_models(ledger, ledger.claims))
+
+
+def test_models_share_prepared_data_only_with_the_same_tokenizer(tmp_path: Path):
+    ledger, _ = write_toy_ledger(tmp_path)
+    wide, narrow = (run for run in pool_models(ledger, ledger.claims) if isinstance(run, PoolModel))
+    assert prepared_name(wide) == prepared_name(narrow)
+    config = parse_config(narrow.config.model_dump(exclude_none=True), ["tokenizer.normal_form=nfkc"])
+    assert prepared_name(replace(narrow, config=config)) != prepared_name(wide)
 
 
 def without_times(record: ModelRecord) -> dict[str, object]:
