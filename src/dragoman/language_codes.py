@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from dragoman.errors import ConfigError
 
 __all__ = [
+    "LanguageKey",
     "canonical_language",
     "check_language",
     "equivalent_languages",
     "is_known_language",
+    "is_same_language",
+    "language_key",
+    "match_language",
+    "match_rank",
     "parse_language",
     "primary_language",
 ]
@@ -68,6 +75,9 @@ _COUNTRIES = {
     "vn": "vi",
 }
 
+_CACHED_CODES = 4096  # a server compares the codes that its clients send
+_MAX_CODE = 35  # characters of a language tag (RFC 5646, section 4.4.1)
+
 # Language, script, region, and variants of BCP 47, in any case.
 _TAG = re.compile(r"[a-z]{2,3}(-[a-z]{4})?(-([a-z]{2}|[0-9]{3}))?(-[a-z0-9]{1,8})*", re.IGNORECASE)
 
@@ -77,7 +87,7 @@ def canonical_language(code: str) -> str:
 
     ``EN`` is ``en``, ``zh_CN`` is ``zh-CN``, ``deu`` is ``de``, ``iw`` is ``he``, ``zt`` is ``zh-Hant``.
     """
-    plain = code.strip().replace("_", "-").lower()
+    plain = _plain(code)
     if plain in _LIBRETRANSLATE:
         return _LIBRETRANSLATE[plain]
     primary, *rest = plain.split("-")
@@ -148,3 +158,59 @@ def check_language(code: str) -> str:
         f"a language must be a code of ISO 639, got {code!r}; {meant}; a language without a code may take one from qaa "
         "to qtz"
     )
+
+
+@dataclass(frozen=True)
+class LanguageKey:
+    """Parts of a language code for comparison; two codes with the same key name the same written language."""
+
+    language: str
+    script: str = ""
+    """Empty: the usual script of the language."""
+    region: str = ""
+    """Region and variants."""
+
+
+@functools.lru_cache(_CACHED_CODES)
+def language_key(code: str) -> LanguageKey:
+    """Return the parts of a code after its aliases are replaced: those of ``zh`` for ``zh-CN``."""
+    canonical = canonical_language(code)
+    preferred = next((group[0] for group in _EQUIVALENT if canonical in group), canonical)
+    language, *rest = preferred.split("-")
+    script = rest.pop(0) if rest and len(rest[0]) == 4 and rest[0].isalpha() else ""
+    return LanguageKey(language, script, "-".join(rest))
+
+
+def is_same_language(code: str, other: str) -> bool:
+    """Return whether two codes name the same language, script and region."""
+    return language_key(code) == language_key(other)
+
+
+def match_rank(code: str, offered: str) -> int | None:
+    """Return how well an offered language answers a request for a code; lower is better, None is not at all.
+
+    0: the code as written. 1: another spelling. 2: another code of the same language. 3: the language without the
+    requested region. 4: a region of the requested language. 5: another region. Scripts never differ.
+    """
+    if code == offered:
+        return 0
+    if len(code.strip()) > _MAX_CODE:
+        return None
+    if _plain(code) == _plain(offered):
+        return 1
+    wanted, found = language_key(code), language_key(offered)
+    if wanted == found:
+        return 2
+    if not wanted.language or (wanted.language, wanted.script) != (found.language, found.script):
+        return None
+    return 3 if not found.region else 4 if not wanted.region else 5
+
+
+def match_language(code: str, offered: Iterable[str]) -> str | None:
+    """Return the offered language that answers a request for a code best, the first of equals; None if none does."""
+    ranked = ((match_rank(code, each), number, each) for number, each in enumerate(offered))
+    return min(((rank, number, each) for rank, number, each in ranked if rank is not None), default=(0, 0, None))[2]
+
+
+def _plain(code: str) -> str:
+    return code.strip().replace("_", "-").lower()

@@ -23,6 +23,7 @@ __all__ = ["toy_translator"]
 WORDS = {
     "en": "Two dogs play here A man sleeps there small cats run with us",
     "de": "Zwei Hunde spielen hier Ein Mann schläft dort kleine Katzen laufen mit uns",
+    "ar": "اثنان كلاب يلعب هنا رجل واحد ينام هناك صغيرة قطط تجري مع نحن",
 }
 
 

@@ -8,8 +8,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from dragoman.api.translation.translation import Translation, join_sentences
 from dragoman.evaluation.quality_flags import Flag
+from dragoman.inspection.result import BeamNode, Candidate, Counterfactual, InspectionResult
 from dragoman.server.errors import Draining, Overloaded
 from dragoman.server.pipeline.service import TranslationService
 from dragoman.server.request_types import ModelInfo, ReloadResult, Route, TranslationRequest, TranslationResult
@@ -104,15 +107,26 @@ class FakeService(TranslationService):
         (text,) = request.texts
         result = self._fake(text, request)
         written = translation or result.text
-        value = {
-            "source": text,
-            "translation": written,
-            "source_words": text.split(),
-            "target_words": written.split(),
-            "counterfactuals": [{}] * counterfactuals,
-            "model": "a fake",
-        }
-        return value, result.models
+        source, target = text.split(), written.split()
+        rows, columns = len(target), len(source) + 1
+        inspected = InspectionResult(
+            source=text,
+            translation=written,
+            source_words=tuple(source),
+            target_words=tuple(target),
+            tokens=tuple(target),
+            token_words=tuple(range(rows)),
+            candidates=((Candidate("a", 0.5),),) * (rows + 1),
+            predicted=np.full((1, 2, rows + 1, columns), 1 / columns),
+            given=np.full((1, 2, rows, columns), 1 / columns),
+            steps=np.full((1, 2, rows + 1, columns), 1 / columns),
+            default_layer=0,
+            score=-0.5,
+            tree=(BeamNode(-1, "a", 0, 0, -0.1, is_end=False, is_best=True),),
+            counterfactuals=(Counterfactual(0, "a", 0.1, written, -0.5),) * counterfactuals,
+            model="a fake",
+        )
+        return inspected.to_json(), result.models
 
     def routes(self) -> Sequence[Route]:
         pairs = [("de", "en"), ("en", "de"), ("fr", "en"), ("zh", "en")]

@@ -13,6 +13,7 @@ import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
+from dragoman.server.routes.v1_schemas import InspectResponse
 from tests.server.asgi_calls import events_in
 from tests.server.bundles import tiny_bundle
 
@@ -36,7 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "--log",
         "off",
     ]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "DRAGOMAN_LIMITS_SECONDS": "20"}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "DRAGOMAN_LIMITS_SECONDS": "300"}
     with subprocess.Popen(
         [*command, *map(str, bundles)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
     ) as process:
@@ -59,7 +60,7 @@ def _address(output: IO[str]) -> str:
 
 
 def post(server: str, path: str, **body: Any) -> Any:
-    answer = httpx.post(f"{server}{path}", json=body, timeout=30)
+    answer = httpx.post(f"{server}{path}", json=body, timeout=300)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -107,6 +108,9 @@ def test_through_a_third_language(server: str) -> None:
 
     assert found["via"] == "en"
     assert found["models"] == ["fr-en", "en-de"]
+    body = {"text": "deux chiens", "target": "de", "model": "fr-en+en-de"}
+    (named,) = post(server, "/v1/translate", **body)["translations"]
+    assert (named["text"], named["models"], named["via"]) == (found["text"], found["models"], "en")
 
 
 def test_a_stream_is_the_translation(server: str) -> None:
@@ -132,6 +136,8 @@ def test_placeholders(server: str, kept: str) -> None:
 def test_inspect(server: str) -> None:
     found = post(server, "/v1/inspect", text="two small dogs", source="en", target="de", counterfactuals=1)
 
+    assert found.keys() == InspectResponse.model_fields.keys()
+    InspectResponse.model_validate(found)
     assert found["source_words"] == ["two", "small", "dogs"]
     assert found["models"] == ["en-de"]
     assert found["predicted"]

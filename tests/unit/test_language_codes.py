@@ -8,6 +8,8 @@ from dragoman.language_codes import (
     canonical_language,
     check_language,
     equivalent_languages,
+    match_language,
+    match_rank,
     parse_language,
     primary_language,
 )
@@ -78,3 +80,35 @@ def test_a_configuration_takes_any_spelling_and_keeps_the_canonical_one():
     data = parse_config(table).data
     assert data is not None
     assert (data.source, data.target) == ("en", "zh-CN")
+
+
+@pytest.mark.parametrize(
+    ("code", "served", "rank"),
+    [
+        ("zh-CN", "zh-CN", 0),
+        ("ZH_cn", "zh-CN", 1),
+        ("zh-CN", "zh", 2),
+        ("cmn", "zh-Hans-CN", 2),
+        ("zt", "zh-HK", 2),
+        ("no", "nob", 2),
+        ("de-AT", "de", 3),
+        ("pt", "pt-BR", 4),
+        ("en-US", "en-GB", 5),
+        ("zh", "zh-TW", None),
+        ("sr-Latn", "sr", None),
+        ("nn", "no", None),
+        ("", "de", None),
+        ("-", "de", None),
+        ("de" * 1000, "de", None),
+    ],
+)
+def test_how_well_one_code_answers_another(code: str, served: str, rank: int | None) -> None:
+    assert match_rank(code, served) == rank
+
+
+def test_the_best_served_language_answers_a_code() -> None:
+    assert match_language("zh-CN", ["zh", "zh-Hans", "zh-CN"]) == "zh-CN"
+    assert match_language("zh-SG", ["zh-TW", "zh-Hans", "zh"]) == "zh-Hans"
+    assert match_language("en-AU", ["en-GB", "de", "en"]) == "en"
+    assert match_language("xx", ["en"]) is None
+    assert match_language("en", []) is None

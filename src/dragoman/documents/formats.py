@@ -42,8 +42,8 @@ ARCHIVES = frozenset({".docx", ".odt", ".pptx"})
 
 _READERS = {
     ".docx": ("office.ooxml", "read_docx"),
-    ".htm": ("html", "read_html"),
-    ".html": ("html", "read_html"),
+    ".htm": ("html_document", "read_html"),
+    ".html": ("html_document", "read_html"),
     ".md": ("markdown.document", "read_md"),
     ".odt": ("office.odt", "read_odt"),
     ".po": ("text.po", "read_po"),

@@ -96,6 +96,20 @@ def open_engine(
     return OpenedEngine(ensemble, f"ensemble of {len(members)}: " + "; ".join(member.description for member in members))
 
 
+def supports_phrases(family: str) -> bool:
+    """Whether an installed engine can include given phrases in translations, as a glossary requires."""
+    return is_installed(_KINDS["torch"].package) or any(
+        kind.load().unsupported(SearchSettings(), phrases=True) is None
+        for name, kind in _KINDS.items()
+        if name != "torch" and family in kind.families and is_installed(kind.package)
+    )
+
+
+def supports_inspection() -> bool:
+    """Whether an installed engine has the attention weights of every layer and head."""
+    return is_installed(_KINDS["torch"].package)
+
+
 def _open(bundle: Bundle, required: _Requirements, *, together: bool = False) -> OpenedEngine:
     """Open the engine of one bundle. A member of an ensemble (`together`) must be incremental."""
     family = bundle.config.model.family

@@ -11,7 +11,7 @@ from dragoman.server.access.authorization import AccessControl
 from dragoman.server.access_log import AccessLog
 from dragoman.server.http.middleware import RequestMiddleware
 from dragoman.server.http.problem_details import add_exception_handlers
-from dragoman.server.http.route_policy import collect_policies
+from dragoman.server.http.route_policy import PolicyTable
 from dragoman.server.metrics import PrometheusMetrics
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.service import TranslationService
@@ -59,5 +59,5 @@ def create_app(
         routers.append(static_files.router())
     for router in routers:
         app.include_router(router)
-    middleware.policies = collect_policies(route for router in routers for route in router.routes)
+    middleware.policies = PolicyTable(route for router in routers for route in router.routes)
     return middleware

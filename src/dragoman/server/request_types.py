@@ -102,6 +102,10 @@ class ModelInfo:
     """Estimated memory."""
     why: str = ""
     """Why this engine was selected, or why loading failed."""
+    supports_glossary: bool = True
+    """Whether an installed engine can use a glossary with this model."""
+    supports_inspection: bool = True
+    """Whether an installed engine has the attention of every layer and head of this model."""
 
 
 @dataclass(frozen=True)

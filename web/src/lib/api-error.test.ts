@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError, errorFromStatus, errorMessage } from './api-error';
+import { ApiError, errorFromProblem, errorFromStatus, errorMessage } from './api-error';
 
 describe('ApiError', () => {
   it('reads Retry-After in seconds', () => {
@@ -13,6 +13,13 @@ describe('ApiError', () => {
   it('maps the status to a kind', () => {
     const kinds = [400, 403, 413, 500, 501].map(status => errorFromStatus(status, '', null).kind);
     expect(kinds).toEqual(['rejected', 'unauthorized', 'too-large', 'server-error', 'unsupported']);
+  });
+
+  it('reads a problem, of a response or of an event', () => {
+    const body = JSON.stringify({ status: 503, error: 'busy', code: 'overloaded', retry_after: 4 });
+    expect(errorFromProblem(null, body)).toMatchObject({ kind: 'busy', code: 'overloaded', retryAfter: 4 });
+    expect(errorFromProblem(503, body, '9')).toMatchObject({ message: 'busy', retryAfter: 9 });
+    expect(errorFromProblem(502, '<html>')).toMatchObject({ kind: 'server-error', code: null, retryAfter: null });
   });
 
   it('finds the message in a body', () => {

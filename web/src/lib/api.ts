@@ -1,5 +1,5 @@
 // Requests to the server. A failed request throws an ApiError; a cancelled one throws an AbortError.
-import { ApiError, errorFromResponse, errorFromStatus, errorMessage } from './api-error';
+import { ApiError, errorFromProblem, errorFromResponse } from './api-error';
 import { EventStreamParser } from './event-stream';
 import type { InspectionResult, ModelList, ServerSettings, TranslateRequest, Translation } from './types';
 
@@ -28,7 +28,7 @@ export class Api {
         for (const { event, data } of parser.push(chunk.value)) {
           if (event === 'text') onText((JSON.parse(data) as { text: string }).text);
           if (event === 'translation') translation = JSON.parse(data) as Translation;
-          if (event === 'error') throw errorFromEvent(data);
+          if (event === 'error') throw errorFromProblem(null, data);
         }
       }
     } catch (error) {
@@ -89,11 +89,6 @@ export class Api {
 export function relativeDownloadUrl(url: string): string {
   const start = url.lastIndexOf('/download_file/');
   return start < 0 ? url : url.slice(start + 1);
-}
-
-function errorFromEvent(data: string): ApiError {
-  const problem = JSON.parse(data) as { status?: number; retry_after?: number };
-  return errorFromStatus(problem.status ?? 500, errorMessage(data), problem.retry_after?.toString() ?? null);
 }
 
 /** fetch throws a TypeError if it cannot connect or the connection breaks. */

@@ -2,7 +2,7 @@
 import { Api } from './api';
 import { ApiError } from './api-error';
 import { glossaryKey, parseTerms, toGlossary, type Term } from './glossary';
-import { AUTO, directModels, findRoute, sourceLanguages, targetLanguages, validTarget } from './language-routes';
+import { AUTO, defaultTarget, directModels, findRoute, sourceLanguages, validTarget } from './language-routes';
 import { persistentStorage, tabStorage } from './storage';
 import { TranslationTask } from './translation-task.svelte';
 import type { ModelInfo, Route, ServerSettings, TranslateRequest } from './types';
@@ -44,6 +44,8 @@ export class AppState {
   sentence: number = $state(0);
   /** Storage key of `terms`. */
   #termsKey = '';
+  /** The user has chosen the target, now or on an earlier visit. */
+  #isTargetChosen = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** The selected or detected source language; AUTO while it is unknown. */
@@ -56,6 +58,11 @@ export class AppState {
   readonly isInTargetLanguage: boolean = $derived(
     this.tasks[0].phase === 'done' && this.tasks[0].translation?.detected?.language === this.target,
   );
+  /** The pivot language of the selected pair; null for a direct model or an unknown pair. */
+  readonly pivot: string | null = $derived(findRoute(this.routes, this.sourceLanguage, this.target)?.via ?? null);
+  /** An installed engine can use glossaries, with the selected models or, while these are unknown, with any. */
+  readonly canUseGlossary: boolean = $derived(this.#selectedModels().some(model => model.supports_glossary));
+  readonly canInspect: boolean = $derived(this.#selectedModels().some(model => model.supports_inspection));
   readonly modelChoices: string[] = $derived(directModels(this.routes, this.sourceLanguage, this.target));
   readonly highlighted: DisplayedWord | null = $derived(this.hovered ?? this.pinned);
   readonly isTooLong: boolean = $derived(
@@ -119,13 +126,14 @@ export class AppState {
   }
 
   async #run(task: TranslationTask, model: string | null): Promise<void> {
-    await task.run(this.api, { ...this.request(this.text), model });
+    await task.run(this.api, this.request(this.text, model));
     if (task.error?.kind === 'unauthorized') this.needsKey = true;
     if (task.phase === 'done' && this.#applyDetectedLanguage()) this.translate();
   }
 
   /** Select the glossary and models of the detected language; returns whether the text must be translated again. */
   #applyDetectedLanguage(): boolean {
+    if (this.#preferDirectModel()) return true;
     if (this.#termsKey === glossaryKey(this.sourceLanguage, this.target)) return false;
     const before = toGlossary(this.terms);
     this.#loadTerms();
@@ -135,9 +143,31 @@ export class AppState {
     return isUnavailable || JSON.stringify(before) !== JSON.stringify(toGlossary(this.terms));
   }
 
+  /**
+   * Until the user chooses a target, a text is translated by a model of its own language, not through a pivot and not
+   * into itself; returns whether the target has changed.
+   */
+  #preferDirectModel(): boolean {
+    const language = this.sourceLanguage;
+    if (this.#isTargetChosen || (this.pivot === null && language !== this.target)) return false;
+    const target = defaultTarget(this.routes, language);
+    if (!target || target === this.target || findRoute(this.routes, language, target)?.via !== null) return false;
+    this.target = target;
+    this.#loadTerms();
+    this.#updateSecondModel();
+    return true;
+  }
+
   /** A request for a text with the current languages, model and glossary. */
-  request(text: string): TranslateRequest {
-    return { text, source: this.source, target: this.target, model: this.model, glossary: toGlossary(this.terms) };
+  request(text: string, model: string | null = this.model): TranslateRequest {
+    const glossary = this.canUseGlossary && this.pivot === null ? toGlossary(this.terms) : null;
+    return { text, source: this.source, target: this.target, model, glossary };
+  }
+
+  #selectedModels(): ModelInfo[] {
+    const route = findRoute(this.routes, this.sourceLanguage, this.target);
+    const names = this.model !== null ? [this.model] : route?.models[0];
+    return names ? this.models.filter(model => names.includes(model.name)) : this.models;
   }
 
   selectSource(code: string): void {
@@ -147,6 +177,7 @@ export class AppState {
 
   selectTarget(code: string): void {
     this.target = code;
+    this.#isTargetChosen = true;
     this.model = null;
     this.#loadTerms();
     this.#updateSecondModel();
@@ -166,9 +197,9 @@ export class AppState {
     this.translate();
   }
 
+  /** The swapped pair has a model. */
   get canSwap(): boolean {
-    const { sourceLanguage } = this;
-    return sourceLanguage !== AUTO && findRoute(this.routes, this.target, sourceLanguage) !== undefined;
+    return findRoute(this.routes, this.target, this.sourceLanguage) !== undefined;
   }
 
   swapLanguages(): void {
@@ -196,8 +227,9 @@ export class AppState {
       const [source = '', target = ''] = JSON.parse(persistentStorage.read(PAIR_STORAGE) ?? '[]') as string[];
       if (source === AUTO || sourceLanguages(this.routes).includes(source)) this.source = source;
       this.target = validTarget(this.routes, this.source, target);
+      this.#isTargetChosen = this.target === target;
     } catch {
-      this.target = targetLanguages(this.routes, this.source)[0] ?? '';
+      this.target = defaultTarget(this.routes, this.source);
     }
     this.#loadTerms();
   }

@@ -1,4 +1,5 @@
 // Interface language: messages, numbers and names of languages.
+import type { ApiError } from './api-error';
 import { english, type Messages } from './messages/en';
 import { chinese } from './messages/zh';
 import { persistentStorage } from './storage';
@@ -25,6 +26,16 @@ class I18n {
   setLanguage(language: string): void {
     this.language = interfaceLanguage(language);
     persistentStorage.write(STORAGE_KEY, this.language);
+  }
+
+  /**
+   * What an error means, and what the server says about it. The server writes English: in another language, its code is
+   * explained instead.
+   */
+  explain(error: ApiError): { summary: string; detail: string } {
+    const explained = error.code === null ? undefined : this.t.errorCodes[error.code];
+    const summary = explained ?? this.t.errors[error.kind];
+    return { summary, detail: this.language === 'en' && error.kind !== 'busy' ? error.message : '' };
   }
 
   number(value: number, digits = 0): string {

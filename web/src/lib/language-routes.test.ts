@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { directModels, sourceLanguages, targetLanguages, validTarget } from './language-routes';
+import { defaultTarget, directModels, sourceLanguages, targetLanguages, validTarget } from './language-routes';
 
 describe('language routes', () => {
   const routes = [
@@ -23,5 +23,17 @@ describe('language routes', () => {
     expect(validTarget(routes, 'de', 'de')).toBe('fr');
     expect(validTarget(routes, 'en', 'de')).toBe('de');
     expect(validTarget([], 'en', 'de')).toBe('');
+  });
+
+  it('prefers a direct model to a pivot', () => {
+    const served = [
+      { source: 'fr', target: 'ar', models: [['one', 'two']], via: 'en' },
+      { source: 'fr', target: 'en', models: [['one']], via: null },
+      { source: 'en', target: 'ar', models: [['two']], via: null },
+    ];
+    expect(defaultTarget(served, 'fr')).toBe('en');
+    expect(defaultTarget(served, 'auto')).toBe('en');
+    expect(validTarget(served, 'fr', 'de')).toBe('en');
+    expect(validTarget(served, 'fr', 'ar')).toBe('ar');
   });
 });

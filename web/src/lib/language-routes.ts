@@ -22,8 +22,13 @@ export function directModels(routes: readonly Route[], source: string, target: s
   return (findRoute(routes, source, target)?.models ?? []).flatMap(models => (models.length === 1 ? models : []));
 }
 
-/** The target itself if the source has it, otherwise the first target of the source. */
+/** The target itself if the source has it, otherwise the default of the source. */
 export function validTarget(routes: readonly Route[], source: string, target: string): string {
-  const all = targetLanguages(routes, source);
-  return all.includes(target) ? target : (all[0] ?? '');
+  return targetLanguages(routes, source).includes(target) ? target : defaultTarget(routes, source);
+}
+
+/** The target of the first direct model of a source, or of the first pivot if it has none. */
+export function defaultTarget(routes: readonly Route[], source: string): string {
+  const matching = routes.filter(route => source === AUTO || route.source === source);
+  return (matching.find(route => route.via === null) ?? matching[0])?.target ?? '';
 }

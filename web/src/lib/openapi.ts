@@ -451,6 +451,8 @@ export interface components {
         /**
          * InspectResponse
          * @description Attention by layer and head, steps, search tree, counterfactuals: the output of `dragoman inspect --json`.
+         *
+         *     Maps have the end of the source as their last column. They have no layers if the model has no attention.
          */
         InspectResponse: {
             /** Source */
@@ -461,10 +463,111 @@ export interface components {
             source_words: string[];
             /** Target Words */
             target_words: string[];
-            /** Model */
-            model: string | string[];
-        } & {
-            [key: string]: unknown;
+            /** Tokens */
+            tokens: string[];
+            /**
+             * Token Words
+             * @description Index of the target word of each token.
+             */
+            token_words: number[];
+            /**
+             * Candidates
+             * @description For each token and for the end, the most probable tokens.
+             */
+            candidates: components["schemas"]["InspectedToken"][][];
+            /**
+             * Predicted
+             * @description Attention of the step that writes a word: [layers][heads][target words + 1][source words + 1].
+             */
+            predicted: number[][][][];
+            /**
+             * Given
+             * @description Attention of the step that reads a word: [layers][heads][target words][source words + 1].
+             */
+            given: number[][][][];
+            /**
+             * Steps
+             * @description Attention of each step: [layers][heads][tokens + 1][source words + 1].
+             */
+            steps: number[][][][];
+            /**
+             * Entropy
+             * @description Bits per target word: [layers][heads][target words].
+             */
+            entropy: number[][][];
+            /**
+             * Coverage
+             * @description Attention per source word: [layers][heads][source words].
+             */
+            coverage: number[][][];
+            /** Default Layer */
+            default_layer: number;
+            /** Score */
+            score: number | null;
+            /** Tree */
+            tree: components["schemas"]["InspectedNode"][];
+            /** Counterfactuals */
+            counterfactuals: components["schemas"]["InspectedCounterfactual"][];
+            /** Flags */
+            flags: string[];
+            /**
+             * Model
+             * @description Family, size, engine and search settings.
+             */
+            model: string;
+            /**
+             * Models
+             * @description The model that translated.
+             */
+            models: string[];
+            /** @description With source `auto` only. */
+            detected: components["schemas"]["DetectedLanguage"] | null;
+        };
+        /**
+         * InspectedCounterfactual
+         * @description Another word forced at one position, and the translation that the model continues with.
+         */
+        InspectedCounterfactual: {
+            /** Word */
+            word: number;
+            /** Forced */
+            forced: string;
+            /** Probability */
+            probability: number | null;
+            /** Translation */
+            translation: string;
+            /** Score */
+            score: number | null;
+        };
+        /**
+         * InspectedNode
+         * @description A token kept in the beam; `parent` is the index of the previous one, -1 for none, and `rank` its place.
+         */
+        InspectedNode: {
+            /** Parent */
+            parent: number;
+            /** Text */
+            text: string;
+            /** Step */
+            step: number;
+            /** Rank */
+            rank: number;
+            /** Log Prob */
+            log_prob: number | null;
+            /** Is End */
+            is_end: boolean;
+            /** Is Best */
+            is_best: boolean;
+        };
+        /**
+         * InspectedToken
+         * @description A possible token at a step.
+         */
+        InspectedToken: {
+            /** Text */
+            text: string;
+            /** Probability */
+            probability: number | null;
         };
         /**
          * LibreTranslateLanguage
@@ -547,6 +650,18 @@ export interface components {
              * @default
              */
             why?: string;
+            /**
+             * Supports Glossary
+             * @description Whether an installed engine can use a glossary with this model.
+             * @default true
+             */
+            supports_glossary?: boolean;
+            /**
+             * Supports Inspection
+             * @description Whether an installed engine has the attention of every layer and head of this model.
+             * @default true
+             */
+            supports_inspection?: boolean;
         };
         /**
          * ModelsResponse
@@ -730,6 +845,18 @@ export interface components {
             status: number;
             /** Detail */
             detail: string;
+            /**
+             * Code
+             * @description What is wrong, for programs.
+             * @enum {string}
+             */
+            code: "deadline" | "forbidden" | "glossary_needs_direct_model" | "inspection_needs_direct_model" | "internal" | "invalid_document" | "invalid_glossary" | "invalid_key" | "invalid_request" | "method_not_allowed" | "misdirected" | "missing_key" | "model_unavailable" | "not_found" | "not_installed" | "nothing_to_inspect" | "overloaded" | "rate_limited" | "shutting_down" | "too_large" | "unavailable_pair" | "unknown_format" | "unknown_language" | "unknown_model" | "unsupported_media_type";
+            /**
+             * Retry After
+             * @description Seconds to wait before the request may succeed; in streams too, which have no header for it.
+             * @default null
+             */
+            retry_after?: number | null;
         } & {
             [key: string]: unknown;
         };

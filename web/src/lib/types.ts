@@ -1,5 +1,5 @@
 // Types of the HTTP API, derived from the generated `openapi.ts`; `npm run openapi` updates it.
-import type { paths } from './openapi';
+import type { components, paths } from './openapi';
 
 type JsonContent<Body> = { content: { 'application/json': Body } };
 type ResponseOf<Operation> = Operation extends { responses: { 200: JsonContent<infer Body> } } ? Body : never;
@@ -11,6 +11,7 @@ export type ModelInfo = ModelList['models'][number];
 export type Route = ModelList['routes'][number];
 export type Glossary = NonNullable<RequestOf<paths['/v1/translate']['post']>['glossary']>;
 type TranslatedText = ResponseOf<paths['/v1/translate']['post']>['translations'][number];
+export type ErrorCode = components['schemas']['Problem']['code'];
 export type Flag = NonNullable<TranslatedText['flags']>[number];
 
 /** The page translates one text per request; the API also accepts a list. */
@@ -29,10 +30,8 @@ export type Translation = Sentence &
   Pick<TranslatedText, 'models' | 'via' | 'detected'> &
   Partial<Pick<TranslatedText, 'alternatives'>> & { sentences?: Sentence[] | null };
 
-/** OpenAPI does not declare the attention of `/v1/inspect`. Shapes: [layers][heads][target words + 1][source words + 1]. */
-export type InspectionResult = Pick<ResponseOf<paths['/v1/inspect']['post']>, 'source_words' | 'target_words'> & {
-  predicted: number[][][][];
-  /** Entropy in bits, [layers][heads][target words + 1]. */
-  entropy: number[][][];
-  default_layer: number;
-};
+/** Shapes: predicted [layers][heads][target words + 1][source words + 1], entropy in bits [layers][heads][target words]. */
+export type InspectionResult = Pick<
+  ResponseOf<paths['/v1/inspect']['post']>,
+  'source_words' | 'target_words' | 'predicted' | 'entropy' | 'default_layer'
+>;

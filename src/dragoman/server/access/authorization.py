@@ -57,13 +57,13 @@ class RequestAccess:
             assert self._control.keys is not None
             self.key = self._control.keys.find(secret)
             if self.key is None:
-                raise Forbidden(_WRONG)
+                raise Forbidden(_WRONG, code="invalid_key")
 
     def authorize(self, secret: str | None = None) -> None:
         """Authorize the request, with the key of its body if it has one; raises `Forbidden` or `RateLimited`."""
         self.identify(secret)
         if self.needs_key:
-            raise Forbidden(_MISSING)
+            raise Forbidden(_MISSING, code="missing_key")
         if self._is_authorized:
             return
         limiter, own = self._control.limiter, self.key.tokens_per_minute if self.key else None

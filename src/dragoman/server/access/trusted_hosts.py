@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Sequence
 
-from dragoman.server.errors import RequestError
+from dragoman.server.errors import ErrorCode, RequestError
 
 __all__ = ["Misdirected", "TrustedHosts"]
 
@@ -16,6 +16,7 @@ class Misdirected(RequestError):  # noqa: N818 -- named like its HTTP status
     """A Host header that is not a name of this server, as in a DNS rebinding attack."""
 
     status = 421
+    code: ErrorCode = "misdirected"
     reason = "host"
 
 

@@ -12,7 +12,7 @@ from dragoman.server.access.authorization import RequestAccess
 from dragoman.server.http.request_body import parse_model, read_json
 from dragoman.server.scheduling.admission import Reservation
 
-__all__ = ["AUTHORIZED", "Access", "Reserved", "json_body"]
+__all__ = ["Access", "Reserved", "json_body"]
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -22,24 +22,16 @@ async def _access(request: Request) -> RequestAccess:
     return access
 
 
-async def _authorize(request: Request) -> None:
-    access: RequestAccess = request.state.access
-    access.authorize()
-
-
 async def _reserved(request: Request) -> Reservation:
     reservation: Reservation = request.state.reservation
     return reservation
 
 
 Access = Annotated[RequestAccess, Depends(_access)]
-"""Access of a request whose key may be in its body: the route calls `authorize`."""
-
-AUTHORIZED = Depends(_authorize)
-"""Dependency of a route that requires authorization; it runs before the body is parsed."""
+"""Access of a request whose key may be in its body (``body_key``): the route calls `authorize`."""
 
 Reserved = Annotated[Reservation, Depends(_reserved)]
-"""The reservation of a route with ``route_policy(translates=True)``."""
+"""The reservation of a route with ``translates=True`` in its policy."""
 
 
 def json_body(model: type[Body]) -> Callable[[Request], Awaitable[Body]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import secrets
 from collections.abc import Sequence
 
-__all__ = ["CorsPolicy", "PAGE_POLICY", "SECURITY", "client_address", "parse_api_key", "request_id"]
+__all__ = ["CorsPolicy", "PAGE_POLICY", "SECURITY", "client_address", "is_loopback", "parse_api_key", "request_id"]
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -72,3 +73,11 @@ def client_address(client: tuple[str, int] | None, forwarded: bytes | None) -> s
     if forwarded:
         return forwarded.decode("latin-1").rpartition(",")[2].strip()
     return client[0] if client else ""
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is one of this machine."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,11 +18,33 @@ from dragoman.errors import DragomanError
 from dragoman.server.access.authorization import AccessControl, RequestAccess
 from dragoman.server.access.trusted_hosts import TrustedHosts
 from dragoman.server.access_log import AccessLog, AccessRecord
-from dragoman.server.errors import DeadlineExceeded, Draining, Overloaded, RequestError, TooLarge
+from dragoman.server.errors import (
+    DeadlineExceeded,
+    Draining,
+    MethodNotAllowed,
+    NotFound,
+    Overloaded,
+    RequestError,
+    TooLarge,
+)
 from dragoman.server.http.body_limits import BodyBuffer, declared_length
-from dragoman.server.http.headers import SECURITY, CorsPolicy, client_address, parse_api_key, request_id
-from dragoman.server.http.problem_details import PROBLEM_TYPE, problem_bytes, problem_for, problem_headers
-from dragoman.server.http.route_policy import RoutePolicy
+from dragoman.server.http.headers import (
+    SECURITY,
+    CorsPolicy,
+    client_address,
+    is_loopback,
+    parse_api_key,
+    request_id,
+)
+from dragoman.server.http.problem_details import (
+    NO_SUCH_PATH,
+    PROBLEM_TYPE,
+    problem_bytes,
+    problem_for,
+    problem_headers,
+)
+from dragoman.server.http.route_policy import PolicyTable, RoutePolicy
+from dragoman.server.http.server_sent_events import EVENT_STREAM, event
 from dragoman.server.metrics import UNKNOWN_ROUTE, PrometheusMetrics
 from dragoman.server.scheduling.admission import Reservation
 from dragoman.server.settings import ServerSettings
@@ -50,6 +72,7 @@ _USED_HEADERS = frozenset(
         b"x-request-id",
     }
 )
+_NO_ROUTE = RoutePolicy("public")
 _COUNTED_BY_SERVICE = (DeadlineExceeded, Draining, Overloaded, TooLarge)
 
 
@@ -64,8 +87,7 @@ class RequestMiddleware:
     metrics: PrometheusMetrics
     access: AccessControl
     log: AccessLog
-    policies: Mapping[str, RoutePolicy] = field(default_factory=dict)
-    """Policies by path template."""
+    policies: PolicyTable = field(default_factory=PolicyTable)
     is_draining: bool = False
     """Every response closes its connection."""
 
@@ -90,7 +112,9 @@ class _Exchange:
         self._receive, self._send = receive, send
         self._headers = {name: value for name, value in scope["headers"] if name in _USED_HEADERS}
         self._scope = scope
-        self._policy = server.policies.get(scope["path"], RoutePolicy())
+        policy = server.policies.find(scope["method"], scope["path"])
+        self._policy = policy or _NO_ROUTE
+        self._has_route = policy is not None
         self._id = request_id(self._headers.get(b"x-request-id"))
         forwarded = self._headers.get(b"x-forwarded-for") if server.settings.trust_proxy else None
         self._access = RequestAccess(server.access, client_address(scope.get("client"), forwarded))
@@ -99,7 +123,7 @@ class _Exchange:
         self._body: bytes | None = b""
         self._error: DragomanError | None = None
         self._status = 0
-        self._is_complete = self._closes = False
+        self._is_complete = self._is_event_stream = self._closes = False
         self._received = self._sent = 0
 
     async def run(self) -> None:
@@ -139,6 +163,8 @@ class _Exchange:
         if server.settings.trust_proxy and self._headers.get(b"x-forwarded-proto", b"").lower() == b"https":
             scope["scheme"] = "https"  # of the URLs in responses
         self._scope = scope
+        if not self._has_route:  # even if the app has one: it does not declare who may use it
+            self._reject_path()
         if not await self._receive_request():
             return
         if self._reservation is None:
@@ -152,18 +178,22 @@ class _Exchange:
             raise RequestError("a request must have one Host header, got none or several; send one")
         self._server.trusted_hosts.check(self._headers[b"host"])
 
+    def _reject_path(self) -> None:
+        self._closes = declared_length(self._headers, self._server.settings.limits.body_bytes) != 0
+        allowed = self._server.policies.methods(self._scope["path"])
+        raise MethodNotAllowed(allowed) if allowed else NotFound(NO_SUCH_PATH)
+
     async def _receive_request(self) -> bool:
         """Reserve capacity if the route translates, then read the body; False if the client disconnected."""
-        limits, path, policy = self._server.settings.limits, self._scope["path"], self._policy
+        limits, policy = self._server.settings.limits, self._policy
         limit = limits.file_bytes + _FORM_BYTES if policy.is_upload else limits.body_bytes
         self._closes = True  # until the body is read: the next bytes of this connection may belong to it
         length = declared_length(self._headers, limit)
-        if self._scope["method"] not in _BODY_METHODS and not policy.has_get_body:
-            self._closes = length != 0
+        has_body = self._scope["method"] in _BODY_METHODS or policy.has_get_body
+        self._closes = length is None or b"expect" in self._headers if has_body else length != 0
+        self._authorize()
+        if not has_body:
             return True
-        self._closes = length is None or b"expect" in self._headers
-        if path.startswith(("/v1/", "/v2/")) or not self._access.needs_key:
-            self._access.authorize()
         if policy.translates and self._scope["method"] == "POST":
             seconds = limits.seconds * (_UPLOAD_TIME if policy.is_upload else 1)
             self._reservation = self._server.admit(seconds, self._access.charge)
@@ -172,6 +202,16 @@ class _Exchange:
             self._body = await self._read_body(limit, limits.body_seconds)
         self._closes = False
         return self._body is not None
+
+    def _authorize(self) -> None:
+        """Check the access that the route declares; a key in the body is checked by the route."""
+        access, needed = self._access, self._policy.access
+        if needed == "metrics" and access.has_keys and not is_loopback(access.address):
+            access.require("metrics")
+        elif needed in ("key", "admin") or (needed == "body_key" and not access.needs_key):
+            access.authorize()
+        if needed == "admin":
+            access.require("admin")
 
     async def _read_body(self, limit: int, seconds: float) -> bytes | None:
         try:
@@ -193,7 +233,7 @@ class _Exchange:
             if asyncio.get_running_loop().time() < reservation.deadline:
                 raise  # another timeout
             raise DeadlineExceeded(
-                "the response must be ready in time, got none; send less text, or try again later"
+                "the response must be ready in time, got none; send less text, or try again later", retry_after=1.0
             ) from None
         finally:
             watcher.cancel()
@@ -224,7 +264,13 @@ class _Exchange:
     async def _send_message(self, message: Message) -> None:
         """ASGI `send` of the app: adds the headers of every response."""
         if message["type"] == "http.response.start":
+            if message["status"] < 400 and self._policy.access == "body_key":
+                self._access.authorize()  # no response of a route that has not checked its key
             self._status = message["status"]
+            self._is_event_stream = any(
+                name == b"content-type" and value.startswith(EVENT_STREAM.encode())
+                for name, value in message.get("headers", ())
+            )
             message = {**message, "headers": self._with_headers(list(message.get("headers", ())))}
         else:
             self._sent += len(message.get("body", b""))
@@ -240,11 +286,15 @@ class _Exchange:
         return headers
 
     async def _send_error(self, error: BaseException) -> None:
-        if self._status or self._disconnected.is_set():
-            return  # the response has started, or the client is gone: uvicorn closes the connection
+        if self._is_complete or self._disconnected.is_set():
+            return
         body = problem_for(error)
         if body["status"] >= 500 and not isinstance(error, DragomanError):
             body["request_id"] = self._id
+        if self._status:
+            if self._is_event_stream:
+                await self._send_message({"type": "http.response.body", "body": event("error", body)})
+            return  # the response has started: uvicorn closes the connection
         extra = [(name.encode(), value.encode()) for name, value in problem_headers(error).items()]
         headers = [(b"content-type", PROBLEM_TYPE.encode()), *extra]
         await self._send_response(body["status"], headers, problem_bytes(body))
@@ -274,4 +324,4 @@ class _Exchange:
         route: Any = self._scope.get("route")
         if route is not None:
             return str(getattr(route, "path", UNKNOWN_ROUTE))
-        return self._scope["path"] if self._scope["path"] in self._server.policies else UNKNOWN_ROUTE
+        return self._scope["path"] if self._scope["path"] in self._server.policies.templates else UNKNOWN_ROUTE

@@ -179,7 +179,7 @@ class _LimitedProtocol(HttpToolsProtocol):
     def _reject(self, status: int, detail: str) -> None:
         """Send an error response outside of a request, and close."""
         self._is_rejected = True
-        error = problem(status, detail)
+        error = problem(status, detail, retry_after=1.0 if status == 503 else None)
         body, phrase = problem_bytes(error), error["title"].encode()
         retry = b"retry-after: 1\r\n" if status == 503 else b""
         if (

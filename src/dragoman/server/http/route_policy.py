@@ -1,24 +1,34 @@
-"""Decorator that declares which checks and limits the middleware applies to a route."""
+"""Declare on a route who may use it and how the middleware treats its requests.
+
+Every route needs a declaration: `PolicyTable` rejects an app with one that has none, so no route is open by omission.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
-__all__ = ["RoutePolicy", "collect_policies", "route_policy"]
+__all__ = ["PolicyTable", "RouteAccess", "RoutePolicy", "route_policy"]
 
 _ATTRIBUTE = "__route_policy__"
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
+RouteAccess = Literal["public", "key", "body_key", "admin", "metrics"]
+"""Who may use a route, on a server with API keys. ``public``: every client. ``key``: a client with a key in
+``Authorization``. ``body_key``: the key may also be in the body, and the route calls `RequestAccess.authorize`.
+``admin``: a key with this right, and no client if the server has no keys. ``metrics``: a key with this right, or a
+client on this machine."""
 
 
 @dataclass(frozen=True)
 class RoutePolicy:
     """What the middleware does before a route runs."""
 
+    access: RouteAccess
     translates: bool = False
     """Reserve capacity before the body is read; the route gets it from `dependencies.Reserved`."""
     is_upload: bool = False
@@ -28,21 +38,49 @@ class RoutePolicy:
 
 
 def route_policy(
-    *, translates: bool = False, is_upload: bool = False, has_get_body: bool = False
+    access: RouteAccess, *, translates: bool = False, is_upload: bool = False, has_get_body: bool = False
 ) -> Callable[[Endpoint], Endpoint]:
     """Decorate an endpoint with its policy; write it below the decorator of the route."""
 
     def declare(endpoint: Endpoint) -> Endpoint:
-        setattr(endpoint, _ATTRIBUTE, RoutePolicy(translates, is_upload, has_get_body))
+        setattr(endpoint, _ATTRIBUTE, RoutePolicy(access, translates, is_upload, has_get_body))
         return endpoint
 
     return declare
 
 
-def collect_policies(routes: Iterable[BaseRoute]) -> dict[str, RoutePolicy]:
-    """Return the policy of every route by its path template."""
-    return {
-        route.path: getattr(route.endpoint, _ATTRIBUTE, RoutePolicy())
-        for route in routes
-        if isinstance(route, APIRoute)
-    }
+class PolicyTable:
+    """Policies of all routes of an app; a route without a policy raises `TypeError`."""
+
+    def __init__(self, routes: Iterable[BaseRoute] = ()) -> None:
+        self._exact: dict[str, dict[str, RoutePolicy]] = {}
+        self._patterns: list[tuple[APIRoute, RoutePolicy]] = []
+        self.templates: set[str] = set()
+        for route in routes:
+            policy = getattr(getattr(route, "endpoint", None), _ATTRIBUTE, None)
+            if not isinstance(route, APIRoute) or not isinstance(policy, RoutePolicy):
+                raise TypeError(
+                    f"every route must declare who may use it, got {getattr(route, 'path', route)!r} without a "
+                    "declaration; add @route_policy(...) below its decorator"
+                )
+            self.templates.add(route.path)
+            if route.param_convertors:
+                self._patterns.append((route, policy))
+            else:
+                self._exact.setdefault(route.path, {}).update(dict.fromkeys(route.methods or (), policy))
+
+    def find(self, method: str, path: str) -> RoutePolicy | None:
+        """Return the policy of a request; None if there is no such route."""
+        return self._by_method(path).get("GET" if method == "HEAD" else method)
+
+    def methods(self, path: str) -> set[str]:
+        """Return the methods of a path; none if there is no such path."""
+        methods = set(self._by_method(path))
+        return methods | {"HEAD"} if "GET" in methods else methods
+
+    def _by_method(self, path: str) -> dict[str, RoutePolicy]:
+        found = self._exact.get(path)
+        if found is not None:
+            return found
+        matching = [each for each in self._patterns if each[0].path_regex.match(path)]
+        return {method: policy for route, policy in matching for method in route.methods or ()}

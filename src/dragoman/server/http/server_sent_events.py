@@ -14,8 +14,9 @@ from dragoman.errors import DragomanError
 from dragoman.server.http.problem_details import problem_for
 from dragoman.server.scheduling.admission import Reservation
 
-__all__ = ["HEARTBEAT", "event", "event_stream_response"]
+__all__ = ["EVENT_STREAM", "HEARTBEAT", "event", "event_stream_response"]
 
+EVENT_STREAM = "text/event-stream"
 HEARTBEAT = b": still here\n\n"
 """A comment, which clients skip; proxies close silent connections."""
 
@@ -32,7 +33,10 @@ def event(name: str, value: Any) -> bytes:
 async def event_stream_response(
     events: AsyncIterator[bytes], reservation: Reservation, interval: float = _INTERVAL
 ) -> StreamingResponse:
-    """Return a stream of events. An early error is raised; a later one becomes the last event."""
+    """Return a stream of events. An early error is raised; a later one becomes the last event.
+
+    Errors that are not of the request are raised in the stream: the middleware logs them and sends the event.
+    """
     first = asyncio.ensure_future(anext(events))
     try:
         await asyncio.wait({first}, timeout=min(interval, _FIRST_EVENT))
@@ -43,7 +47,7 @@ async def event_stream_response(
     if first.done() and first.exception() is not None:
         first.result()
     body = _with_heartbeats(events, first, reservation, interval)
-    return StreamingResponse(body, headers=_HEADERS, media_type="text/event-stream")
+    return StreamingResponse(body, headers=_HEADERS, media_type=EVENT_STREAM)
 
 
 async def _with_heartbeats(
@@ -64,9 +68,6 @@ async def _with_heartbeats(
             pending = asyncio.ensure_future(anext(events))
     except DragomanError as error:
         yield event("error", problem_for(error))
-    except Exception as error:
-        yield event("error", problem_for(error))
-        raise  # the middleware logs it
     finally:
         if not is_finished:
             reservation.cancel()

@@ -1,4 +1,4 @@
-"""Languages of the served models: codes, aliases, display names, and which can be translated into which."""
+"""Languages of the routes: matching of codes, display names."""
 
 from __future__ import annotations
 
@@ -7,25 +7,20 @@ from collections.abc import Sequence
 
 from babel import Locale
 
+from dragoman.language_codes import canonical_language, is_same_language, match_language
+from dragoman.server.models.routing import best_route
 from dragoman.server.request_types import Route
 
 __all__ = ["Languages", "language_name", "libretranslate_code"]
 
-_LIBRETRANSLATE = {"pb": "pt-BR", "zh": "zh-Hans", "zt": "zh-Hant"}
-_EQUIVALENT = (
-    ("zh", "zh-hans", "zh-cn", "zh-sg", "zh-hans-cn", "cmn", "cmn-hans"),
-    ("zt", "zh-hant", "zh-tw", "zh-hk", "zh-mo", "zh-hant-tw", "cmn-hant"),
-    ("pt-br", "pb"),
-    ("nb", "no"),
-    ("he", "iw"),
-    ("tl", "fil"),
-)
-_ALIASES = {code: group for group in _EQUIVALENT for code in group}
+_CACHED_PAIRS = 1024
+_CODE_LENGTH = 80  # longer codes match nothing
 
 
 def libretranslate_code(code: str) -> str:
     """Return a code as LibreTranslate lists it, such as zh-Hans for zh."""
-    return _LIBRETRANSLATE.get(code, code)
+    canonical = canonical_language(code)
+    return "zh-Hans" if canonical == "zh" else canonical
 
 
 @functools.cache
@@ -41,48 +36,55 @@ class Languages:
     """Languages of all routes. Every source can be translated to itself: the text is returned unchanged."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
+        self.routes = tuple(routes)
         self._targets: dict[str, set[str]] = {}
         for route in routes:
             self._targets.setdefault(route.source, {route.source}).add(route.target)
         self.sources = tuple(sorted(self._targets))
         self.targets = tuple(sorted({route.target for route in routes}))
         self.codes = tuple(sorted({*self.sources, *self.targets}))
-        self._codes = {_plain(code): code for code in reversed(self.codes)}
+        # Clients send the same few codes again and again.
+        self._pair = functools.lru_cache(_CACHED_PAIRS)(self._match_pair)
+        self._sources_to = functools.lru_cache(_CACHED_PAIRS)(self._match_sources)
+        self._in_order = tuple(dict.fromkeys(code for each in routes for code in (each.source, each.target)))
+
+    @property
+    def default_target(self) -> str:
+        """Target of the first model; English without models."""
+        return self.routes[0].target if self.routes else "en"
 
     def from_source(self, source: str) -> tuple[str, ...]:
         """Return the targets of a source, itself included."""
         return tuple(sorted(self._targets.get(source, {source})))
 
-    def can_translate(self, source: str, target: str) -> bool:
-        """Whether texts can be translated from source to target."""
-        return source == target or target in self._targets.get(source, ())
+    def match(self, code: str) -> str | None:
+        """Return the served language that a code matches best, or None.
+
+        A region that is not served falls back to the language (``de-AT`` to ``de``), and a language to one of its
+        regions. Scripts do not fall back, because their readers differ.
+        """
+        return match_language(code, self._in_order)
 
     def to_target(self, target: str) -> tuple[str, ...]:
-        """Return the sources of a target, itself included."""
-        return tuple(code for code in self.codes if self.can_translate(code, target))
+        """Return the sources from which a target can be reached, itself included; empty if it matches nothing."""
+        return self._sources_to(target[:_CODE_LENGTH])
 
-    def match(self, code: str) -> str | None:
-        """Return the served language that a code matches, or None.
+    def match_pair(self, source: str, target: str) -> tuple[str, str] | None:
+        """Return the languages of the route that a pair matches best, or the same one twice; None if there is none."""
+        return self._pair(source[:_CODE_LENGTH], target[:_CODE_LENGTH])
 
-        Case is ignored. A region that is not served falls back to the language (``de-AT`` to ``de``), and a language to
-        one of its regions. Scripts do not fall back, because their readers differ.
-        """
-        plain = _plain(code)
-        for each in (plain, *_ALIASES.get(plain, ())):
-            if each in self._codes:
-                return self._codes[each]
-        primary, *rest = plain.split("-")
-        if primary == "zh" or any(map(_is_script, rest)):
-            return None
-        if primary in self._codes:
-            return self._codes[primary]
-        regional = (code for plain, code in sorted(self._codes.items()) if plain.split("-")[0] == primary)
-        return next((code for code in regional if not any(map(_is_script, _plain(code).split("-")[1:]))), None)
+    def _match_pair(self, source: str, target: str) -> tuple[str, str] | None:
+        if is_same_language(source, target) and (found := self.match(source)):
+            return found, found
+        if route := best_route(self.routes, source, target):
+            return route.source, route.target
+        start, end = self.match(source), self.match(target)
+        return (start, start) if start is not None and start == end else None
 
+    def _match_sources(self, target: str) -> tuple[str, ...]:
+        return tuple(code for code in self.codes if self.match_pair(code, target) is not None)
 
-def _plain(code: str) -> str:
-    return code.strip().lower().replace("_", "-")
-
-
-def _is_script(subtag: str) -> bool:
-    return len(subtag) == 4 and subtag.isalpha()
+    def listed_code(self, code: str) -> str:
+        """Return a served code as LibreTranslate lists it, unless a request for that form matches another one."""
+        listed = libretranslate_code(code)
+        return listed if self.match(listed) == code else code

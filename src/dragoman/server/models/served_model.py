@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from dragoman.bundle import Bundle
 from dragoman.bundle.bundle import WEIGHTS
 from dragoman.bundle.verified_folder import MANIFEST
 from dragoman.config.search import SearchSettings
+from dragoman.engines.select import supports_inspection, supports_phrases
 from dragoman.environment import is_installed
 from dragoman.errors import BundleError, ConfigError
 from dragoman.server.request_types import ModelInfo
@@ -88,7 +90,12 @@ class ServedModel:
             precision=precision,
             bytes=self.size,
             why=self.failure or reason,
+            supports_glossary=_supports_phrases(self.bundle.config.model.family),
+            supports_inspection=supports_inspection(),
         )
+
+
+_supports_phrases = functools.cache(supports_phrases)  # packages are not installed while a server runs
 
 
 def fingerprint(path: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dragoman.language_codes import language_key
 from dragoman.server.request_types import DetectedLanguage
 from dragoman.text.characters import has_letters
 from dragoman.text.language_detection_model import load_detector
@@ -19,8 +20,7 @@ _MIN_PROBABILITY = 0.01  # of a result other than the first
 _KANA = re.compile("[\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 
-_MODEL_CODES = {"fil": "tl", "iw": "he", "nb": "no", "pb": "pt", "zt": "zh"}
-_TRADITIONAL = ("zt", "zh-hant", "zh-tw", "zh-hk", "zh-mo")
+_MODEL_CODES = {"nb": "no"}
 
 
 class LanguageDetector:
@@ -61,8 +61,8 @@ def _by_model_code(codes: Sequence[str]) -> dict[str, list[str]]:
     """Group codes by the model's code of the language; it has no variants."""
     names: dict[str, list[str]] = {}
     for code in codes:
-        primary = code.lower().replace("_", "-").partition("-")[0]
-        names.setdefault(_MODEL_CODES.get(primary, primary), []).append(code)
+        language = language_key(code).language
+        names.setdefault(_MODEL_CODES.get(language, language), []).append(code)
     return names
 
 
@@ -76,7 +76,7 @@ def _separate_chinese_japanese(text: str, scores: dict[str, float]) -> None:
 
 def _select_chinese(text: str, codes: Sequence[str]) -> str:
     """Select traditional or simplified Chinese by the legacy character set that has more of the text."""
-    traditional = [code for code in codes if code.lower().replace("_", "-") in _TRADITIONAL]
+    traditional = [code for code in codes if language_key(code).script == "Hant"]
     simplified = [code for code in codes if code not in traditional]
     if not traditional or not simplified:
         return codes[0]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dragoman.markup.html_text import HtmlText
 from dragoman.server.errors import RequestError
+from dragoman.server.models.routing import route_of_models
 from dragoman.server.models.served_languages import Languages
 from dragoman.server.pipeline.language_detection import LanguageDetector
 from dragoman.server.request_types import DetectedLanguage, ModelInfo, TranslationRequest
@@ -36,46 +37,51 @@ def resolve_texts(
     request: TranslationRequest, languages: Languages, models: Sequence[ModelInfo], detector: LanguageDetector
 ) -> list[ResolvedText]:
     """Resolve the languages of a request; with source ``auto`` the language of each text is detected."""
-    target = _match(languages, request.target, "target")
-    sources = _possible_sources(request, languages, models, target)
     pages = [HtmlText.parse(text) if request.is_html else None for text in request.texts]
-    if request.source.strip().lower() == "auto":
-        detected = [detector.detect(each, sources)[0] for each in map(_words, request.texts, pages)]
-        return [
-            ResolvedText(text, each.language if each.language in sources else sources[0], target, each, page)
-            for text, each, page in zip(request.texts, detected, pages, strict=True)
-        ]
-    source = _match(languages, request.source, "source")
-    if source not in sources:
-        raise RequestError(
-            f"target must be one of {', '.join(languages.from_source(source))} for {source}, got {target}; "
-            "/v1/models lists all routes"
-        )
-    return [ResolvedText(text, source, target, page=page) for text, page in zip(request.texts, pages, strict=True)]
+    is_auto = request.source.strip().lower() == "auto"
+    if request.model is not None:
+        pairs = {each.name: (each.source, each.target) for each in models}
+        route = route_of_models(request.model, pairs, None if is_auto else request.source, request.target)
+        found = {route.source: (route.source, route.target)}
+    elif is_auto:
+        found = {source: _resolve_pair(languages, source, request.target) for source in _sources(languages, request)}
+    else:
+        found = {request.source: _resolve_pair(languages, request.source, request.target)}
+    if not is_auto:
+        (pair,) = found.values()
+        return [ResolvedText(text, *pair, page=page) for text, page in zip(request.texts, pages, strict=True)]
+    detected = [detector.detect(each, tuple(found))[0] for each in map(_words, request.texts, pages)]
+    first = next(iter(found.values()))
+    return [
+        ResolvedText(text, *found.get(each.language, first), each, page)
+        for text, each, page in zip(request.texts, detected, pages, strict=True)
+    ]
 
 
-def _possible_sources(
-    request: TranslationRequest, languages: Languages, models: Sequence[ModelInfo], target: str
-) -> tuple[str, ...]:
-    if request.model is None:
-        return languages.to_target(target)
-    by_name = {each.name: each for each in models}
-    model = by_name.get(request.model)
-    if model is None:
-        raise RequestError(
-            f"model must be one of {', '.join(sorted(by_name))}, got {request.model[:60]!r}; leave it out"
-        )
-    if model.target != target:
-        raise RequestError(
-            f"target must be {model.target} for the model {model.name}, got {target}; change one of them"
-        )
-    return (model.source,)
+def _sources(languages: Languages, request: TranslationRequest) -> tuple[str, ...]:
+    sources = languages.to_target(request.target)
+    return sources or (_matched(languages, request.target, "target"),)
 
 
-def _match(languages: Languages, code: str, name: str) -> str:
+def _resolve_pair(languages: Languages, source: str, target: str) -> tuple[str, str]:
+    found = languages.match_pair(source, target)
+    if found is not None:
+        return found
+    target, source = _matched(languages, target, "target"), _matched(languages, source, "source")
+    raise RequestError(
+        f"target must be one of {', '.join(languages.from_source(source))} for {source}, got {target}; "
+        "/v1/models lists all routes",
+        code="unavailable_pair",
+    )
+
+
+def _matched(languages: Languages, code: str, name: str) -> str:
     found = languages.match(code)
     if found is None:
-        raise RequestError(f"{name} must be one of {', '.join(languages.codes)}, got {code[:40]!r}; see /languages")
+        raise RequestError(
+            f"{name} must be one of {', '.join(languages.codes)}, got {code[:40]!r}; see /languages",
+            code="unknown_language",
+        )
     return found
 
 

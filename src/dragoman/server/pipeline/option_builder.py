@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from dragoman.api.translation.options import TranslateOptions
 from dragoman.config.search import SearchSettings
+from dragoman.errors import DataError
+from dragoman.server.errors import RequestError
 from dragoman.server.settings import ServerSettings
 from dragoman.text.glossary import Glossary
 
@@ -32,5 +34,12 @@ def build_options(
         alignment=alignment,
         attention=attention,
         flags=flags,
-        glossary=Glossary.from_dict(dict(glossary)) if glossary else None,
+        glossary=_glossary(glossary) if glossary else None,
     )
+
+
+def _glossary(terms: Mapping[str, str | None]) -> Glossary:
+    try:
+        return Glossary.from_dict(dict(terms))
+    except DataError as error:
+        raise RequestError(str(error), code="invalid_glossary") from None

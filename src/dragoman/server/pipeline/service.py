@@ -19,6 +19,7 @@ from dragoman.api.translation.prepared_text import PreparedText
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.environment import usable_cores
+from dragoman.language_codes import is_same_language
 from dragoman.server.errors import DeadlineExceeded, RequestError
 from dragoman.server.metrics import MetricsSink
 from dragoman.server.models.registry import ModelRegistry
@@ -89,7 +90,7 @@ class TranslationService:
 
     async def translate(self, request: TranslationRequest, reservation: Reservation) -> list[TranslationResult]:
         """Translate texts, batched with those of other requests."""
-        if self._registry.routes.is_same(request.source, request.target):
+        if is_same_language(request.source, request.target):
             return [TranslationResult(Translation(text, text), request.source) for text in request.texts]
         route, steps = await self._open_route(request, reservation)
         prepared = await self._prepare(steps[0], request.texts)
@@ -106,7 +107,7 @@ class TranslationService:
     ) -> AsyncIterator[str | TranslationResult]:
         """Translate one text; yield its translation in parts that will not change, then the result."""
         (text,) = request.texts
-        if self._registry.routes.is_same(request.source, request.target):
+        if is_same_language(request.source, request.target):
             yield text
             yield TranslationResult(Translation(text, text), request.source)
             return
@@ -143,7 +144,8 @@ class TranslationService:
         if route.via is not None:
             raise RequestError(
                 f"an inspected translation must be of one model, got {route.source} to {route.target} through "
-                f"{route.via}; inspect one of the two steps"
+                f"{route.via}; inspect one of the two steps",
+                code="inspection_needs_direct_model",
             )
         translator = await self._before_deadline(self._registry.get(names[0], "inspection"), reservation)
         (prepared,) = await self._offload(
@@ -208,7 +210,8 @@ class TranslationService:
         if len(names) > 1 and has_glossary:
             raise RequestError(
                 f"a glossary must be used with one model, got {route.source} to {route.target} through {route.via}; "
-                "leave it out, or translate in two steps"
+                "leave it out, or translate in two steps",
+                code="glossary_needs_direct_model",
             )
         steps = []
         for name in names:

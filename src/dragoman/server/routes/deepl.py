@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 
 from dragoman.server.errors import RequestError
-from dragoman.server.http.dependencies import AUTHORIZED, Reserved
+from dragoman.server.http.dependencies import Reserved
 from dragoman.server.http.request_body import is_json, json_response, parse_model, read_fields, read_json
 from dragoman.server.http.route_policy import route_policy
-from dragoman.server.models.served_languages import language_name, libretranslate_code
+from dragoman.server.models.served_languages import Languages, language_name
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.request_types import TranslationResult
 from dragoman.server.routes.deepl_schemas import DeeplLanguage, DeeplRequest, DeeplResponse, DeeplUsage
@@ -52,7 +52,6 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
 
     @routes.post(
         "/translate",
-        dependencies=[AUTHORIZED],
         **responses(DeeplResponse, *BODY_ERRORS),
         **request_body(
             DeeplRequest,
@@ -61,22 +60,23 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
             html={"text": ["Two <b>dogs</b> play."], "source_lang": "EN", "target_lang": "DE", "tag_handling": "html"},
         ),
     )
-    @route_policy(translates=True)
+    @route_policy("key", translates=True)
     async def translate(body: TranslateBody, reservation: Reserved) -> Response:
         """Translate texts."""
         results = await pipeline.translate(body.to_request(pipeline.settings), reservation)
-        translations = [_translation_json(*each, body) for each in zip(results, body.texts, strict=True)]
+        translations = [
+            _translation_json(*each, body, pipeline.languages) for each in zip(results, body.texts, strict=True)
+        ]
         return json_response({"translations": translations})
 
     side = parameter("type", "query", {"type": "string", "enum": list(_SIDES)}, "`source` if not given.")
 
     @routes.get(
         "/languages",
-        dependencies=[AUTHORIZED],
         **responses(list[DeeplLanguage], *BODY_ERRORS),
         openapi_extra={"parameters": [side]},
     )
-    @route_policy(has_get_body=True)  # DeepL's client requests target languages with a form
+    @route_policy("key", has_get_body=True)  # DeepL's client requests target languages with a form
     async def languages(request: Request) -> Response:
         """List the source or target languages."""
         kind = dict(await read_fields(request)).get("type", "source")
@@ -84,7 +84,8 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
             raise RequestError(f"type must be source or target, got {kind[:40]!r}; leave it out for sources")
         return json_response(_languages_json(pipeline, kind))
 
-    @routes.get("/usage", dependencies=[AUTHORIZED], **responses(DeeplUsage, *BASE_ERRORS, 429))
+    @routes.get("/usage", **responses(DeeplUsage, *BASE_ERRORS, 429))
+    @route_policy("key")
     async def usage() -> Response:
         """Return the number of translated characters."""
         return json_response({"character_count": pipeline.characters, "character_limit": _NO_LIMIT})
@@ -92,9 +93,9 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     return routes
 
 
-def _translation_json(result: TranslationResult, text: str, body: DeeplRequest) -> dict[str, Any]:
+def _translation_json(result: TranslationResult, text: str, body: DeeplRequest, languages: Languages) -> dict[str, Any]:
     value: dict[str, Any] = {
-        "detected_source_language": libretranslate_code(result.source_language).upper(),
+        "detected_source_language": languages.listed_code(result.source_language).upper(),
         "text": result.text,
     }
     if body.show_billed_characters:
@@ -103,6 +104,7 @@ def _translation_json(result: TranslationResult, text: str, body: DeeplRequest) 
 
 
 def _languages_json(pipeline: TranslationPipeline, side: str) -> list[dict[str, Any]]:
-    codes = pipeline.languages.sources if side == "source" else pipeline.languages.targets
+    languages = pipeline.languages
+    codes = languages.sources if side == "source" else languages.targets
     more: dict[str, Any] = {} if side == "source" else {"supports_formality": False}
-    return [{"language": libretranslate_code(code).upper(), "name": language_name(code), **more} for code in codes]
+    return [{"language": languages.listed_code(code).upper(), "name": language_name(code), **more} for code in codes]

@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Response
 
 from dragoman.server.http.request_body import json_response
+from dragoman.server.http.route_policy import route_policy
 from dragoman.server.routes.openapi import JSON, add_problem_schema
 
 __all__ = ["router"]
@@ -35,10 +36,12 @@ def router(app: FastAPI) -> APIRouter:
     routes = APIRouter(include_in_schema=False)
 
     @routes.get("/openapi.json")
+    @route_policy("public")
     async def openapi() -> Response:
         return json_response(app.openapi())
 
     @routes.get("/docs")
+    @route_policy("public")
     async def docs() -> Response:
         page = "".join(_page(app.openapi()))
         return Response(page, headers={"Content-Security-Policy": _POLICY}, media_type="text/html")

@@ -67,7 +67,7 @@ def router(pipeline: TranslationPipeline, store: DownloadStore | None = None) ->
     @routes.post(
         "/translate_file", **responses(TranslateFileResponse, *BODY_ERRORS, more=media_types), openapi_extra=_FORM
     )
-    @route_policy(translates=True, is_upload=True)
+    @route_policy("body_key", translates=True, is_upload=True)
     async def translate_file(request: Request, access: Access, reservation: Reserved) -> Response:
         """Translate a document.
 
@@ -92,6 +92,7 @@ def router(pipeline: TranslationPipeline, store: DownloadStore | None = None) ->
             "parameters": [parameter("name", "path", {"type": "string"}, "The last part of `translatedFileUrl`.")]
         },
     )
+    @route_policy("public")  # the name of a document is a secret
     async def download_file(request: Request) -> Response:
         """Download a translated document."""
         stored = downloads.get(request.path_params["name"])
@@ -116,10 +117,12 @@ async def _read(request: Request, limits: Limits) -> _Upload:
             if not fields.get(name):
                 raise RequestError(f"Invalid request: missing {name} parameter")
         if not file.filename:
-            raise RequestError("Invalid request: empty file")
+            raise RequestError("Invalid request: empty file", code="invalid_document")
         name = plain_name(file.filename)
         if _suffix(name) not in FORMATS:
-            raise RequestError(f"Invalid request: file format not supported; send {', '.join(sorted(FORMATS))}")
+            raise RequestError(
+                f"Invalid request: file format not supported; send {', '.join(sorted(FORMATS))}", code="unknown_format"
+            )
         data = await file.read()
     if len(data) > limits.file_bytes:
         raise TooLarge(f"a document must have {limits.file_bytes:,} bytes at most, got {len(data):,}; split it")
@@ -128,9 +131,10 @@ async def _read(request: Request, limits: Limits) -> _Upload:
 
 def _to_request(pipeline: TranslationPipeline, upload: _Upload) -> TranslationRequest:
     source, target = upload.fields["source"], upload.fields["target"]
-    check_languages(pipeline.languages, source, target)
+    model = upload.fields.get("model") or None
+    check_languages(pipeline.languages, source, target, model)
     options = build_options(pipeline.settings)
-    return TranslationRequest((), source, target, upload.fields.get("model") or None, options=options)
+    return TranslationRequest((), source, target, model, options=options)
 
 
 def _suffix(name: str) -> str:

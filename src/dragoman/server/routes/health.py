@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable
 
 from fastapi import APIRouter, Response
 from starlette.responses import JSONResponse
 
-from dragoman.server.http.dependencies import Access
+from dragoman.server.http.route_policy import route_policy
 from dragoman.server.metrics import PrometheusMetrics
 
 __all__ = ["router"]
@@ -22,12 +21,14 @@ def router(is_ready: Callable[[], bool], metrics: PrometheusMetrics | None) -> A
 
     @routes.get("/health", summary="Whether the server runs (LibreTranslate)")
     @routes.get("/livez", summary="Whether the server runs")
+    @route_policy("public")
     async def live() -> Response:
         return JSONResponse({"status": "ok"}, headers=_NO_STORE)
 
     @routes.get(
         "/readyz", summary="Whether the server accepts requests", responses={503: {"description": "Not ready."}}
     )
+    @route_policy("public")
     async def ready() -> Response:
         if is_ready():
             return JSONResponse({"status": "ok"}, headers=_NO_STORE)
@@ -36,17 +37,9 @@ def router(is_ready: Callable[[], bool], metrics: PrometheusMetrics | None) -> A
     if metrics is not None:
 
         @routes.get("/metrics", summary="Metrics for Prometheus", include_in_schema=False)
-        async def exposition(access: Access) -> Response:
-            if access.has_keys and not _is_loopback(access.address):
-                access.require("metrics")
+        @route_policy("metrics")
+        async def exposition() -> Response:
             data, media_type = metrics.exposition()
             return Response(data, headers=_NO_STORE | {"content-type": media_type})
 
     return routes
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False

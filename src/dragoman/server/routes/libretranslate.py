@@ -12,7 +12,7 @@ from dragoman.server.errors import NotFound, RequestError
 from dragoman.server.http.dependencies import Access, Reserved
 from dragoman.server.http.request_body import is_json, json_response, parse_model, read_fields, read_json
 from dragoman.server.http.route_policy import route_policy
-from dragoman.server.models.served_languages import Languages, language_name, libretranslate_code
+from dragoman.server.models.served_languages import Languages, language_name
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_limits import check_texts
 from dragoman.server.request_types import DetectedLanguage, TranslationResult
@@ -69,32 +69,36 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
             html={"q": "<p>Two <b>dogs</b> play.</p>", "source": "en", "target": "de", "format": "html"},
         ),
     )
-    @route_policy(translates=True)
+    @route_policy("body_key", translates=True)
     async def translate(body: TranslateBody, access: Access, reservation: Reserved) -> Response:
         """Translate a text or a list of texts."""
         access.authorize(body.api_key)
         _check_sizes(body.texts, limits)
         wanted = body.to_request(pipeline.settings)
         check_languages(pipeline.languages, body.source, body.target)
-        return json_response(_response(await pipeline.translate(wanted, reservation), body))
+        results = await pipeline.translate(wanted, reservation)
+        return json_response(_response(results, body, pipeline.languages))
 
     @routes.post(
         "/detect", **responses(list[DetectedLanguage], *BODY_ERRORS), **request_body(DetectRequest, _MEDIA_TYPES)
     )
+    @route_policy("body_key")
     async def detect(body: DetectBody, access: Access) -> Response:
         """Detect which of the server's languages a text is in."""
         access.authorize(body.api_key)
         _check_sizes(body.texts, limits)
         check_texts(body.texts, limits)
         detected = pipeline.detector.detect("\n".join(body.texts), pipeline.languages.codes)
-        return json_response([_detected_json(each) for each in detected])
+        return json_response([_detected_json(each, pipeline.languages) for each in detected])
 
     @routes.get("/languages", **responses(list[LibreTranslateLanguage], *BASE_ERRORS))
+    @route_policy("public")
     async def languages() -> Response:
         """List the languages and the targets of each."""
         return json_response(_languages_json(pipeline.languages))
 
     @routes.get("/frontend/settings", **responses(FrontendSettings, *BASE_ERRORS))
+    @route_policy("public")
     async def frontend_settings() -> Response:
         """Return settings for web pages."""
         return json_response(_frontend_settings(pipeline))
@@ -106,6 +110,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         response_class=Response,
         response_description="Suggestions are not supported.",
     )
+    @route_policy("public")
     async def suggest() -> Response:
         """Reject a suggestion, as LibreTranslate does if suggestions are disabled."""
         raise NotFound("suggestions must be enabled to be sent, got a server without them; see /frontend/settings")
@@ -142,44 +147,45 @@ def _check_sizes(texts: list[str], limits: Limits) -> None:
             raise RequestError(f"Invalid request: request ({size}) exceeds text limit ({limit})")
 
 
-def check_languages(languages: Languages, source: str, target: str) -> None:
-    """Reject languages and pairs that are not served, with LibreTranslate's messages."""
-    codes = [None if code.strip().lower() == "auto" else languages.match(code) for code in (source, target)]
-    for code, found, may_be_auto in ((source, codes[0], True), (target, codes[1], False)):
-        if found is None and not (may_be_auto and code.strip().lower() == "auto"):
-            raise RequestError(f"{code[:40]} is not supported")
-    first, second = codes
-    if first and second and not languages.can_translate(first, second):
-        names = [f"{language_name(code)} ({libretranslate_code(code)})" for code in (second, first)]
-        raise RequestError(f"{names[0]} is not available as a target language from {names[1]}")
+def check_languages(languages: Languages, source: str, target: str, model: str | None = None) -> None:
+    """Reject languages, and without a named model pairs, that are not served, with LibreTranslate's messages."""
+    is_auto = source.strip().lower() == "auto"
+    for code in (target,) if is_auto else (source, target):
+        if languages.match(code) is None:
+            raise RequestError(f"{code[:40]} is not supported", code="unknown_language")
+    if not is_auto and model is None and languages.match_pair(source, target) is None:
+        served = [languages.match(code) or code for code in (target, source)]
+        names = [f"{language_name(code)} ({languages.listed_code(code)})" for code in served]
+        raise RequestError(f"{names[0]} is not available as a target language from {names[1]}", code="unavailable_pair")
 
 
-def _response(results: list[TranslationResult], body: LibreTranslateRequest) -> dict[str, Any]:
+def _response(results: list[TranslationResult], body: LibreTranslateRequest, languages: Languages) -> dict[str, Any]:
     value: dict[str, Any] = {"translatedText": [each.text for each in results]}
     if results[0].detected is not None:
-        value["detectedLanguage"] = [_detected_json(each.detected) for each in results if each.detected]
+        value["detectedLanguage"] = [_detected_json(each.detected, languages) for each in results if each.detected]
     if body.max_alternatives:
         value["alternatives"] = [[text for text, _ in each.alternatives] for each in results]
     return value if isinstance(body.q, list) else {name: each[0] for name, each in value.items()}
 
 
-def _detected_json(detected: DetectedLanguage) -> dict[str, Any]:
-    return {"confidence": detected.confidence, "language": libretranslate_code(detected.language)}
+def _detected_json(detected: DetectedLanguage, languages: Languages) -> dict[str, Any]:
+    return {"confidence": detected.confidence, "language": languages.listed_code(detected.language)}
 
 
 def _languages_json(languages: Languages) -> list[dict[str, Any]]:
     return [
         {
-            "code": libretranslate_code(code),
+            "code": languages.listed_code(code),
             "name": language_name(code),
-            "targets": [libretranslate_code(target) for target in languages.from_source(code)],
+            "targets": [languages.listed_code(target) for target in languages.from_source(code)],
         }
         for code in languages.codes
     ]
 
 
 def _frontend_settings(pipeline: TranslationPipeline) -> dict[str, Any]:
-    targets = pipeline.languages.targets or ("en",)
+    languages = pipeline.languages
+    target = languages.default_target
     has_keys = pipeline.settings.keys is not None
     return {
         "charLimit": pipeline.settings.limits.text_characters,
@@ -191,6 +197,6 @@ def _frontend_settings(pipeline: TranslationPipeline) -> dict[str, Any]:
         "supportedFilesFormat": sorted(FORMATS),
         "language": {
             "source": {"code": "auto", "name": "Auto Detect"},
-            "target": {"code": libretranslate_code(targets[0]), "name": language_name(targets[0])},
+            "target": {"code": languages.listed_code(target), "name": language_name(target)},
         },
     }

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from dragoman.server.errors import ErrorCode
 from dragoman.server.http.problem_details import PROBLEM_TYPE
 
 __all__ = [
@@ -69,6 +70,10 @@ class Problem(BaseModel):
     title: str = Field(examples=["Bad Request"])
     status: int = Field(examples=[400])
     detail: str
+    code: ErrorCode = Field(description="What is wrong, for programs.")
+    retry_after: int | None = Field(
+        None, description="Seconds to wait before the request may succeed; in streams too, which have no header for it."
+    )
 
 
 def responses(

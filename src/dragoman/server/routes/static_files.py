@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import mimetypes
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
 from dragoman.server.http.headers import PAGE_POLICY
+from dragoman.server.http.route_policy import route_policy
 
 __all__ = ["STATIC", "router"]
 
@@ -78,10 +80,12 @@ def router(folder: Path = STATIC) -> APIRouter:
     index = assets.get("index.html") or _asset(_NOT_BUILT.encode(), "index.html", {})
 
     @routes.get("/")
+    @route_policy("public")
     async def page(request: Request) -> Response:
         return index.response(request)
 
     @routes.get("/assets/{name:path}")
+    @route_policy("public")
     async def asset(request: Request, name: str) -> Response:
         found = assets.get(f"assets/{name}")
         if found is None:
@@ -90,8 +94,16 @@ def router(folder: Path = STATIC) -> APIRouter:
 
     for name in assets:
         if not name.startswith("assets/"):
-            routes.get(f"/{name}")(assets[name].response)
+            routes.get(f"/{name}")(_endpoint(assets[name]))
     return routes
+
+
+def _endpoint(found: _Asset) -> Callable[[Request], Awaitable[Response]]:
+    @route_policy("public")
+    async def serve(request: Request) -> Response:
+        return found.response(request)
+
+    return serve
 
 
 def _assets(folder: Path) -> dict[str, _Asset]:

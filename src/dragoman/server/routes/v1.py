@@ -12,10 +12,10 @@ from dragoman.api.translation.options import TranslateOptions
 from dragoman.evaluation.quality_flags import FLAGS
 from dragoman.markup.protected_spans import find_placeholders
 from dragoman.server.errors import RequestError
-from dragoman.server.http.dependencies import AUTHORIZED, Access, Reserved, json_body
+from dragoman.server.http.dependencies import Reserved, json_body
 from dragoman.server.http.request_body import json_response
 from dragoman.server.http.route_policy import route_policy
-from dragoman.server.http.server_sent_events import event, event_stream_response
+from dragoman.server.http.server_sent_events import EVENT_STREAM, event, event_stream_response
 from dragoman.server.pipeline.language_resolution import ResolvedText
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_limits import check_texts
@@ -35,9 +35,8 @@ __all__ = ["router"]
 TranslateBody = Annotated[TranslateRequest, Depends(json_body(TranslateRequest))]
 InspectBody = Annotated[InspectRequest, Depends(json_body(InspectRequest))]
 
-_EVENTS = "text/event-stream"
 _EVENT_STREAM = {
-    _EVENTS: {
+    EVENT_STREAM: {
         "schema": {
             "type": "object",
             "required": ["event", "data"],
@@ -58,7 +57,6 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
 
     @routes.post(
         "/translate",
-        dependencies=[AUTHORIZED],
         **responses(TranslateResponse, *BODY_ERRORS, 415, more=_EVENT_STREAM),
         **request_body(
             TranslateRequest,
@@ -67,32 +65,32 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
             glossary={"text": "Two dogs play.", "target": "de", "glossary": {"dogs": "Hündchen", "Anna": None}},
         ),
     )
-    @route_policy(translates=True)
+    @route_policy("key", translates=True)
     async def translate(request: Request, body: TranslateBody, reservation: Reserved) -> Response:
         """Translate a text or a list of texts; the response can be a stream of server-sent events."""
         wanted = body.to_request(pipeline.settings)
         texts = await pipeline.check_and_resolve(wanted)
-        if body.stream or _EVENTS in request.headers.get("accept", ""):
+        if body.stream or EVENT_STREAM in request.headers.get("accept", ""):
             return await event_stream_response(_events(pipeline, texts, wanted, reservation), reservation)
         results = await pipeline.translate_resolved(texts, wanted, reservation)
         return json_response({"translations": [_translation_json(each, wanted.options) for each in results]})
 
     @routes.post(
         "/inspect",
-        dependencies=[AUTHORIZED],
         **responses(InspectResponse, *BODY_ERRORS, 415, 501),
         **request_body(
             InspectRequest, sentence={"text": "Two dogs play.", "source": "en", "target": "de", "counterfactuals": 2}
         ),
     )
-    @route_policy(translates=True)
+    @route_policy("key", translates=True)
     async def inspect(body: InspectBody, reservation: Reserved) -> Response:
         """Inspect the translation of one sentence: attention, candidates, search tree."""
         check_texts([body.text, body.translation or ""], pipeline.settings.limits)
         (text,) = pipeline.resolve(body.to_request())
         if text.is_passthrough:
             raise RequestError(
-                "text must contain words in another language than the target, got none; there is nothing to inspect"
+                "text must contain words in another language than the target, got none; there is nothing to inspect",
+                code="nothing_to_inspect",
             )
         wanted = TranslationRequest([body.text], text.source, text.target, body.model or None)
         value, models = await service.inspect(
@@ -102,14 +100,15 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         return json_response(value | {"models": list(models), "detected": detected})
 
     @routes.get("/models", **responses(ModelsResponse, *BASE_ERRORS))
+    @route_policy("public")
     async def models() -> Response:
         """List all models and routes."""
         return json_response({"models": service.models(), "routes": service.routes()})
 
     @routes.post("/models/reload", **responses(ReloadResult, *BODY_ERRORS))
-    async def reload(access: Access) -> Response:
+    @route_policy("admin")
+    async def reload() -> Response:
         """Reload bundles that changed on disk; requires a key with the right `admin`."""
-        access.require("admin")
         return json_response(await service.reload())
 
     return routes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
@@ -138,16 +138,71 @@ class InspectRequest(BaseModel):
         return TranslationRequest([self.text], self.source, self.target, self.model or None)
 
 
-class InspectResponse(BaseModel):
-    """Attention by layer and head, steps, search tree, counterfactuals: the output of `dragoman inspect --json`."""
+class InspectedToken(BaseModel):
+    """A possible token at a step."""
 
-    model_config = ConfigDict(extra="allow")
+    text: str
+    probability: float | None
+
+
+class InspectedNode(BaseModel):
+    """A token kept in the beam; `parent` is the index of the previous one, -1 for none, and `rank` its place."""
+
+    parent: int
+    text: str
+    step: int
+    rank: int
+    log_prob: float | None
+    is_end: bool
+    is_best: bool
+
+
+class InspectedCounterfactual(BaseModel):
+    """Another word forced at one position, and the translation that the model continues with."""
+
+    word: int
+    forced: str
+    probability: float | None
+    translation: str
+    score: float | None
+
+
+AttentionMaps = Annotated[list[list[list[list[float]]]], Field(description="[layers][heads][rows][source words + 1].")]
+HeadValues = Annotated[list[list[list[float]]], Field(description="[layers][heads][words].")]
+
+
+class InspectResponse(BaseModel):
+    """Attention by layer and head, steps, search tree, counterfactuals: the output of `dragoman inspect --json`.
+
+    Maps have the end of the source as their last column. They have no layers if the model has no attention.
+    """
 
     source: str
     translation: str
     source_words: list[str]
     target_words: list[str]
-    model: str | list[str]
+    tokens: list[str]
+    token_words: list[int] = Field(description="Index of the target word of each token.")
+    candidates: list[list[InspectedToken]] = Field(
+        description="For each token and for the end, the most probable tokens."
+    )
+    predicted: AttentionMaps = Field(
+        description="Attention of the step that writes a word: [layers][heads][target words + 1][source words + 1]."
+    )
+    given: AttentionMaps = Field(
+        description="Attention of the step that reads a word: [layers][heads][target words][source words + 1]."
+    )
+    steps: AttentionMaps = Field(description="Attention of each step: [layers][heads][tokens + 1][source words + 1].")
+    entropy: HeadValues = Field(description="Bits per target word: [layers][heads][target words].")
+    coverage: HeadValues = Field(description="Attention per source word: [layers][heads][source words].")
+    default_layer: int
+    score: float | None
+    tree: list[InspectedNode]
+    counterfactuals: list[InspectedCounterfactual]
+    flags: list[str]
+    model: str = Field(description="Family, size, engine and search settings.")
+    models: list[str] = Field(description="The model that translated.")
+    detected: DetectedLanguage | None = Field(description="With source `auto` only.")
 
 
 class ModelsResponse(BaseModel):

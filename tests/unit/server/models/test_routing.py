@@ -2,8 +2,10 @@
 
 import pytest
 
+from dragoman.language_codes import is_same_language
 from dragoman.server.errors import RequestError
-from dragoman.server.models.routing import RoutingTable, canonical
+from dragoman.server.models.routing import RoutingTable, route_of_models
+from dragoman.server.models.served_languages import Languages
 from dragoman.server.request_types import Route
 
 EUROPE = {"a": ("de", "en"), "b": ("en", "fr"), "c": ("en", "de"), "d": ("en", "de"), "e": ("fr", "en")}
@@ -59,8 +61,8 @@ def test_codes_as_people_write_them(known: str, asked: str):
     assert routes.find(asked, "xx")[0].source == known
 
 
-@pytest.mark.parametrize(("known", "asked"), [("zh", "zt"), ("zh-Hant", "zh"), ("pt-BR", "pt-PT"), ("de", "d")])
-def test_another_script_or_region_is_another_language(known: str, asked: str):
+@pytest.mark.parametrize(("known", "asked"), [("zh", "zt"), ("zh-Hant", "zh"), ("sr-Latn", "sr"), ("de", "d")])
+def test_another_script_is_another_language(known: str, asked: str):
     with pytest.raises(RequestError, match=f"^{asked} is not supported$"):
         RoutingTable.build({"a": ("xx", known)}).find("xx", asked)
 
@@ -76,18 +78,109 @@ def test_a_model_may_be_named():
     routes = RoutingTable.build(EUROPE)
     assert routes.find("en", "de")[1] == ("c",)
     assert routes.find("en", "de", "d")[1] == ("d",)
-    assert routes.find("fr", "de", "e+d")[1] == ("e", "d")
-    with pytest.raises(RequestError, match="model must be one of c, d for en to de, got 'b'"):
+    with pytest.raises(RequestError, match="source must be fr for the model e, got en; change one of them"):
+        routes.find("en", "en", "e")
+    with pytest.raises(RequestError, match="target must be fr for the model b, got de; change one of them"):
         routes.find("en", "de", "b")
+    with pytest.raises(RequestError, match=r"model must be one of a, b, c, d, e, or two .* got 'x'"):
+        routes.find("en", "de", "x")
 
 
-def test_one_language_is_itself():
+def test_two_models_may_be_named():
     routes = RoutingTable.build(EUROPE)
-    assert routes.is_same("en", "EN-us")
-    assert not routes.is_same("en", "de")
-    assert not routes.is_same("xx", "xx")
+    route, names = routes.find("fr", "de", "e+d")
+    assert (route.via, names) == ("en", ("e", "d"))
+    for given, reason in (
+        ("d+e", "the second model must translate from de, the target of d, got e from fr"),
+        ("e+b", "two models must lead to another language, got e\\+b from fr back to fr"),
+        ("a+x", "model must be one of"),
+        ("a+b+e", "model must be one of"),
+        ("e+d ", "model must be one of"),
+    ):
+        with pytest.raises(RequestError, match=reason):
+            routes.find("fr", "de", given)
+
+
+def test_two_models_may_be_named_although_a_direct_one_is_served():
+    pairs = {"one": ("en", "fr"), "two": ("fr", "de"), "direct": ("en", "de")}
+    assert RoutingTable.build(pairs).find("en", "de")[1] == ("direct",)
+    assert RoutingTable.build(pairs).find("en", "de", "one+two")[1] == ("one", "two")
+
+
+def test_two_models_meet_in_two_codes_of_one_language():
+    pairs = {"one": ("de", "zh-CN"), "two": ("zh", "ja")}
+    route, names = RoutingTable.build(pairs).find("de", "ja")
+    assert (route.via, names) == ("zh-CN", ("one", "two"))
+
+
+def test_a_direct_model_goes_before_a_pivot_to_another_code_of_the_language():
+    pairs = {"direct": ("en", "zh"), "one": ("en", "fr"), "two": ("fr", "zh-CN")}
+    for code in ("zh", "zh-CN", "zh-Hans", "cmn"):
+        assert RoutingTable.build(pairs).find("en", code)[1] == ("direct",)
+    assert not [route for route in RoutingTable.build({"a": ("en", "zh"), "b": ("zh-CN", "en")}).all if route.via]
+
+
+CODES = [
+    *("ar", "de", "de-AT", "en", "en-GB", "en-US", "EN", "fil", "fr", "he", "id", "in", "iw", "nb", "nn", "no", "pb"),
+    *(
+        "pt",
+        "pt-BR",
+        "pt-PT",
+        "sr",
+        "sr-Latn",
+        "tl",
+        "zh",
+        "zh-CN",
+        "zh-HK",
+        "zh-Hans",
+        "zh-Hant",
+        "zh-TW",
+        "zh_CN",
+        "zt",
+    ),
+    *("chi", "deu", "nor"),
+]
+
+
+@pytest.mark.parametrize("first", CODES)
+def test_each_of_two_served_codes_gets_its_own_model(first: str):
+    for second in CODES:
+        if second == first:
+            continue
+        pairs = {
+            "to-first": ("xx", first),
+            "to-second": ("xx", second),
+            "of-first": (first, "xx"),
+            "of-second": (second, "xx"),
+        }
+        routes = RoutingTable.build(pairs)
+        languages = Languages(routes.all)
+        for name, code in (("first", first), ("second", second)):
+            assert routes.find("xx", code)[1] == (f"to-{name}",), (first, second)
+            assert routes.find(code, "xx")[1] == (f"of-{name}",), (first, second)
+            assert routes.find("xx", code, f"to-{name}")[1] == (f"to-{name}",)
+            assert routes.find(code, "xx", f"of-{name}")[1] == (f"of-{name}",)
+            assert languages.match_pair("xx", code) == ("xx", code)
+            assert languages.match_pair(code, "xx") == (code, "xx")
+            assert languages.match(code) == code
+            assert languages.match(languages.listed_code(code)) == code, (first, second)
+        if is_same_language(first, second):  # another code of the language may name the model too
+            assert route_of_models("to-second", pairs, "xx", first).target == second
+        for code in CODES:  # the languages of the page and those of the models agree
+            pair = languages.match_pair("xx", code)
+            if pair is None:
+                with pytest.raises(RequestError):
+                    routes.find("xx", code)
+            else:
+                assert routes.find("xx", code)[0].target == pair[1]
+
+
+def test_a_source_code_does_not_hide_the_target_of_another_model():
+    languages = Languages(RoutingTable.build({"a": ("zh", "en"), "b": ("en", "zh-CN")}).all)
+    assert languages.match_pair("en", "zh") == ("en", "zh-CN")
+    assert languages.match_pair("zh-CN", "en") == ("zh", "en")
+    assert languages.to_target("zh") == ("en", "zh", "zh-CN")
 
 
 def test_what_is_refused_is_a_bad_request():
     assert RequestError.status == 400
-    assert canonical(" ZH_TW ") == "zh-hant"

@@ -19,9 +19,10 @@ def test_what_can_be_reached() -> None:
     assert languages.from_source("de") == ("de",)
     assert languages.to_target("de") == ("de", "en", "fr")
     assert languages.to_target("fr") == ("fr",)
-    assert languages.can_translate("fr", "de")
-    assert languages.can_translate("de", "de")
-    assert not languages.can_translate("de", "fr")
+    assert languages.match_pair("fr", "de") == ("fr", "de")
+    assert languages.match_pair("de", "DE") == ("de", "de")
+    assert languages.match_pair("de", "fr") is None
+    assert languages.default_target == "de"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from dragoman.evaluation.quality_flags import FLAGS
 from dragoman.server.access.api_keys import create_key
 from dragoman.server.errors import DeadlineExceeded, Overloaded, TooLarge
+from dragoman.server.routes.v1_schemas import InspectResponse
 from dragoman.server.settings import ServerSettings
 from tests.server.asgi_calls import Caller, events_in
 from tests.server.fake_service import FakeService
@@ -204,12 +205,64 @@ def test_a_stream_that_fails_ends_with_an_error() -> None:
     class Failing(FakeService):
         async def stream(self, *args: Any) -> Any:
             yield "Two"
-            raise DeadlineExceeded("too late")
+            raise DeadlineExceeded("too late", retry_after=7.0)
 
     events = events_in(Caller(Failing()).post("/v1/translate", json=BODY | {"stream": True}).text)
 
     assert [name for name, _ in events] == ["text", "error"]
-    assert (events[1][1]["status"], events[1][1]["detail"]) == (503, "too late")
+    error = events[1][1]
+    assert (error["status"], error["detail"], error["code"]) == (503, "too late", "deadline")
+    assert error["retry_after"] == 7
+
+
+def test_a_stream_that_takes_too_long_ends_with_an_error() -> None:
+    class Hanging(FakeService):
+        async def stream(self, *args: Any) -> Any:
+            yield "Two"
+            await asyncio.Event().wait()
+
+    settings = ServerSettings.model_validate({"limits": {"seconds": 0.1}})
+    events = events_in(Caller(Hanging(), settings).post("/v1/translate", json=BODY | {"stream": True}).text)
+
+    assert [name for name, _ in events] == ["text", "error"]
+    assert (events[1][1]["code"], events[1][1]["retry_after"]) == ("deadline", 1)
+
+
+def test_a_stream_with_an_error_of_the_server_ends_with_one_event_that_tells_nothing() -> None:
+    class Failing(FakeService):
+        async def stream(self, *args: Any) -> Any:
+            yield "Two"
+            raise RuntimeError("secret")
+
+    answer = Caller(Failing()).post("/v1/translate", json=BODY | {"stream": True})
+    events = events_in(answer.text)
+
+    assert [name for name, _ in events] == ["text", "error"]
+    assert (events[1][1]["code"], events[1][1]["request_id"]) == ("internal", answer.headers["x-request-id"])
+    assert "secret" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"target": "xx"}, "unknown_language"),
+        ({"source": "de", "target": "fr"}, "unavailable_pair"),
+        ({"model": "none"}, "unknown_model"),
+        ({"model": "fr-en+zh-en"}, "unknown_model"),
+        ({"glossary": {" ": "b"}}, "invalid_glossary"),
+        ({"beam": 0}, "invalid_request"),
+        ({"text": "a" * 6000}, "too_large"),
+    ],
+)
+def test_errors_have_a_code(call: Caller, more: dict[str, Any], code: str) -> None:
+    assert call.post("/v1/translate", json=BODY | more).json()["code"] == code
+
+
+def test_two_models_by_their_names(call: Caller) -> None:
+    for source in ("fr", "auto"):
+        body = {"text": "Deux chiens", "source": source, "target": "de", "model": "fr-en+en-de"}
+        (found,) = call.post("/v1/translate", json=body).json()["translations"]
+        assert (found["models"], found["via"]) == (["fr-en", "en-de"], "en")
 
 
 def test_refusals_of_the_service_have_their_status() -> None:
@@ -231,6 +284,8 @@ def test_places_are_given_back() -> None:
 def test_inspect(call: Caller) -> None:
     answer = call.post("/v1/inspect", json=BODY | {"counterfactuals": 2, "source": "auto"})
 
+    assert answer.json().keys() == InspectResponse.model_fields.keys()
+    InspectResponse.model_validate(answer.json())
     assert answer.json()["source_words"] == ["Two", "dogs"]
     assert len(answer.json()["counterfactuals"]) == 2
     assert answer.json()["models"] == ["en-de"]

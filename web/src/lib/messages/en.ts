@@ -1,5 +1,6 @@
 // English messages. `Messages` is the type that the other languages implement.
 import type { ApiErrorKind } from '../api-error';
+import type { ErrorCode } from '../types';
 
 export const english = {
   tagline: 'See where each word comes from',
@@ -11,6 +12,8 @@ export const english = {
   sourceLanguage: 'Translate from',
   targetLanguage: 'Translate into',
   swap: 'Swap the languages',
+  swapUnknown: 'The languages can be swapped once the source language is known.',
+  swapUnavailable: (source: string, target: string) => `No model translates from ${source} into ${target}.`,
   model: 'Model',
   detect: 'Detect language',
   detected: (language: string) => `${language} (detected)`,
@@ -32,6 +35,8 @@ export const english = {
   clear: 'Clear the text',
   copy: 'Copy',
   copied: 'Copied',
+  nothingToCopy: 'There is no translation to copy.',
+  nothingToClear: 'There is no text to clear.',
   characters: (count: string, limit: string) => `${count} / ${limit}`,
   charactersLong: (count: string, limit: string) => `${count} of ${limit} characters`,
   tooLong: (limit: string) =>
@@ -40,6 +45,7 @@ export const english = {
   attendsTo: 'attends to',
   attendedToBy: 'is attended to by',
   noWord: 'no word in particular',
+  toolsHint: 'Alternatives, the heat map, and layers and heads are available once there is a translation.',
   hint: 'Point at a word, tap it or select it with the arrow keys to see which words it attends to.',
   inTargetLanguage: (language: string) => `This text is in ${language} already.`,
   translateInto: (language: string) => `Translate into ${language}`,
@@ -49,6 +55,10 @@ export const english = {
   sentence: (number: string, count: string) => `Sentence ${number} of ${count}`,
   previousSentence: 'Previous sentence',
   nextSentence: 'Next sentence',
+  firstSentence: 'This is the first sentence.',
+  lastSentence: 'This is the last sentence.',
+  notTranslated: 'Translate a text first.',
+  nothingToShow: 'The text is in the target language already: there is nothing to show.',
   alternatives: 'Alternatives',
   noAlternatives: 'The search found no other translation of this sentence.',
   select: 'Select',
@@ -57,6 +67,7 @@ export const english = {
   heatMap: 'Heat map',
   heatMapHelp:
     'Each row is a word of the translation, each column a word of the source. A stronger colour means a larger attention weight.',
+  weight: 'Attention weight',
   inspection: 'Layers and heads',
   inspectionHelp:
     'Attention weights of one layer and head. Entropy is in bits: 0 means attention to a single word, more means attention spread over several words.',
@@ -65,6 +76,8 @@ export const english = {
   mean: 'mean',
   entropy: 'entropy',
   noInspection: 'This server cannot show single layers and heads: it needs torch (dragoman[train]).',
+  inspectionNeedsDirect: (language: string) =>
+    `Layers and heads are those of one model, but this translation goes through ${language}.`,
   end: '⟨end⟩',
 
   glossary: 'Glossary',
@@ -74,6 +87,9 @@ export const english = {
   keepTerm: 'do not translate',
   addTerm: 'Add a term',
   removeTerm: (term: string) => `Remove ${term || 'this term'}`,
+  noGlossary: 'This server cannot use a glossary: it needs torch (dragoman[train]).',
+  glossaryNeedsDirect: (language: string) =>
+    `A glossary needs one model for the language pair, but this translation goes through ${language}.`,
   selectPairFirst: 'Select the source language first: each language pair has its own glossary.',
 
   flags: 'Possible problems',
@@ -90,6 +106,7 @@ export const english = {
     addresses: 'Addresses',
     copied: 'Copied',
     dropped: 'Words dropped',
+    language: 'Language',
   } as Record<string, string>,
   /** Translations of the meanings that the server sends in English. */
   flagMeanings: {} as Record<string, string>,
@@ -119,6 +136,8 @@ export const english = {
     unsupported: 'This server cannot use a glossary. Remove its terms to continue.',
     'server-error': 'The server failed. Its log has the details.',
   } satisfies Record<ApiErrorKind, string>,
+  /** Explanations of the codes of errors; the server explains them in English. */
+  errorCodes: {} as Partial<Record<ErrorCode, string>>,
   retryIn: (seconds: string) => `Trying again in ${seconds} s.`,
   retry: 'Try again',
   loading: 'Loading the languages of the server …',

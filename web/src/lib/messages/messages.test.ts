@@ -12,7 +12,7 @@ describe('messages', () => {
     );
 
   it('exist in every language and are not empty', () => {
-    expect(shape({ ...chinese, flagMeanings: {} })).toEqual(shape(english));
+    expect(shape({ ...chinese, flagMeanings: {}, errorCodes: {} })).toEqual(shape(english));
     for (const message of Object.values(chinese)) if (typeof message === 'string') expect(message).not.toBe('');
   });
 
