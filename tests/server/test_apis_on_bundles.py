@@ -37,7 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "--log",
         "off",
     ]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "DRAGOMAN_LIMITS_SECONDS": "20"}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "DRAGOMAN_LIMITS_SECONDS": "300"}
     with subprocess.Popen(
         [*command, *map(str, bundles)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
     ) as process:
@@ -60,7 +60,7 @@ def _address(output: IO[str]) -> str:
 
 
 def post(server: str, path: str, **body: Any) -> Any:
-    answer = httpx.post(f"{server}{path}", json=body, timeout=30)
+    answer = httpx.post(f"{server}{path}", json=body, timeout=300)
     assert answer.status_code == 200, answer.text
     return answer.json()
 

@@ -106,6 +106,7 @@ export const english = {
     addresses: 'Addresses',
     copied: 'Copied',
     dropped: 'Words dropped',
+    language: 'Language',
   } as Record<string, string>,
   /** Translations of the meanings that the server sends in English. */
   flagMeanings: {} as Record<string, string>,

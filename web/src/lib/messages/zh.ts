@@ -101,6 +101,7 @@ export const chinese: Messages = {
     addresses: '网址或邮箱',
     copied: '照抄',
     dropped: '漏译',
+    language: '语言不符',
   },
   flagMeanings: {
     unlikely: '模型对这份译文的把握很低，内容可能是编造的',
@@ -113,6 +114,7 @@ export const chinese: Messages = {
     addresses: '网址或邮箱地址有丢失或改变，或译文多出了地址',
     copied: '译文与原文相同或几乎相同',
     dropped: '原文中有些词从未被关注，可能漏译了',
+    language: '原文不是所选源语言',
   },
 
   document: '翻译文档',
