@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.browser.page_steps import ENGLISH, SECOND, look, typed
 from tests.browser.served import served
 from tests.browser.toy_translators import toy_translator
 
-PHONE = {"width": 390, "height": 844, "touch": True}
+PHONE: Any = {"width": 390, "height": 844, "touch": True}
 REFUSED = "Failed to load resource"  # how Chromium notes an answer of 400 and more
 
 MEASURE = """
