@@ -1,4 +1,4 @@
-"""Speed of training beside busy processes, and its memory in fp32 and bf16.
+"""Speed of training next to busy processes, and its memory in fp32 and bf16.
 
 Other programs are imitated by processes that compute without pause. The number of threads is fixed to two or one, or
 left to Dragoman ("automatic"). Before threads were adapted, training always used two. Memory is the peak of a process;

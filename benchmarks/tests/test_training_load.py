@@ -1,4 +1,4 @@
-"""Training beside a busy process is nearly as fast as with the better of one and two threads."""
+"""Training next to a busy process is nearly as fast as with the better of one and two threads."""
 
 import argparse
 from pathlib import Path
