@@ -53,6 +53,8 @@ def find_bundle(path: Path) -> LocatedBundle:
     """
     if path.is_file() and path.name == _CONFIG:
         path = path.parent
+    if path.is_file() and not _is_zip(path):
+        raise BundleError(f"{path} must be {_KINDS}, got a file that is no zip archive; name the model first")
     if path.is_file() or (path / MANIFEST).is_file():
         return LocatedBundle(path)
     if (path / _BUNDLE / MANIFEST).is_file():
@@ -71,16 +73,28 @@ def find_bundle(path: Path) -> LocatedBundle:
 
 
 def find_run(path: Path) -> Path:
-    """Return the folder of a run: the path itself, or the run of the best bundle of a project folder."""
-    if (path / _RUN).is_file() or not path.is_dir():
+    """Return the folder of a run: the path itself, or the run of the best bundle of a project folder.
+
+    Raise a `BundleError` if there is none.
+    """
+    if (path / _RUN).is_file():
         return path
     if path.name == _BUNDLE and (path.parent / _RUN).is_file():
         return path.parent
     runs = [each for each in _folders(path) if (each / _RUN).is_file()]
     if not runs:
-        return path
+        got = "a project that is not trained" if (path / _CONFIG).is_file() else "another path"
+        raise BundleError(f"{path} must be a run or a project folder, got {got}; dragoman train makes runs")
     bundles = {each.path.parent: each for each in _candidates(path)}
     return max(runs, key=lambda run: bundles[run].rank if run in bundles else (float("-inf"), _time(run / _RUN)))
+
+
+def _is_zip(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(2) == b"PK"
+    except OSError:
+        return True  # `Bundle.open` explains it
 
 
 def _candidates(project: Path) -> Iterator[_Candidate]:

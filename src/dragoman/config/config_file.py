@@ -85,8 +85,7 @@ def _read_preset(name: str, asked_by: str, seen: tuple[str, ...]) -> Table:
     names = preset_names()
     if name not in names:
         raise ConfigError(
-            f"{asked_by} must be a .toml file or one of the presets {', '.join(names)}, "
-            f"got {name}{did_you_mean(name, names)}"
+            f"{asked_by} must be a .toml file or a preset, got {name}{did_you_mean(name, names, otherwise='presets')}"
         )
     return _parse((_PRESETS / f"{name}.toml").read_text(encoding="utf-8"), name, None, seen)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from dragoman.errors import ConfigError
 from dragoman.files import atomic_write
 
-__all__ = ["CONFIG_FILE", "write_project"]
+__all__ = ["CONFIG_FILE", "check_demo_folder", "write_project"]
 
 CONFIG_FILE = "dragoman.toml"
 
@@ -63,11 +63,8 @@ checkpoint_every = 100
 """
 
 
-def write_project(folder: Path, corpus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
-    """Write the configuration and the corpus; a folder with other files is a `ConfigError`.
-
-    The configuration is written first: it identifies the folder of a demo.
-    """
+def check_demo_folder(folder: Path) -> None:
+    """Raise a `ConfigError` for a folder with files that are not those of a demo."""
     config = folder / CONFIG_FILE
     is_demo = config.is_file() and config.read_text(encoding="utf-8", errors="replace") == _TEMPLATE
     if not is_demo and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -75,6 +72,15 @@ def write_project(folder: Path, corpus: Mapping[str, Sequence[tuple[str, str]]])
             f"{folder} must be a new folder, or that of an earlier demo, got other files there; name another: "
             "dragoman demo FOLDER"
         )
+
+
+def write_project(folder: Path, corpus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+    """Write the configuration and the corpus; a folder with other files is a `ConfigError`.
+
+    The configuration is written first: it identifies the folder of a demo.
+    """
+    check_demo_folder(folder)
+    config = folder / CONFIG_FILE
     (folder / "corpus").mkdir(parents=True, exist_ok=True)
     files = {config: _TEMPLATE}
     for name, pairs in corpus.items():

@@ -33,7 +33,7 @@ def find_test_set(member: Path) -> RunTestSet:
     """Return the test set of a run or of its bundle; raise a `ConfigError` if it has none."""
     run = run_of(member)
     if run is None or not (run / _CONFIG).is_file():
-        raise ConfigError(f"{member} must be a run to have a test set of its own, got something else; {_FIX}")
+        raise ConfigError(f"{member} must be a run to have a test set of its own, got no run; {_FIX}")
     config = load_config(run / _CONFIG)
     if config.data is None or not (config.data.test or config.data.test_pairs):
         raise ConfigError(

@@ -10,6 +10,7 @@ every byte of the output, are the same as in a run that was never stopped.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,6 +118,8 @@ def check_output(output: Path, source: LineReader, *, resume: bool, force: bool)
         raise ConfigError(f"the output must be a file, got {output}; without -o it goes to standard output")
     if not output.parent.is_dir():
         raise ConfigError(f"the output must be in an existing folder, got {output}; create {output.parent} first")
+    if not os.access(output.parent, os.W_OK):
+        raise ConfigError(f"the output must be in a writable folder, got {output}; name another folder")
     for path in (output, partial_path(output), journal_path(output)):
         if source.is_at(path):
             raise ConfigError(

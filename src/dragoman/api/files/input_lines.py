@@ -95,7 +95,10 @@ class LineReader:
         try:
             file = Path(path).open("rb")  # noqa: SIM115 -- closed with the reader
         except FileNotFoundError:
-            raise DataError(f"{path} must be a file, got none; pass text on standard input") from None
+            raise DataError(
+                f"{path} must be a text file, got a path that does not exist; check its spelling, or pass a text "
+                "itself on standard input"
+            ) from None
         except IsADirectoryError:
             raise DataError(f"{path} must be a file of text, got a folder; name a file in it") from None
         self._note_size(file)
@@ -112,10 +115,19 @@ class LineReader:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; standard input stays open."""
         if self._is_packed:
             self._file.close()
         if self._stored is not sys.stdin.buffer:
             self._stored.close()
+
+    @property
+    def is_stdin(self) -> bool:
+        """Whether it reads standard input."""
+        return self._stored is sys.stdin.buffer
 
     @property
     def consumed(self) -> int:

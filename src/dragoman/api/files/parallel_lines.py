@@ -27,8 +27,14 @@ def read_pairs(source: Path | str, target: Path | str | None = None) -> Iterator
             "source and target must be two files, got standard input for both; leave out the target and put a tab "
             "between the two sides of a line"
         )
-    sides = [LineReader(side) for side in (source, target) if side is not None]  # opened now, before a model is loaded
-    return _pairs(*sides)
+    first = LineReader(source)  # opened now, before a model is loaded
+    if target is None:
+        return _pairs(first)
+    try:
+        return _pairs(first, LineReader(target))
+    except DataError:
+        first.close()
+        raise
 
 
 def _pairs(source: LineReader, target: LineReader | None = None) -> Iterator[LinePairs]:

@@ -55,7 +55,9 @@ def demo(directory: Folder = None, output: Output = None, json: Json = False) ->
             from dragoman.api.demo.date_corpus import SPELLINGS
             from dragoman.api.demo.date_demo import TRAINING_PAIRS, DemoStopped
             from dragoman.api.demo.date_demo import run_demo as make
+            from dragoman.api.demo.demo_project import check_demo_folder
 
+            check_demo_folder(folder)
             if (folder / "bundle").exists():
                 screen.say(f"\n{folder} already has a trained model.\n")
             else:

@@ -108,7 +108,15 @@ def translate(  # noqa: PLR0913 -- one parameter per option
                 _to_file(work, source, output, job, resume=resume, force=force)
 
 
+_UNSUPPORTED = {".doc", ".epub", ".odp", ".ods", ".pdf", ".ppt", ".rtf", ".xls", ".xlsx"}
+
+
 def _text_file(path: str) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix in _UNSUPPORTED:
+        raise ConfigError(
+            f"the input must be text or one of {', '.join(sorted(DOCUMENTS))}, got {path}; convert it first"
+        )
     if (Path(path) / "manifest.json").is_file():
         raise ConfigError(f"the input must be a text file, got the bundle {path}; an ensemble is --ensemble {path}")
     return path
@@ -132,9 +140,11 @@ def _to_stdout(work: LineTranslator, source: LineReader) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
 
-    with _progress(source.name, to_file=False) as tell:
+    with _progress(source, to_file=False) as tell:
         lines = translate_lines(work, source, write, tell)
     _print_flags(work, lines)
+    if not lines:
+        typer.echo(f"note    {source.name} has no lines", err=True)
 
 
 def _to_file(
@@ -142,7 +152,7 @@ def _to_file(
 ) -> None:
     from dragoman.api.files.file_translation import translate_file
 
-    with _progress(source.name, to_file=True) as tell:
+    with _progress(source, to_file=True) as tell:
         outcome = translate_file(work, source, output, job=job, resume=resume, force=force, on_progress=tell)
         if code := EXIT_STOPPED.get(outcome.status):
             typer.echo(
@@ -155,13 +165,14 @@ def _to_file(
     print_next(f"dragoman evaluate {shlex.quote(str(output))} --test {shlex.quote(source.name)} REFERENCE")
 
 
-def _progress(name: str, *, to_file: bool) -> AbstractContextManager[OnProgress]:
+def _progress(source: LineReader, *, to_file: bool) -> AbstractContextManager[OnProgress]:
     """Return the progress display; none if lines come from or go to a terminal, where a bar would disturb them."""
-    if not to_file and (sys.stdin.isatty() or sys.stdout.isatty()):
+    is_typed = source.is_stdin and sys.stdin.isatty()
+    if not to_file and (is_typed or sys.stdout.isatty()):
         return nullcontext(lambda _: None)
     from dragoman.cli.screens.progress import translation_progress  # imports rich, which takes time
 
-    return translation_progress(name)
+    return translation_progress(source.name)
 
 
 def _print_written(output: Path) -> None:

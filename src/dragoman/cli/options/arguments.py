@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from dragoman.errors import ConfigError
+
 __all__ = [
     "BundlePath",
     "ConfigFile",
@@ -70,6 +72,13 @@ OnBadLine = Annotated[
 
 def config_file(path: Path) -> Path:
     """Return the configuration file of a project folder, or the path itself."""
+    if path.is_dir() and not (path / DEFAULT_CONFIG).is_file():
+        raise ConfigError(f"{path} must hold {DEFAULT_CONFIG}, got a folder without it; dragoman new writes one")
+    if path == DEFAULT_CONFIG and not path.exists():
+        raise ConfigError(
+            f"{path} must be in this folder, got none; go to the folder of a project or name it, or make one with "
+            "dragoman new"
+        )
     return path / DEFAULT_CONFIG if path.is_dir() else path
 
 

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import pty
 import random
 import re
 import shutil
@@ -239,7 +240,7 @@ def test_a_mistake_is_one_line(options: list[str], code: int, says: str):
 def test_input_that_is_none(tmp_path: Path):
     result = typed("translate", tiny_bundle(), tmp_path / "none", *QUICK)
     assert result.exit_code == 1
-    assert result.stderr.startswith(f"error: {tmp_path}/none must be a file, got none; pass text on standard input")
+    assert result.stderr.startswith(f"error: {tmp_path}/none must be a text file, got a path that does not exist")
     bad = tmp_path / "bad"
     bad.write_bytes(b"abc\n\xff\nabc\n")
     result = typed("translate", tiny_bundle(), bad, *QUICK)
@@ -380,3 +381,18 @@ print([name for name in ("torch", "polars", "pyarrow", "sacrebleu", "onnxruntime
         assert done.stdout.splitlines()[-1] == b"[]"
         assert done.stdout.count(b"\n") == 2
         assert b"engine  ctranslate2 float32, 1 thread" in done.stderr
+
+
+def test_progress_is_shown_for_a_file_although_the_keyboard_is_a_terminal(tmp_path: Path):
+    source, output = tmp_path / "in", tmp_path / "out"
+    source.write_text("a b\n" * 20, encoding="utf-8")
+    ours, terminal = pty.openpty()
+    line = command("translate", tiny_bundle(), source, *QUICK_TO_START)
+    with output.open("wb") as file:
+        done = subprocess.run(line, stdin=terminal, stdout=file, stderr=terminal, check=False)
+    os.close(terminal)
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert done.returncode == 0, shown
+    assert "translating" in shown
+    assert len(output.read_text(encoding="utf-8").splitlines()) == 20

@@ -1,0 +1,90 @@
+"""Likely mistakes of a new user: each is one line that names the mistake and the next step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.tiny_translators import tiny_bundle, typed
+
+BUNDLE = "BUNDLE"
+MISTAKES = [
+    ("translate nope", 1, "nope must be a bundle, a run or a project folder, got a path that does not exist"),
+    ("translate text text", 1, "text must be a bundle, a run or a project folder, got a file that is no zip archive"),
+    ("translate folder", 1, "got another folder; dragoman train writes a bundle"),
+    ("translate project", 1, "got a project that is not trained; run dragoman train project"),
+    (
+        "translate BUNDLE nope",
+        1,
+        "nope must be a text file, got a path that does not exist; check",
+    ),
+    ("translate BUNDLE folder", 1, "folder must be a file of text, got a folder; name a file in it"),
+    ("translate BUNDLE a.pdf", 2, "got a.pdf; convert it first"),
+    ("translate BUNDLE text -o folder", 2, "the output must be a file, got folder"),
+    ("translate BUNDLE text -o no/out", 2, "got no/out; create no first"),
+    ("translate BUNDLE text --beam 0", 2, "--beam must be greater than or equal to 1, got 0; see"),
+    (
+        "translate BUNDLE text --engine fast",
+        2,
+        "--engine must be one of auto, torch, ctranslate2, onnx, got 'fast'",
+    ),
+    ("translate BUNDLE --resume", 2, "--resume must come with an output, got none; name it with -o"),
+    ("translate BUNDLE text --glossary no.tsv", 1, "no.tsv must be a glossary, got an error: No such file"),
+    ("score BUNDLE text nope", 1, "nope must be a text file, got a path that does not exist"),
+    ("evaluate BUNDLE", 2, "must be a run to have a test set of its own, got no run; name one with --test SRC REF"),
+    ("evaluate text --test nope text", 1, "nope must be a text with one sentence per line, got a missing file"),
+    ("evaluate text --test text one", 1, "text and one must have the same number of lines, got 2 and 1"),
+    ("compare nope", 1, "nope must be a run folder, a bundle or a file of translations, got a missing file"),
+    ("train", 2, "dragoman.toml must be in this folder, got none; go to the folder of a project"),
+    ("train folder", 2, "folder must hold dragoman.toml, got a folder without it; dragoman new writes one"),
+    ("train nope.toml", 2, "got nope.toml; there is no such file"),
+    ("train project", 1, "must hold prepared data, got no manifest.json; run dragoman prepare first"),
+    (
+        "train project --set traning.max_updates=3",
+        2,
+        "traning must be a known setting, got an unknown one",
+    ),
+    ("train bad.toml", 2, "bad.toml must be valid TOML, got: Invalid value (at line 1, column 5); correct it there"),
+    ("average folder -o x", 1, "folder must be a run or a project folder, got another path; dragoman train makes runs"),
+    ("average project -o x", 1, "got a project that is not trained; dragoman train makes runs"),
+    (
+        "model pairs-31k",
+        2,
+        "the configuration must be a .toml file or a preset, got pairs-31k; did you mean",
+    ),
+    ("export BUNDLE", 2, "--to must be given, got none; add --to ctranslate2|onnx"),
+    ("inspect BUNDLE a -o x.pdf", 2, "--output must end in .html, .png, .svg or .json, got x.pdf"),
+    ("serve", 2, "a model must be given, got none; name a bundle, a run or a project"),
+    ("demo text", 2, "text must be a new folder, or that of an earlier demo, got other files there; name another"),
+]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("text").write_text("a b\nc d\n", encoding="utf-8")
+    Path("one").write_text("a b\n", encoding="utf-8")
+    Path("folder").mkdir()
+    Path("project").mkdir()
+    data = '[data]\nsource = "en"\ntarget = "de"\n[[data.train]]\nfiles = ["a", "b"]\n'
+    Path("project/dragoman.toml").write_text(f'extends = "pairs-30k"\n{data}', encoding="utf-8")
+    Path("bad.toml").write_text("x = \n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(("line", "code", "message"), MISTAKES, ids=[line for line, _, _ in MISTAKES])
+def test_a_likely_mistake_is_one_line_with_the_next_step(place: None, line: str, code: int, message: str):
+    result = typed(*(str(tiny_bundle()) if word == BUNDLE else word for word in line.split()))
+    assert result.exit_code == code, result.stderr
+    assert result.stdout == ""
+    errors = [each for each in result.stderr.splitlines() if each.startswith("error: ")]
+    assert len(errors) == 1
+    assert message in errors[0]
+    assert result.stderr.splitlines() == errors, "nothing was begun before the mistake was found"
+
+
+def test_an_empty_input_is_noted(place: None):
+    Path("empty").write_text("", encoding="utf-8")
+    result = typed("translate", tiny_bundle(), "empty", "--engine", "torch")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.endswith("note    empty has no lines\n")
