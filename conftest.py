@@ -34,6 +34,14 @@ settings.register_profile("thorough", max_examples=1000, deadline=None, suppress
 settings.load_profile(os.environ.get("DRAGOMAN_HYPOTHESIS", "default"))
 
 
+@pytest.fixture(autouse=True)
+def expected_threads() -> None:
+    """Reset torch's number of threads, which an earlier test may have changed: it changes the order of sums."""
+    torch, wanted = sys.modules.get("torch"), int(os.environ.get("OMP_NUM_THREADS", "0"))
+    if torch is not None and wanted and torch.get_num_threads() != wanted:
+        torch.set_num_threads(wanted)
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The repository."""
