@@ -162,8 +162,13 @@ def _listed(files: Sequence[str], folder: Path) -> str:
     named = []
     for file in files:
         if not is_url(file):
-            resolved = Path(file).expanduser().absolute()
-            inside = resolved.is_relative_to(folder.absolute())
-            file = str(resolved.relative_to(folder.absolute()) if inside else resolved)
+            path, start = (_absolute(each) for each in (Path(file).expanduser(), folder))
+            file = str(path.relative_to(start) if path.is_relative_to(start) else path)
         named.append(file)
     return json.dumps(named, ensure_ascii=False)
+
+
+def _absolute(path: Path) -> Path:
+    """Return an absolute path without ``..``; only a path that has it is resolved, so that others keep their links."""
+    path = path.absolute()
+    return path.resolve() if ".." in path.parts else path

@@ -35,6 +35,16 @@ def test_the_configuration_loads_and_names_the_files(tmp_path: Path, monkeypatch
     assert "every setting" in made.config.read_text(encoding="utf-8").lower()
 
 
+def test_paths_are_written_without_detours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_pairs(tmp_path, "train", pairs(100))
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    made = new_project(Path("../p"), source="en", target="de", train=["../train.en", "../train.de"])
+    data = load_config(made.config).data
+    assert data is not None
+    assert data.train[0].files == [str(tmp_path.resolve() / name) for name in ("train.en", "train.de")]
+
+
 def test_without_a_validation_set_some_pairs_are_taken(tmp_path: Path):
     files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(400))]
     made = new_project(tmp_path / "p", source="en", target="de", train=files)
