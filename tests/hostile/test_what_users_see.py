@@ -75,7 +75,7 @@ def test_bad_lines_are_in_the_report_with_their_places(case: Case, report: tuple
 
 def test_all_faults_together_are_one_problem(report: tuple[Path, CheckReport]):
     count = sum(len(found) for case in READ for found in case.faults.values())
-    assert report[1].fatal == [f"{count} bad lines must be corrected, or skipped with --on-bad-line skip"]
+    assert report[1].fatal.count(f"{count} bad lines must be corrected, or skipped with --on-bad-line skip") == 1
     assert report[1].selection.kept > 280
 
 
