@@ -84,7 +84,7 @@ class Step:
 
 
 def steps(corpus: Corpus) -> list[Step]:
-    """The steps; relative paths start from an empty folder beside the corpus."""
+    """The steps; relative paths start from an empty folder next to the corpus."""
     files = (f"../corpus.{corpus.source}", f"../corpus.{corpus.target}")
     request = {"q": corpus.sentences[0], "source": corpus.source, "target": corpus.target}
     changed = [f"training.max_updates={corpus.updates}", f"training.validate_every={max(1, corpus.updates // 6)}"]
