@@ -13,7 +13,7 @@ from dragoman.errors import ConfigError
 
 OPTIONS = {field.name: field for field in fields(TranslateOptions)}
 OF_SEARCH = {"beam", "nbest"}  # shorthand for fields of `search`
-OF_A_CALL = {"prefix", "first", "cancelled"}  # about these texts, not how texts are translated
+OF_A_CALL = {"prefix", "first", "cancelled", "progress"}  # about these texts, not how texts are translated
 
 
 def keywords(method: object) -> dict[str, inspect.Parameter]:
@@ -44,7 +44,7 @@ def test_defaults_of_keywords_are_those_of_options():
 
 def test_a_stream_has_the_options_that_change_its_text():
     given = keywords(Translator.translate_stream)
-    results = {"alignment", "attention", "flags", "search_tree", "nbest", "first"}
+    results = {"alignment", "attention", "flags", "search_tree", "nbest", "first", "progress"}
     assert set(given) == keywords(Translator.translate).keys() - results
     for name in given:
         assert given[name].default == keywords(Translator.translate)[name].default
