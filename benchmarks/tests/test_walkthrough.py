@@ -19,6 +19,7 @@ SMALL = (
 
 
 @pytest.mark.slow
+@pytest.mark.measure
 @pytest.mark.parametrize("corpus", CORPORA, ids=lambda corpus: corpus.name)
 def test_an_empty_folder_becomes_a_served_translator(corpora, tmp_path, corpus, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
