@@ -6,6 +6,7 @@ A set of extras is simulated by hiding the packages of the others; `benchmarks/e
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -56,7 +57,7 @@ def hidden_without(installed: tuple[str, ...]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("extras")
     write_files(made)
     return made
@@ -64,7 +65,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
-def test_every_command_works_or_names_the_extra_to_install(name: str, folder: Path):
+def test_every_command_works_or_names_the_extra_to_install(name: str, files: Path, tmp_path: Path):
+    folder = shutil.copytree(files, tmp_path / "folder")  # each set writes its own exports
     lines = [line for line in LINES if not line.is_long or name != "train"]
     typed = [line.arguments(folder) for line in lines]
     code = RUN.format(hidden=hidden_without(SETS[name]), lines=typed)

@@ -109,7 +109,7 @@ def test_damaged_gzip(tmp_path: Path, cut: int):
 
 
 def test_files_that_cannot_be(tmp_path: Path):
-    with pytest.raises(DataError, match="must be a file, got none"):
+    with pytest.raises(DataError, match="must be a text file, got a path that does not exist"):
         LineReader(tmp_path / "none")
     with pytest.raises(DataError, match="must be a file of text, got a folder"):
         LineReader(tmp_path)

@@ -69,7 +69,7 @@ def test_a_conversation_makes_a_project(tmp_path: Path):
     terminal.answer("Folder of the project [en-de]", "")
     terminal.answer("estimate time and memory now? [Y/n]", "n")
     assert terminal.end() == 0, terminal.screen
-    assert "next: cd en-de && dragoman check" in terminal.screen
+    assert "next    cd en-de && dragoman check" in terminal.screen
     text = (tmp_path / "en-de" / "dragoman.toml").read_text(encoding="utf-8")
     assert 'source = "en"' in text
     assert "test_pairs = 20" in text
