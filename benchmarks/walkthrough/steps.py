@@ -88,7 +88,8 @@ def steps(corpus: Corpus) -> list[Step]:
     files = (f"../corpus.{corpus.source}", f"../corpus.{corpus.target}")
     request = {"q": corpus.sentences[0], "source": corpus.source, "target": corpus.target}
     changed = [f"training.max_updates={corpus.updates}", f"training.validate_every={max(1, corpus.updates // 6)}"]
-    settings = [each for setting in (*changed, *corpus.settings) for each in ("--set", setting)]
+    other = tuple(each for setting in corpus.settings for each in ("--set", setting))
+    settings = (*(each for setting in changed for each in ("--set", setting)), *other)
     return [
         Step("See what is installed", "base", ("doctor",)),
         Step(
@@ -100,7 +101,7 @@ def steps(corpus: Corpus) -> list[Step]:
             needs_base=True,
         ),
         Step("Describe the corpus", "train", ("new", "first", "--corpus", *files), expect="dragoman.toml"),
-        Step("Check the corpus", "train", ("check", "first")),
+        Step("Check the corpus", "train", ("check", "first", *other), expect="next    dragoman prepare first"),
         Step("Prepare it", "train", ("prepare", "first")),
         Step("Train", "train", ("train", "first", *settings), expect="first/run"),
         Step("Evaluate on the held-out test set", "train", ("evaluate", "first/run"), expect="BLEU"),

@@ -42,7 +42,8 @@ class Series:
 class Scale:
     """An axis: its label, how its values are formatted, and fixed ticks.
 
-    `from_zero` applies to the horizontal axis, `is_log` to the vertical one.
+    `from_zero` applies to the horizontal axis, `is_log` to the vertical one. With `is_whole` only whole numbers have
+    ticks: 2.5 updates would be shown as 2.
     """
 
     label: str
@@ -50,6 +51,7 @@ class Scale:
     ticks: Sequence[tuple[float, str]] = ()
     is_log: bool = False
     from_zero: bool = False
+    is_whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,9 @@ def _ticks(axis: _Axis, scale: Scale, maximum: int) -> list[tuple[float, str]]:
             return [(place, scale.read(place)) for place in places]
     span = axis.high - axis.low
     size = 10.0 ** floor(log10(span / maximum))
-    step = next(size * nice for nice in _NICE if span / (size * nice) <= maximum)
+    steps = (size * nice for nice in (*_NICE, 2 * _NICE[-1], 5 * _NICE[-1]))
+    fits = (each for each in steps if span / each <= maximum and (each.is_integer() or not scale.is_whole))
+    step = next(fits, 1.0)
     first = ceil(axis.low / step)
     places = [step * number for number in range(first, floor(axis.high / step) + 1)]
     return [(place, scale.read(place)) for place in places]

@@ -48,6 +48,17 @@ def test_a_logarithmic_scale_has_few_ticks_that_all_read_otherwise(first: float,
     assert min(abs(one - other) for one, other in pairwise(places)) >= 10
 
 
+@pytest.mark.parametrize("last", range(2, 40))
+def test_ticks_of_counts_are_read_as_what_they_are(last: int) -> None:
+    across = Scale("updates", lambda value: f"{value:.0f}", from_zero=True, is_whole=True)
+    picture = drawn(Series("a", 0, [(1, 2.0), (last, 1.0)]), across=across)
+    labels = [each for each in picture.iter("{*}text") if each.get("y") == "217" and (each.text or "").isdigit()]
+    read = {float(each.get("x") or 0): int(each.text or 0) for each in labels}
+    (start, first), *_, (end, highest) = sorted(read.items())
+    for x, value in read.items():
+        assert first + (x - start) / (end - start) * (highest - first) == pytest.approx(value, abs=0.02)
+
+
 def test_a_band_goes_as_far_above_as_below() -> None:
     picture = drawn(Series("a", 0, [(0, 10.0), (1, 12.0)], [2.0, 1.0]))
     (line,), (band,) = places(picture), places(picture, "band")

@@ -131,7 +131,7 @@ class TrainingDisplay:
 
     def _chart(self) -> str:
         lines = [Series("training", 0, self._losses), Series("validation", 1, self._validations)]
-        across = Scale("updates", format_compact)
+        across = Scale("updates", format_compact, is_whole=True)
         return line_chart_svg("Loss", lines, across=across, up=Scale("loss", "{:.3g}".format), name=self._name)
 
 

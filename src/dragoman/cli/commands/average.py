@@ -29,5 +29,5 @@ def average(run: RunFolder, output: Output, last: Last = 3, force: Force = False
         from dragoman.api.training.bundle_writer import average_checkpoints
 
         bundle = average_checkpoints(locate_run(run), output, last=last)
-    typer.echo(f"bundle    {bundle.folder}")
+    typer.echo(f"bundle  {bundle.folder}")
     print_next(f"dragoman evaluate {shlex.quote(str(run))} {shlex.quote(str(output))}")

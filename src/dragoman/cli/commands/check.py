@@ -73,7 +73,8 @@ def check(
     if json:
         print_json(report.to_json())
     else:
-        typed = [] if config == DEFAULT_CONFIG else [str(config)]
+        short = config.parent if config.name == DEFAULT_CONFIG.name else config
+        typed = [] if config == DEFAULT_CONFIG else [str(short)]
         typed += [word for override in overrides or [] for word in ("--set", override)]
         typed += ["--on-bad-line", on_bad_line] if on_bad_line else []
         print_report(report, config=shlex.join(typed))

@@ -116,8 +116,8 @@ def _print(trained: TrainResult, *, json: bool) -> None:
     if trained.scores:
         print_table(_score_rows(trained.scores), right=frozenset({1, 3, 4}))
         typer.echo(f"greedy translations, {'; '.join(score.signature for score in trained.scores[0].scores)}\n")
-    typer.echo(f"bundle    {bundle.folder}    (card.md describes it)")
-    typer.echo(f"curves    tensorboard --logdir {shlex.quote(str(trained.run / 'curves'))}")
+    typer.echo(f"bundle  {bundle.folder}    (card.md describes it)")
+    typer.echo(f"curves  tensorboard --logdir {shlex.quote(str(trained.run / 'curves'))}")
 
 
 def _score_rows(scores: Sequence[SetScore]) -> list[tuple[str, ...]]:

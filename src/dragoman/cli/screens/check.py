@@ -210,7 +210,7 @@ def _training_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
 
 def _next(found: Verdict, config: str) -> Text:
     command = "check" if found.level == "error" else "prepare"
-    before = "When that is corrected: " if found.level == "error" else "Next: "
+    before = "When that is corrected: " if found.level == "error" else "next    "
     return Text(before).append(f"dragoman {command} {config}".rstrip(), style="bold")
 
 

@@ -27,6 +27,7 @@ _NARROW = 60  # columns below which each value has its own line
 _RIGHT = 30  # columns of the right half
 _LINES = (10.0, 60.0)  # seconds between plain lines: at first, and in long runs
 _NOTE = 1000
+_SAMPLE = 100  # characters of a source or a translation in a plain line
 
 
 class _View(Protocol):
@@ -191,7 +192,7 @@ class _Lines:
         took = format_duration(validated.seconds)
         self._print(f"validation @ {validated.update:,}  {scores(validated)}{best}  in {took}")
         for sample in validated.scored.samples[:1]:
-            self._print(f"  {visible(sample.source)} → {visible(sample.translation)}")
+            self._print(f"  {visible(sample.source, _SAMPLE)} → {visible(sample.translation, _SAMPLE)}")
 
     def say(self, mark: str, text: str) -> None:
         """Print a line."""

@@ -43,8 +43,8 @@ def _short(number: float) -> str:
 
 
 _SCALES = {
-    "updates": Scale("updates", _short, from_zero=True),
-    "tokens": Scale("target tokens", _short, from_zero=True),
+    "updates": Scale("updates", _short, from_zero=True, is_whole=True),
+    "tokens": Scale("target tokens", _short, from_zero=True, is_whole=True),
     "time": Scale("of training", format_duration, from_zero=True),
 }
 

@@ -54,10 +54,15 @@ def test_new_takes_one_option_a_file_too(run: Run, tmp_path: Path):
     assert 'extends = "luong2015-desk"' in Path("p/dragoman.toml").read_text(encoding="utf-8")
 
 
+def test_check_names_the_folder_that_was_given(run: Run, project: Path):
+    screen = run("check", str(project), "--no-measure")
+    assert " ".join(screen.stdout.split()).endswith(f"next dragoman prepare {project}")
+
+
 def test_check_shows_a_screen_json_and_a_page(run: Run, project: Path):
     screen = run("check", "--no-measure", "--output", "check.html")
     assert screen.exit_code == 0, screen.stderr
-    assert "dragoman prepare" in screen.stdout
+    assert screen.stdout.endswith("next    dragoman prepare\n")
     assert all(len(line) <= 80 for line in screen.stdout.splitlines())
     page = (project / "check.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")

@@ -45,12 +45,12 @@ def test_from_data_to_a_bundle_and_its_average(run: Run):
     assert lines[0].split() == ["set", "sentences", "model", "bleu", "chrf"]
     assert re.fullmatch(r"validation +\d+  trained +[\d.]+ +[\d.]+", lines[1])
     assert "tok:13a" in lines[2]
-    assert lines[-2].startswith("bundle    run/bundle")
-    assert lines[-1] == "curves    tensorboard --logdir run/curves"
+    assert lines[-2].startswith("bundle  run/bundle")
+    assert lines[-1] == "curves  tensorboard --logdir run/curves"
     for name in ("dragoman.toml", "run.json", "log.jsonl", "curves", "checkpoints/step_4", "bundle/manifest.json"):
         assert (Path("run") / name).exists(), name
     mean = run("average", "run", "--output", "mean", "--last", "2")
-    assert (mean.exit_code, mean.stdout) == (0, "bundle    mean\n"), mean.stderr
+    assert (mean.exit_code, mean.stdout) == (0, "bundle  mean\n"), mean.stderr
     many = run("average", "run", "--output", "other", "--last", "20")
     assert many.exit_code == 1
     assert many.stderr.startswith("error: run/checkpoints must hold 20 checkpoints, got 4; average fewer")

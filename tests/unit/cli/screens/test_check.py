@@ -74,7 +74,7 @@ def test_what_is_on_it(show):
         "1. The sides of crawl look swapped",
     ):
         assert shown in flat
-    assert text.endswith("Next: dragoman prepare my.toml")
+    assert text.endswith("next    dragoman prepare my.toml")
 
 
 def test_the_drops_add_up(show):

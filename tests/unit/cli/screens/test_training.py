@@ -118,6 +118,13 @@ def test_without_a_terminal_there_are_few_plain_lines(log: Console, clock: Clock
     assert "\x1b" not in written(log)
 
 
+def test_a_sample_that_repeats_itself_has_a_short_line(log: Console, clock: Clock):
+    with TrainingScreen(log, clock=clock) as screen:
+        screen.on_start(begin())
+        screen.on_validation_end(validation(120, ValidationSample("a man " * 80, "b", "ste " * 80)))
+    assert max(map(len, written(log).splitlines())) <= 210
+
+
 def test_a_long_run_writes_fewer_lines(log: Console, clock: Clock):
     with TrainingScreen(log, clock=clock) as screen:
         screen.on_start(begin(most=10**6))
