@@ -22,7 +22,7 @@ from dragoman.training.callbacks.status import TrainingStatus
 if TYPE_CHECKING:
     from dragoman.api.training.training_run import TrainResult
 
-__all__ = ["REPORT", "LivePage"]
+__all__ = ["LivePage", "REPORT"]
 
 REPORT = "report.html"
 

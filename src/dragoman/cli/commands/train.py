@@ -42,7 +42,7 @@ Page = Annotated[bool, flag("--page", "Show the training in a browser; the page 
 VerifyResume = Annotated[bool, flag("--verify-resume", "Check that a resumed run equals an uninterrupted one.")]
 
 
-def train(
+def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
     config: ConfigFile = DEFAULT_CONFIG,
     overrides: Overrides = None,
     run: Run = None,

@@ -251,8 +251,8 @@ def _samples(log: _Log) -> list[_Sample]:
             text = str(listed[number].get("translation", "")) if number < len(listed) else ""
             if text and (not earlier or earlier[-1][1] != text):
                 earlier.append((entry["update"], text))
-        texts = (str(sample.get(name, "")) for name in ("source", "reference", "translation"))
-        found.append(_Sample(*texts, svg=_map(sample), earlier=earlier[-_EARLIER:]))
+        source, reference, translation = (str(sample.get(name, "")) for name in ("source", "reference", "translation"))
+        found.append(_Sample(source, reference, translation, _map(sample), earlier[-_EARLIER:]))
     return found
 
 
