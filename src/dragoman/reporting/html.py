@@ -49,14 +49,24 @@ def render(template: str, **values: object) -> Markup:
 
 
 def render_page(
-    template: str, *, title: str, styles: Sequence[str], script: str | None = None, **values: object
+    template: str,
+    *,
+    title: str,
+    styles: Sequence[str],
+    script: str | None = None,
+    is_updated: bool = False,
+    **values: object,
 ) -> str:
-    """Render a page, to be written as UTF-8, with these style sheets and one script inlined."""
+    """Render a page, to be written as UTF-8, with these style sheets and one script inlined.
+
+    The script of a page that `is_updated` may request new versions of it from the server that it came from.
+    """
     style = "\n".join(map(_read_asset, styles))
     code = "" if script is None else _read_asset(script)
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     scripts = f"script-src 'sha256-{digest}'; " if code else ""
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; {scripts}base-uri 'none'; form-action 'none'"
+    requests = "connect-src 'self'; " if is_updated else ""
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; {scripts}{requests}base-uri 'none'; form-action 'none'"
     page = {"title": title, "style": Markup(style), "script": Markup(code), "policy": Markup(policy)}  # noqa: S704
     return str(render(template, **page, **values))
 

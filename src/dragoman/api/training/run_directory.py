@@ -29,7 +29,7 @@ _CHANGEABLE = {
 }
 """Settings that may change when a run is resumed: its length, its files, its validations, its use of the machine."""
 
-_FILES = ("dragoman.toml", "log.jsonl", "run.json", "bundle")
+_FILES = ("dragoman.toml", "log.jsonl", "run.json", "report.html", "bundle")
 """Output of a run; the directory of a new run must have none of it."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,7 @@ from dragoman.errors import TrainingError
 
 if TYPE_CHECKING:
     from dragoman.api.training.held_out_scores import SetScore
+    from dragoman.api.training.live_page import LivePage
     from dragoman.api.training.training_run import TrainResult
     from dragoman.config import Config
 
@@ -36,16 +38,18 @@ Threads = Annotated[
     int | None,
     typer.Option(metavar="INT", min=1, help="Fixed number of CPU threads; by default it adapts to the machine's load."),
 ]
+Page = Annotated[bool, flag("--page", "Show the training in a browser; the page stays as report.html in the run.")]
 VerifyResume = Annotated[bool, flag("--verify-resume", "Check that a resumed run equals an uninterrupted one.")]
 
 
-def train(
+def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
     config: ConfigFile = DEFAULT_CONFIG,
     overrides: Overrides = None,
     run: Run = None,
     resume: Resume = False,
     loader_workers: Workers = 0,
     threads: Threads = None,
+    page: Page = False,
     verify_resume: VerifyResume = False,
     json: Json = False,
 ) -> None:
@@ -60,7 +64,8 @@ def train(
     with report_errors("run the same command with --resume to continue from the last checkpoint"):
         from dragoman.config import load_config
 
-        again = _resume_command(config, overrides or [], run, {"loader-workers": loader_workers, "threads": threads})
+        options = {"loader-workers": loader_workers, "threads": threads, "page": page}
+        again = _resume_command(config, overrides or [], run, options)
         config = config_file(config)
         settings = load_config(config, [*(overrides or []), *([f"training.threads={threads}"] if threads else [])])
         for module in ("torch", "polars", "sacrebleu"):
@@ -72,25 +77,45 @@ def train(
         from dragoman.cli.screens.training import TrainingScreen
 
         folder = run or config.parent / "run"
-        with TrainingScreen(stops_early=settings.training.patience > 0 or settings.training.max_epochs > 0) as screen:
+        stops_early = settings.training.patience > 0 or settings.training.max_epochs > 0
+        with ExitStack() as opened:
+            live = _open_page(folder, opened, stops_early=stops_early) if page and _is_main() else None
+            screen = opened.enter_context(TrainingScreen(stops_early=stops_early))
             trained = train_(
                 settings,
                 config.parent,
                 run=folder,
                 resume=resume,
-                callbacks=[screen],
+                callbacks=[screen] if live is None else [screen, live],
                 loader_workers=loader_workers,
             )
+            if live is not None:
+                live.finish(trained)
     if trained.bundle is not None:
         _print(trained, json=json)
         print_next(f"dragoman translate {shlex.quote(str(folder))}")
     elif not trained.ended.is_complete:
-        if os.environ.get("RANK", "0") == "0":
+        if _is_main():
             typer.echo(again, err=True)
         raise typer.Exit(EXIT_STOPPED[trained.ended.why])
 
 
-def _resume_command(config: Path, overrides: Sequence[str], run: Path | None, numbers: Mapping[str, int | None]) -> str:
+def _is_main() -> bool:
+    return os.environ.get("RANK", "0") == "0"
+
+
+def _open_page(folder: Path, opened: ExitStack, *, stops_early: bool) -> LivePage:
+    """Serve the page until `opened` closes, and print its address."""
+    from dragoman.api.training.live_page import LivePage
+
+    page = opened.enter_context(LivePage(folder, stops_early=stops_early))
+    typer.echo(f"page    {page.address}", err=True)
+    return page
+
+
+def _resume_command(
+    config: Path, overrides: Sequence[str], run: Path | None, options: Mapping[str, int | bool | None]
+) -> str:
     """Return a line with the command that continues a stopped run."""
     if "WORLD_SIZE" in os.environ:
         return "continue with: the same torchrun command and --resume"
@@ -100,7 +125,8 @@ def _resume_command(config: Path, overrides: Sequence[str], run: Path | None, nu
     parts += [part for override in overrides for part in ("--set", override)]
     if run is not None:
         parts += ["--output", str(run)]
-    parts += [part for name, value in numbers.items() if value for part in (f"--{name}", str(value))]
+    for name, value in options.items():
+        parts += [f"--{name}"] if value is True else [f"--{name}", str(value)] if value else []
     return f"continue with: {shlex.join([*parts, '--resume'])}"
 
 
@@ -117,6 +143,8 @@ def _print(trained: TrainResult, *, json: bool) -> None:
         print_table(_score_rows(trained.scores), right=frozenset({1, 3, 4}))
         typer.echo(f"greedy translations, {'; '.join(score.signature for score in trained.scores[0].scores)}\n")
     typer.echo(f"bundle  {bundle.folder}    (card.md describes it)")
+    if (report := trained.run / "report.html").is_file():
+        typer.echo(f"report  {report}")
     typer.echo(f"curves  tensorboard --logdir {shlex.quote(str(trained.run / 'curves'))}")
 
 

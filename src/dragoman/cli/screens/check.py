@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import typer
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
@@ -43,10 +44,11 @@ _STEP_COLOURS = {"reading": "red", "leakage": "magenta", "held out": "cyan"}
 
 def print_report(report: CheckReport, *, config: str = "") -> None:
     """Print the report to stdout; `config` has the arguments of the configuration, for the next command."""
-    print_lines(_lines(report, config))
+    print_lines(_lines(report))
+    typer.echo(f"\n{_next(report, config)}")  # never cut: it is copied
 
 
-def _lines(report: CheckReport, config: str) -> Iterator[Text]:
+def _lines(report: CheckReport) -> Iterator[Text]:
     """Yield the lines of all sections that are not empty, separated by empty lines."""
     found = verdict(report)
     sections = [
@@ -56,7 +58,6 @@ def _lines(report: CheckReport, config: str) -> Iterator[Text]:
         _waterfall(report),
         _facts(report),
         _advice(report),
-        [_next(found, config)],
     ]
     return join_sections(sections)
 
@@ -208,10 +209,10 @@ def _training_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
         yield "time", f"{format_duration(cost.seconds)} for {updates}", False
 
 
-def _next(found: Verdict, config: str) -> Text:
-    command = "check" if found.level == "error" else "prepare"
-    before = "When that is corrected: " if found.level == "error" else "next    "
-    return Text(before).append(f"dragoman {command} {config}".rstrip(), style="bold")
+def _next(report: CheckReport, config: str) -> str:
+    if verdict(report).level == "error":
+        return f"When that is corrected: dragoman check {config}".rstrip()
+    return f"next    dragoman prepare {config}".rstrip()
 
 
 def _fit(text: str, width: int) -> str:

@@ -15,10 +15,18 @@ import torch
 from dragoman.config import Config, to_toml
 from dragoman.environment import machine_info
 from dragoman.files import read_json, write_json
-from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
+from dragoman.training.callbacks.events import (
+    StepEvent,
+    TrainingEnded,
+    TrainingStarted,
+    ValidationEvent,
+    ValidationSample,
+)
 from dragoman.training.callbacks.run_log import Entry, RetainedEntries, RunLog, finite_or_null, timestamp, writable
 from dragoman.training.callbacks.tensorboard import TensorBoardWriter
 from dragoman.version import __version__
+
+_WEIGHT_DIGITS = 3
 
 
 class RunRecord:
@@ -175,8 +183,16 @@ def _validation(event: ValidationEvent) -> Entry:
     entry |= {"best_value": event.best_value, "seconds": event.seconds}
     scored = event.scored
     entry |= {"scores": dict(scored.scores), "signatures": dict(scored.signatures)}
-    texts = ("source", "reference", "translation")
-    entry["samples"] = [{name: getattr(sample, name) for name in texts} for sample in scored.samples]
+    entry["samples"] = [_sample(sample) for sample in scored.samples]
+    return entry
+
+
+def _sample(sample: ValidationSample) -> Entry:
+    entry = asdict(sample)
+    if sample.weights is None:
+        del entry["weights"]
+    else:
+        entry["weights"] = [[round(weight, _WEIGHT_DIGITS) for weight in row] for row in sample.weights]
     return entry
 
 

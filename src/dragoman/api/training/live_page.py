@@ -1,0 +1,195 @@
+"""Serve the page of a running training on the loopback interface, and write it as the report of the run.
+
+The page is rendered when a browser requests it, in a thread of the server, so that training does not wait for it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from dragoman.files import atomic_write
+from dragoman.inspection.pages.training_report import LiveProgress, TestResult, render_training_report
+from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
+from dragoman.training.callbacks.status import TrainingStatus
+
+if TYPE_CHECKING:
+    from dragoman.api.training.training_run import TrainResult
+
+__all__ = ["LivePage", "REPORT"]
+
+REPORT = "report.html"
+
+_FRESH = 1.0  # seconds for which a rendered page is served again
+_WATCHED = 6.0  # seconds since its last request in which a browser counts as open
+_LINGER = 4.0  # seconds at the end in which open browsers can request the last state
+
+
+class LivePage:
+    """A callback that serves and writes the page of a run; a context manager that ends the server."""
+
+    def __init__(self, folder: Path, *, stops_early: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder, self._stops_early, self._clock = folder, stops_early, clock
+        self._status: TrainingStatus | None = None
+        self._results: list[TestResult] = []
+        self._lock = threading.Lock()
+        self._page = b""
+        self._rendered = -_FRESH
+        self._is_ended = False
+        self._activity = "Training"
+        self._last_request = -_WATCHED
+        self._seen_end = threading.Event()
+        self._server = _Server(self)
+        self._thread = threading.Thread(target=self._server.serve_forever, name="dragoman-page", daemon=True)
+
+    @property
+    def address(self) -> str:
+        """Address of the page, on this machine."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/"
+
+    def __enter__(self) -> Self:
+        """Start the server."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Show the end in open browsers, then end the server."""
+        self._is_ended = True
+        self._rendered = -_FRESH
+        if self._clock() - self._last_request < _WATCHED:
+            self._seen_end.wait(_LINGER)
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def on_start(self, started: TrainingStarted) -> None:
+        """Begin to measure, and write the page."""
+        self._status = TrainingStatus(started, self._clock(), stops_early=self._stops_early)
+        self._write()
+
+    def on_update(self, event: StepEvent) -> None:
+        """Count the update."""
+        assert self._status is not None
+        self._activity = "Training"
+        self._status.add(event)
+
+    def on_validation_start(self, update: int) -> None:
+        """Show the validation."""
+        self._activity = "Validating"
+
+    def on_validation_end(self, event: ValidationEvent) -> None:
+        """Write the page with the new samples."""
+        assert self._status is not None
+        self._status.validate(event)
+        self._activity = "Training"
+        self._write()
+
+    def on_checkpoint_start(self, update: int) -> None:
+        """Nothing to show."""
+
+    def on_checkpoint_end(self, update: int, folder: Path) -> None:
+        """Nothing to show."""
+
+    def on_message(self, text: str) -> None:
+        """Nothing to do: the log has it."""
+
+    def on_end(self, ended: TrainingEnded) -> None:
+        """Write the page of the ended training; a complete one is scored before it is finished."""
+        self._is_ended = not ended.is_complete
+        self._activity = "Scoring held-out sets"
+        self._write()
+
+    def finish(self, trained: TrainResult) -> None:
+        """Write the report with the scores of held-out sets."""
+        self._is_ended = True
+        self._results = [TestResult(each.name, each.model, each.sentences, each.scores) for each in trained.scores]
+        self._write()
+
+    def content(self) -> bytes:
+        """Return the page; called by the server's threads."""
+        with self._lock:
+            now = self._clock()
+            self._last_request = now
+            if now - self._rendered >= _FRESH:
+                self._page, self._rendered = self._render(), now
+            if self._is_ended:
+                self._seen_end.set()
+            return self._page
+
+    def _render(self) -> bytes:
+        live = None if self._is_ended else self._progress()
+        return render_training_report(self._folder, live=live, results=self._results).encode()
+
+    def _progress(self) -> LiveProgress:
+        status = self._status
+        if status is None:
+            return LiveProgress(activity="Starting")
+        return LiveProgress(
+            update=status.update,
+            epoch=status.epoch,
+            loss=status.loss if status.has_begun else None,
+            tokens_per_second=status.speed,
+            seconds_left=status.left(self._clock()),
+            is_at_most=status.stops_early,
+            activity=self._activity,
+        )
+
+    def _write(self) -> None:
+        with self._lock:
+            self._page, self._rendered = self._render(), self._clock()
+            if self._folder.is_dir():
+                with atomic_write(self._folder / REPORT) as draft:
+                    draft.write_bytes(self._page)
+
+
+class _Server(ThreadingHTTPServer):
+    """Serves one page on the loopback interface, at a free port."""
+
+    daemon_threads = True
+
+    def __init__(self, page: LivePage) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.page = page
+        port = self.server_address[1]
+        self.hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore a browser that disconnects."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    timeout = 10.0
+
+    def do_GET(self) -> None:
+        """Send the page; a name that is not of this machine is refused, as DNS may be made to lead here."""
+        if self.headers.get("Host", "").lower() not in self.server.hosts:
+            self._respond(HTTPStatus.MISDIRECTED_REQUEST)
+            return
+        if self.path != "/":
+            self._respond(HTTPStatus.NOT_FOUND)
+            return
+        self._respond(HTTPStatus.OK, self.server.page.content())
+
+    def _respond(self, status: HTTPStatus, body: bytes = b"") -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("X-Frame-Options", "DENY")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 -- a name of the base class
+        """Write no log: stderr belongs to the progress of training."""

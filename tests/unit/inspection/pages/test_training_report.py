@@ -1,0 +1,91 @@
+"""The page of a training run: what it has, and that no text of a run becomes code."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from dragoman.evaluation.results import Score
+from dragoman.inspection.pages.training_report import LiveProgress, TestResult, render_training_report
+from tests.unit.inspection.pages.training_runs import write_run
+
+
+def text(page: str) -> str:
+    """The words of a page, without tags."""
+    body = page.partition("<main>")[2].partition("</main>")[0]
+    return " ".join(re.sub(r"<[^>]*>", " ", body).split())
+
+
+def test_a_running_training_shows_progress_curves_samples_and_the_time_left(tmp_path: Path):
+    live = LiveProgress(430, 3, 1.654, 9_800.0, 725.0, is_at_most=True)
+    page = render_training_report(write_run(tmp_path / "mine" / "run"), live=live)
+    shown = text(page)
+    assert 'data-state="running"' in page
+    assert "update 430 of 1,000, epoch 3" in shown
+    assert "training loss 1.654" in shown
+    assert "best BLEU 31.4 at update 400" in shown
+    assert "time left 12 min 05 s at most" in shown
+    assert re.findall(r"<figcaption>(.*?)</figcaption>", page) == [
+        "Loss",
+        "BLEU in validation",
+        "chrF in validation",
+        "Target tokens per second",
+        "Learning rate",
+        "Gradient norm",
+    ]
+    assert "Samples of the validation at update 400" in shown
+    assert page.count('class="map"') == 2
+    assert "Zwei Hunde spielen im Schnee" in shown
+    assert "update 100 Zwei Hunde spielen im Schnee" in shown  # an earlier translation
+    assert 'value="0.4300"' in page
+
+
+@pytest.mark.parametrize(
+    ("ended", "verdict", "level"),
+    [
+        ("finished", "Training is complete", "ok"),
+        ("no better", "it stopped early, without improvement", "ok"),
+        ("interrupted", "Training was interrupted", "warning"),
+        (None, "Training was cut off", "warning"),
+    ],
+)
+def test_the_report_of_an_ended_run_says_how_it_ended(tmp_path: Path, ended: str | None, verdict: str, level: str):
+    results = [TestResult("test_2016", "new", 1000, (Score("bleu", 33.333, "nrefs:1"), Score("chrf", 57.0, "chars")))]
+    page = render_training_report(write_run(tmp_path / "run", ended=ended), results=results)
+    shown = text(page)
+    assert verdict in shown
+    assert f"verdict {level}" in page
+    assert 'data-state="ended"' in page
+    assert "<progress" not in page
+    assert "time left" not in shown
+    assert "test_2016 trained 1,000 33.3 57.0" in shown
+
+
+def test_the_page_loads_nothing_and_no_text_becomes_code(tmp_path: Path):
+    hostile = "</script><img src=x onerror=alert(1)>\u202e'\""
+    page = render_training_report(write_run(tmp_path / "run", hostile=hostile), live=LiveProgress())
+    assert "<img" not in page
+    assert "\u202e" not in page
+    assert not re.findall(r"""(?:src|href)\s*=\s*["']?(?:http|//)""", page)
+    assert "connect-src 'self'" in page
+    assert page.count("<script>") == 1
+
+
+def test_a_run_without_a_log_or_without_weights_has_a_page(tmp_path: Path):
+    empty = render_training_report(tmp_path, live=LiveProgress(activity="Starting"))
+    assert "Starting" in text(empty)
+    run = write_run(tmp_path / "run")
+    lines = (run / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    changed = []
+    for line in lines[:-1]:
+        entry = json.loads(line)
+        for sample in entry.get("samples", ()):
+            del sample["weights"]
+        changed.append(json.dumps(entry))
+    (run / "log.jsonl").write_text("\n".join([*changed, "[]", '{"kind": "update"}']), encoding="utf-8")
+    page = render_training_report(run)
+    assert 'class="map"' not in page
+    assert "Zwei Hunde" in page
