@@ -57,12 +57,13 @@ SIGNATURES = {
     "prepare": (
         "(config: 'Config | Path | str' = 'dragoman.toml', folder: 'Path | str | None' = None, *, "
         "overrides: 'Sequence[str]' = (), processes: 'int' = 1, "
-        "progress: 'Progress | None' = None) -> PreparedData"
+        "progress: 'Progress | None' = None, allow_network: 'bool' = False) -> PreparedData"
     ),
     "train": (
         "(config: 'Config | Path | str' = 'dragoman.toml', folder: 'Path | str | None' = None, *, "
         "overrides: 'Sequence[str]' = (), run: 'Path | str | None' = None, resume: 'bool' = False, "
-        "callbacks: 'Sequence[TrainerCallback]' = (), loader_workers: 'int' = 0) -> TrainResult"
+        "callbacks: 'Sequence[TrainerCallback]' = (), loader_workers: 'int' = 0, "
+        "allow_network: 'bool' = False) -> TrainResult"
     ),
 }
 CLASSES = {

@@ -20,6 +20,7 @@ from dragoman.config.search import SearchSettings
 from dragoman.config.validation_errors import validate
 from dragoman.environment import limit_kernel_caches
 from dragoman.errors import ConfigError
+from dragoman.network_access import network_access
 
 if TYPE_CHECKING:
     from dragoman.api.evaluation.system_arguments import System
@@ -51,6 +52,7 @@ def prepare(
     overrides: Sequence[str] = (),
     processes: int = 1,
     progress: Progress | None = None,
+    allow_network: bool = False,
 ) -> PreparedData:
     """Clean, deduplicate and split corpora, train the tokenizer, and write shards.
 
@@ -62,11 +64,12 @@ def prepare(
         overrides: Settings in the form ``section.name=value``.
         processes: Number of processes.
         progress: Receives the progress; by default a notebook shows it.
+        allow_network: Read corpora from URLs of the network.
     """
     from dragoman.api.training.preparation import prepare_corpora
 
     opened, start = open_project(config, folder, overrides)
-    with shown_progress(progress) as shown:
+    with shown_progress(progress) as shown, network_access(allow_network):
         return prepare_corpora(opened, start, processes=processes, progress=shown)
 
 
@@ -79,6 +82,7 @@ def train(
     resume: bool = False,
     callbacks: Sequence[TrainerCallback] = (),
     loader_workers: int = 0,
+    allow_network: bool = False,
 ) -> TrainResult:
     """Train on prepared data, and write checkpoints, curves and a bundle.
 
@@ -92,6 +96,7 @@ def train(
         resume: Resume from the newest checkpoint, or start if there is none.
         callbacks: Receive events of the training; by default a notebook shows them.
         loader_workers: Number of processes that load batches; 0 loads them in this process.
+        allow_network: Read test sets from URLs of the network.
     """
     limit_kernel_caches()
     from dragoman.api.training.training_run import train_model
@@ -102,7 +107,8 @@ def train(
         from dragoman.api.notebook.training_display import TrainingDisplay
 
         callbacks = [TrainingDisplay(stops_early=opened.training.patience > 0)]
-    return train_model(opened, start, run=where, resume=resume, callbacks=callbacks, loader_workers=loader_workers)
+    with network_access(allow_network):
+        return train_model(opened, start, run=where, resume=resume, callbacks=callbacks, loader_workers=loader_workers)
 
 
 def evaluate(  # noqa: PLR0913 -- one keyword per setting

@@ -11,6 +11,7 @@ import typer
 from dragoman.cli.console import print_json, report_errors
 from dragoman.cli.options.arguments import (
     DEFAULT_CONFIG,
+    AllowNetwork,
     ConfigFile,
     Json,
     OnBadLine,
@@ -20,6 +21,7 @@ from dragoman.cli.options.arguments import (
     overrides_with,
 )
 from dragoman.cli.options.outputs import Force, check_output, output_option
+from dragoman.network_access import network_access
 
 __all__ = ["check"]
 
@@ -29,11 +31,12 @@ Output = Annotated[Path | None, output_option(_ENDINGS)]
 Measure = Annotated[bool, typer.Option(help="Run a few updates to estimate memory and time; needs torch.", metavar="")]
 
 
-def check(
+def check(  # noqa: PLR0913, PLR0917 -- one parameter per option
     config: ConfigFile = DEFAULT_CONFIG,
     overrides: Overrides = None,
     processes: Processes = 2,
     on_bad_line: OnBadLine = None,
+    allow_network: AllowNetwork = False,
     output: Output = None,
     force: Force = False,
     measure: Measure = True,
@@ -46,7 +49,7 @@ def check(
     """
     from dragoman.environment import require
 
-    with report_errors():
+    with report_errors(), network_access(allow_network):
         from dragoman.config import load_config
 
         config = config_file(config)
@@ -77,6 +80,7 @@ def check(
         typed = [] if config == DEFAULT_CONFIG else [str(short)]
         typed += [word for override in overrides or [] for word in ("--set", override)]
         typed += ["--on-bad-line", on_bad_line] if on_bad_line else []
+        typed += ["--allow-network"] if allow_network else []
         print_report(report, config=shlex.join(typed))
     if report.fatal:
         raise typer.Exit(1)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.console import print_json, print_next, report_errors
-from dragoman.cli.options.arguments import flag
+from dragoman.cli.options.arguments import AllowNetwork, flag
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.outputs import check_folder, check_output, force_option
 from dragoman.cli.score_systems import TRANSLATION_ONLY, Systems, score_systems
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.config.search import SearchSettings
+from dragoman.network_access import network_access
 
 if TYPE_CHECKING:
     from dragoman.evaluation.results import Evaluation
@@ -55,13 +56,14 @@ Force = Annotated[bool, force_option(_OUTPUT)]
     search=SearchSettings,
     exclude=TRANSLATION_ONLY | {"trials"},
 )
-def evaluate(
+def evaluate(  # noqa: PLR0913 -- one parameter per option
     systems: Systems,
     *,
     test: Test = None,
     json: Json = False,
     output: Output = None,
     force: Force = False,
+    allow_network: AllowNetwork = False,
     settings: EvaluationSettings,
     engine: EngineSettings,
     search: SearchSettings,
@@ -72,7 +74,7 @@ def evaluate(
     translations are scored unchanged.
     """
     outputs = output or []
-    with report_errors("start it again"):
+    with report_errors("start it again"), network_access(allow_network):
         for path in outputs:
             if _is_folder(path):
                 check_folder(path, force=force)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from dragoman.cli.console import print_next, report_errors
+from dragoman.cli.options.arguments import AllowNetwork
 from dragoman.errors import ConfigError
+from dragoman.network_access import network_access
 
 if TYPE_CHECKING:
     from dragoman.cli.screens.new_project import ProjectAnswers
@@ -49,6 +51,7 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
             "--format", metavar="FORMAT", help="Format of the training files: lines, tsv, csv, tmx, jsonl or parquet."
         ),
     ] = "auto",
+    allow_network: AllowNetwork = False,
 ) -> None:
     """Write a commented dragoman.toml for a corpus, with a preset for its size.
 
@@ -56,7 +59,7 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
     """
     from dragoman.environment import require
 
-    with report_errors("nothing was written"):
+    with report_errors("nothing was written"), network_access(allow_network):
         require("polars", "train", "dragoman new")
         from dragoman.cli.screens.new_project import ProjectAnswers, ask_project, can_ask, offer_check
         from dragoman.config.corpus import FileFormat
@@ -93,7 +96,7 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
     if is_asked and offer_check():
         from dragoman.cli.commands.check import check
 
-        check(project.config)
+        check(project.config, allow_network=allow_network)
         return
     print_next(f"cd {shlex.quote(str(project.config.parent))} && dragoman check")
 

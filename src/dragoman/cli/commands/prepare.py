@@ -10,6 +10,7 @@ import typer
 from dragoman.cli.console import print_json, print_next, print_table, report_errors
 from dragoman.cli.options.arguments import (
     DEFAULT_CONFIG,
+    AllowNetwork,
     ConfigFile,
     Json,
     OnBadLine,
@@ -19,6 +20,7 @@ from dragoman.cli.options.arguments import (
     next_command,
     overrides_with,
 )
+from dragoman.network_access import network_access
 
 __all__ = ["prepare"]
 
@@ -28,6 +30,7 @@ def prepare(
     overrides: Overrides = None,
     processes: Processes = 2,
     on_bad_line: OnBadLine = None,
+    allow_network: AllowNetwork = False,
     json: Json = False,
 ) -> None:
     """Clean, de-duplicate and split corpora, learn the tokenizer and write shards.
@@ -36,7 +39,7 @@ def prepare(
     """
     from dragoman.environment import require
 
-    with report_errors():
+    with report_errors(), network_access(allow_network):
         from dragoman.config import load_config
 
         config = config_file(config)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.console import EXIT_STOPPED, print_json, print_next, print_table, report_errors
-from dragoman.cli.options.arguments import DEFAULT_CONFIG, ConfigFile, Json, Overrides, config_file, flag
+from dragoman.cli.options.arguments import DEFAULT_CONFIG, AllowNetwork, ConfigFile, Json, Overrides, config_file, flag
 from dragoman.errors import TrainingError
+from dragoman.network_access import network_access
 
 if TYPE_CHECKING:
     from dragoman.api.training.held_out_scores import SetScore
@@ -50,6 +51,7 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
     loader_workers: Workers = 0,
     threads: Threads = None,
     page: Page = False,
+    allow_network: AllowNetwork = False,
     verify_resume: VerifyResume = False,
     json: Json = False,
 ) -> None:
@@ -61,10 +63,11 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
     from dragoman.environment import limit_kernel_caches, require
 
     limit_kernel_caches()
-    with report_errors("run the same command with --resume to continue from the last checkpoint"):
+    advice = "run the same command with --resume to continue from the last checkpoint"
+    with report_errors(advice), network_access(allow_network):
         from dragoman.config import load_config
 
-        options = {"loader-workers": loader_workers, "threads": threads, "page": page}
+        options = {"loader-workers": loader_workers, "threads": threads, "page": page, "allow-network": allow_network}
         again = _resume_command(config, overrides or [], run, options)
         config = config_file(config)
         settings = load_config(config, [*(overrides or []), *([f"training.threads={threads}"] if threads else [])])

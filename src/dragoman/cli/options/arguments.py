@@ -55,6 +55,7 @@ TargetText = Annotated[
 Json = Annotated[bool, flag("--json", "Print JSON.")]
 JsonLines = Annotated[bool, flag("--json", "Print one JSON object per line.")]
 
+AllowNetwork = Annotated[bool, flag("--allow-network", "Read corpora from URLs of the network.")]
 ConfigFile = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="Configuration file, or the folder of dragoman.toml.")
 ]

@@ -7,10 +7,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import fsspec
-
 from dragoman.config.corpus import CorpusConfig
 from dragoman.data.reader_protocol import CorpusReader
+from dragoman.data.readers.file_systems import open_file_system
 from dragoman.data.readers.folder_listing import describe_folder, join_names
 from dragoman.data.readers.formats.csv import CsvReader
 from dragoman.data.readers.formats.jsonl import JsonReader
@@ -19,7 +18,7 @@ from dragoman.data.readers.formats.parquet import ParquetReader
 from dragoman.data.readers.formats.tmx import TmxReader
 from dragoman.data.readers.formats.tsv import TsvReader
 from dragoman.data.readers.streams import STDIN, is_url, plain_name, without_query
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import ConfigError, DataError, DragomanError
 
 __all__ = ["file_format", "open_corpus"]
 
@@ -127,8 +126,10 @@ def _match(where: str) -> list[str]:
 
 def _match_url(where: str) -> list[str]:
     try:
-        system, pattern = fsspec.url_to_fs(where)
+        system, pattern = open_file_system(where)
         return [system.unstrip_protocol(path) for path in system.glob(pattern)]
+    except DragomanError:
+        raise
     except Exception as error:  # each fsspec backend has its own errors
         raise DataError(f"{where} must be a URL that can be listed, got: {error}") from error
 

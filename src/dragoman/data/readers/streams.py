@@ -14,11 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Protocol, Self, cast, runtime_checkable
 
-import fsspec
-
 from dragoman.data.readers.compression import DECOMPRESSORS, LONGEST_MAGIC, SUFFIXES, detect_compression
+from dragoman.data.readers.file_systems import open_file_system
 from dragoman.data.readers.folder_listing import describe_folder
-from dragoman.errors import DataError, MissingExtraError
+from dragoman.errors import DataError, DragomanError
 
 __all__ = [
     "ByteStream",
@@ -207,12 +206,12 @@ def open_raw(name: str) -> tuple[RawFile, int | None]:
 
 def _open_url(name: str) -> tuple[RawFile, int | None]:
     try:
-        system, inner = fsspec.url_to_fs(name)
+        system, inner = open_file_system(name)
         if system.isdir(inner):
             raise IsADirectoryError(name)
         return _Remote(name, system.open(inner, "rb"), system), system.size(inner)
-    except ImportError as error:
-        raise MissingExtraError(f"{name} must have a package that reads it, got: {error}") from error
+    except DragomanError:
+        raise
     except Exception as error:  # each fsspec backend has its own errors
         raise DataError(_refusal(name, error)) from error
 
@@ -231,8 +230,10 @@ def stored_size(name: str) -> int | None:
 
 def _url_size(name: str) -> int | None:
     try:
-        system, inner = fsspec.url_to_fs(name)
+        system, inner = open_file_system(name)
         return cast("int | None", system.size(inner))
+    except DragomanError:
+        raise
     except Exception as error:  # each fsspec backend has its own errors
         raise DataError(_refusal(name, error)) from error
 

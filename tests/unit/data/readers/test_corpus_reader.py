@@ -77,7 +77,7 @@ def test_urls_and_their_globs():
     assert pairs(reader) == [("a", "a!"), ("b", "b!")]
     with pytest.raises(DataError, match="matches nothing"):
         opened(Path("/nowhere"), "memory://corpus/*.tmx")
-    with pytest.raises(DataError, match="must be a URL that can be listed"):
+    with pytest.raises(DataError, match="must have one of the protocols"):
         opened(Path("/nowhere"), "nosuch://corpus/*.tmx")
 
 
