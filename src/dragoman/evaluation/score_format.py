@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from dragoman.evaluation.metrics.metadata import SIGNIFICANCE_LEVEL, format_metric_value, is_lower_better, metric_title
 from dragoman.evaluation.results import Evaluation, Score, SignificanceTest, SystemResult
-from dragoman.reporting.notebook import table_html
+from dragoman.reporting.notebook_tables import table_html
 from dragoman.reporting.number_format import format_count
 
 __all__ = ["SIGNIFICANCE_MARK", "column_title", "evaluation_html", "format_score", "legend", "signatures"]

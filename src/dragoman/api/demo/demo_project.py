@@ -1,4 +1,4 @@
-"""Write the project folder of the date demo: its configuration and its corpus."""
+"""Write the project folder of the demo, which translates English dates to ISO dates: configuration and corpus."""
 
 from __future__ import annotations
 

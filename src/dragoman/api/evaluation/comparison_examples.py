@@ -13,13 +13,13 @@ from dragoman.api.translation.translator import Translator
 from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.metrics.sentence_scores import sentence_scores
 from dragoman.evaluation.results import Evaluation
-from dragoman.inspection.attention_map import describe_map
 from dragoman.inspection.comparison.report_types import (
     AttentionComparison,
     SentenceComparison,
     SystemAttention,
     SystemTranslation,
 )
+from dragoman.inspection.select_attention_map import describe_map
 from dragoman.text.words import count_words
 
 __all__ = ["attention_examples", "select_readable", "sentence_examples"]

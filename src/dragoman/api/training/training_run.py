@@ -31,7 +31,7 @@ from dragoman.files import atomic_write
 from dragoman.models.base import Model
 from dragoman.models.build import build_model
 from dragoman.models.load import load_model
-from dragoman.reporting.notebook import facts_html
+from dragoman.reporting.notebook_tables import facts_html
 from dragoman.reporting.number_format import format_count
 from dragoman.stop_signal import StopRequested, StopSignal
 from dragoman.text import Tokenizer

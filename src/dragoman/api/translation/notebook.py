@@ -13,7 +13,7 @@ from dragoman.bundle import Bundle
 from dragoman.config.schema import RnnConfig, TransformerConfig
 from dragoman.config.search import SearchSettings
 from dragoman.reporting.heatmap import heatmap_svg
-from dragoman.reporting.notebook import facts_html
+from dragoman.reporting.notebook_tables import facts_html
 from dragoman.reporting.number_format import format_compact, format_count
 from dragoman.text.glossary import Glossary
 

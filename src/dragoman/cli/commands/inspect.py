@@ -250,8 +250,8 @@ def _write(inspected: Sequence[InspectionResult], path: Path, shown: InspectionV
 
 def _write_pictures(inspected: Sequence[InspectionResult], path: Path, shown: InspectionView) -> None:
     """Write the attention map of each sentence; the names of several are numbered."""
-    from dragoman.inspection.attention_map import select_map
     from dragoman.inspection.pages.attention_figure import save_figure
+    from dragoman.inspection.select_attention_map import select_map
 
     for number, one in enumerate(inspected, start=1):
         numbered = path if len(inspected) == 1 else path.with_stem(f"{path.stem}-{number}")

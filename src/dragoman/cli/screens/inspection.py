@@ -79,8 +79,8 @@ class InspectionScreen:
             self._field("flag", flag, "yellow")
 
     def _print_map(self, result: InspectionResult, view: InspectionView) -> None:
-        from dragoman.inspection.attention_map import select_map
         from dragoman.inspection.result import coverage, entropy
+        from dragoman.inspection.select_attention_map import select_map
         from dragoman.inspection.terminal.heatmap import render_heatmap
         from dragoman.inspection.terminal.step_details import word_value_lines
 

@@ -1,4 +1,4 @@
-"""Fold texts for comparison: ignore case, punctuation, white space and compatibility forms.
+"""Fold texts for comparison: ignore case, punctuation, white space and Unicode compatibility forms.
 
 Folding is Unicode's caseless compatibility matching (NFKC and full case folding): STRASSE equals Straße, ﬁne equals
 fine and １２ equals 12. In addition, decimal digits of all scripts are equal (२०११ equals 2011), and İ equals i. Nearly

@@ -15,7 +15,7 @@ from dragoman.data.cleaning.filters.lengths import empty_side
 from dragoman.data.cleaning.normalize import normalize_frame
 from dragoman.data.cleaning.pipeline import apply_filters, build_filters, build_raw_filters
 from dragoman.data.cleaning.repair import repair
-from dragoman.data.duplicates.held_out import HELD_OUT_KEYS
+from dragoman.data.duplicates.draw_held_out import HELD_OUT_KEYS
 from dragoman.data.duplicates.leakage import LEAK_KEYS
 from dragoman.data.duplicates.near_duplicates import NEAR_KEYS
 from dragoman.data.duplicates.pair_keys import KINDS, KeyKind, write_keys

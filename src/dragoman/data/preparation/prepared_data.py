@@ -14,7 +14,7 @@ from dragoman.data.shards import Shards
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import read_json, sha256_of_file
-from dragoman.reporting.notebook import facts_html
+from dragoman.reporting.notebook_tables import facts_html
 from dragoman.reporting.number_format import format_count
 from dragoman.text import Tokenizer, tokenizer_from_bytes
 

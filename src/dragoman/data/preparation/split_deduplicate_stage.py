@@ -13,9 +13,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dragoman.config import DataConfig
+from dragoman.data.duplicates.draw_held_out import choose_held_out
 from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile
 from dragoman.data.duplicates.exact_duplicates import DuplicateCount, mark_duplicates
-from dragoman.data.duplicates.held_out import choose_held_out
 from dragoman.data.duplicates.leakage import HeldOutPairs, Leakage, LeakRule, mark_leaks
 from dragoman.data.duplicates.near_duplicates import mark_near_duplicates, write_bands
 from dragoman.data.duplicates.row_reader import fetch_rows

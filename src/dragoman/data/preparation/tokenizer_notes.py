@@ -1,4 +1,4 @@
-"""Notes on the tokenizer of prepared data: a size that was raised, and words split into too many tokens."""
+"""Notes for the user on a tokenizer: a vocabulary larger than the setting, and words split into too many tokens."""
 
 from __future__ import annotations
 

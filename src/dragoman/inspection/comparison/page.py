@@ -17,7 +17,7 @@ from dragoman.evaluation.metrics.metadata import (
 )
 from dragoman.evaluation.results import Evaluation
 from dragoman.inspection.comparison.charts import AXES, curve_charts, length_charts, length_table
-from dragoman.inspection.comparison.example_sentences import attention_svg, mark_differences
+from dragoman.inspection.comparison.example_display import attention_svg, mark_differences
 from dragoman.inspection.comparison.model_tables import (
     cost_tables,
     engines_differ,

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from dragoman.inspection.attention_map import check_weights
+from dragoman.inspection.select_attention_map import check_weights
 from dragoman.reporting.bidi import text_direction
 from dragoman.reporting.heatmap import heatmap_svg
 from dragoman.reporting.html import render_page

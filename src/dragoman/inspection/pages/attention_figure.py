@@ -17,8 +17,8 @@ from rich.cells import cell_len
 
 from dragoman.errors import ConfigError
 from dragoman.files import atomic_write
-from dragoman.inspection.attention_map import check_weights
 from dragoman.inspection.pages.fonts import find_fonts, import_matplotlib
+from dragoman.inspection.select_attention_map import check_weights
 from dragoman.reporting.bidi import text_direction
 from dragoman.reporting.safe_display_text import visible
 from dragoman.reporting.terminal import truncate

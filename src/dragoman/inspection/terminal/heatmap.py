@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from rich.cells import cell_len
 from rich.text import Text
 
-from dragoman.inspection.attention_map import check_weights
+from dragoman.inspection.select_attention_map import check_weights
 from dragoman.reporting.bidi import has_right_to_left, isolate_word
 from dragoman.reporting.terminal import flow, truncate
 

@@ -8,9 +8,9 @@ import pytest
 from dragoman.data.duplicates import exact_duplicates as exact
 from dragoman.data.duplicates import near_duplicate_links as links
 from dragoman.data.duplicates import near_duplicates as near
+from dragoman.data.duplicates.draw_held_out import choose_held_out
 from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile
 from dragoman.data.duplicates.exact_duplicates import mark_duplicates
-from dragoman.data.duplicates.held_out import choose_held_out
 from dragoman.data.duplicates.key_file import NARROW, WIDE, write_key_file
 from dragoman.data.duplicates.leakage import LEAK_KEYS, HeldOutPairs, mark_leaks
 from dragoman.data.duplicates.near_duplicates import mark_near_duplicates

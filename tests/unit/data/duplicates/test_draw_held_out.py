@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_128_intdigest
 
+from dragoman.data.duplicates.draw_held_out import choose_held_out
 from dragoman.data.duplicates.drop_decisions import Decision
-from dragoman.data.duplicates.held_out import choose_held_out
 from dragoman.errors import DataError
 from tests.unit.data.duplicates.stored import store
 

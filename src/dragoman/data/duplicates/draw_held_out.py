@@ -1,4 +1,4 @@
-"""Draw a validation or test set from the training pairs."""
+"""Draw a validation or test set from the training pairs, with each source sentence at most once."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Example sentences of the comparison page: mark differing words and draw attention maps as SVG."""
+"""Display example sentences on the comparison page: mark differing words, draw attention maps as SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dragoman.inspection.attention_map import check_weights
 from dragoman.inspection.comparison.report_types import SentenceComparison, SystemAttention, SystemTranslation
+from dragoman.inspection.select_attention_map import check_weights
 from dragoman.inspection.word_diff import DiffWord, diff_words
 from dragoman.reporting.bidi import reading_order
 from dragoman.reporting.heatmap import heatmap_svg

@@ -1,4 +1,4 @@
-"""Select one attention map of a translation (layer and head) for display, and check its weights."""
+"""Select the attention map of a layer and head for display; check the shape of its weights and clip them to 0–1."""
 
 from __future__ import annotations
 

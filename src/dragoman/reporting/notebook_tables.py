@@ -1,4 +1,4 @@
-"""Tables for notebooks: results that a cell ends with."""
+"""HTML tables for Jupyter notebooks, shown when a result is the last value of a cell."""
 
 from __future__ import annotations
 

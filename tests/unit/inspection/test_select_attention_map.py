@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dragoman.errors import ConfigError
-from dragoman.inspection.attention_map import select_map
+from dragoman.inspection.select_attention_map import select_map
 from tests.unit.inspection.opened import opened
 
 ONE = opened(["a", "b"], ["c", "d", "e"], layers=3, heads=2)
