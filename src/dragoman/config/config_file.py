@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from dragoman.config.parse_toml import parse_toml, read_toml_text
 from dragoman.config.schema import Config, RnnConfig, TransformerConfig
 from dragoman.config.validation_errors import did_you_mean, error_message
 from dragoman.errors import ConfigError
@@ -71,7 +71,7 @@ def file_schema() -> Table:
 
 def _read_file(path: Path, seen: tuple[str, ...]) -> Table:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_toml_text(path)
     except FileNotFoundError:
         raise ConfigError(f"the configuration must be a file or a preset, got {path}; there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -96,10 +96,7 @@ def _parse(text: str, name: str, folder: Path | None, seen: tuple[str, ...]) -> 
         raise ConfigError(f"extends must not be circular, got {' → '.join((*seen, name))}; change one of them")
     if len(seen) > _MAX_EXTENDS:
         raise ConfigError(f"extends must go through at most {_MAX_EXTENDS} files, got more, from {seen[0]}; merge some")
-    try:
-        table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{name} must be valid TOML, got: {error}; correct it there") from None
+    table = parse_toml(text, name)
     base = table.pop("extends", None)
     if base is None:
         return table
@@ -139,8 +136,8 @@ def _read_override(override: str) -> Table:
             f"--set must be of the form section.setting=value, got {override!r}; for instance model.dropout=0.3"
         )
     try:
-        read = tomllib.loads(f"value = {text}")
-    except (tomllib.TOMLDecodeError, RecursionError):
+        read = parse_toml(f"value = {text}", path)
+    except ConfigError:
         read = {}
     value = read["value"] if list(read) == ["value"] else text.strip()
     for key in reversed(keys):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from inspect import isclass
@@ -14,6 +13,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, g
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from dragoman.config.parse_toml import parse_toml, read_toml_text
 from dragoman.config.validation_errors import did_you_mean, validate
 from dragoman.errors import ConfigError
 
@@ -115,11 +115,12 @@ def _from_file(
     if path is None:
         return {}, {}, {}
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        text = read_toml_text(path)
     except FileNotFoundError:
         raise ConfigError(f"--config must be a TOML file, got {path}; there is no such file") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path} must be valid TOML, got: {error}; correct it there") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} must be a readable UTF-8 file, got: {error}; correct it there") from None
+    table = parse_toml(text, str(path))
     paths = {name: _paths(path, name, table.pop(name)) for name in path_tables if name in table}
     values: dict[str, Any] = {}
     for name, value in table.items():
