@@ -45,7 +45,7 @@ thorough *arguments:
 
 # run the quick tier with runtime type checks
 typed:
-    DRAGOMAN_BEARTYPE=1 python -m pytest -m "not slow and not measure" -W ignore::beartype.roar.BeartypeClawDecorWarning --ignore=tests/architecture
+    DRAGOMAN_BEARTYPE=1 python -m pytest -m "not slow and not measure and not long" -W ignore::beartype.roar.BeartypeClawDecorWarning --ignore=tests/architecture
 
 # run all checks in a separate environment, as on a clean machine
 clean-room:

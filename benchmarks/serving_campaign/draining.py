@@ -34,7 +34,7 @@ class DrainOutcome:
 def draining(environment: Environment) -> ExperimentResult:
     """Run the experiment, and a control with a server that ends at once."""
     result = _run(environment, environment.scaled(1, 50), "")
-    result.set_control("a server that ends at once", _run(environment, environment.scaled(1, 3), "no_drain"))
+    result.set_control("a server that ends at once", _run(environment, environment.scaled(3, 3), "no_drain"))
     return result
 
 

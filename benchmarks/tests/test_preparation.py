@@ -28,33 +28,33 @@ def sizes(once_per_run: Callable[[str, Callable[[Path], object]], Path]) -> dict
     return {int(pairs): found for pairs, found in measured.items()}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_that_was_planted_is_found(sizes: dict[int, dict[str, Any]]):
     for found in sizes.values():
         for reason, (planted, counted) in found["truth"].items():
             assert abs(counted - planted) <= 0.01 * planted, (reason, planted, counted)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_corpus(sizes: dict[int, dict[str, Any]]):
     small, large = (found["prepare"]["peak_anonymous_bytes"] for found in sizes.values())
     assert large < 2 * GIB
     assert large < 1.35 * small  # processes that overlap in another way change the peak by a fifth
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_pair_costs_the_same_in_a_larger_corpus(sizes: dict[int, dict[str, Any]]):
     small, large = (found["prepare"]["cpu_seconds"] / pairs for pairs, found in sizes.items())
     assert large < 1.2 * small
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_running_again_costs_next_to_nothing(sizes: dict[int, dict[str, Any]]):
     for found in sizes.values():
         assert found["again"]["cpu_seconds"] < 0.2 * found["prepare"]["cpu_seconds"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.measure
 def test_everything_together_stays_within_reach_of_the_bare_engine(sizes: dict[int, dict[str, Any]]):
     """Polars reads, drops exact duplicates and writes; prepare also decodes, repairs, filters, tokenizes and counts."""

@@ -29,10 +29,19 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environmen
 
 # See tests/server/test_openapi.py and tests/equivalence/test_service_batch_independence.py.
 TESTED_ELSEWHERE = {"schema", "batch-independence"}
+# tests/hostile/test_untrusted_bundles.py opens the same bundles.
+LONG = {"soak", "untrusted-bundles"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name not in TESTED_ELSEWHERE])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name in LONG else ())
+        for name in EXPERIMENTS
+        if name not in TESTED_ELSEWHERE
+    ],
+)
 def test_targets_are_met_and_the_planted_fault_is_found(name: str, environment: Environment):
     result = run_experiment(name, environment)
     assert [target for target in result.targets if not target.is_met] == [], result.failures[:5]

@@ -23,14 +23,14 @@ def config() -> Config:
     return tiny_training("vaswani2017-desk", *settings, *every).model_copy(update={"model": model})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_loop_overhead_is_small(config: Config, tmp_path: Path):
     found = compare(config, tiny_project().folder, tmp_path / "run", every=4, rounds=ROUNDS, clock=time.process_time)
     assert len(found.ratios) >= ROUNDS
     assert found.ratio >= BOUND, found
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_slow_loop_is_detected(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     fast = compare(config, tiny_project().folder, tmp_path / "fast", every=4, rounds=3, clock=time.process_time)
     plain = sum(fast.plain) / len(fast.plain) / 4

@@ -41,6 +41,7 @@ def sessions(root: Path) -> list[list[str]]:
 
 
 SHORTER = {
+    "check": ["--no-measure"],
     "train": ["--set", "training.max_updates=3", "--set", "training.validation_sentences=5"],
     "translate": ["--max-length", "4"],
     "evaluate": ["--max-length", "4", "--resamples", "10"],
@@ -56,7 +57,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_what_is_typed_runs(session: list[str], tmp_path: Path, request: pytest.FixtureRequest):
     if "dragoman demo" in session:  # trained by the same command, once per test run
         shutil.copytree(request.getfixturevalue("demo_folder"), tmp_path / "dragoman-demo")
-    write_pairs(tmp_path, "train", pairs(1500))
+    write_pairs(tmp_path, "train", pairs(600))
     write_pairs(tmp_path, "test", pairs(20))
     folder = tmp_path
     for line in session:

@@ -87,7 +87,7 @@ def test_stopped_at_any_file_and_run_again(tmp_path: Path, small_chunks: None):
         assert prepare(settings, folder) == expected, moment
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_at_any_time_and_run_again(tmp_path: Path):
     settings = corpora(tmp_path / "whole")
     expected = prepare(settings, tmp_path / "whole")

@@ -83,7 +83,7 @@ def apart(one: dict[int, float], other: dict[int, float]) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["luong2015-desk", TRANSFORMER])
+@pytest.mark.parametrize("name", [pytest.param("luong2015-desk", marks=pytest.mark.long), TRANSFORMER])
 def test_the_same_batches_and_the_same_losses(name: str, together: Together, tmp_path: Path):
     config = four_batches(name)
     reports = {size: together.train(size, job(config, tmp_path / str(size))) for size in SIZES}
@@ -145,7 +145,7 @@ def wrongly_normalised() -> None:
     gradient.GradientAccumulator.accumulate = wrong  # type: ignore[method-assign]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_uneven_processes_are_normalised_by_all_their_tokens(tmp_path: Path):
     config = tiny_training("luong2015-desk", f"training.max_updates={UPDATES}", "training.optimizer=sgd")
     runs = {name: tmp_path / name for name in ("one", "two", "wrong")}
@@ -158,7 +158,7 @@ def test_uneven_processes_are_normalised_by_all_their_tokens(tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tie", ["all", "none"])
+@pytest.mark.parametrize("tie", ["all", pytest.param("none", marks=pytest.mark.long)])
 def test_sharded_is_the_same_as_replicated(tie: str, together: Together, tmp_path: Path):
     config = with_everything(f"{TRANSFORMER} + model.tie={tie}")
     sharded = with_everything(f"{TRANSFORMER} + model.tie={tie}", "training.sharded=true")
@@ -232,7 +232,7 @@ def wait_for(happened: Callable[[], bool], launched: subprocess.Popen[str]) -> N
         time.sleep(0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks for processes in /proc")
 def test_a_process_that_is_killed_is_started_again_and_nothing_is_lost(tmp_path: Path):
     run, whole = tmp_path / "killed", tmp_path / "whole"

@@ -269,7 +269,7 @@ def test_asked_to_stop(
     assert row.trials == trials
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_command_line_is_killed_and_asked_to_stop(references: list[Reference], tmp_path: Path):
     for trial in (kill_trials, stop_trials):
         row = trial(references[:1], CommandLine(), tmp_path, 1, 4, silent)
@@ -277,7 +277,7 @@ def test_a_command_line_is_killed_and_asked_to_stop(references: list[Reference],
         assert row.trials == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_full_disk(references: list[Reference], start: ForkServer, tmp_path: Path):
     with small_disk(tmp_path / "disk") as disk:
         if disk is None:

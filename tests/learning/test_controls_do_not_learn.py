@@ -22,7 +22,7 @@ def test_without_attention_the_same_updates_are_not_enough() -> None:
     assert learned.exact < 0.8
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_hard_attention_finds_no_place_without_reinforce() -> None:
     """The draw has no gradient: only REINFORCE (and the entropy term) trains the attention."""
     deaf = small("xu2015-desk", "training.reinforce_weight=0", "training.entropy_weight=0")

@@ -39,7 +39,7 @@ def test_every_desk_preset_is_tried() -> None:
     assert {name for name in preset_names() if name.endswith("-desk")} <= BY_PRESET.keys()
 
 
-@pytest.mark.parametrize("preset", ["sutskever2014-desk", pytest.param("cho2014-desk", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("preset", ["sutskever2014-desk", pytest.param("cho2014-desk", marks=pytest.mark.long)])
 def test_one_vector_is_enough_for_short_copies(preset: str) -> None:
     exercise, learned = train(preset)
     assert learned.exact >= exercise.goal
@@ -51,7 +51,7 @@ def test_one_vector_is_enough_for_short_copies(preset: str) -> None:
     [
         "bahdanau2015-desk",
         pytest.param("luong2015-desk", marks=pytest.mark.slow),
-        pytest.param("luong2015-location-desk", marks=pytest.mark.slow),
+        pytest.param("luong2015-location-desk", marks=pytest.mark.long),
     ],
 )
 def test_attention_reverses(preset: str) -> None:
@@ -85,13 +85,13 @@ def error_of_centres(learned: Learned, task: Task) -> float:
     return float(sum(errors) / len(errors))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_monotone_local_attention_rewrites() -> None:
     exercise, learned = train("luong2015-local-m-desk")
     assert learned.exact >= exercise.goal
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_hard_attention_reverses() -> None:
     exercise, learned = train("xu2015-desk")
     assert learned.exact >= exercise.goal
@@ -100,13 +100,14 @@ def test_hard_attention_reverses() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", ["vaswani2017-desk", "pairs-30k"])
+@pytest.mark.parametrize("preset", ["vaswani2017-desk", pytest.param("pairs-30k", marks=pytest.mark.long)])
 def test_transformer_reverses(preset: str) -> None:
     exercise, learned = train(preset)
     assert learned.exact >= exercise.goal
 
 
 # lstm and gru-published are in the presets above.
+@pytest.mark.long
 @pytest.mark.parametrize(("cell", "task"), [("gru-fused", REVERSE), ("rnn", COPY)])
 def test_other_cells_learn(cell: str, task: Task) -> None:
     config = small("bahdanau2015-desk", f"model.encoder.cell={cell}", f"model.decoder.cell={cell}")

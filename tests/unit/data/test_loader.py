@@ -179,7 +179,9 @@ if sys.argv[2] == "busy":
 
 
 @pytest.mark.slow  # each process imports torch
-@pytest.mark.parametrize("ending", ["normal", "exception", "busy", "SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize(
+    "ending", ["normal", pytest.param("exception", marks=pytest.mark.long), "busy", "SIGTERM", "SIGKILL"]
+)
 def test_a_loader_that_is_not_closed_leaves_no_process(shards: Shards, tmp_path: Path, root: Path, ending: str):
     (tmp_path / "forgetful.py").write_text(FORGETFUL, encoding="utf-8")
     command = [sys.executable, str(tmp_path / "forgetful.py"), str(shards.paths[0]), ending]

@@ -153,7 +153,7 @@ def test_progress_is_plain_values():
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # torch reads it at a graph break
 @pytest.mark.parametrize(
-    "backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.measure)]
+    "backend", [pytest.param("aot_eager", marks=pytest.mark.long), pytest.param("inductor", marks=pytest.mark.measure)]
 )  # inductor takes over a minute to compile
 def test_compiled_training_gives_the_same_losses(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     compile_module = torch.nn.Module.compile
