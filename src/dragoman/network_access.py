@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 
 __all__ = ["is_network_allowed", "network_access"]
 
-_ALLOWED: ContextVar[bool] = ContextVar("network_allowed", default=False)
+_blocks = [False]  # of the process, because corpora are read on several threads
 
 
 @contextmanager
 def network_access(is_allowed: bool) -> Iterator[None]:
-    """Allow or forbid reading corpora over the network inside a ``with`` block."""
-    token = _ALLOWED.set(is_allowed)
+    """Allow or forbid reading corpora over the network inside a ``with`` block, on all threads of the process."""
+    _blocks.append(is_allowed)
     try:
         yield
     finally:
-        _ALLOWED.reset(token)
+        _blocks.pop()
 
 
 def is_network_allowed() -> bool:
-    """Whether the network may be used here."""
-    return _ALLOWED.get()
+    """Whether the network may be used now."""
+    return _blocks[-1]

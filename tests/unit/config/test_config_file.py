@@ -102,7 +102,7 @@ def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pyt
     def forbidden(*_: object, **__: object) -> str:
         raise PermissionError(13, "Permission denied", str(file))
 
-    monkeypatch.setattr(Path, "read_text", forbidden)
+    monkeypatch.setattr(Path, "open", forbidden)
     assert complaint_about(file).startswith(f"{file} must be a readable UTF-8 file, got: ")
 
 

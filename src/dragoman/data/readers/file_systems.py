@@ -1,8 +1,8 @@
 """Open the file system of a URL, if its protocol is in the list of those that only read files.
 
-A configuration may come from somebody else. Some protocols of fsspec run code that a file contains (``reference``), run
-commands (``git``), write files (``filecache``) or open sockets, so that only the listed ones are accepted, and those
-of the network only if the user allows it.
+A configuration may come from another author. Some protocols of fsspec run code that a file contains (``reference``) or
+commands (``git``), write files (``filecache``) or open sockets. So only the listed ones are accepted, and those of the
+network only if the user allows it.
 """
 
 from __future__ import annotations
