@@ -10,7 +10,7 @@ import re
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import httpx
 import pytest
@@ -193,6 +193,59 @@ def test_more_connections_than_there_may_be(server: RunningServer):
         for connection in connections:
             connection.close()
     assert eventually(lambda: httpx.get(server.url + "/livez").is_success)
+
+
+def test_connections_that_send_only_line_ends_are_closed_and_health_checks_are_answered_meanwhile():
+    """Each sends a request, which is answered, and then an empty line again and again."""
+    ask = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with running({"limits": {"body_seconds": BODY_SECONDS, "connections": 6}}) as small:
+        connections = [small.connect() for _ in range(6)]
+        try:
+            for connection in connections:
+                connection.sendall(ask)
+                assert connection.recv(65536)
+            assert statuses(exchange(small, request(GOOD))) == [503]
+            for path in ("/health", "/livez", "/readyz"):
+                assert httpx.get(small.url + path).is_success
+            begun = time.monotonic()
+            while any(is_open(each) for each in connections) and time.monotonic() - begun < 30:
+                for connection in connections:
+                    send_if_open(connection, b"\r\n")
+                time.sleep(0.05)
+            assert not any(is_open(each) for each in connections)
+        finally:
+            for connection in connections:
+                connection.close()
+        assert eventually(lambda: statuses(exchange(small, request(GOOD))) == [200])
+
+
+def send_if_open(connection: socket.socket, data: bytes) -> None:
+    with suppress(OSError):
+        connection.sendall(data)
+
+
+def is_open(connection: socket.socket) -> bool:
+    """Whether the server has not closed a connection on which it sends nothing."""
+    connection.setblocking(False)
+    try:
+        return bool(connection.recv(1))
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def test_java_and_curl_offer_http2_and_are_served(server: RunningServer):
+    """The HTTP client of Java sends these headers with every first request."""
+    offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAA\r\n"
+    data = HEAD + offer + b"Content-Length: %d\r\n\r\n" % len(GOOD)
+    with server.connect() as connection:
+        connection.sendall(data)
+        time.sleep(0.05)
+        connection.sendall(GOOD)
+        received = connection.recv(65536)
+    assert statuses(received) == [200]
+    assert b"hello-de" in received
 
 
 LONGEST = 4900

@@ -66,7 +66,7 @@ class _Server(uvicorn.Server):
     def __init__(self, app: RequestMiddleware) -> None:
         config = uvicorn.Config(
             app,
-            http=make_protocol(app.settings.limits),
+            http=make_protocol(app.settings.limits, app.policies.health_paths),
             ws="none",
             lifespan="off",
             log_config=None,

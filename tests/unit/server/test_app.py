@@ -20,8 +20,9 @@ from tests.server.fake_service import FakeService
 WITHOUT_TRANSLATION = {"/detect", "/suggest", "/v1/models/reload"}
 """POST routes that translate nothing."""
 
+HEALTH = {"/health", "/livez", "/readyz"}
 PUBLIC = {
-    *("/", "/assets/{name:path}", "/docs", "/openapi.json", "/health", "/livez", "/readyz"),
+    *("/", "/assets/{name:path}", "/docs", "/openapi.json", *HEALTH),
     *("/download_file/{name}", "/frontend/settings", "/languages", "/suggest", "/v1/models"),
 }
 ACCESS: dict[str, RouteAccess] = {
@@ -66,6 +67,7 @@ def test_every_route_that_translates_reserves_capacity():
 
 def test_every_route_declares_who_may_use_it():
     policies = create_app(FakeService(), ServerSettings()).policies
+    assert policies.health_paths == HEALTH
     built = {path for path in policies.templates if path not in ACCESS}  # files of the page, if it is built
     assert all("." in path for path in built)
     declared = {path: policies.find(method, path) for method, path in routes()}
@@ -137,7 +139,10 @@ def test_every_route_with_and_without_a_key(method: str, path: str, tmp_path: Pa
             assert answer.json()["code"] == ("missing_key" if name == "none" and access != "metrics" else "forbidden")
         assert answer.status_code < 500
     wrong = call(method, address, headers={"authorization": "Bearer guess"}, **BODIES.get(path, {}))
-    assert (wrong.status_code, wrong.json()["code"]) == (403, "invalid_key")
+    if path in HEALTH:
+        assert wrong.status_code == 200
+    else:
+        assert (wrong.status_code, wrong.json()["code"]) == (403, "invalid_key")
 
 
 def test_there_are_no_other_methods():

@@ -152,11 +152,13 @@ class _Exchange:
 
     async def _respond(self) -> None:
         scope, server = self._scope, self._server
+        self._closes = self._headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in self._headers
         self._check_host()
         if scope["method"] == "OPTIONS" and b"access-control-request-method" in self._headers:
             await self._send_response(204, server.cors.preflight())
             return
-        self._access.identify(parse_api_key(self._headers.get(b"authorization")))
+        if not self._policy.is_health:
+            self._access.identify(parse_api_key(self._headers.get(b"authorization")))
         scope = dict(scope) | {"state": {**scope.get("state", {}), "access": self._access, "request_id": self._id}}
         if scope["method"] == "HEAD":  # uvicorn removes the body
             scope["method"] = "GET"

@@ -35,15 +35,22 @@ class RoutePolicy:
     """Apply the size and time limits of documents."""
     has_get_body: bool = False
     """Read the body of GET requests too."""
+    is_health: bool = False
+    """Respond also on connections beyond the limit."""
 
 
 def route_policy(
-    access: RouteAccess, *, translates: bool = False, is_upload: bool = False, has_get_body: bool = False
+    access: RouteAccess,
+    *,
+    translates: bool = False,
+    is_upload: bool = False,
+    has_get_body: bool = False,
+    is_health: bool = False,
 ) -> Callable[[Endpoint], Endpoint]:
     """Decorate an endpoint with its policy; write it below the decorator of the route."""
 
     def declare(endpoint: Endpoint) -> Endpoint:
-        setattr(endpoint, _ATTRIBUTE, RoutePolicy(access, translates, is_upload, has_get_body))
+        setattr(endpoint, _ATTRIBUTE, RoutePolicy(access, translates, is_upload, has_get_body, is_health))
         return endpoint
 
     return declare
@@ -68,6 +75,11 @@ class PolicyTable:
                 self._patterns.append((route, policy))
             else:
                 self._exact.setdefault(route.path, {}).update(dict.fromkeys(route.methods or (), policy))
+
+    @property
+    def health_paths(self) -> frozenset[str]:
+        """Paths of health checks."""
+        return frozenset(path for path, found in self._exact.items() if any(each.is_health for each in found.values()))
 
     def find(self, method: str, path: str) -> RoutePolicy | None:
         """Return the policy of a request; None if there is no such route."""

@@ -21,14 +21,14 @@ def router(is_ready: Callable[[], bool], metrics: PrometheusMetrics | None) -> A
 
     @routes.get("/health", summary="Whether the server runs (LibreTranslate)")
     @routes.get("/livez", summary="Whether the server runs")
-    @route_policy("public")
+    @route_policy("public", is_health=True)
     async def live() -> Response:
         return JSONResponse({"status": "ok"}, headers=_NO_STORE)
 
     @routes.get(
         "/readyz", summary="Whether the server accepts requests", responses={503: {"description": "Not ready."}}
     )
-    @route_policy("public")
+    @route_policy("public", is_health=True)
     async def ready() -> Response:
         if is_ready():
             return JSONResponse({"status": "ok"}, headers=_NO_STORE)
