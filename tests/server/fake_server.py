@@ -38,7 +38,7 @@ class TellingReservation(FakeReservation):
         super().cancel()
         print("cancelled", flush=True)
 
-    def release(self) -> None:
+    def release(self, *, is_served: bool = False) -> None:
         print("left", flush=True)
 
 

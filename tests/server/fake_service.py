@@ -38,6 +38,7 @@ class FakeReservation(Reservation):
     tokens: int = 0
     is_cancelled: bool = False
     is_released: bool = False
+    is_served: bool = False
 
     def reserve(self, tokens: int) -> None:
         self.charge(tokens)
@@ -49,8 +50,9 @@ class FakeReservation(Reservation):
     def cancel(self) -> None:
         self.is_cancelled = True
 
-    def release(self) -> None:
+    def release(self, *, is_served: bool = False) -> None:
         self.is_released = True
+        self.is_served = is_served and not self.is_cancelled
 
 
 @dataclass

@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from dragoman.server.access.api_keys import create_key
 from dragoman.server.app import create_app
+from dragoman.server.http.body_limits import BodyBuffer
 from dragoman.server.http.route_policy import PolicyTable, RouteAccess, route_policy
 from dragoman.server.settings import ServerSettings
 from tests.server.asgi_calls import Caller
@@ -27,8 +28,8 @@ PUBLIC = {
 }
 ACCESS: dict[str, RouteAccess] = {
     **dict.fromkeys(PUBLIC, "public"),
-    **dict.fromkeys(("/translate", "/detect", "/translate_file"), "body_key"),
-    **dict.fromkeys(("/v1/translate", "/v1/inspect", "/v2/translate", "/v2/languages", "/v2/usage"), "key"),
+    **dict.fromkeys(("/translate", "/detect", "/translate_file", "/v2/translate"), "body_key"),
+    **dict.fromkeys(("/v1/translate", "/v1/inspect", "/v2/languages", "/v2/usage"), "key"),
     "/v1/models/reload": "admin",
     "/metrics": "metrics",
 }
@@ -102,22 +103,60 @@ def test_a_route_that_the_table_does_not_have_does_not_run():
     assert call.get("/late").status_code == 404
 
 
-def test_a_route_that_does_not_check_the_key_of_its_body_gives_no_answer(tmp_path: Path):
+GARBAGE = {
+    "application/json": b'{"q": [',
+    "application/x-www-form-urlencoded": b"q=%ff&" * 2000,
+    "multipart/form-data; boundary=x": b"--x\r\nnonsense",
+    "text/plain": b"?",
+}
+PROTECTED = sorted(path for path, access in ACCESS.items() if access in ("key", "body_key") and path in BODIES)
+
+
+@pytest.mark.parametrize("path", PROTECTED)
+def test_without_a_valid_key_no_place_is_taken_and_no_body_is_parsed(path: str, tmp_path: Path):
     create_key(tmp_path / "keys", "anna")
     call = Caller(settings=ServerSettings(keys=str(tmp_path / "keys")))
-    app, router = call.app.app, APIRouter()
-    assert isinstance(app, FastAPI)
+    for kind, content in GARBAGE.items():
+        for headers in ({}, {"authorization": "Bearer guess"}):
+            answer = call.post(path, content=content, headers={"content-type": kind} | headers)
+            assert answer.status_code == 403, (kind, answer.text)
+    wrong = call.post(path, content=b'{"api_key": "guess", "q": 7', headers={"content-type": "application/json"})
+    assert wrong.json()["code"] == ("invalid_key" if ACCESS[path] == "body_key" else "missing_key")
+    assert not call.service.reservations
+    assert call.app.bodies.held == call.app.keyless_bodies.held == 0
 
-    @router.post("/careless")
-    @route_policy("body_key")
-    async def careless() -> Response:
-        return Response("secret")
 
-    app.include_router(router)
-    call.app.policies = PolicyTable(router.routes)
-    answer = call.post("/careless")
-    assert answer.status_code == 500
-    assert "secret" not in answer.text
+@pytest.mark.parametrize("path", [path for path in PROTECTED if ACCESS[path] == "body_key"])
+def test_a_key_in_the_body_or_the_query_is_accepted(path: str, tmp_path: Path):
+    key = create_key(tmp_path / "keys", "anna")
+    call = Caller(settings=ServerSettings(keys=str(tmp_path / "keys")))
+    for name in ("api_key", "auth_key"):
+        assert call.post(f"{path}?{name}={key}", **BODIES[path]).status_code == 200
+        form = BODIES[path].get("data") or BODIES[path]["json"]
+        files = {"files": BODIES[path]["files"]} if "files" in BODIES[path] else {}
+        assert call.post(path, data=form | {name: key}, **files).status_code == 200
+        if not files:
+            assert call.post(path, json=form | {name: key}).status_code == 200
+    assert call.post(path, **BODIES[path]).status_code == 403
+
+
+def test_bodies_without_a_known_key_have_a_memory_of_their_own(tmp_path: Path):
+    key = create_key(tmp_path / "keys", "anna")
+    call = Caller(settings=ServerSettings(keys=str(tmp_path / "keys")))
+    call.app.keyless_bodies = BodyBuffer(10)
+    body = {"q": "Two dogs", "source": "en", "target": "de"}
+    assert call.post("/translate", json=body | {"api_key": key}).status_code == 503
+    assert call.post("/translate", json=body, headers={"authorization": f"Bearer {key}"}).status_code == 200
+
+
+def test_only_a_served_request_is_reported_as_served():
+    call = Caller()
+    assert call.post("/translate", json={"q": "Two dogs", "source": "en", "target": "de"}).status_code == 200
+    assert call.post("/translate", json={"q": "Two dogs", "source": "en", "target": "xx"}).status_code == 400
+    call.service.fault = RuntimeError("an engine")
+    assert call.post("/translate", json={"q": "Two dogs", "source": "en", "target": "de"}).status_code == 500
+    assert [each.is_served for each in call.service.reservations] == [True, False, False]
+    assert all(each.is_released for each in call.service.reservations)
 
 
 @pytest.mark.parametrize(("method", "path"), routes())

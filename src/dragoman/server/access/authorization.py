@@ -1,7 +1,7 @@
 """Identify the API key of a request; check its permissions and its rate limit.
 
-A key is in ``Authorization``, which the middleware reads before a route runs, or in the body (LibreTranslate), which
-the route passes to `RequestAccess.authorize`. Nothing is translated before: `charge` requires authorization.
+The middleware passes the key of ``Authorization``, or of the body (LibreTranslate, DeepL's older clients), before a
+place is reserved and before the body is parsed. Nothing is translated before: `charge` requires authorization.
 """
 
 from __future__ import annotations
@@ -51,17 +51,18 @@ class RequestAccess:
         """Name of the key, for the log; empty without one."""
         return self.key.name if self.key else ""
 
-    def identify(self, secret: str | None) -> None:
-        """Find the key, or raise `Forbidden` if it is invalid. A server without keys accepts every secret."""
-        if self.needs_key and secret:
+    def identify(self, *secrets: str | None) -> None:
+        """Find the first valid key, or raise `Forbidden` if all are invalid. A server without keys accepts any."""
+        given = [secret for secret in secrets if secret]
+        if self.needs_key and given:
             assert self._control.keys is not None
-            self.key = self._control.keys.find(secret)
+            self.key = next((key for key in map(self._control.keys.find, given) if key), None)
             if self.key is None:
                 raise Forbidden(_WRONG, code="invalid_key")
 
-    def authorize(self, secret: str | None = None) -> None:
-        """Authorize the request, with the key of its body if it has one; raises `Forbidden` or `RateLimited`."""
-        self.identify(secret)
+    def authorize(self, *secrets: str | None) -> None:
+        """Authorize the request, with a key of its body if it has one; raises `Forbidden` or `RateLimited`."""
+        self.identify(*secrets)
         if self.needs_key:
             raise Forbidden(_MISSING, code="missing_key")
         if self._is_authorized:

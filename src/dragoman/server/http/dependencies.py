@@ -1,4 +1,4 @@
-"""FastAPI dependencies of the routes: access check, reserved capacity, parsed body."""
+"""FastAPI dependencies of the routes: access, reserved capacity, parsed body."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def _reserved(request: Request) -> Reservation:
 
 
 Access = Annotated[RequestAccess, Depends(_access)]
-"""Access of a request whose key may be in its body (``body_key``): the route calls `authorize`."""
+"""Access of a request that is authorized."""
 
 Reserved = Annotated[Reservation, Depends(_reserved)]
 """The reservation of a route with ``translates=True`` in its policy."""

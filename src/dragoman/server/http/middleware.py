@@ -1,14 +1,15 @@
 """ASGI middleware: check host and API key, admit requests, limit bodies, apply deadlines, detect disconnects.
 
-Capacity is reserved before the body is read and always released. If the client disconnects, its translation is
-cancelled. Decision record 0015 explains why this is one plain ASGI class.
+The API key is checked first, then capacity is reserved, then the body is read; only a key in the body reverses this
+order. Capacity is always released. If the client disconnects, its translation is cancelled. Decision record 0015
+explains why this is one plain ASGI class.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,7 @@ from dragoman.server.errors import (
     RequestError,
     TooLarge,
 )
+from dragoman.server.http.body_key import find_keys
 from dragoman.server.http.body_limits import BodyBuffer, declared_length
 from dragoman.server.http.headers import (
     SECURITY,
@@ -56,6 +58,8 @@ CLIENT_GONE = 499
 
 _UPLOAD_TIME = 10  # times the deadline of other requests
 _FORM_BYTES = 64 << 10  # of a form around a document
+_KEYLESS_BYTES = 64 << 20  # of all bodies whose key is not known before they are read
+_INLINE_BYTES = 1 << 20  # that are searched for a key on the event loop, in 3 ms
 _GRACE = 1.0  # seconds after a deadline in which the service itself reports it
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _USED_HEADERS = frozenset(
@@ -63,6 +67,7 @@ _USED_HEADERS = frozenset(
         b"access-control-request-method",
         b"authorization",
         b"content-length",
+        b"content-type",
         b"expect",
         b"host",
         b"origin",
@@ -95,6 +100,8 @@ class RequestMiddleware:
         self.trusted_hosts = TrustedHosts(self.settings.host, self.settings.hosts)
         self.cors = CorsPolicy(self.settings.origins)
         self.bodies = BodyBuffer()
+        self.keyless_bodies = BodyBuffer(_KEYLESS_BYTES)
+        """Apart from `bodies`: clients without a key must not use up the memory of clients with one."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -121,6 +128,7 @@ class _Exchange:
         self._reservation: Reservation | None = None
         self._disconnected = asyncio.Event()
         self._body: bytes | None = b""
+        self._buffer = server.bodies
         self._error: DragomanError | None = None
         self._status = 0
         self._is_complete = self._is_event_stream = self._closes = False
@@ -146,8 +154,8 @@ class _Exchange:
             await self._send_error(error)
         finally:
             if self._reservation is not None:
-                self._reservation.release()
-            self._server.bodies.release(self._received)
+                self._reservation.release(is_served=self._is_complete and self._status < 400)
+            self._buffer.release(self._received)
             self._record(time.perf_counter() - started)
 
     async def _respond(self) -> None:
@@ -186,38 +194,50 @@ class _Exchange:
         raise MethodNotAllowed(allowed) if allowed else NotFound(NO_SUCH_PATH)
 
     async def _receive_request(self) -> bool:
-        """Reserve capacity if the route translates, then read the body; False if the client disconnected."""
+        """Check the key, reserve capacity if the route translates, read the body; False if the client disconnected."""
         limits, policy = self._server.settings.limits, self._policy
         limit = limits.file_bytes + _FORM_BYTES if policy.is_upload else limits.body_bytes
         self._closes = True  # until the body is read: the next bytes of this connection may belong to it
         length = declared_length(self._headers, limit)
         has_body = self._scope["method"] in _BODY_METHODS or policy.has_get_body
         self._closes = length is None or b"expect" in self._headers if has_body else length != 0
-        self._authorize()
+        keys = self._find_keys(b"") if policy.access == "body_key" and self._access.needs_key else []
+        is_key_in_body = policy.access == "body_key" and self._access.needs_key and not keys
+        if is_key_in_body:
+            self._buffer = self._server.keyless_bodies
+            self._body = await self._read_body(limit, limits.body_seconds) if length != 0 else b""
+            if self._body is None:
+                return False
+            is_large = len(self._body) > _INLINE_BYTES
+            keys = await asyncio.to_thread(self._find_keys, self._body) if is_large else self._find_keys(self._body)
+        self._authorize(keys)
         if not has_body:
             return True
         if policy.translates and self._scope["method"] == "POST":
             seconds = limits.seconds * (_UPLOAD_TIME if policy.is_upload else 1)
             self._reservation = self._server.admit(seconds, self._access.charge)
             self._scope["state"]["reservation"] = self._reservation
-        if length != 0:
+        if length != 0 and not is_key_in_body:
             self._body = await self._read_body(limit, limits.body_seconds)
         self._closes = False
         return self._body is not None
 
-    def _authorize(self) -> None:
-        """Check the access that the route declares; a key in the body is checked by the route."""
+    def _find_keys(self, body: bytes) -> list[str]:
+        return find_keys(self._headers.get(b"content-type", b""), self._scope["query_string"], body)
+
+    def _authorize(self, keys: Sequence[str]) -> None:
+        """Check the access that the route declares, with the keys of the query or the body."""
         access, needed = self._access, self._policy.access
         if needed == "metrics" and access.has_keys and not is_loopback(access.address):
             access.require("metrics")
-        elif needed in ("key", "admin") or (needed == "body_key" and not access.needs_key):
-            access.authorize()
+        elif needed in ("key", "body_key", "admin"):
+            access.authorize(*keys)
         if needed == "admin":
             access.require("admin")
 
     async def _read_body(self, limit: int, seconds: float) -> bytes | None:
         try:
-            body = await self._server.bodies.read(self._receive, limit, seconds)
+            body = await self._buffer.read(self._receive, limit, seconds)
         except (RequestError, asyncio.CancelledError):
             self._closes = True
             raise
@@ -266,8 +286,6 @@ class _Exchange:
     async def _send_message(self, message: Message) -> None:
         """ASGI `send` of the app: adds the headers of every response."""
         if message["type"] == "http.response.start":
-            if message["status"] < 400 and self._policy.access == "body_key":
-                self._access.authorize()  # no response of a route that has not checked its key
             self._status = message["status"]
             self._is_event_stream = any(
                 name == b"content-type" and value.startswith(EVENT_STREAM.encode())

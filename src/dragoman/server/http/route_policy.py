@@ -19,9 +19,8 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 RouteAccess = Literal["public", "key", "body_key", "admin", "metrics"]
 """Who may use a route, on a server with API keys. ``public``: every client. ``key``: a client with a key in
-``Authorization``. ``body_key``: the key may also be in the body, and the route calls `RequestAccess.authorize`.
-``admin``: a key with this right, and no client if the server has no keys. ``metrics``: a key with this right, or a
-client on this machine."""
+``Authorization``. ``body_key``: the key may also be in the query or the body (`http.body_key`). ``admin``: a key with
+this right, and no client if the server has no keys. ``metrics``: a key with this right, or a client on this machine."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class RoutePolicy:
 
     access: RouteAccess
     translates: bool = False
-    """Reserve capacity before the body is read; the route gets it from `dependencies.Reserved`."""
+    """Reserve capacity before the body is parsed; the route gets it from `dependencies.Reserved`."""
     is_upload: bool = False
     """Apply the size and time limits of documents."""
     has_get_body: bool = False

@@ -60,7 +60,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
             html={"text": ["Two <b>dogs</b> play."], "source_lang": "EN", "target_lang": "DE", "tag_handling": "html"},
         ),
     )
-    @route_policy("key", translates=True)
+    @route_policy("body_key", translates=True)  # LibreOffice sends `auth_key` in the form
     async def translate(body: TranslateBody, reservation: Reserved) -> Response:
         """Translate texts."""
         results = await pipeline.translate(body.to_request(pipeline.settings), reservation)

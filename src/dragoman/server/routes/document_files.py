@@ -12,7 +12,7 @@ from starlette.datastructures import UploadFile
 
 from dragoman.documents.formats import FORMATS
 from dragoman.server.errors import NotFound, RequestError, TooLarge
-from dragoman.server.http.dependencies import Access, Reserved
+from dragoman.server.http.dependencies import Reserved
 from dragoman.server.http.request_body import json_response
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.pipeline.documents import translate_document
@@ -68,14 +68,13 @@ def router(pipeline: TranslationPipeline, store: DownloadStore | None = None) ->
         "/translate_file", **responses(TranslateFileResponse, *BODY_ERRORS, more=media_types), openapi_extra=_FORM
     )
     @route_policy("body_key", translates=True, is_upload=True)
-    async def translate_file(request: Request, access: Access, reservation: Reserved) -> Response:
+    async def translate_file(request: Request, reservation: Reserved) -> Response:
         """Translate a document.
 
         The response has a URL of the document that is valid for half an hour. If the client does not accept JSON, but
         the type of the document or `application/octet-stream`, the response is the document itself.
         """
         upload = await _read(request, pipeline.settings.limits)
-        access.authorize(upload.fields.get("api_key"))
         wanted = _to_request(pipeline, upload)
         data, language = await translate_document(pipeline, upload.name, upload.data, wanted, reservation)
         name = _translated_name(upload.name, language)

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from dragoman.documents.formats import FORMATS
 from dragoman.server.errors import NotFound, RequestError
-from dragoman.server.http.dependencies import Access, Reserved
+from dragoman.server.http.dependencies import Reserved
 from dragoman.server.http.request_body import is_json, json_response, parse_model, read_fields, read_json
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.models.served_languages import Languages, language_name
@@ -70,9 +70,8 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         ),
     )
     @route_policy("body_key", translates=True)
-    async def translate(body: TranslateBody, access: Access, reservation: Reserved) -> Response:
+    async def translate(body: TranslateBody, reservation: Reserved) -> Response:
         """Translate a text or a list of texts."""
-        access.authorize(body.api_key)
         _check_sizes(body.texts, limits)
         wanted = body.to_request(pipeline.settings)
         check_languages(pipeline.languages, body.source, body.target)
@@ -83,9 +82,8 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         "/detect", **responses(list[DetectedLanguage], *BODY_ERRORS), **request_body(DetectRequest, _MEDIA_TYPES)
     )
     @route_policy("body_key")
-    async def detect(body: DetectBody, access: Access) -> Response:
+    async def detect(body: DetectBody) -> Response:
         """Detect which of the server's languages a text is in."""
-        access.authorize(body.api_key)
         _check_sizes(body.texts, limits)
         check_texts(body.texts, limits)
         detected = pipeline.detector.detect("\n".join(body.texts), pipeline.languages.codes)

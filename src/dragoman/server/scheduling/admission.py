@@ -84,8 +84,8 @@ class AdmissionController:
         self._check_wait()
 
     def update_expected(self, tokens: int) -> None:
-        """Update the expected number of tokens per request."""
-        self._expected += (tokens - self._expected) * _SMOOTHING
+        """Update the expected number of tokens per request; for requests that were served."""
+        self._expected += (min(tokens, _MAX_COUNTED) - self._expected) * _SMOOTHING
 
     def add_tokens(self, tokens: float) -> None:
         """Add tokens to the total; a negative number removes them."""
@@ -156,7 +156,6 @@ class Reservation:
         if self._is_estimate:
             self._is_estimate, self._held = False, 0
             self._count()
-            self._admission.update_expected(tokens)
         self._admission.check(self.tokens + tokens, self._max_tokens)
         self._charge(tokens)
         self.tokens += tokens
@@ -172,10 +171,12 @@ class Reservation:
         """Cancel the translation of this request."""
         self.is_cancelled = True
 
-    def release(self) -> None:
-        """Free all capacity; a second call does nothing."""
+    def release(self, *, is_served: bool = False) -> None:
+        """Free all capacity; a second call does nothing. Only a served request changes the expected tokens."""
         if not self._is_released:
             self._is_released = True
+            if is_served and self.tokens and not self.is_cancelled:
+                self._admission.update_expected(self.tokens)
             self._held = 0
             self._count()
             self._admission.remove_request()

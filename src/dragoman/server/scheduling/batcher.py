@@ -172,7 +172,7 @@ class Batcher:
         now = time.monotonic()
         with self._condition:
             self._release(batch[0].translator)
-            outcome.throughput = self._measure(sum(each.length for each in batch))
+            outcome.throughput = self._measure(batch, outcome)
             self._last = _LastBatch(len(batch), now + min(_MAX_REJOIN, _REJOIN_FRACTION * (now - started)))
         self._post(outcome)
 
@@ -233,11 +233,16 @@ class Batcher:
         if self._idle and len(self._queue):
             self._condition.notify()  # a worker may have waited for this engine
 
-    def _measure(self, tokens: int) -> tuple[int, float] | None:
-        """Return the tokens and seconds since the last batch, if all workers were busy."""
+    def _measure(self, batch: list[QueuedSentence], outcome: _Outcome) -> tuple[int, float] | None:
+        """Return the tokens and seconds since the last batch, if all workers were busy and every sentence was done.
+
+        After a batch with cancelled or failed sentences the next one is not measured either: it ran at the same time.
+        """
         now = time.monotonic()
-        measured = None if self._was_idle else (tokens, now - self._mark)
-        self._mark, self._was_idle = now, False
+        is_done = len(outcome.translated) == len(batch)
+        tokens = sum(each.length for each in batch)
+        measured = (tokens, now - self._mark) if is_done and not self._was_idle else None
+        self._mark, self._was_idle = now, not is_done
         return measured
 
     def _translate(self, batch: list[QueuedSentence]) -> _Outcome:

@@ -62,12 +62,36 @@ def test_a_place_has_room_for_what_a_request_usually_brings():
         assert admission.tokens == 20
         reservation.reserve(3)
         assert admission.tokens == 3
+        reservation.release(is_served=True)
         other = admission.admit()
-        assert 3 < admission.tokens < 3 + 20, "requests are small, it has learned"
+        assert 0 < admission.tokens < 20, "requests are small, it has learned"
         other.release()
-        reservation.release()
 
     run(test)
+
+
+def test_rejected_aborted_and_failed_requests_change_no_estimate():
+    def refuse(tokens: int) -> None:
+        raise RateLimited("too many")
+
+    def test(admission: AdmissionController) -> None:
+        for _ in range(200):
+            with pytest.raises(TooLarge):
+                admission.admit().reserve(5000)
+            with pytest.raises(RateLimited):
+                admission.admit(charge=refuse).reserve(90)
+            failed, aborted = admission.admit(), admission.admit()
+            failed.reserve(90)
+            failed.release()
+            aborted.reserve(1)
+            aborted.cancel()
+            aborted.release(is_served=True)
+            while admission.requests:  # of the rejected ones
+                admission.remove_request()
+        admission.admit()
+        assert admission.tokens == 20
+
+    run(test, request_tokens=100)
 
 
 def test_who_would_wait_too_long_is_refused_and_told_when_to_come_again():

@@ -254,6 +254,39 @@ def test_a_short_request_does_not_wait_for_all_of_a_long_one():
     run(test, batch_sentences=4)
 
 
+def test_aborted_and_failed_batches_change_no_throughput():
+    translator, engine = table(0.002)
+    search = engine.search
+
+    def fail(*arguments: Any, **options: Any) -> list[list[Hypothesis]]:
+        search(*arguments, **options)
+        raise RuntimeError("an engine")
+
+    async def test(harness: Harness) -> None:
+        before = harness.admission.throughput.tokens_per_second
+        for _ in range(6):
+            places = [harness.admission.admit() for _ in range(4)]
+            tasks = [
+                asyncio.create_task(harness.translate(translator, ["the house is small " * 5], place))
+                for place in places
+            ]
+            begun = len(engine.batches)
+            await until(lambda begun=begun: len(engine.batches) > begun)  # type: ignore[misc]
+            for place in places:
+                place.cancel()
+            assert all(isinstance(each, BaseException) for each in await asyncio.gather(*tasks, return_exceptions=True))
+        engine.search = fail  # type: ignore[method-assign]
+        for _ in range(3):
+            with pytest.raises(RuntimeError):
+                await harness.translate(translator, ["the house", "a house"], harness.admission.admit())
+        assert harness.admission.throughput.tokens_per_second == before
+        engine.search = search  # type: ignore[method-assign]
+        await harness.translate(translator, ["the house is small"] * 40, harness.admission.admit())
+        assert harness.admission.throughput.tokens_per_second != before, "served requests are measured"
+
+    run(test, batch_sentences=2)
+
+
 def test_old_work_is_not_put_off_for_ever():
     translator, engine = table(0.0005)
 
