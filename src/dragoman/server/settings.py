@@ -25,8 +25,8 @@ class Limits(Settings):
     """Maximum size of a document in bytes."""
     text_characters: Size = 5000
     """Maximum number of characters per text."""
-    texts: Size = 64
-    """Maximum number of texts per request."""
+    texts: Annotated[Size, Field(le=1000)] = 64
+    """Maximum number of texts per request, 1000 at most."""
     alternatives: Annotated[int, Field(ge=0)] = 5
     """Maximum number of alternatives per text."""
     request_tokens: Size = 8192
@@ -79,7 +79,7 @@ class ServerSettings(Settings):
     reload_interval: Annotated[NotNegative, Cli(_LIFECYCLE)] = 0.0
     """Polling interval for new bundles in seconds; 0 disables polling."""
     drain_seconds: Annotated[NotNegative, Cli(_LIFECYCLE)] = 30.0
-    """Maximum time in seconds for running requests to finish after SIGTERM."""
+    """Maximum time in seconds for running requests to finish after SIGTERM; the process ends at most 2 s later."""
     drain_notice: Annotated[NotNegative, Cli(_LIFECYCLE)] = 0.0
     """Seconds after SIGTERM in which requests are still accepted while `/readyz` fails; for load balancers."""
     keys: Annotated[str | None, Cli(_ACCESS, metavar="FILE", default="no key required")] = None

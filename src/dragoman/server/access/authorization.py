@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dragoman.server.access.api_keys import ApiKey, ApiKeyStore
 from dragoman.server.access.rate_limiter import RateLimiter
-from dragoman.server.errors import Forbidden
+from dragoman.server.errors import Forbidden, RateLimited
 
 __all__ = ["AccessControl", "RequestAccess"]
 
+_BASE_TOKENS = 1  # of every request
 _MISSING = "Please contact the server operator to get an API key"
 _WRONG = "Invalid API key"
 
@@ -33,7 +34,7 @@ class RequestAccess:
         self._control = control
         self.address = address
         self._bucket = b""
-        self._per_minute = 0
+        self._per_minute = self._prepaid = 0
         self._is_authorized = False
 
     @property
@@ -50,6 +51,12 @@ class RequestAccess:
     def name(self) -> str:
         """Name of the key, for the log; empty without one."""
         return self.key.name if self.key else ""
+
+    @property
+    def client(self) -> bytes:
+        """Salted hash of the key or the address."""
+        limiter = self._control.limiter
+        return limiter.key_bucket(self.key.name) if self.key else limiter.address_bucket(self.address)
 
     def identify(self, *secrets: str | None) -> None:
         """Find the first valid key, or raise `Forbidden` if all are invalid. A server without keys accepts any."""
@@ -70,15 +77,28 @@ class RequestAccess:
         limiter, own = self._control.limiter, self.key.tokens_per_minute if self.key else None
         self._per_minute = self._control.tokens_per_minute if own is None else own
         if self._per_minute:
-            self._bucket = limiter.key_bucket(self.key.name) if self.key else limiter.address_bucket(self.address)
+            self._bucket = self.client
             limiter.check(self._bucket, self._per_minute)
+            limiter.take(self._bucket, self._per_minute, _BASE_TOKENS)
+            self._prepaid = _BASE_TOKENS
         self._is_authorized = True
 
     def charge(self, tokens: int) -> None:
-        """Charge tokens to the rate limit; raises `RateLimited`, or `Forbidden` without authorization."""
+        """Charge tokens to the rate limit; raises `RateLimited`, or `Forbidden` without authorization.
+
+        They include the token that every authorized request costs, so that rejected requests are not free.
+        """
         self.authorize()
-        if self._per_minute:
-            self._control.limiter.take(self._bucket, self._per_minute, tokens)
+        if not self._per_minute or tokens <= 0:
+            return
+        limiter, prepaid = self._control.limiter, self._prepaid
+        limiter.refund(self._bucket, self._per_minute, prepaid)
+        try:
+            limiter.take(self._bucket, self._per_minute, tokens)
+        except RateLimited:
+            limiter.take(self._bucket, self._per_minute, prepaid)
+            raise
+        self._prepaid = 0
 
     def require(self, right: str) -> None:
         """Raise `Forbidden` unless the key has the right; a server without keys grants no rights."""

@@ -66,6 +66,11 @@ class RateLimiter:
             raise _rate_limited(per_minute, wanted - found.level)
         found.level -= tokens
 
+    def refund(self, bucket: bytes, per_minute: int, tokens: int) -> None:
+        """Put tokens back."""
+        found = self._filled(bucket, per_minute)
+        found.level = min(per_minute, found.level + tokens)
+
     def _filled(self, bucket: bytes, per_minute: int) -> _Bucket:
         now = self._clock()
         found = self._buckets.get(bucket)

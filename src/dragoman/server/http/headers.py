@@ -69,10 +69,16 @@ def parse_api_key(authorization: bytes | None) -> str | None:
 
 
 def client_address(client: tuple[str, int] | None, forwarded: bytes | None) -> str:
-    """Return the address of the client: the last entry of a trusted X-Forwarded-For, or that of the connection."""
-    if forwarded:
-        return forwarded.decode("latin-1").rpartition(",")[2].strip()
-    return client[0] if client else ""
+    """Return the address of the client: the last entry of a trusted X-Forwarded-For, or that of the connection.
+
+    Some proxies add the port: ``192.0.2.1:4711``, ``[2001:db8::1]:4711``.
+    """
+    if not forwarded:
+        return client[0] if client else ""
+    entry = forwarded.decode("latin-1").rpartition(",")[2].strip().strip('"')
+    if entry.startswith("["):
+        return entry[1:].partition("]")[0]
+    return entry.partition(":")[0] if entry.count(":") == 1 else entry
 
 
 def is_loopback(address: str) -> bool:

@@ -88,7 +88,9 @@ class _LimitedProtocol(HttpToolsProtocol):
         if self._is_extra:
             self.extra_connections[self] = None
             if len(self.extra_connections) > _MAX_EXTRA:
-                next(iter(self.extra_connections)).transport.abort()
+                oldest = next(iter(self.extra_connections))
+                del self.extra_connections[oldest]
+                oldest.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`. Notifies the running request, also if others are pipelined after it."""
@@ -282,7 +284,8 @@ class _LimitedProtocol(HttpToolsProtocol):
         error = problem(status, detail, retry_after=1.0 if status == 503 else None)
         body, phrase = problem_bytes(error), error["title"].encode()
         retry = b"retry-after: 1\r\n" if status == 503 else b""
-        if self._is_idle:  # otherwise it would end up within another response
+        is_of_running = self._running is self.cycle and not self._is_in_head  # the error is in the body of its request
+        if self._is_idle or (is_of_running and not self.cycle.response_started):  # not within another response
             self.transport.write(_ERROR_RESPONSE % (status, phrase, len(body), retry, body))
         self._close()
 

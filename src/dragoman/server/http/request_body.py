@@ -1,23 +1,45 @@
-"""Parse JSON and form bodies into pydantic models; write JSON responses."""
+"""Parse JSON and form bodies into pydantic models; write JSON responses.
+
+Sizes are checked before anything is built: the number of JSON values, of form fields, and of entries per list or
+object. What takes more than a few milliseconds runs in a thread.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sized
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from fastapi import Request, Response
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
+from starlette.datastructures import FormData, Headers
+from starlette.formparsers import MultiPartException, MultiPartParser
 
 from dragoman.config.validation_errors import error_message
 from dragoman.server.errors import RequestError, Unsupported
 
-__all__ = ["is_json", "json_response", "parse_model", "read_fields", "read_json"]
+__all__ = [
+    "MAX_ENTRIES",
+    "is_json",
+    "json_response",
+    "large_json_response",
+    "parse_model",
+    "read_fields",
+    "read_json",
+    "read_multipart",
+]
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
-_MAX_FIELDS = 1000
+MAX_ENTRIES = 1000
+"""Maximum number of fields of a form, and of entries of a JSON list or object."""
+
+_MAX_VALUES = 10_000  # of a JSON body: parsed and validated in some milliseconds
+_NOT_STRUCTURE = bytes(set(range(256)) - set(b'"[{,:'))
+_INLINE_BYTES = 16 << 10  # of a form that is parsed on the event loop
+_CHUNK_BYTES = 64 << 10
 _MAX_SHOWN = 60  # characters
 _UNION_ARMS = ("str", "int", "list[str]", "constrained-str", "constrained-int")  # in the paths of pydantic errors
 _FORM = "application/x-www-form-urlencoded"
@@ -36,8 +58,11 @@ async def read_json(request: Request) -> dict[str, Any]:
             f"the body must be JSON, got {_content_type(request)[:_MAX_SHOWN] or 'no content type'}; send it with the "
             "header Content-Type: application/json"
         )
+    body = await request.body()
+    if len(body.translate(None, _NOT_STRUCTURE)) > _MAX_VALUES and await asyncio.to_thread(_has_many_values, body):
+        raise RequestError(f"the body must have at most {_MAX_VALUES:,} JSON values, got more; send several requests")
     try:
-        value = from_json(await request.body())
+        value = from_json(body)
     except ValueError as error:
         raise RequestError(
             f"the body must be JSON, got invalid JSON: {error}; check quotes, commas and UTF-8"
@@ -49,22 +74,47 @@ async def read_json(request: Request) -> dict[str, Any]:
 
 async def read_fields(request: Request) -> list[tuple[str, str]]:
     """Read the fields of the query and of a form in either encoding; files are skipped."""
-    kind = _content_type(request)
+    kind, body = _content_type(request), await request.body()
+    query: bytes = request.scope["query_string"]
+    for given, name in ((query, "the query"), (body if kind == _FORM else b"", "the form")):
+        if given.count(b"&") >= MAX_ENTRIES:
+            raise RequestError(f"{name} must have at most {MAX_ENTRIES:,} fields, got more; send several requests")
     fields = list(request.query_params.multi_items())
     if kind == _FORM:
         try:
-            text = (await request.body()).decode()
-            fields += parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
+            is_large = len(body) > _INLINE_BYTES
+            fields += await asyncio.to_thread(_parse_form, body) if is_large else _parse_form(body)
         except ValueError:
             raise RequestError("the form must be percent-encoded UTF-8, got other bytes; encode it again") from None
     elif kind == "multipart/form-data":
-        async with request.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=_max_part(request)) as form:
-            fields += [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+        form = await read_multipart(request, max_fields=MAX_ENTRIES)
+        fields += [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+        await form.close()
     return fields
 
 
+async def read_multipart(request: Request, *, max_fields: int) -> FormData:
+    """Read a form in parts, with at most one file; the caller closes it. An invalid form is a `RequestError`."""
+    body = await request.body()
+    try:
+        if len(body) <= _INLINE_BYTES:
+            return await _parse_parts(request.headers, body, max_fields)
+        return await asyncio.to_thread(lambda: asyncio.run(_parse_parts(request.headers, body, max_fields)))
+    except MultiPartException as error:
+        raise RequestError(
+            f"the form must be valid multipart/form-data, got: {error.message}; encode it again"
+        ) from None
+
+
 def parse_model(model: type[Schema], value: Mapping[str, Any]) -> Schema:
-    """Validate values by a model; raises `RequestError` with the first error."""
+    """Validate values by a model; raises `RequestError` with the first error.
+
+    The number of entries is checked first: pydantic collects an error for each entry of a list.
+    """
+    _check_entries(value, "the body")
+    for name, each in value.items():
+        if isinstance(each, (list, dict)):
+            _check_entries(each, name[:_MAX_SHOWN])
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -76,6 +126,49 @@ def json_response(value: Any, status: int = 200) -> Response:
     return Response(to_json(value, inf_nan_mode="null"), status, media_type="application/json")
 
 
+async def large_json_response(build: Callable[[], Any]) -> Response:
+    """Build and encode a large value in a thread. It is encoded in parts, because each call holds the interpreter."""
+    data = await asyncio.to_thread(lambda: _to_json_in_parts(build()))
+    return Response(data, media_type="application/json")
+
+
+def _to_json_in_parts(value: Any) -> bytes:
+    if isinstance(value, dict):
+        members = (to_json(str(name)) + b":" + _to_json_in_parts(each) for name, each in value.items())
+        return b"{" + b",".join(members) + b"}"
+    if isinstance(value, list) and value and isinstance(value[0], (dict, list)):
+        return b"[" + b",".join(map(_to_json_in_parts, value)) + b"]"
+    return to_json(value, inf_nan_mode="null")
+
+
+def _check_entries(value: Sized, name: str) -> None:
+    if len(value) > MAX_ENTRIES:
+        raise RequestError(f"{name} must have at most {MAX_ENTRIES:,} entries, got {len(value):,}; send fewer")
+
+
+def _has_many_values(body: bytes) -> bool:
+    """Whether JSON has too many values, counted without parsing: signs outside of strings, and strings."""
+    signs = body.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NOT_STRUCTURE)
+    if signs.count(b'"') > 2 * _MAX_VALUES:
+        return True
+    return sum(map(len, signs.split(b'"')[::2])) > _MAX_VALUES
+
+
+def _parse_form(body: bytes) -> list[tuple[str, str]]:
+    return parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_ENTRIES)
+
+
+async def _parse_parts(headers: Headers, body: bytes, max_fields: int) -> FormData:
+    async def chunks() -> AsyncGenerator[bytes, None]:
+        for start in range(0, len(body), _CHUNK_BYTES):
+            yield body[start : start + _CHUNK_BYTES]
+        yield b""
+
+    parser = MultiPartParser(headers, chunks(), max_files=1, max_fields=max_fields, max_part_size=max(1, len(body)))
+    parser.spool_max_size = len(body) + 1  # it is in memory already: no temporary file
+    return await parser.parse()
+
+
 def _first_error(error: ValidationError, model: type[BaseModel]) -> str:
     first = error.errors(include_url=False)[0]
     name = ".".join(str(part) for part in first["loc"] if part not in _UNION_ARMS)[:_MAX_SHOWN] or "the body"
@@ -85,9 +178,3 @@ def _first_error(error: ValidationError, model: type[BaseModel]) -> str:
 
 def _content_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def _max_part(request: Request) -> int:
-    """Maximum size of a form part: that of the body, which is limited already."""
-    length = request.headers.get("content-length", "")
-    return int(length) if length.isascii() and length.isdigit() else 1 << 20

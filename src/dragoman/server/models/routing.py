@@ -81,7 +81,7 @@ def route_of_models(name: str, pairs: Mapping[str, tuple[str, str]], source: str
 
     Without a source any source fits.
     """
-    names = tuple(name.split("+"))
+    names = tuple(name.split("+", 2))
     if len(names) > 2 or any(each not in pairs for each in names):
         raise RequestError(
             f"model must be one of {', '.join(sorted(pairs))}, or two of them as first+second, got {name[:80]!r}; "

@@ -63,7 +63,7 @@ class Languages:
         A region that is not served falls back to the language (``de-AT`` to ``de``), and a language to one of its
         regions. Scripts do not fall back, because their readers differ.
         """
-        return match_language(code, self._in_order)
+        return match_language(code[:_CODE_LENGTH], self._in_order)
 
     def to_target(self, target: str) -> tuple[str, ...]:
         """Return the sources from which a target can be reached, itself included; empty if it matches nothing."""

@@ -10,6 +10,7 @@ from dragoman.documents.formats import read_document
 from dragoman.markup.tagged_text import TaggedText
 from dragoman.server.errors import Overloaded, TooLarge
 from dragoman.server.pipeline.pipeline import TranslationPipeline
+from dragoman.server.pipeline.request_limits import charged_tokens
 from dragoman.server.request_types import TranslationRequest
 from dragoman.server.scheduling.admission import Reservation
 
@@ -33,6 +34,7 @@ async def translate_document(
     (sample,) = pipeline.resolve(replace(request, texts=[_sample(segments)]))
     translated: list[TaggedText] = []
     if sample.source == sample.target:
+        reservation.charge(charged_tokens(size))
         translated = list(segments)
     else:
         resolved = replace(request, source=sample.source, target=sample.target)

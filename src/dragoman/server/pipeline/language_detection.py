@@ -10,9 +10,11 @@ from dragoman.server.request_types import DetectedLanguage
 from dragoman.text.characters import has_letters
 from dragoman.text.language_detection_model import load_detector
 
-__all__ = ["LanguageDetector"]
+__all__ = ["MAX_DETECTED_CHARACTERS", "LanguageDetector"]
 
-_MAX_CHARACTERS = 500  # more take longer, and hardly change the result
+MAX_DETECTED_CHARACTERS = 500
+"""Characters that are read; more take longer, and hardly change the result."""
+
 _ALL_LANGUAGES = 200  # more than the model has
 _MAX_RESULTS = 3
 _MIN_PROBABILITY = 0.01  # of a result other than the first
@@ -36,7 +38,7 @@ class LanguageDetector:
         A text without letters, or in a language that the model does not have, gets confidence 0 and English, as in
         LibreTranslate, or the first of `among` if English is not served.
         """
-        text = text[:_MAX_CHARACTERS].replace("\0", " ")
+        text = text[:MAX_DETECTED_CHARACTERS].replace("\0", " ")
         found: list[DetectedLanguage] = []
         if has_letters(text):
             # A threshold is faster: most languages are improbable, and listing them all takes longer than detection.

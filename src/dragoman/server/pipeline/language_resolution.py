@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,7 +28,7 @@ class ResolvedText:
     page: HtmlText | None = None
     """The parsed text, if it is HTML."""
 
-    @property
+    @functools.cached_property
     def is_passthrough(self) -> bool:
         """Whether there is nothing to translate."""
         return self.source == self.target or not has_letters(self.text)

@@ -17,7 +17,7 @@ from dragoman.markup.tagged_text import TaggedText
 from dragoman.server.models.served_languages import Languages, language_name
 from dragoman.server.pipeline.language_detection import LanguageDetector
 from dragoman.server.pipeline.language_resolution import ResolvedText, resolve_texts
-from dragoman.server.pipeline.request_limits import check_html_segments, check_html_size, check_texts
+from dragoman.server.pipeline.request_limits import charged_tokens, check_html_segments, check_html_size, check_texts
 from dragoman.server.pipeline.service import TranslationService
 from dragoman.server.request_types import Route, TranslationRequest, TranslationResult
 from dragoman.server.scheduling.admission import Reservation
@@ -63,9 +63,8 @@ class TranslationPipeline:
         """Check the sizes of all texts and resolve their languages."""
         limits = self.settings.limits
         check_texts(request.texts, limits)
-        if not request.is_html:
-            return self.resolve(request)
-        check_html_size(request.texts, limits)
+        if request.is_html:
+            check_html_size(request.texts, limits)
         resolved = await _run_in_thread(sum(map(len, request.texts)), self.resolve, request)
         check_html_segments([each.page for each in resolved if each.page], limits)
         return resolved
@@ -87,6 +86,7 @@ class TranslationPipeline:
                 results[number] = replace(unchanged, detected=each.detected)
             else:
                 groups.setdefault((each.source, each.target), []).append(number)
+        reservation.charge(charged_tokens(sum(len(texts[number].text) for number in results)))
         translate = self._translate_html if request.is_html else self._translate_plain
         for (source, target), numbers in groups.items():
             part = replace(request, source=source, target=target)
@@ -102,7 +102,9 @@ class TranslationPipeline:
 
         HTML, and text with placeholders, is yielded as one part: it may change until the end.
         """
-        if text.is_passthrough or request.is_html or find_placeholders(text.text):
+        is_one_part = text.is_passthrough or request.is_html
+        kept = () if is_one_part else await _run_in_thread(len(text.text), find_placeholders, text.text)
+        if is_one_part or kept:
             (result,) = await self.translate_resolved([text], request, reservation)
             yield result.text
             yield result
@@ -142,9 +144,10 @@ class TranslationPipeline:
     async def _translate_plain(
         self, texts: Sequence[ResolvedText], request: TranslationRequest, reservation: Reservation
     ) -> list[TranslationResult]:
-        kept = [find_placeholders(each.text) for each in texts]
+        plain = [each.text for each in texts]
+        kept = await _run_in_thread(sum(map(len, plain)), lambda: [find_placeholders(text) for text in plain])
         if not any(kept):
-            results = await self.service.translate(replace(request, texts=[each.text for each in texts]), reservation)
+            results = await self.service.translate(replace(request, texts=plain), reservation)
             return [_with_alternatives(result, each) for result, each in zip(results, texts, strict=True)]
         tagged = [TaggedText(each.text, kept=spans) for each, spans in zip(texts, kept, strict=True)]
         translated, results = await self.translate_tagged(tagged, request, reservation)

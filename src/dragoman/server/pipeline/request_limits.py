@@ -8,12 +8,18 @@ from dragoman.markup.html_text import HtmlText
 from dragoman.server.errors import RequestError, TooLarge
 from dragoman.server.settings import Limits
 
-__all__ = ["check_glossary", "check_html_segments", "check_html_size", "check_texts"]
+__all__ = ["charged_tokens", "check_glossary", "check_html_segments", "check_html_size", "check_texts"]
 
 _MAX_TERMS = 200
 _MAX_TERM_CHARACTERS = 200
+_CHARACTERS_PER_TOKEN = 4
 _HTML_CHARACTERS_PER_TOKEN = 8  # of the limit of tokens: tags take time, and are not tokens
 _TOKENS_PER_SEGMENT = 4  # of the limit of tokens, for each HTML segment and each inline tag: these take time
+
+
+def charged_tokens(characters: int) -> int:
+    """Return the tokens to charge for a text that is not tokenized."""
+    return -(-characters // _CHARACTERS_PER_TOKEN)
 
 
 def check_texts(texts: Sequence[str], limits: Limits) -> None:

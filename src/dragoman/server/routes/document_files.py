@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
 from starlette.datastructures import UploadFile
 
 from dragoman.documents.formats import FORMATS
 from dragoman.server.errors import NotFound, RequestError, TooLarge
-from dragoman.server.http.dependencies import Reserved
-from dragoman.server.http.request_body import json_response
+from dragoman.server.http.dependencies import Access, Reserved
+from dragoman.server.http.request_body import json_response, read_multipart
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.pipeline.documents import translate_document
 from dragoman.server.pipeline.option_builder import build_options
@@ -27,6 +27,7 @@ from dragoman.server.settings import Limits
 
 __all__ = ["router"]
 
+_MAX_FIELDS = 20
 _ANY_BYTES = "application/octet-stream"
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _FORM = {
@@ -68,7 +69,7 @@ def router(pipeline: TranslationPipeline, store: DownloadStore | None = None) ->
         "/translate_file", **responses(TranslateFileResponse, *BODY_ERRORS, more=media_types), openapi_extra=_FORM
     )
     @route_policy("body_key", translates=True, is_upload=True)
-    async def translate_file(request: Request, reservation: Reserved) -> Response:
+    async def translate_file(request: Request, access: Access, reservation: Reserved) -> Response:
         """Translate a document.
 
         The response has a URL of the document that is valid for half an hour. If the client does not accept JSON, but
@@ -76,12 +77,15 @@ def router(pipeline: TranslationPipeline, store: DownloadStore | None = None) ->
         """
         upload = await _read(request, pipeline.settings.limits)
         wanted = _to_request(pipeline, upload)
+        media_type = FORMATS[_suffix(upload.name)]
+        is_direct = _accepts_document(request.headers.get("accept", ""), media_type)
+        if not is_direct:  # before the work: its size is about that of the translation
+            downloads.make_room(len(upload.data), access.client)
         data, language = await translate_document(pipeline, upload.name, upload.data, wanted, reservation)
         name = _translated_name(upload.name, language)
-        media_type = FORMATS[_suffix(upload.name)]
-        if _accepts_document(request.headers.get("accept", ""), media_type):
-            return _document(name, media_type, data)
-        key = downloads.add(name, data)
+        if is_direct:
+            return Response(data, headers=_document_headers(name), media_type=media_type)
+        key = await downloads.add(name, data, access.client)
         return json_response({"translatedFileUrl": str(request.base_url) + f"download_file/{quote(key)}"})
 
     @routes.get(
@@ -99,7 +103,8 @@ def router(pipeline: TranslationPipeline, store: DownloadStore | None = None) ->
             raise NotFound(
                 "the document must be downloaded within half an hour, got no document of this name; translate it again"
             )
-        return _document(stored.name, FORMATS[_suffix(stored.name)], stored.path.read_bytes())
+        headers = _document_headers(stored.name) | {"Content-Length": str(stored.size)}
+        return StreamingResponse(stored.chunks(), headers=headers, media_type=FORMATS[_suffix(stored.name)])
 
     return routes
 
@@ -107,7 +112,8 @@ def router(pipeline: TranslationPipeline, store: DownloadStore | None = None) ->
 async def _read(request: Request, limits: Limits) -> _Upload:
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         raise RequestError("Invalid request: missing file parameter")
-    async with request.form(max_files=1, max_fields=20, max_part_size=limits.file_bytes) as form:
+    form = await read_multipart(request, max_fields=_MAX_FIELDS)
+    try:
         fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
         file = form.get("file")
         if not isinstance(file, UploadFile):
@@ -123,6 +129,8 @@ async def _read(request: Request, limits: Limits) -> _Upload:
                 f"Invalid request: file format not supported; send {', '.join(sorted(FORMATS))}", code="unknown_format"
             )
         data = await file.read()
+    finally:
+        await form.close()
     if len(data) > limits.file_bytes:
         raise TooLarge(f"a document must have {limits.file_bytes:,} bytes at most, got {len(data):,}; split it")
     return _Upload(name, data, fields)
@@ -152,12 +160,11 @@ def _accepts_document(accept: str, media_type: str) -> bool:
     return not accepted & {"", "*/*", "application/*", "application/json"} and bool(accepted & {media_type, _ANY_BYTES})
 
 
-def _document(name: str, media_type: str, data: bytes) -> Response:
+def _document_headers(name: str) -> dict[str, str]:
     # A browser must not show it as a page of this server: a translated page may contain scripts.
-    headers: dict[str, Any] = {
+    return {
         "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
         "Content-Security-Policy": "sandbox; default-src 'none'",
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "no-store",
     }
-    return Response(data, headers=headers, media_type=media_type)

@@ -9,12 +9,13 @@ from pydantic import BaseModel
 
 from dragoman.documents.formats import FORMATS
 from dragoman.server.errors import NotFound, RequestError
-from dragoman.server.http.dependencies import Reserved
+from dragoman.server.http.dependencies import Access, Reserved
 from dragoman.server.http.request_body import is_json, json_response, parse_model, read_fields, read_json
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.models.served_languages import Languages, language_name
+from dragoman.server.pipeline.language_detection import MAX_DETECTED_CHARACTERS
 from dragoman.server.pipeline.pipeline import TranslationPipeline
-from dragoman.server.pipeline.request_limits import check_texts
+from dragoman.server.pipeline.request_limits import charged_tokens, check_texts
 from dragoman.server.request_types import DetectedLanguage, TranslationResult
 from dragoman.server.routes.libretranslate_schemas import (
     DetectRequest,
@@ -82,11 +83,13 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         "/detect", **responses(list[DetectedLanguage], *BODY_ERRORS), **request_body(DetectRequest, _MEDIA_TYPES)
     )
     @route_policy("body_key")
-    async def detect(body: DetectBody) -> Response:
+    async def detect(body: DetectBody, access: Access) -> Response:
         """Detect which of the server's languages a text is in."""
         _check_sizes(body.texts, limits)
         check_texts(body.texts, limits)
-        detected = pipeline.detector.detect("\n".join(body.texts), pipeline.languages.codes)
+        text = "\n".join(body.texts)
+        access.charge(charged_tokens(min(len(text), MAX_DETECTED_CHARACTERS)))
+        detected = pipeline.detector.detect(text, pipeline.languages.codes)
         return json_response([_detected_json(each, pipeline.languages) for each in detected])
 
     @routes.get("/languages", **responses(list[LibreTranslateLanguage], *BASE_ERRORS))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -13,7 +15,7 @@ from dragoman.evaluation.quality_flags import FLAGS
 from dragoman.markup.protected_spans import find_placeholders
 from dragoman.server.errors import RequestError
 from dragoman.server.http.dependencies import Reserved, json_body
-from dragoman.server.http.request_body import json_response
+from dragoman.server.http.request_body import json_response, large_json_response
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.http.server_sent_events import EVENT_STREAM, event, event_stream_response
 from dragoman.server.pipeline.language_resolution import ResolvedText
@@ -73,7 +75,11 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         if body.stream or EVENT_STREAM in request.headers.get("accept", ""):
             return await event_stream_response(_events(pipeline, texts, wanted, reservation), reservation)
         results = await pipeline.translate_resolved(texts, wanted, reservation)
-        return json_response({"translations": [_translation_json(each, wanted.options) for each in results]})
+
+        def build() -> dict[str, Any]:
+            return {"translations": [_translation_json(each, wanted.options) for each in results]}
+
+        return await large_json_response(build) if _is_large(wanted.options) else json_response(build())
 
     @routes.post(
         "/inspect",
@@ -97,7 +103,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
             wanted, reservation, translation=body.translation, counterfactuals=body.counterfactuals
         )
         detected = None if text.detected is None else asdict(text.detected)
-        return json_response(value | {"models": list(models), "detected": detected})
+        return await large_json_response(lambda: value | {"models": list(models), "detected": detected})
 
     @routes.get("/models", **responses(ModelsResponse, *BASE_ERRORS))
     @route_policy("public")
@@ -112,6 +118,15 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         return json_response(await service.reload())
 
     return routes
+
+
+def _is_large(options: TranslateOptions) -> bool:
+    """Whether a response may have so many numbers that they are encoded in a thread."""
+    return options.alignment or options.attention
+
+
+def _translation_event(index: int, result: TranslationResult, options: TranslateOptions) -> bytes:
+    return event("translation", {"index": index, **_translation_json(result, options)})
 
 
 def _translation_json(result: TranslationResult, options: TranslateOptions) -> dict[str, Any]:
@@ -154,5 +169,6 @@ async def _events(
             if isinstance(part, str):
                 yield event("text", {"index": index, "text": part})
             else:
-                yield event("translation", {"index": index, **_translation_json(part, wanted.options)})
+                build = functools.partial(_translation_event, index, part, wanted.options)
+                yield await asyncio.to_thread(build) if _is_large(wanted.options) else build()
     yield event("done", {})

@@ -140,7 +140,9 @@ class Reservation:
         """Read by worker threads between two steps of the search."""
         self.tokens = 0
         """All tokens that were reserved."""
-        self._admission, self._charge = admission, charge
+        self.charge = charge
+        """Charges tokens to the rate limit of the client, without reserving capacity."""
+        self._admission = admission
         self._max_tokens = max_tokens
         self._held: float = expected
         self._is_estimate = True
@@ -151,13 +153,17 @@ class Reservation:
     def reserve(self, tokens: int) -> None:
         """Reserve source tokens and charge them; the first call replaces the estimate.
 
-        Raises `Overloaded` or `TooLarge`, and then charges nothing, or the error of `charge`.
+        Raises `Overloaded`, and then charges nothing, `TooLarge`, or the error of `charge`.
         """
         if self._is_estimate:
             self._is_estimate, self._held = False, 0
             self._count()
-        self._admission.check(self.tokens + tokens, self._max_tokens)
-        self._charge(tokens)
+        try:
+            self._admission.check(self.tokens + tokens, self._max_tokens)
+        except TooLarge:
+            self.charge(min(tokens, self._max_tokens))  # they were counted, which takes time
+            raise
+        self.charge(tokens)
         self.tokens += tokens
         self._held += tokens
         self._count()

@@ -102,6 +102,21 @@ def test_with_keys_nothing_is_translated_before_one_was_shown(tmp_path: Path):
         RequestAccess(control, "10.9.9.9").authorize(secret)
 
 
+def test_every_authorized_request_costs_a_token_that_its_text_includes():
+    control = AccessControl(None, 10)
+    RequestAccess(control, "10.0.0.1").charge(8)
+    RequestAccess(control, "10.0.0.1").authorize()
+    failing = RequestAccess(control, "10.0.0.1")
+    with pytest.raises(RateLimited):
+        failing.charge(5)
+    with pytest.raises(RateLimited):
+        RequestAccess(control, "10.0.0.1").authorize()
+    large = RequestAccess(control, "10.0.0.2")
+    large.charge(100)  # on credit, from a full bucket
+    with pytest.raises(RateLimited):
+        large.charge(1)
+
+
 def test_addresses_have_a_bucket_each():
     control = AccessControl(None, 5)
     RequestAccess(control, "10.0.0.1").charge(5)

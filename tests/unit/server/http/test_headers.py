@@ -57,3 +57,22 @@ def test_who_asks():
     assert client_address(("10.0.0.1", 3), None) == "10.0.0.1"
     assert client_address(None, None) == ""
     assert client_address(("127.0.0.1", 3), b"6.6.6.6, 10.0.0.9") == "10.0.0.9", "the last is our own proxy's word"
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "address"),
+    [
+        (b"192.0.2.1:4711", "192.0.2.1"),
+        (b"10.0.0.1:80, 192.0.2.1:4711", "192.0.2.1"),
+        (b"[2001:db8::1]:4711", "2001:db8::1"),
+        (b'"[2001:db8::1]:4711"', "2001:db8::1"),
+        (b"[2001:db8::1]", "2001:db8::1"),
+        (b"2001:db8::1", "2001:db8::1"),
+        (b"::1", "::1"),
+        (b"unknown", "unknown"),
+        (b"[", ""),
+        (b":", ""),
+    ],
+)
+def test_the_port_of_a_forwarded_address_is_left_out(forwarded: bytes, address: str):
+    assert client_address(("127.0.0.1", 3), forwarded) == address

@@ -1,5 +1,11 @@
+import asyncio
+import json
+import math
+from typing import Any
+
 import pytest
 
+from dragoman.server.http.request_body import json_response, large_json_response
 from tests.server.asgi_calls import Caller
 
 PART = b'--x\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n'
@@ -50,3 +56,24 @@ def test_what_cannot_be_read_is_the_client_s_fault(call: Caller, path: str, cont
 @pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8", "application/problem+json"])
 def test_kinds_of_json(call: Caller, kind: str) -> None:
     assert status(call, "/v1/translate", b'{"text": "Two", "source": "en", "target": "de"}', kind) == 200
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"a": []},
+        {
+            "a": [[1.5, math.nan], []],
+            "b": [{"c": "\n\u2028"}, {}],
+            "d": (1, 2),
+            "e": None,
+            "f": [1, [2]],
+            "g": math.inf,
+        },
+    ],
+)
+def test_a_large_response_is_encoded_as_any_other(value: dict[str, Any]) -> None:
+    large = asyncio.run(large_json_response(lambda: value))
+    assert json.loads(bytes(large.body)) == json.loads(bytes(json_response(value).body))
+    assert large.media_type == json_response(value).media_type

@@ -1,10 +1,19 @@
-import stat
+"""Translated documents wait for their download; no other client or program can remove them."""
+
+import asyncio
+import gc
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from dragoman.server.errors import Overloaded
-from dragoman.server.routes.download_store import DownloadStore, plain_name
+from dragoman.server.routes.download_store import DownloadStore, StoredDocument, plain_name
+
+ANNA, BEN = b"anna", b"ben"
 
 
 class Clock:
@@ -14,77 +23,121 @@ class Clock:
         return self.now
 
 
+def add(downloads: DownloadStore, size: int, owner: bytes = ANNA) -> str:
+    return asyncio.run(downloads.add("a.txt", b"x" * size, owner))
+
+
+def content(downloads: DownloadStore, key: str) -> tuple[str, bytes] | None:
+    async def read(found: StoredDocument) -> bytes:
+        return b"".join([part async for part in found.chunks()])
+
+    found = downloads.get(key)
+    return None if found is None else (found.name, asyncio.run(read(found)))
+
+
 def test_a_document_is_there_for_a_while() -> None:
     clock = Clock()
     downloads = DownloadStore(seconds=10, clock=clock)
-    key = downloads.add("letter.txt", b"Zwei Hunde")
-    waiting = downloads.get(key)
+    key = asyncio.run(downloads.add("letter.txt", b"Zwei Hunde"))
 
-    assert waiting is not None
-    assert (waiting.name, waiting.path.read_bytes()) == ("letter.txt", b"Zwei Hunde")
+    assert content(downloads, key) == ("letter.txt", b"Zwei Hunde")
+    clock.now = 9.9
+    assert content(downloads, key) == ("letter.txt", b"Zwei Hunde"), "again"
     clock.now = 10.0
-    assert downloads.get(key) is None
-    assert not waiting.path.exists()
+    assert content(downloads, key) is None
+    assert len(downloads) == 0
 
 
-def test_names_cannot_be_guessed_and_the_folder_is_private() -> None:
+def test_keys_cannot_be_guessed() -> None:
     downloads = DownloadStore()
-    first, second = (downloads.add("a.txt", b"") for _ in range(2))
-    waiting = downloads.get(first)
+    first, second = (add(downloads, 1) for _ in range(2))
 
-    assert waiting is not None
     assert first != second
     assert len(first.partition(".")[0]) >= 32
-    assert stat.S_IMODE(waiting.path.parent.stat().st_mode) == 0o700
-    assert waiting.path.name not in first
-    downloads.close()
 
 
-def test_the_oldest_make_way() -> None:
-    downloads = DownloadStore(max_documents=3, max_bytes=100)
-    keys = [downloads.add("a.txt", b"x" * 10) for _ in range(4)]
+def test_another_client_cannot_remove_a_document() -> None:
+    downloads = DownloadStore(max_documents=4, max_bytes=100)
+    key = add(downloads, 10, ANNA)
+    for number in range(20):
+        if number < 2:
+            add(downloads, 10, BEN)
+        else:
+            with pytest.raises(Overloaded, match="must have room for the document, got none for 30 minutes"):
+                add(downloads, 10, BEN)
+    assert content(downloads, key) is not None
+    add(downloads, 10, ANNA)
+    with pytest.raises(Overloaded) as refused:
+        add(downloads, 1, b"carl")
+    assert refused.value.retry_after == pytest.approx(1800, rel=0.1)
 
-    assert [downloads.get(key) is None for key in keys] == [True, False, False, False]
-    last = downloads.add("a.txt", b"x" * 85)
-    assert [downloads.get(key) is None for key in (*keys[1:], last)] == [True, True, False, False]
-    downloads.close()
+
+def test_a_client_with_its_share_loses_its_own_documents_that_were_downloaded() -> None:
+    downloads = DownloadStore(max_documents=6, max_bytes=100)
+    other = add(downloads, 10, BEN)
+    content(downloads, other)
+    keys = [add(downloads, 10, ANNA) for _ in range(3)]
+    content(downloads, keys[1])
+    keys.append(add(downloads, 10, ANNA))
+
+    assert [content(downloads, key) is None for key in (other, *keys)] == [False, False, True, False, False]
+
+
+def test_one_client_after_the_other_downloads_any_number() -> None:
+    downloads = DownloadStore(max_documents=4)
+    for number in range(20):
+        key = asyncio.run(downloads.add("a.txt", b"%d" % number))
+        assert content(downloads, key) == ("a.txt", b"%d" % number)
 
 
 def test_what_is_larger_than_all_room_is_refused() -> None:
-    with pytest.raises(Overloaded, match="to be stored, got"):
-        DownloadStore(max_bytes=10).add("a.txt", b"x" * 11)
+    with pytest.raises(Overloaded, match="at most 5 bytes to be stored, got 6"):
+        add(DownloadStore(max_bytes=10), 6)
 
 
-def test_a_disk_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(**kwargs: object) -> str:
-        raise OSError(30, "Read-only file system")
-
-    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+def test_a_disk_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    downloads = DownloadStore()
 
     with pytest.raises(Overloaded, match="must have disk space for the document, got none; request it directly"):
-        DownloadStore().add("a.txt", b"x")
-
-
-def test_all_goes_with_it() -> None:
-    downloads = DownloadStore()
-    folders: list[Path] = []
-    for _ in range(2):
-        waiting = downloads.get(downloads.add("a.txt", b"x"))
-        assert waiting is not None
-        folders.append(waiting.path.parent)
-        downloads.close()
-
+        add(downloads, 1)
     assert len(downloads) == 0
-    assert not any(folder.exists() for folder in folders)
 
 
-def test_the_folder_goes_when_nobody_holds_it() -> None:
+def test_a_cleaner_of_temporary_files_finds_nothing_to_remove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     downloads = DownloadStore()
-    waiting = downloads.get(downloads.add("a.txt", b"x"))
-    assert waiting is not None
-    del downloads
+    key = add(downloads, 1_000_000)
 
-    assert not waiting.path.parent.exists()
+    assert list(tmp_path.iterdir()) == []
+    tmp_path.rmdir()
+    assert content(downloads, key) == ("a.txt", b"x" * 1_000_000)
+
+
+def test_a_killed_process_leaves_nothing_behind(tmp_path: Path) -> None:
+    script = (
+        "import asyncio, os; from dragoman.server.routes.download_store import DownloadStore as Store;"
+        "store = Store(); asyncio.run(store.add('a.txt', b'x' * 100_000)); os._exit(9)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], env=os.environ | {"TMPDIR": str(tmp_path)}, check=False)
+
+    assert done.returncode == 9
+    assert list(tmp_path.iterdir()) == []
+
+
+def open_files() -> int:
+    gc.collect()
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_files_are_closed_with_their_documents() -> None:
+    downloads = DownloadStore()
+    before = open_files()
+    for _ in range(5):
+        add(downloads, 1)
+    assert open_files() == before + 5
+    downloads.close()
+    assert open_files() == before
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_nobody_may_bring_more_than_is_allowed():
     run(test, request_tokens=100)
 
 
-def test_tokens_are_charged_only_if_they_are_reserved():
+def test_tokens_are_charged_if_they_are_reserved_or_too_many():
     charged: list[int] = []
 
     def test(admission: AdmissionController) -> None:
@@ -139,8 +139,13 @@ def test_tokens_are_charged_only_if_they_are_reserved():
         reservation.reserve(60)
         with pytest.raises(TooLarge):
             reservation.reserve(50)
-        assert charged == [60]
+        assert charged == [60, 50], "they were counted"
         assert reservation.tokens == 60
+        admission.add_tokens(10_000)
+        charged.clear()
+        with pytest.raises(Overloaded):
+            reservation.reserve(1)
+        assert not charged, "the server has no capacity"
 
     run(test, request_tokens=100)
 
