@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,9 @@ from typing import Any
 from dragoman.server.access_log import set_up_logging
 from dragoman.server.app import create_app
 from dragoman.server.metrics import PrometheusMetrics
+from dragoman.server.request_types import TranslationRequest, TranslationResult
 from dragoman.server.run import new_event_loop
+from dragoman.server.scheduling.admission import Reservation
 from dragoman.server.settings import ServerSettings
 from dragoman.server.uvicorn_server import bind_socket, serve_until_signal
 from tests.server.fake_service import FakeReservation, FakeService
@@ -45,7 +47,10 @@ class TellingReservation(FakeReservation):
 @dataclass
 class TellingService(FakeService):
     plant: str = ""
-    """A fault that tests must find: `burn` takes a second and more of the processor, `die` ends the process."""
+    """A fault that tests must find: `burn` takes a second and more of the processor, `die` ends the process.
+
+    Work that does not end: `thread` blocks a thread for a minute, `stubborn` ignores its cancellation.
+    """
 
     def admit(
         self, seconds: float | None = None, charge: Callable[[int], None] = lambda tokens: None
@@ -56,6 +61,14 @@ class TellingService(FakeService):
         while self.plant == "burn" and time.process_time() < end:
             pass
         return TellingReservation(super().admit(seconds).deadline, charge)
+
+    async def translate(self, request: TranslationRequest, reservation: Reservation) -> list[TranslationResult]:
+        while self.plant == "stubborn":
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(60)
+        if self.plant == "thread":
+            await asyncio.to_thread(time.sleep, 60)
+        return await super().translate(request, reservation)
 
 
 async def _serve(settings: ServerSettings, options: dict[str, Any]) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import resource
 import signal
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 
 import httpx
 import pytest
@@ -85,6 +87,43 @@ def test_what_takes_too_long_is_cut_off():
         thread.join()
         assert (answers[0].status_code, answers[0].headers["retry-after"]) == (503, "1")
     assert any("cut_off=1" in line for line in server.log)
+
+
+def test_a_low_limit_of_open_files_is_raised_for_the_connections():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))  # inherited by the server
+    try:
+        with running({"limits": {"connections": 300}}) as server:
+            limits = Path(f"/proc/{server.process.pid}/limits").read_text()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    (line,) = [line for line in limits.splitlines() if line.startswith("Max open files")]
+    assert int(line.split()[3]) >= 300 + 256
+
+
+@pytest.mark.parametrize("plant", ["thread", "stubborn"])
+def test_the_process_is_gone_two_seconds_after_the_drain_whatever_runs(plant: str):
+    with running({"drain_seconds": 0.5}, plant=plant) as server, server.connect() as connection:
+        body = json.dumps(ASKED).encode()
+        head = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        assert eventually(lambda: "dragoman_requests_in_flight 2.0" in httpx.get(server.url + "/metrics").text)
+        begun = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(30) == 0
+        assert time.monotonic() - begun < 10, "2.5 s, and more only on a busy machine; the work takes 60 s"
+
+
+def test_the_notice_is_part_of_the_drain():
+    with running({"drain_seconds": 1.0, "drain_notice": 0.8}, plant="thread") as server:
+        thread = threading.Thread(target=lambda: httpx.post(server.url + "/translate", json=ASKED, timeout=55))
+        thread.start()
+        assert eventually(lambda: "dragoman_requests_in_flight 2.0" in httpx.get(server.url + "/metrics").text)
+        begun = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(30) == 0
+        assert 0.9 < time.monotonic() - begun < 10
+        thread.join()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

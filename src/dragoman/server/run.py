@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.server.access_log import set_up_logging
+from dragoman.server.access_log import AccessLog, set_up_logging
 from dragoman.server.app import create_app
+from dragoman.server.exit_deadline import ExitDeadline
 from dragoman.server.metrics import PrometheusMetrics
 from dragoman.server.pipeline.service import open_service
 from dragoman.server.request_types import ModelInfo
@@ -24,6 +25,9 @@ except ImportError:  # not available on Windows
     new_event_loop = asyncio.new_event_loop  # type: ignore[assignment]
 
 __all__ = ["ServerInfo", "new_event_loop", "serve"]
+
+_START_SECONDS = 1.0  # for a model that is being loaded when a signal arrives
+_DRAIN_SECONDS = 0.2  # for requests that were cancelled at the end of the drain
 
 
 @dataclass(frozen=True)
@@ -39,30 +43,44 @@ OnStart = Callable[[ServerInfo], None]
 
 def serve(bundles: Mapping[str, Path], settings: ServerSettings, on_start: OnStart = lambda _: None) -> None:
     """Serve bundles, by model name, until a signal; `on_start` is called when requests are accepted."""
-    with asyncio.Runner(loop_factory=new_event_loop) as runner, contextlib.suppress(asyncio.CancelledError):
-        runner.run(_serve(bundles, settings, on_start))
+    log = set_up_logging(settings.log)
+    deadline = ExitDeadline(lambda: log.event("exit", why="a thread still worked at the end of the drain"))
+    try:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner, contextlib.suppress(asyncio.CancelledError):
+            runner.run(_serve(bundles, settings, on_start, log, deadline))
+    finally:
+        deadline.cancel_if_idle()
 
 
-async def _serve(bundles: Mapping[str, Path], settings: ServerSettings, on_start: OnStart) -> None:
-    log, metrics = set_up_logging(settings.log), PrometheusMetrics()
+async def _serve(
+    bundles: Mapping[str, Path], settings: ServerSettings, on_start: OnStart, log: AccessLog, deadline: ExitDeadline
+) -> None:
+    metrics = PrometheusMetrics()
     bound, url = bind_socket(settings)  # first: an occupied port is reported before models are loaded
     with bound:
-        _cancel_on_signals()
+        _cancel_on_signals(deadline)
         service = await open_service(bundles, settings, metrics)
         try:
             app = create_app(service, settings, metrics, log)
             gc.collect()
             gc.freeze()  # long-lived objects: repeated collection would delay requests
-            await serve_until_signal(app, bound, service.reload, lambda: on_start(ServerInfo(service.models(), url)))
-            await service.drain()
+            await serve_until_signal(
+                app, bound, service.reload, lambda: on_start(ServerInfo(service.models(), url)), deadline
+            )
+            await service.drain(_DRAIN_SECONDS)
         finally:
             await service.close()
 
 
-def _cancel_on_signals() -> None:
+def _cancel_on_signals(deadline: ExitDeadline) -> None:
     """Handle signals until the server does; the first process of a container has no default handlers."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
+
+    def stop() -> None:
+        deadline.start(_START_SECONDS)
+        task.cancel()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, task.cancel)
+        loop.add_signal_handler(number, stop)
     loop.add_signal_handler(signal.SIGHUP, lambda: None)  # bundles are being opened now

@@ -1,8 +1,8 @@
 """Run uvicorn: finish running requests on SIGTERM, reload API keys and models on SIGHUP.
 
 After SIGTERM or SIGINT ``/readyz`` fails and every response closes its connection. For ``drain_notice`` seconds new
-requests are accepted; then the socket is closed, running requests finish, and the process ends. A second signal ends it
-at once.
+requests are accepted; then the socket is closed, running requests finish, and the process ends, at the latest two
+seconds after ``drain_seconds``. A second signal ends it at once.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import resource
 import signal
 import socket
 import sys
@@ -18,6 +19,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 import uvicorn
 
 from dragoman.errors import ConfigError, DragomanError
+from dragoman.server.exit_deadline import ExitDeadline
 from dragoman.server.http.middleware import RequestMiddleware
 from dragoman.server.http.protocol import make_protocol
 from dragoman.server.request_types import ReloadResult
@@ -26,17 +28,27 @@ from dragoman.server.settings import ServerSettings
 __all__ = ["bind_socket", "serve_until_signal"]
 
 _IDLE_GRACE = 0.3  # seconds for requests in transit on connections that are about to be closed
+_CANCEL_GRACE = 0.3  # seconds for cancelled requests to send their response
+_EXIT_GRACE = 1.0  # seconds between the end of the drain and the exit of the process
 _KEEP_ALIVE = 15
 _BACKLOG = 2048
+_OTHER_FILES = 512  # connections beyond the limit, stored documents, models
 
 Reload = Callable[[], Awaitable[ReloadResult]]
 
 
 async def serve_until_signal(
-    app: RequestMiddleware, bound: socket.socket, reload: Reload, on_start: Callable[[], None] = lambda: None
+    app: RequestMiddleware,
+    bound: socket.socket,
+    reload: Reload,
+    on_start: Callable[[], None] = lambda: None,
+    deadline: ExitDeadline | None = None,
 ) -> None:
-    """Serve on a bound socket until a signal, and return when all accepted requests have their response."""
-    server = _Server(app)
+    """Serve on a bound socket until a signal, and return when all accepted requests have their response.
+
+    The signal sets the deadline of the process.
+    """
+    server = _Server(app, deadline or ExitDeadline())
     with _signal_handlers(server, reload):
         await server.serve_on(bound, on_start)
 
@@ -63,7 +75,7 @@ def bind_socket(settings: ServerSettings) -> tuple[socket.socket, str]:
 class _Server(uvicorn.Server):
     """uvicorn server with graceful draining."""
 
-    def __init__(self, app: RequestMiddleware) -> None:
+    def __init__(self, app: RequestMiddleware, deadline: ExitDeadline) -> None:
         config = uvicorn.Config(
             app,
             http=make_protocol(app.settings.limits, app.policies.health_paths),
@@ -78,9 +90,12 @@ class _Server(uvicorn.Server):
         )
         super().__init__(config)
         self.app = app
+        self._deadline = deadline
+        self._drain_ends = 0.0
 
     async def serve_on(self, bound: socket.socket, on_start: Callable[[], None]) -> None:
         """Accept requests until `should_exit`."""
+        _raise_file_limit(self.app.settings.limits.connections)
         self.config.load()
         self.lifespan = self.config.lifespan_class(self.config)
         await self.startup(sockets=[bound])
@@ -95,15 +110,20 @@ class _Server(uvicorn.Server):
 
     def start_draining(self) -> None:
         """Report not ready, and stop after `drain_notice` seconds."""
+        loop, settings = asyncio.get_running_loop(), self.app.settings
+        seconds = max(settings.drain_notice, settings.drain_seconds)
+        self._drain_ends = loop.time() + seconds
+        self._deadline.start(seconds + _EXIT_GRACE)
         self.app.is_draining = True
-        self.app.log.event("draining", notice=self.app.settings.drain_notice)
-        asyncio.get_running_loop().call_later(self.app.settings.drain_notice, setattr, self, "should_exit", True)
+        self.app.log.event("draining", notice=settings.drain_notice)
+        loop.call_later(settings.drain_notice, setattr, self, "should_exit", True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop accepting connections and wait for running requests; their responses close the connections."""
         await self._stop_listening(sockets or [])
         loop = asyncio.get_running_loop()
-        closes, ends = loop.time() + _IDLE_GRACE, loop.time() + max(_IDLE_GRACE, self.app.settings.drain_seconds)
+        closes = loop.time() + _IDLE_GRACE
+        ends = max(closes, self._drain_ends)
         while (self.server_state.connections or self.server_state.tasks) and loop.time() < ends:
             if loop.time() >= closes:
                 await asyncio.sleep(0)  # received bytes are read first
@@ -113,7 +133,8 @@ class _Server(uvicorn.Server):
         left = [task for task in self.server_state.tasks if not task.done()]
         for task in left:
             task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        if left:
+            await asyncio.wait(left, timeout=_CANCEL_GRACE)
         self.app.log.event("ended", cut_off=len(left))
 
     async def _stop_listening(self, sockets: Sequence[socket.socket]) -> None:
@@ -129,6 +150,15 @@ class _Server(uvicorn.Server):
     def _protocol(self) -> asyncio.Protocol:
         make: Callable[..., asyncio.Protocol] = self.config.http_protocol_class
         return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+
+
+def _raise_file_limit(connections: int) -> None:
+    """Raise the limit of open files: without a free one no connection is accepted, not even that of a health check."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = connections + _OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _accept_backlog(listening: socket.socket) -> Iterator[socket.socket]:
