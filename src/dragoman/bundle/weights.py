@@ -78,6 +78,14 @@ def check_weights(path: Path) -> None:
         raise BundleError(f"{path} must hold float32 weights, got {faults[0]}; {_FIX}")
 
 
+def check_finite(path: Path) -> None:
+    """Read all weights, one array at a time, and raise a `BundleError` if one is NaN or infinite."""
+    with safe_open(path, framework="numpy") as file:
+        for name in file.keys():  # noqa: SIM118 -- not a mapping
+            if not np.isfinite(file.get_tensor(name)).all():
+                raise BundleError(f"{path} must hold finite weights, got NaN or infinity in {ascii(name)[:80]}; {_FIX}")
+
+
 def _fault(name: str, entry: Any) -> str | None:
     shape, kind = entry.get_shape(), entry.get_dtype()
     if kind != "F32":

@@ -1,6 +1,8 @@
 """The translator on bundles of tiny models: alone as together, streamed as whole, aligned as scored."""
 
+import os
 import re
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -208,3 +210,24 @@ def test_terms_of_one_sentence_do_not_change_others(name: str, engine: EngineNam
     translator = translator_of(tmp_path, name, engine=engine, glossary=glossary)
     together = [each.text for each in translator.translate(TEXTS, split_sentences=False)]
     assert together == [translator.translate(text, split_sentences=False).text for text in TEXTS]
+
+
+def test_a_forked_process_is_refused_instead_of_waiting_for_threads_it_does_not_have(tmp_path: Path):
+    translator = Translator.open(tiny_bundle(tmp_path / "bundle", "vaswani2017-desk"), threads=2)
+    assert translator.translate("a b").text
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:  # pragma: no cover -- another process
+        signal.alarm(60)
+        try:
+            translator.translate("a b")
+        except ConfigError as error:
+            os.write(writer, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as received:
+        message = received.read().decode()
+    assert os.waitpid(child, 0)[1] == 0
+    assert message.startswith("a translator must be used in the process that opened it, got a fork of that process; ")
+    assert translator.translate("a b").text

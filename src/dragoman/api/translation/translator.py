@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -97,6 +98,7 @@ class Translator:
         self._forced = ForcedDecoder(engine, max_source_tokens(config))
         self._glossaries: WeakKeyDictionary[Glossary, Glossary] = WeakKeyDictionary()
         self._lock = threading.Lock()
+        self._process = os.getpid()
         if glossary is not None:
             self._normalized(glossary)
 
@@ -291,6 +293,7 @@ class Translator:
 
         Chunks that `monitor` cancels leave the batch, and their `hypotheses` stay empty.
         """
+        self._check_process()
         trace = SearchTrace() if options.search_tree else None
         inputs = [chunk.search_input for chunk in chunks if chunk.search_input is not None]
         found = self.engine.search(
@@ -368,11 +371,20 @@ class Translator:
                 f"there must be one translation per source, got {len(sources)} sources and {len(targets)} "
                 "translations; count the lines of both"
             )
+        self._check_process()
         chunks = [self.preprocessor.sentence(source) for source in sources]
         given = [self.postprocessor.tokenize(target) for target in targets]
         pairs = [(chunk.ids or [], each.ids) for chunk, each in zip(chunks, given, strict=True)]
         self._forced.check(pairs)
         return chunks, given, pairs
+
+    def _check_process(self) -> None:
+        """Raise in a forked process, which does not have the threads of the engine and would wait for them forever."""
+        if os.getpid() != self._process:
+            raise ConfigError(
+                "a translator must be used in the process that opened it, got a fork of that process; open it after "
+                "the fork, or start processes with multiprocessing's spawn"
+            )
 
     def _complete(self, options: TranslateOptions) -> TranslateOptions:
         """Add the translator's glossary where options have none, and check that the engine supports the options."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -13,6 +14,7 @@ from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
 from dragoman.bundle.bundle import WEIGHTS
 from dragoman.bundle.verified_folder import MANIFEST
+from dragoman.bundle.weights import check_finite
 from dragoman.config.search import SearchSettings
 from dragoman.engines.select import supports_inspection, supports_phrases
 from dragoman.environment import is_installed
@@ -110,18 +112,22 @@ def fingerprint(path: Path) -> str:
 
 
 def open_bundle(path: Path) -> tuple[Bundle, str]:
-    """Open a bundle and return it with its fingerprint; a bundle without languages is a `ConfigError`."""
+    """Open a bundle and return it with its fingerprint; a bundle without languages is a `ConfigError`.
+
+    Weights that are NaN or infinite are a `BundleError`.
+    """
     found = fingerprint(path)
     bundle = Bundle.open(path)
     if bundle.config.data is None:
         raise ConfigError(
             f"{path} must name its source and target language, got no [data] in its config.toml; train it with both"
         )
+    check_finite(bundle.folder / WEIGHTS)
     return bundle, found
 
 
 def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, threads: int) -> Translator:
-    """Open a translator for a role, and warm it up."""
+    """Open a translator for a role, and try it: its translation must have a text and a finite score."""
     search = SearchSettings(beam=settings.beam)
     if role == "default":
         translator = Translator.open(
@@ -137,7 +143,12 @@ def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, 
     else:
         engine: Literal["torch", "auto"] = "torch" if is_installed("torch") else "auto"
         translator = Translator.open(bundle, engine=engine, threads=threads, search=search, incremental=True)
-    translator.translate(_WARM_UP)
+    tried = translator.translate(_WARM_UP)
+    if not math.isfinite(tried.score) or not tried.text.strip():
+        raise BundleError(
+            f"{bundle.path} must translate a sentence to text with a finite score, got {len(tried.text)} characters "
+            f"with the score {tried.score:g}; train it again"
+        )
     return translator
 
 

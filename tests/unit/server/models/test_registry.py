@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.bundle import Bundle, write_bundle
 from dragoman.config.search import SearchSettings
 from dragoman.errors import BundleError, ConfigError, MissingExtraError
 from dragoman.server.errors import Draining, ModelUnavailable, NotInstalled
@@ -215,6 +216,38 @@ def test_a_bad_bundle_is_reported_and_the_old_one_goes_on(bundle: Path):
         assert (await fleet.reload()).reloaded == ("m",)
 
     run(test, {"m": bundle}, book)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 3e38])
+def test_a_bundle_whose_weights_give_no_finite_score_is_refused(bundle: Path, value: float):
+    """Those of 3e38 are finite; the translation is not."""
+
+    async def test(fleet: ModelRegistry) -> None:
+        old = await fleet.get("m")
+        made = Bundle.open(bundle)
+        weights = {name: array.copy() for name, array in made.weights().items()}
+        for array in weights.values():
+            array.flat[::7] = value
+        write_bundle(bundle, made.config, weights, made.tokenizers(), "# Never trained\n")
+        found = await fleet.reload()
+        assert "must" in found.failed["m"]
+        assert "finite" in found.failed["m"]
+        assert await fleet.get("m") is old
+        assert old.translate("a b").text
+
+    run(test, {"m": bundle})
+
+
+def test_a_bundle_without_finite_weights_is_not_served_at_all(bundle: Path):
+    made = Bundle.open(bundle)
+    weights = {name: array * float("nan") for name, array in made.weights().items()}
+    write_bundle(bundle, made.config, weights, made.tokenizers(), "# Never trained\n")
+
+    async def never(fleet: ModelRegistry) -> None:
+        raise AssertionError
+
+    with pytest.raises(BundleError, match="must hold finite weights, got NaN or infinity in"):
+        run(never, {"m": bundle})
 
 
 def test_one_that_cannot_translate_is_bad_too(bundle: Path, monkeypatch: pytest.MonkeyPatch):
