@@ -10,7 +10,7 @@ from dragoman.server.request_types import DetectedLanguage
 from dragoman.text.characters import has_letters
 from dragoman.text.language_detection_model import load_detector
 
-__all__ = ["MAX_DETECTED_CHARACTERS", "LanguageDetector"]
+__all__ = ["LanguageDetector", "MAX_DETECTED_CHARACTERS"]
 
 MAX_DETECTED_CHARACTERS = 500
 """Characters that are read; more take longer, and hardly change the result."""

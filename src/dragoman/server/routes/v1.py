@@ -121,7 +121,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
 
 
 def _is_large(options: TranslateOptions) -> bool:
-    """Whether a response may have so many numbers that they are encoded in a thread."""
+    """Whether a response may have a large number of values, which are encoded in a thread."""
     return options.alignment or options.attention
 
 
