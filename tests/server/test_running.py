@@ -156,24 +156,6 @@ def test_rates_are_in_tokens():
         assert 'dragoman_rejected_total{reason="rate"} 1.0' in metrics
 
 
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/detect", {"q": "hello " * 9}),
-        ("/translate", {"q": "hello", "source": "en", "target": "en"}),  # returned unchanged
-        ("/translate", {"q": "12345678", "source": "en", "target": "de"}),
-        ("/translate", {"q": "hello", "source": "en", "target": "xx"}),  # rejected
-        ("/v1/translate", {"text": 7}),
-        ("/v2/translate", {"text": ["hello"] * 65, "target_lang": "DE"}),
-    ],
-)
-def test_every_request_of_a_protected_route_counts(path: str, body: dict[str, Any]):
-    with running({"limits": {"tokens_per_minute": 3}}) as server:
-        found = [post(server, path, json=body).status_code for _ in range(4)]
-        assert found[0] in (200, 400, 413)
-        assert found[-1] == 429
-
-
 def test_behind_a_proxy_addresses_are_what_it_says():
     with running({"limits": {"tokens_per_minute": 2}, "trust_proxy": True}) as server:
         assert post(server, headers={"x-forwarded-for": "10.0.0.1"}).status_code == 200

@@ -14,7 +14,7 @@ from dragoman.server.access.api_keys import create_key
 from dragoman.server.app import create_app
 from dragoman.server.http.body_limits import BodyBuffer
 from dragoman.server.http.route_policy import PolicyTable, RouteAccess, route_policy
-from dragoman.server.settings import ServerSettings
+from dragoman.server.settings import Limits, ServerSettings
 from tests.server.asgi_calls import Caller
 from tests.server.fake_service import FakeService
 
@@ -157,6 +157,24 @@ def test_only_a_served_request_is_reported_as_served():
     assert call.post("/translate", json={"q": "Two dogs", "source": "en", "target": "de"}).status_code == 500
     assert [each.is_served for each in call.service.reservations] == [True, False, False]
     assert all(each.is_released for each in call.service.reservations)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/detect", {"q": "hello " * 9}),
+        ("/translate", {"q": "hello", "source": "en", "target": "en"}),  # returned unchanged
+        ("/translate", {"q": "12345678", "source": "en", "target": "de"}),
+        ("/translate", {"q": "hello", "source": "en", "target": "xx"}),  # rejected
+        ("/v1/translate", {"text": 7}),
+        ("/v2/translate", {"text": ["hello"] * 65, "target_lang": "DE"}),
+    ],
+)
+def test_every_request_of_a_protected_route_counts(path: str, body: dict[str, Any]):
+    call = Caller(settings=ServerSettings(limits=Limits(tokens_per_minute=3)))
+    found = [call.post(path, json=body).status_code for _ in range(4)]
+    assert found[0] in (200, 400, 413)
+    assert found[-1] == 429
 
 
 @pytest.mark.parametrize(("method", "path"), routes())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dragoman.markup.html_text import HtmlText
 from dragoman.server.errors import RequestError
@@ -28,10 +27,12 @@ class ResolvedText:
     page: HtmlText | None = None
     """The parsed text, if it is HTML."""
 
-    @functools.cached_property
-    def is_passthrough(self) -> bool:
-        """Whether there is nothing to translate."""
-        return self.source == self.target or not has_letters(self.text)
+    is_passthrough: bool = field(init=False)
+    """Whether there is nothing to translate."""
+
+    def __post_init__(self) -> None:
+        """Search for letters here: languages of long texts are resolved in a thread."""
+        object.__setattr__(self, "is_passthrough", self.source == self.target or not has_letters(self.text))
 
 
 def resolve_texts(
