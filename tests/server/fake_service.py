@@ -20,7 +20,7 @@ from dragoman.server.scheduling.admission import Reservation
 
 __all__ = ["FakeReservation", "FakeService", "in_fake"]
 
-_SIGNS = re.compile("[{}%@:/]")
+_SIGNS = re.compile(r"[{}%@:/\[\]]")
 
 
 def in_fake(text: str, target: str) -> str:
@@ -160,9 +160,18 @@ class FakeService(TranslationService):
         return TranslationResult(whole, route.source, models=route.models[0], via=route.via)
 
 
+def _in_fake_with_terms(text: str, request: TranslationRequest) -> str:
+    parts: list[str] = []
+    at = 0
+    for term in request.options.glossary.find_terms(text) if request.options.glossary else ():
+        parts += [in_fake(text[at : term.start], request.target), term.target]
+        at = term.end
+    return " ".join(filter(None, [*parts, in_fake(text[at:], request.target)]))
+
+
 def _translation(text: str, request: TranslationRequest) -> Translation:
     options = request.options
-    written = in_fake(text, request.target)
+    written = _in_fake_with_terms(text, request)
     source, target = text.split(), written.split()
     best = Translation(text, written, -0.5, -0.5 * len(target), tuple(f"▁{word}" for word in target))
     if options.alignment or options.attention:

@@ -105,6 +105,11 @@ def supports_phrases(family: str) -> bool:
     )
 
 
+def prefers_torch(engine: Engine | type[Engine]) -> bool:
+    """Whether torch is installed and searches for required phrases better than an engine."""
+    return engine.name == "ctranslate2" and is_installed(_KINDS["torch"].package)
+
+
 def supports_inspection() -> bool:
     """Whether an installed engine has the attention weights of every layer and head."""
     return is_installed(_KINDS["torch"].package)
@@ -155,6 +160,8 @@ def _obstacle(name: str, required: _Requirements, *, together: bool) -> str | No
         return "it cannot join an ensemble"
     if required.incremental and not issubclass(engine, IncrementalEngine):
         return "it is not incremental"
+    if required.phrases and required.engine == "auto" and prefers_torch(engine):
+        return "it forces required phrases without weighing their position"
     missing = engine.unsupported(required.settings, phrases=required.phrases, trace=required.trace)
     return f"it does not support {missing}" if missing else None
 

@@ -7,11 +7,12 @@ split the segment, so that a browser builds the same elements from the translati
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from dragoman.markup.html_tokenizer import HtmlToken, parse_attributes
+from dragoman.markup.punctuation import CLOSING, OPENING
 
 __all__ = ["HtmlItem", "find_segments"]
 
@@ -42,6 +43,10 @@ _KNOWN_INLINE = _names(
 )
 
 
+_STAND_IN = "\0"  # name of an empty ignored element; no tag has it
+_BEFORE_WORDS = OPENING.replace("<", "") + ">"  # ">" ends another tag
+_BEHIND_WORDS = CLOSING.replace(">", "") + "<"
+
 ItemKind = Literal["text", "start", "end", "void"]
 
 
@@ -59,15 +64,18 @@ class HtmlItem(NamedTuple):
         return self.name == "br"
 
 
-def find_segments(page: str, tokens: Sequence[HtmlToken]) -> Iterator[list[HtmlItem]]:
-    """Yield the segments of a page in order; each contains text, and its tags are nested."""
-    ends = _untranslated(page, tokens)
+def find_segments(page: str, tokens: Sequence[HtmlToken], ignored: Collection[str] = ()) -> Iterator[list[HtmlItem]]:
+    """Yield the segments of a page in order; each contains text, and its tags are nested.
+
+    The elements with `ignored` names are not translated.
+    """
+    ends = _untranslated(page, tokens, ignored)
     anchors = 0  # links that are still open
     run: list[HtmlItem] = []
     at = 0
     while at < len(tokens):
         end = ends.get(at, at)
-        item = _item(page, tokens, at, end)
+        item = _item(page, tokens, at, end, ignored)
         if item is not None and not (item.breaks and _ends_with_break(page, run)):
             run.append(item)
         else:
@@ -79,13 +87,14 @@ def find_segments(page: str, tokens: Sequence[HtmlToken]) -> Iterator[list[HtmlI
     yield from _cut(page, run, anchors)[1]
 
 
-def _item(page: str, tokens: Sequence[HtmlToken], at: int, end: int) -> HtmlItem | None:
+def _item(page: str, tokens: Sequence[HtmlToken], at: int, end: int, ignored: Collection[str]) -> HtmlItem | None:
     """Convert a token, or a range of untranslated tokens, to an item; None if it ends the segment."""
     token = tokens[at]
     if token.name in _BREAKING or token.kind == "opaque":
         return None
     if end > at:
-        return HtmlItem("void", token.start, tokens[end].end) if _is_nested(tokens[at : end + 1]) else None
+        name = _STAND_IN if token.name in ignored and all(each.kind != "text" for each in tokens[at:end]) else ""
+        return HtmlItem("void", token.start, tokens[end].end, name) if _is_nested(tokens[at : end + 1]) else None
     if token.kind in ("text", "end"):
         kind: ItemKind | None = token.kind if token.name not in _VOID else None
     elif token.kind == "comment":
@@ -96,6 +105,8 @@ def _item(page: str, tokens: Sequence[HtmlToken], at: int, end: int) -> HtmlItem
     else:
         is_closed = token.name not in _KNOWN_INLINE and parse_attributes(page[token.start : token.end])[1]
         kind = "void" if is_closed else "start"
+        if is_closed and token.name in ignored:
+            return HtmlItem(kind, token.start, token.end, _STAND_IN)
     return HtmlItem(kind, token.start, token.end, token.name) if kind else None
 
 
@@ -112,7 +123,7 @@ def _is_nested(tokens: Sequence[HtmlToken]) -> bool:
     return not open_
 
 
-def _untranslated(page: str, tokens: Sequence[HtmlToken]) -> dict[int, int]:
+def _untranslated(page: str, tokens: Sequence[HtmlToken], ignored: Collection[str]) -> dict[int, int]:
     """Return the index of the last token of each untranslated element, by the index of its first."""
     ends: dict[int, int] = {}
     open_: list[tuple[str, int]] = []  # name and index; -1 for a translated element
@@ -127,9 +138,12 @@ def _untranslated(page: str, tokens: Sequence[HtmlToken]) -> dict[int, int]:
 
     for at, token in enumerate(tokens):
         if token.kind == "start" and token.name not in _VOID:
+            is_ignored = token.name in ignored
+            if is_ignored and parse_attributes(page[token.start : token.end])[1]:
+                continue  # <x id="1"/> contains nothing
             if open_ and open_[-1][0] == token.name and token.name in _CLOSES_ITSELF:
                 close(at - 1)
-            open_.append((token.name, at if _is_kept(page, token) else -1))
+            open_.append((token.name, at if is_ignored or _is_kept(page, token) else -1))
             names[token.name] += 1
         elif token.kind == "end" and names[token.name]:
             while open_[-1][0] != token.name:
@@ -170,6 +184,7 @@ def _cut(page: str, run: Sequence[HtmlItem], anchors: int) -> tuple[int, list[li
     Tags that cannot move: unclosed or badly nested tags, links inside links (a browser closes the outer link), and
     every tag that contains one of these.
     """
+    run = _with_pairs(page, run)
     stays, partners, anchors = _matched(run, anchors)
     if not any(item.kind == "text" for item in run):
         return anchors, []
@@ -185,6 +200,31 @@ def _cut(page: str, run: Sequence[HtmlItem], anchors: int) -> tuple[int, list[li
             found.append([])
     trimmed = (_trimmed(page, some) for some in found)
     return anchors, [some for some in trimmed if any(item.kind == "text" for item in some)]
+
+
+def _with_pairs(page: str, run: Sequence[HtmlItem]) -> Sequence[HtmlItem]:
+    """Pair stand-ins that enclose words, as those of a client's ``<b>`` and ``</b>`` do: they keep their order."""
+    found = list(run)
+    open_: list[int] = []
+    place = 0
+    while place < len(run):
+        last = place
+        if run[place].kind in ("start", "end") or run[place].breaks:
+            open_ = []  # a pair must not cross other tags
+        elif run[place].name == _STAND_IN:
+            while last + 1 < len(run) and run[last + 1].name == _STAND_IN:
+                last += 1
+            before, after = page[run[place].start - 1 : run[place].start], page[run[last].end : run[last].end + 1]
+            is_behind_word = bool(before) and before not in _BEFORE_WORDS and not before.isspace()
+            is_before_word = bool(after) and after not in _BEHIND_WORDS and not after.isspace()
+            for each in range(place, last + 1):
+                if is_before_word and not is_behind_word:
+                    open_.append(each)
+                elif is_behind_word and not is_before_word and open_:
+                    start = open_.pop()
+                    found[start], found[each] = found[start]._replace(kind="start"), run[each]._replace(kind="end")
+        place = last + 1
+    return found
 
 
 def _matched(run: Sequence[HtmlItem], anchors: int) -> tuple[list[bool], list[tuple[int, int]], int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dragoman.markup.html_segments import HtmlItem, find_segments
@@ -43,18 +43,22 @@ class HtmlText:
     segments: tuple[TaggedText, ...]
     _page: str = field(repr=False)
     _places: tuple[_Place, ...] = field(repr=False)
+    _is_xml: bool = False
 
     @classmethod
-    def parse(cls, page: str) -> HtmlText:
-        """Find the translatable text of a page."""
+    def parse(cls, page: str, *, ignored: Collection[str] = (), is_xml: bool = False) -> HtmlText:
+        """Find the translatable text of a page, which excludes the elements with `ignored` names in lower case.
+
+        XML is read by the rules of HTML, and written without the entities that only HTML has.
+        """
         segments: list[TaggedText] = []
         places: list[_Place] = []
-        for run in find_segments(page, tokenize_html(page)):
-            tagged, place = _segment(page, run)
+        for run in find_segments(page, tokenize_html(page), ignored):
+            tagged, place = _segment(page, run, is_xml=is_xml)
             if has_letters(tagged.text):
                 segments.append(tagged)
                 places.append(place)
-        return cls(tuple(segments), page, tuple(places))
+        return cls(tuple(segments), page, tuple(places), is_xml)
 
     def write(self, translated: Sequence[TaggedText]) -> str:
         """Return the page with translated segments; an unchanged or empty translation keeps the source text."""
@@ -65,12 +69,12 @@ class HtmlText:
             if other == segment or not other.text.strip():
                 fragments.append(self._page[place.start : place.end])
             else:
-                fragments += [place.lead, *_render(other, place.tags), place.trail]
+                fragments += [place.lead, *_render(other, place.tags, is_xml=self._is_xml), place.trail]
             at = place.end
         return "".join([*fragments, self._page[at:]])
 
 
-def _segment(page: str, run: Sequence[HtmlItem]) -> tuple[TaggedText, _Place]:
+def _segment(page: str, run: Sequence[HtmlItem], *, is_xml: bool) -> tuple[TaggedText, _Place]:
     """Convert the items of a segment to tagged text and the data needed to write it back."""
     text = _TextBuilder()
     spans: list[tuple[int, int, int]] = []  # start, end, depth
@@ -101,7 +105,7 @@ def _segment(page: str, run: Sequence[HtmlItem]) -> tuple[TaggedText, _Place]:
     found = (TagSpan(inside(first), inside(last), tag, depth) for tag, (first, last, depth) in enumerate(spans))
     tagged = TaggedText(bare, tuple(found), find_placeholders(bare))
     trail = whole[lead + len(bare) :]
-    return tagged, _Place(start, end, _escaped(whole[:lead]), _escaped(trail), tuple(tags))
+    return tagged, _Place(start, end, _escaped(whole[:lead], is_xml), _escaped(trail, is_xml), tuple(tags))
 
 
 def _stripped_bounds(page: str, run: Sequence[HtmlItem]) -> tuple[int, int]:
@@ -143,13 +147,13 @@ class _TextBuilder:
         return "".join(self._fragments)
 
 
-def _render(tagged: TaggedText, tags: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _render(tagged: TaggedText, tags: Sequence[tuple[str, str]], *, is_xml: bool) -> Iterator[str]:
     """Yield the escaped text and each tag once: duplicates are dropped, missing tags are appended."""
     open_: list[int] = []
     seen: set[int] = set()
     for fragment in walk_tags(tagged):
         if not isinstance(fragment, TagEdge):
-            yield _escaped(fragment)
+            yield _escaped(fragment, is_xml)
             continue
         tag = fragment.span.tag
         if fragment.is_end:
@@ -163,6 +167,6 @@ def _render(tagged: TaggedText, tags: Sequence[tuple[str, str]]) -> Iterator[str
     yield from ("".join(both) for tag, both in enumerate(tags) if tag not in seen)
 
 
-def _escaped(text: str) -> str:
+def _escaped(text: str, is_xml: bool) -> str:
     plain = _CONTROL.sub("", text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return plain.replace("\N{NO-BREAK SPACE}", "&nbsp;")
+    return plain if is_xml else plain.replace("\N{NO-BREAK SPACE}", "&nbsp;")

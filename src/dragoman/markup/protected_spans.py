@@ -23,6 +23,10 @@ _BRACES = (
     r"[#$%@]?\{(?:[^\W\d]|\d)?[\w.\[\]-]{0,100}(?:![rsa])?(?::[^{}\s]{0,40})?\}",  # {}, {0}, ${x}, %{x}, {0:>8.2f}
     r"\{ ?\w{1,100} ?, ?(?:number|date|time|spellout|ordinal|duration)(?: ?,[^{}\n]{0,60})?\}",  # {n, number}
 )
+_STAND_INS = (
+    r"\[X\d{1,9}X\]",  # [X6X], which Weblate writes for a placeholder at character 6
+    r"</?[a-z]{1,3}\d{1,4}/?>",  # <t0>, </t0>, <x1/>, which OmegaT writes for a tag
+)
 _PERCENT = (
     r"%\(\w{1,100}\)[-+#0]{0,4}\d{0,4}(?:\.\d{1,4})?[a-zA-Z]",  # %(name)s
     r"%\d{1,3}\$[-+#0']{0,4}\d{0,4}(?:\.\d{1,4})?(?:hh|ll|[hlLqjzt])?[diouxXeEfFgGcCsSaAp@]",  # %1$s
@@ -30,18 +34,19 @@ _PERCENT = (
     r"(?<![\d%])%[-+#0']{0,4}(?:\d{1,4}|\*)?(?:\.(?:\d{1,4}|\*))?(?:hh|ll|[hlLqjzt])?[diouxXeEfFgGcCsSrap@](?![^\W\d_])",
     r"%%",
 )
-_KEPT = re.compile("|".join((_URL, rf"(?<![A-Za-z0-9_.+-]){MAIL_ADDRESS}", *_BRACES, *_PERCENT)))
+_KEPT = re.compile("|".join((_URL, rf"(?<![A-Za-z0-9_.+-]){MAIL_ADDRESS}", *_BRACES, *_PERCENT, *_STAND_INS)))
 _FOLLOWING = ".,;:!?'*_\u2019\u201d\u00bb\u203a\u2026"
-_NO_ADDRESS = "{%#$@"
+_NO_ADDRESS = "{%#$@[<"
 """First characters of placeholders that are not addresses."""
 _BRACKETS = {")": "(", "]": "["}
 
 
 def find_placeholders(text: str) -> tuple[tuple[int, int], ...]:
-    """Return the spans of placeholders (``{name}``, ``{{x}}``, ``${x}``, ``%s``, ``%(name)s``, ``%1$s``) and addresses.
+    """Return the spans of placeholders and addresses.
 
-    Adjacent spans are merged. Punctuation after an address is excluded. ICU messages that contain text, such as
-    ``{n, plural, …}``, are not supported.
+    Placeholders are ``{name}``, ``{{x}}``, ``${x}``, ``%s``, ``%(name)s``, ``%1$s``, and what clients write for
+    placeholders and tags: ``[X6X]``, ``<t0>``. Adjacent spans are merged. Punctuation after an address is excluded. ICU
+    messages that contain text, such as ``{n, plural, …}``, are not supported.
     """
     found: list[tuple[int, int]] = []
     for match in _KEPT.finditer(text):

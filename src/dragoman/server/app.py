@@ -15,7 +15,7 @@ from dragoman.server.http.route_policy import PolicyTable
 from dragoman.server.metrics import PrometheusMetrics
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.service import TranslationService
-from dragoman.server.routes import deepl, docs, document_files, health, libretranslate, static_files, v1
+from dragoman.server.routes import deepl, docs, document_files, health, libretranslate, openai, static_files, v1
 from dragoman.server.settings import ServerSettings
 from dragoman.version import __version__
 
@@ -49,7 +49,7 @@ def create_app(
         log=log or AccessLog("off"),
     )
     pipeline = TranslationPipeline(service, settings)
-    routers = [api.router(pipeline) for api in (libretranslate, v1, deepl, document_files)]
+    routers = [api.router(pipeline) for api in (libretranslate, v1, openai, document_files)] + deepl.routers(pipeline)
     routers.append(
         health.router(lambda: service.is_ready and not middleware.is_draining, metrics if settings.metrics else None)
     )

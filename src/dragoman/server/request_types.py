@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.translation import Translation
+from dragoman.markup.html_text import HtmlText
+from dragoman.server.glossaries.store import StoredGlossary
 
 __all__ = [
     "DetectedLanguage",
@@ -36,6 +38,22 @@ class TranslationRequest:
     """Name of the model; the first of the route if not given."""
     is_html: bool = False
     options: TranslateOptions = field(default_factory=TranslateOptions)
+    is_xml: bool = False
+    """Whether markup is written as XML."""
+    ignored_tags: frozenset[str] = frozenset()
+    """Names of elements that are not translated, in lower case."""
+    glossary: StoredGlossary | None = None
+    """A stored glossary; its dictionary of the language pair is used if there is one."""
+
+    def parse_page(self, text: str) -> HtmlText | None:
+        """Parse a text that is HTML."""
+        return HtmlText.parse(text, ignored=self.ignored_tags, is_xml=self.is_xml) if self.is_html else None
+
+    def for_pair(self, source: str, target: str) -> TranslationRequest:
+        """Return the request for texts of one language pair of the routes, with its terms."""
+        found = None if self.glossary is None else self.glossary.find(source, target)
+        options = self.options if found is None else replace(self.options, glossary=found.glossary)
+        return replace(self, source=source, target=target, options=options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,8 @@ class ServerSettings(Settings):
     """Seconds after SIGTERM in which requests are still accepted while `/readyz` fails; for load balancers."""
     keys: Annotated[str | None, Cli(_ACCESS, metavar="FILE", default="no key required")] = None
     """File of API keys, one per line."""
+    glossaries: Annotated[str | None, Cli(_ACCESS, metavar="FOLDER", default="in memory")] = None
+    """Folder of the glossaries that clients store, one file each; without it they are lost at the end."""
     trust_proxy: Annotated[bool, Cli(_ACCESS)] = False
     """Read client addresses from X-Forwarded-For; only behind a proxy that sets it."""
     page: Annotated[bool, Cli(_ADDRESS)] = True

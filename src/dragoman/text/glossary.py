@@ -25,7 +25,7 @@ from dragoman.errors import DataError
 from dragoman.text.characters import SPACELESS, attaching_class
 from dragoman.text.normalize import Normalizer
 
-__all__ = ["Glossary", "GlossaryTerm"]
+__all__ = ["Glossary", "GlossaryTerm", "lenient_glossary"]
 
 _clean = Normalizer(form="none")
 
@@ -53,8 +53,14 @@ class _Node:
 class Glossary:
     """An immutable set of terms; the time to find them in a text does not depend on their number."""
 
-    def __init__(self, terms: Mapping[str, str | None], places: Mapping[str, str] | None = None) -> None:
-        """Take terms that are clean: use `from_file` or `from_dict`. `places` are the locations of source terms."""
+    def __init__(
+        self, terms: Mapping[str, str | None], places: Mapping[str, str] | None = None, *, is_lenient: bool = False
+    ) -> None:
+        """Take terms that are clean: use `from_file` or `from_dict`. `places` are the locations of source terms.
+
+        In a lenient glossary, terms that a model cannot use are left out; otherwise they are errors.
+        """
+        self.is_lenient = is_lenient
         self._terms = dict(terms)
         self._places = dict(places or {})
 
@@ -86,6 +92,8 @@ class Glossary:
         for source, target in self._terms.items():
             place, spelt = self.location(source), normalize(source)
             wanted = None if target is None else normalize(target)
+            if self.is_lenient and (not spelt or wanted == "" or spelt in normal):
+                continue
             if not spelt or wanted == "":
                 raise DataError(
                     f"{place}a term and its translation must hold more than white space and invisible characters, got "
@@ -97,7 +105,7 @@ class Glossary:
                     f"{_named(normal[spelt])} for another spelling of it; keep one of them"
                 )
             places.setdefault(spelt, place)
-        return type(self)(normal, places)
+        return type(self)(normal, places, is_lenient=self.is_lenient)
 
     def __len__(self) -> int:
         """Return the number of terms."""
@@ -162,6 +170,11 @@ class Glossary:
             if node.ends:
                 best, following = node, number + 1
         return best, following
+
+
+def lenient_glossary(terms: Mapping[str, str | None]) -> Glossary:
+    """Make a glossary in which terms that cannot be used are left out."""
+    return Glossary(terms, is_lenient=True).normalized(_clean)
 
 
 @functools.cache

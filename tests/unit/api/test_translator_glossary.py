@@ -12,7 +12,7 @@ from dragoman.config.search import SearchSettings
 from dragoman.errors import DataError
 from dragoman.search.beam.constrained import ConstrainedBeam
 from dragoman.text import Tokenizer
-from dragoman.text.glossary import Glossary
+from dragoman.text.glossary import Glossary, lenient_glossary
 from tests.unit.api.table_engine import languages, table_translator
 
 HOUSE = {"the house is small": "das Haus ist klein", "a house": "ein Haus"}
@@ -110,3 +110,28 @@ def test_sentences_with_terms_are_grouped_by_the_width_of_their_beams(tokenizers
         assert max(widths) < 2 * min(widths)
         longest = max(len(sentence.tokens) + 1 for sentence in batch)
         assert len(batch) == 1 or len(batch) * longest * max(widths) <= 400 * 5
+
+
+def test_words_of_placeholders_and_addresses_are_no_terms(tokenizers: dict[str, Tokenizer]):
+    glossary = Glossary.from_dict({"house": "Gebäude"})
+    translator, engine = table_translator(tokenizers=tokenizers, glossary=glossary)
+    for text in ("a {house} is small", "a https://house.org/house is small", "a %(house)s is small"):
+        translator.translate(text, split_sentences=False)
+        assert engine.batches[-1][0].phrases == []
+
+
+def test_a_lenient_glossary_requires_the_terms_that_the_model_can_write(words: dict[str, Tokenizer]):
+    glossary = lenient_glossary({"Bonn": "Bonna", "in": "ein"})
+    translator, engine = table_translator(tokenizers=words, glossary=glossary)
+    translator.translate("in Bonn", split_sentences=False)
+    assert [words["target"].decode(each) for each in engine.batches[-1][0].phrases] == ["ein"]
+
+
+def test_a_lenient_glossary_requires_the_terms_that_fit_into_the_limit(tokenizers: dict[str, Tokenizer]):
+    names = [f"term{chr(97 + number)}" for number in range(26)]
+    glossary = lenient_glossary(dict.fromkeys(names, None))
+    translator, engine = table_translator(tokenizers=tokenizers, glossary=glossary)
+    translator.translate(" ".join(names), split_sentences=False)
+    required = engine.batches[-1][0].phrases
+    assert 0 < len(required) < len(names)
+    assert sum(map(len, required)) <= MAX_CONSTRAINT_TOKENS

@@ -44,7 +44,6 @@ def test_each_family_has_its_fast_engine(recurrent: Bundle, transformer: Bundle)
         ({"settings": SearchSettings(sample=True)}, "sampling"),
         ({"settings": SearchSettings(beam=4, groups=2)}, "diverse beam search"),
         ({"settings": SearchSettings(coverage_penalty=0.2)}, "coverage penalty"),
-        ({"phrases": True}, "phrases"),
         ({"trace": True}, "search tree"),
     ],
 )
@@ -55,6 +54,15 @@ def test_what_the_fast_engine_lacks_torch_does(transformer: Bundle, asked: dict[
     assert lacks in chosen.description
     with pytest.raises(CombinationError, match="got ctranslate2: it does not support"):
         open_engine([transformer], engine="ctranslate2", threads=1, **asked)
+
+
+def test_torch_searches_for_phrases_where_it_is_installed(transformer: Bundle, without: Callable[[str], None]) -> None:
+    chosen = open_engine([transformer], threads=1, phrases=True)
+    assert "not ctranslate2: it forces required phrases without weighing their position" in chosen.description
+    assert open_engine([transformer], engine="ctranslate2", threads=1, phrases=True).engine.name == "ctranslate2"
+    without("torch")
+    assert open_engine([transformer], threads=1, phrases=True).engine.name == "ctranslate2"
+    assert select.supports_phrases("transformer")
 
 
 def test_without_the_package_torch_takes_over(transformer: Bundle, without: Callable[[str], None]) -> None:

@@ -162,3 +162,43 @@ def test_tokens_cover_the_page(page: str):
 def test_time_is_linear_in_the_page_length(fragment: str):
     count = 10_000 // len(fragment)
     assert growth(lambda times: uppercased(fragment * (count * times)), 1, rounds=2) < 30
+
+
+IGNORED = {
+    "a stand-in keeps its spaces": ('go <x id="3"></x> on', 'GO <x id="3"></x> ON'),
+    "content is not translated": ("go <x>to</x> on", "GO <x>to</x> ON"),
+    "an element closed by a slash": ("go <x id='1'/> on", "GO <x id='1'/> ON"),
+    "tags in it": ("go <x>to <b>it</b></x> on", "GO <x>to <b>it</b></x> ON"),
+    "at the edges": ("<x></x> go <x></x>", "<x></x> GO <x></x>"),
+    "alone": ("<x></x>: <x></x>", "<x></x>: <x></x>"),
+    "capital letters": ("go <X></X> on", "GO <X></X> ON"),
+    "not closed": ("go <x>on", "GO <x>on"),
+}
+
+
+@pytest.mark.parametrize(("page", "wanted"), IGNORED.values(), ids=IGNORED)
+def test_ignored_elements_are_copied(page: str, wanted: str):
+    text = HtmlText.parse(page, ignored={"x"})
+    assert text.write([TaggedText(each.text.upper(), each.spans) for each in text.segments]) == wanted
+
+
+def test_stand_ins_around_words_are_one_tag():
+    (segment,) = HtmlText.parse(
+        "A <x n=1></x><x n=2></x>red ball<x n=3></x><x n=4></x>, <x n=5></x>.", ignored={"x"}
+    ).segments
+
+    assert segment.text == "A red ball, ."
+    assert [segment.text[span.start : span.end] for span in segment.spans] == ["red ball", "red ball", ""]
+
+
+@pytest.mark.parametrize(
+    "page", ["a <x></x> b <x></x> c", "a<x></x>b<x></x>c", "<x></x>a <b>b<x></x> c</b>", "a<x></x> <x></x>b"]
+)
+def test_other_stand_ins_are_empty_tags(page: str):
+    for segment in HtmlText.parse(page, ignored={"x"}).segments:
+        assert all(span.start == span.end or segment.text[span.start : span.end] == "b c" for span in segment.spans)
+
+
+def test_xml_keeps_spaces_that_do_not_break():
+    text = HtmlText.parse("<p>\u00a0a\u00a0b</p>", is_xml=True)
+    assert text.write([TaggedText("A\u00a0B")]) == "<p>\u00a0A\u00a0B</p>"

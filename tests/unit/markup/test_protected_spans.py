@@ -40,6 +40,10 @@ KEPT += [
     "%@",
     "%user%",
     "%%",
+    "[X6X]",
+    "<t0>",
+    "</f12>",
+    "<x1/>",
 ]
 KEPT += ["https://example.org", "https://de.example.org/wiki/Größe_(x)?a=b&c#d", "www.example.org/a", "ftp://a.b/c"]
 KEPT += ["mailto:a@b.org", "ada.l@example.org", "https://x.org/{id}/edit"]

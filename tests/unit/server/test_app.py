@@ -18,18 +18,26 @@ from dragoman.server.settings import Limits, ServerSettings
 from tests.server.asgi_calls import Caller
 from tests.server.fake_service import FakeService
 
-WITHOUT_TRANSLATION = {"/detect", "/suggest", "/v1/models/reload"}
+_DOCUMENT, _GLOSSARY = "/v2/document/{document_id}", "glossaries/{glossary_id}"
+WITHOUT_TRANSLATION = {
+    *("/detect", "/suggest", "/v1/models/reload", "/v2/glossaries", "/v3/glossaries", _DOCUMENT, f"{_DOCUMENT}/result"),
+}
 """POST routes that translate nothing."""
 
 HEALTH = {"/health", "/livez", "/readyz"}
 PUBLIC = {
-    *("/", "/assets/{name:path}", "/docs", "/openapi.json", *HEALTH),
+    *("/", "/assets/{name:path}", "/docs", "/openapi.json", "/spec", *HEALTH),
     *("/download_file/{name}", "/frontend/settings", "/languages", "/suggest", "/v1/models"),
 }
 ACCESS: dict[str, RouteAccess] = {
     **dict.fromkeys(PUBLIC, "public"),
-    **dict.fromkeys(("/translate", "/detect", "/translate_file", "/v2/translate"), "body_key"),
-    **dict.fromkeys(("/v1/translate", "/v1/inspect", "/v2/languages", "/v2/usage"), "key"),
+    **dict.fromkeys(("/translate", "/detect", "/translate_file"), "body_key"),
+    **dict.fromkeys(("/v2/translate", "/v2/languages", "/v2/usage", "/v2/document"), "body_key"),
+    **dict.fromkeys((_DOCUMENT, f"{_DOCUMENT}/result"), "body_key"),
+    **dict.fromkeys(("/v1/translate", "/v1/inspect", "/v1/chat/completions"), "key"),
+    **dict.fromkeys(("/v2/glossary-language-pairs", "/v2/glossaries", "/v3/glossaries"), "key"),
+    **dict.fromkeys((f"/v2/{_GLOSSARY}", f"/v2/{_GLOSSARY}/entries", f"/v3/{_GLOSSARY}"), "key"),
+    **dict.fromkeys((f"/v3/{_GLOSSARY}/entries", f"/v3/{_GLOSSARY}/dictionaries"), "key"),
     "/v1/models/reload": "admin",
     "/metrics": "metrics",
 }
@@ -40,7 +48,10 @@ BODIES: dict[str, dict[str, Any]] = {
     "/translate_file": {"files": {"file": ("a.txt", b"Two dogs")}, "data": {"source": "en", "target": "de"}},
     "/v1/translate": {"json": {"text": "Two dogs", "source": "en", "target": "de"}},
     "/v1/inspect": {"json": {"text": "Two dogs", "source": "en", "target": "de"}},
+    "/v1/chat/completions": {"json": {"model": "en:de", "messages": [{"role": "user", "content": "Two dogs"}]}},
     "/v2/translate": {"json": {"text": ["Two dogs"], "target_lang": "DE"}},
+    **{key: {"json": {"document_key": "x"}} for key in (_DOCUMENT, f"{_DOCUMENT}/result")},
+    "/v2/document": {"files": {"file": ("a.txt", b"Two dogs")}, "data": {"target_lang": "DE"}},
 }
 
 
@@ -63,7 +74,7 @@ def test_every_route_that_translates_reserves_capacity():
     posted = {path for path, methods in paths().items() if "post" in methods}
     declared = {(path, policies.find(method, path)) for method, path in routes()}
     assert posted - WITHOUT_TRANSLATION == {path for path, policy in declared if policy and policy.translates}
-    assert {path for path, policy in declared if policy and policy.is_upload} == {"/translate_file"}
+    assert {path for path, policy in declared if policy and policy.is_upload} == {"/translate_file", "/v2/document"}
 
 
 def test_every_route_declares_who_may_use_it():
@@ -130,13 +141,14 @@ def test_without_a_valid_key_no_place_is_taken_and_no_body_is_parsed(path: str, 
 def test_a_key_in_the_body_or_the_query_is_accepted(path: str, tmp_path: Path):
     key = create_key(tmp_path / "keys", "anna")
     call = Caller(settings=ServerSettings(keys=str(tmp_path / "keys")))
+    accepted = 404 if path.startswith(_DOCUMENT) else 200  # there is no document
     for name in ("api_key", "auth_key"):
-        assert call.post(f"{path}?{name}={key}", **BODIES[path]).status_code == 200
+        assert call.post(f"{path}?{name}={key}", **BODIES[path]).status_code == accepted
         form = BODIES[path].get("data") or BODIES[path]["json"]
         files = {"files": BODIES[path]["files"]} if "files" in BODIES[path] else {}
-        assert call.post(path, data=form | {name: key}, **files).status_code == 200
+        assert call.post(path, data=form | {name: key}, **files).status_code == accepted
         if not files:
-            assert call.post(path, json=form | {name: key}).status_code == 200
+            assert call.post(path, json=form | {name: key}).status_code == accepted
     assert call.post(path, **BODIES[path]).status_code == 403
 
 
@@ -203,7 +215,7 @@ def test_every_route_with_and_without_a_key(method: str, path: str, tmp_path: Pa
 
 
 def test_there_are_no_other_methods():
-    assert {method for methods in paths().values() for method in methods} == {"get", "post"}
+    assert {method for methods in paths().values() for method in methods} == {"delete", "get", "patch", "post", "put"}
 
 
 def test_every_path_has_a_policy():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import DataError
-from dragoman.text.glossary import Glossary, GlossaryTerm
+from dragoman.text.glossary import Glossary, GlossaryTerm, lenient_glossary
 from testkit.growth import growth
 
 
@@ -180,3 +180,10 @@ def test_csv_files_are_read(tmp_path: Path, separator: str):
     path = tmp_path / "terms.csv"
     path.write_text(f'house{separator}Haus\n"Foo, Inc."{separator}"Foo; AG"\niPhone\n', encoding="utf-8")
     assert Glossary.from_file(path).terms == {"house": "Haus", "Foo, Inc.": "Foo; AG", "iPhone": None}
+
+
+def test_a_lenient_glossary_leaves_out_what_it_cannot_use():
+    glossary = lenient_glossary({"a\u200b": "x", "a": "y", " ": "z", "b": "w"})
+
+    assert glossary.terms == {"a": "x", "b": "w"}
+    assert glossary.normalized(str.upper).is_lenient

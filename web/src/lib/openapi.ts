@@ -184,6 +184,69 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete
+         * @description Translate the last user message. System messages and instructions are not followed.
+         */
+        post: operations["complete_v1_chat_completions_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/translate_file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Translate File
+         * @description Translate a document.
+         *
+         *     The response has a URL of the document that is valid for half an hour. If the client does not accept JSON, but
+         *     the type of the document or `application/octet-stream`, the response is the document itself.
+         */
+        post: operations["translate_file_translate_file_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/download_file/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download File
+         * @description Download a translated document.
+         */
+        get: operations["download_file_download_file__name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/translate": {
         parameters: {
             query?: never;
@@ -233,7 +296,7 @@ export interface paths {
         };
         /**
          * Usage
-         * @description Return the number of translated characters.
+         * @description Return the number of translated characters of the API key.
          */
         get: operations["usage_v2_usage_get"];
         put?: never;
@@ -244,7 +307,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/translate_file": {
+    "/v2/document": {
         parameters: {
             query?: never;
             header?: never;
@@ -254,20 +317,57 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Translate File
-         * @description Translate a document.
-         *
-         *     The response has a URL of the document that is valid for half an hour. If the client does not accept JSON, but
-         *     the type of the document or `application/octet-stream`, the response is the document itself.
+         * Upload
+         * @description Upload a document, whose translation then starts.
          */
-        post: operations["translate_file_translate_file_post"];
+        post: operations["upload_v2_document_post"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/download_file/{name}": {
+    "/v2/document/{document_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Status
+         * @description Return the state of a translation.
+         */
+        post: operations["status_v2_document__document_id__post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/document/{document_id}/result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Result
+         * @description Download a translated document.
+         */
+        post: operations["result_v2_document__document_id__result_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/glossary-language-pairs": {
         parameters: {
             query?: never;
             header?: never;
@@ -275,13 +375,177 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Download File
-         * @description Download a translated document.
+         * Language Pairs
+         * @description List the language pairs for which a glossary can be used.
          */
-        get: operations["download_file_download_file__name__get"];
+        get: operations["language_pairs_v2_glossary_language_pairs_get"];
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/glossaries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Listed
+         * @description List the stored glossaries of one language pair.
+         */
+        get: operations["listed_v2_glossaries_get"];
+        put?: never;
+        /**
+         * Create
+         * @description Store a glossary of one language pair.
+         */
+        post: operations["create_v2_glossaries_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/glossaries/{glossary_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One
+         * @description Describe a glossary.
+         */
+        get: operations["one_v2_glossaries__glossary_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete
+         * @description Delete a glossary.
+         */
+        delete: operations["delete_v2_glossaries__glossary_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/glossaries/{glossary_id}/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Entries
+         * @description Return the terms of a glossary as TSV.
+         */
+        get: operations["entries_v2_glossaries__glossary_id__entries_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/glossaries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Listed
+         * @description List all stored glossaries.
+         */
+        get: operations["listed_v3_glossaries_get"];
+        put?: never;
+        /**
+         * Create
+         * @description Store a glossary of several language pairs.
+         */
+        post: operations["create_v3_glossaries_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/glossaries/{glossary_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One
+         * @description Describe a glossary.
+         */
+        get: operations["one_v3_glossaries__glossary_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete
+         * @description Delete a glossary.
+         */
+        delete: operations["delete_v3_glossaries__glossary_id__delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Change
+         * @description Rename a glossary, or add terms.
+         */
+        patch: operations["change_v3_glossaries__glossary_id__patch"];
+        trace?: never;
+    };
+    "/v3/glossaries/{glossary_id}/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Entries
+         * @description Return the terms of a language pair.
+         */
+        get: operations["entries_v3_glossaries__glossary_id__entries_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/glossaries/{glossary_id}/dictionaries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Replace Dictionary
+         * @description Replace the terms of a language pair, or add the pair.
+         */
+        put: operations["replace_dictionary_v3_glossaries__glossary_id__dictionaries_put"];
+        post?: never;
+        /**
+         * Delete Dictionary
+         * @description Delete the terms of a language pair.
+         */
+        delete: operations["delete_dictionary_v3_glossaries__glossary_id__dictionaries_delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -353,6 +617,86 @@ export interface components {
             score: number | null;
         };
         /**
+         * ChatAnswer
+         * @description The translation as a message.
+         */
+        ChatAnswer: {
+            /** Role */
+            role: string;
+            /**
+             * Content
+             * @example Zwei Hunde spielen im Schnee.
+             */
+            content: string;
+        };
+        /**
+         * ChatChoice
+         * @description The only choice; `finish_reason` is `length` if the translation was cut.
+         */
+        ChatChoice: {
+            /** Index */
+            index: number;
+            message: components["schemas"]["ChatAnswer"];
+            /** Finish Reason */
+            finish_reason: string;
+        };
+        /**
+         * ChatResponse
+         * @description A translation in the form of a chat completion.
+         */
+        ChatResponse: {
+            /** Id */
+            id: string;
+            /** Object */
+            object: string;
+            /** Created */
+            created: number;
+            /** Model */
+            model: string;
+            /** Choices */
+            choices: components["schemas"]["ChatChoice"][];
+            usage: components["schemas"]["ChatUsage"];
+        };
+        /**
+         * ChatUsage
+         * @description Number of tokens of the model.
+         */
+        ChatUsage: {
+            /** Prompt Tokens */
+            prompt_tokens: number;
+            /** Completion Tokens */
+            completion_tokens: number;
+            /** Total Tokens */
+            total_tokens: number;
+        };
+        /**
+         * DeeplDocumentHandle
+         * @description Id and secret of an uploaded document.
+         */
+        DeeplDocumentHandle: {
+            /** Document Id */
+            document_id: string;
+            /** Document Key */
+            document_key: string;
+        };
+        /**
+         * DeeplDocumentStatus
+         * @description State of a translation; `billed_characters` if it is done, `error_message` if it failed.
+         */
+        DeeplDocumentStatus: {
+            /** Document Id */
+            document_id: string;
+            /**
+             * Status
+             * @description translating, done or error.
+             */
+            status: string;
+            /** Billed Characters */
+            billed_characters?: number | null;
+            /** Error Message */
+            error_message?: string | null;
+        };
+        /**
          * DeeplLanguage
          * @description A language; `supports_formality` is present for target languages only.
          */
@@ -398,7 +742,7 @@ export interface components {
         };
         /**
          * DeeplUsage
-         * @description Number of characters translated since the start of the server, over all clients.
+         * @description Number of characters translated since the start of the server, by the API key of the request.
          */
         DeeplUsage: {
             /** Character Count */
@@ -418,6 +762,32 @@ export interface components {
              * @description From 0 to 100.
              */
             confidence: number;
+        };
+        /**
+         * DictionaryEntries
+         * @description Terms of a language pair as TSV.
+         */
+        DictionaryEntries: {
+            /** Source Lang */
+            source_lang: string;
+            /** Target Lang */
+            target_lang: string;
+            /** Entries */
+            entries: string;
+            /** Entries Format */
+            entries_format: string;
+        };
+        /**
+         * DictionaryInfo
+         * @description Number of terms of a language pair.
+         */
+        DictionaryInfo: {
+            /** Source Lang */
+            source_lang: string;
+            /** Target Lang */
+            target_lang: string;
+            /** Entry Count */
+            entry_count: number;
         };
         /**
          * FrontendSettings
@@ -447,6 +817,32 @@ export interface components {
                     [key: string]: string;
                 };
             };
+        };
+        /**
+         * GlossaryEntries
+         * @description Terms of the requested language pairs.
+         */
+        GlossaryEntries: {
+            /** Dictionaries */
+            dictionaries: components["schemas"]["DictionaryEntries"][];
+        };
+        /**
+         * GlossaryLanguagePair
+         * @description A language pair for which a glossary can be used.
+         */
+        GlossaryLanguagePair: {
+            /** Source Lang */
+            source_lang: string;
+            /** Target Lang */
+            target_lang: string;
+        };
+        /**
+         * GlossaryLanguagePairs
+         * @description All language pairs for which a glossary can be used.
+         */
+        GlossaryLanguagePairs: {
+            /** Supported Languages */
+            supported_languages: components["schemas"]["GlossaryLanguagePair"][];
         };
         /**
          * InspectResponse
@@ -609,6 +1005,23 @@ export interface components {
             alternatives?: string[] | string[][] | null;
         };
         /**
+         * ListedModel
+         * @description A name for the field `model` of `/v1/chat/completions`, in the form of OpenAI's list.
+         */
+        ListedModel: {
+            /**
+             * Id
+             * @example en:de
+             */
+            id: string;
+            /** Object */
+            object: string;
+            /** Created */
+            created: number;
+            /** Owned By */
+            owned_by: string;
+        };
+        /**
          * ModelInfo
          * @description A served model and its state.
          */
@@ -665,13 +1078,39 @@ export interface components {
         };
         /**
          * ModelsResponse
-         * @description All models and routes.
+         * @description All models and routes; `object` and `data` are for clients of OpenAI's API.
          */
         ModelsResponse: {
             /** Models */
             models: components["schemas"]["ModelInfo"][];
             /** Routes */
             routes: components["schemas"]["Route"][];
+            /** Object */
+            object: string;
+            /** Data */
+            data: components["schemas"]["ListedModel"][];
+        };
+        /**
+         * MultilingualGlossary
+         * @description A stored glossary.
+         */
+        MultilingualGlossary: {
+            /** Glossary Id */
+            glossary_id: string;
+            /** Name */
+            name: string;
+            /** Dictionaries */
+            dictionaries: components["schemas"]["DictionaryInfo"][];
+            /** Creation Time */
+            creation_time: string;
+        };
+        /**
+         * MultilingualGlossaryList
+         * @description All glossaries.
+         */
+        MultilingualGlossaryList: {
+            /** Glossaries */
+            glossaries: components["schemas"]["MultilingualGlossary"][];
         };
         /**
          * QualityFlag
@@ -727,6 +1166,34 @@ export interface components {
              * @description The pivot language.
              */
             via?: string | null;
+        };
+        /**
+         * SingleGlossary
+         * @description A stored glossary of one language pair.
+         */
+        SingleGlossary: {
+            /** Glossary Id */
+            glossary_id: string;
+            /** Ready */
+            ready: boolean;
+            /** Name */
+            name: string;
+            /** Source Lang */
+            source_lang: string;
+            /** Target Lang */
+            target_lang: string;
+            /** Creation Time */
+            creation_time: string;
+            /** Entry Count */
+            entry_count: number;
+        };
+        /**
+         * SingleGlossaryList
+         * @description All glossaries of one language pair.
+         */
+        SingleGlossaryList: {
+            /** Glossaries */
+            glossaries: components["schemas"]["SingleGlossary"][];
         };
         /**
          * TranslateFileResponse
@@ -910,6 +1377,11 @@ export interface operations {
                      */
                     alternatives?: number | string | null;
                     /**
+                     * Glossary
+                     * @description Name or id of a stored glossary; LibreTranslate has none.
+                     */
+                    glossary?: string | null;
+                    /**
                      * Api Key
                      * @description API key, if the server requires one and `Authorization` does not have it.
                      */
@@ -936,6 +1408,8 @@ export interface operations {
                     format?: "text" | "html" | "";
                     /** Alternatives */
                     alternatives?: string;
+                    /** Glossary */
+                    glossary?: string;
                     /** Api Key */
                     api_key?: string;
                 };
@@ -960,6 +1434,8 @@ export interface operations {
                     format?: "text" | "html" | "";
                     /** Alternatives */
                     alternatives?: string;
+                    /** Glossary */
+                    glossary?: string;
                     /** Api Key */
                     api_key?: string;
                 };
@@ -986,6 +1462,15 @@ export interface operations {
             };
             /** @description The API key is missing, invalid, or without the required right. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1479,14 +1964,14 @@ export interface operations {
                     flags?: boolean;
                     /**
                      * Glossary
-                     * @description Terms and their translations; null keeps a term unchanged.
+                     * @description Terms and their translations, null keeps a term unchanged; or name or id of a stored glossary.
                      * @example {
                      *       "snow": "Schnee"
                      *     }
                      */
                     glossary?: {
                         [key: string]: string | null;
-                    } | null;
+                    } | string | null;
                     /**
                      * Split
                      * @description Split texts into sentences.
@@ -1536,6 +2021,15 @@ export interface operations {
             };
             /** @description The API key is missing, invalid, or without the required right. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1919,6 +2413,384 @@ export interface operations {
             };
         };
     };
+    complete_v1_chat_completions_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Model
+                     * @description `SOURCE:TARGET`, `auto:TARGET`, or a model of `/v1/models`.
+                     * @example en:de
+                     */
+                    model: string;
+                    /**
+                     * Messages
+                     * @description The last user message is translated.
+                     */
+                    messages: {
+                        /**
+                         * Role
+                         * @enum {string}
+                         */
+                        role: "system" | "developer" | "user" | "assistant";
+                        /**
+                         * Content
+                         * @example Two dogs play in the snow.
+                         */
+                        content: string | {
+                            /**
+                             * Type
+                             * @constant
+                             */
+                            type: "text";
+                            /** Text */
+                            text: string;
+                        }[];
+                    }[];
+                    /**
+                     * Stream
+                     * @default false
+                     */
+                    stream?: boolean | null;
+                    /**
+                     * N
+                     * @description Number of choices.
+                     */
+                    n?: 1 | null;
+                    /**
+                     * Tools
+                     * @description Not supported.
+                     */
+                    tools?: null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatResponse"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    translate_file_translate_file_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /**
+                     * Format: binary
+                     * @description The document.
+                     */
+                    file: string;
+                    /** @description A language code, or `auto`. */
+                    source: string;
+                    target: string;
+                    /** @description A model of `/v1/models`. */
+                    model?: string;
+                    /** @description Name or id of a stored glossary. */
+                    glossary?: string;
+                    api_key?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TranslateFileResponse"];
+                    "application/octet-stream": string;
+                    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
+                    "text/html": string;
+                    "text/markdown": string;
+                    "application/vnd.oasis.opendocument.text": string;
+                    "text/x-gettext-translation": string;
+                    "application/vnd.openxmlformats-officedocument.presentationml.presentation": string;
+                    "application/x-subrip": string;
+                    "application/x-tmx+xml": string;
+                    "text/plain": string;
+                    "application/xliff+xml": string;
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_file_download_file__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The last part of `translatedFileUrl`. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
+                    "text/html": string;
+                    "text/markdown": string;
+                    "application/vnd.oasis.opendocument.text": string;
+                    "text/x-gettext-translation": string;
+                    "application/vnd.openxmlformats-officedocument.presentationml.presentation": string;
+                    "application/x-subrip": string;
+                    "application/x-tmx+xml": string;
+                    "text/plain": string;
+                    "application/xliff+xml": string;
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     translate_v2_translate_post: {
         parameters: {
             query?: never;
@@ -1930,43 +2802,58 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * Text
-                     * @example [
-                     *       "Two dogs play in the snow."
-                     *     ]
-                     */
-                    text: string | string[];
-                    /**
                      * Target Lang
                      * @example DE
                      */
                     target_lang: string;
                     /**
                      * Source Lang
-                     * @description Detected if not given.
-                     * @example EN
+                     * @description Detected if not given; required with a glossary.
                      */
                     source_lang?: string | null;
+                    /**
+                     * Formality
+                     * @description Accepted, and without effect: no model supports it.
+                     */
+                    formality?: ("default" | "more" | "less" | "prefer_more" | "prefer_less" | "") | null;
+                    /**
+                     * Glossary Id
+                     * @description Id of a glossary of `/v2/glossaries` or `/v3/glossaries`.
+                     */
+                    glossary_id?: string | null;
+                    /**
+                     * Glossary Ids
+                     * @description One id, as in `glossary_id`.
+                     */
+                    glossary_ids?: string | string[] | null;
+                    /**
+                     * Auth Key
+                     * @description API key, if the server requires one and `Authorization` does not have it.
+                     */
+                    auth_key?: string | null;
+                    /**
+                     * Text
+                     * @example [
+                     *       "Two dogs play in the snow."
+                     *     ]
+                     */
+                    text: string | string[];
                     /** Tag Handling */
                     tag_handling?: ("html" | "xml" | "") | null;
+                    /**
+                     * Ignore Tags
+                     * @description Names of elements that are not translated, as a list or separated by commas.
+                     */
+                    ignore_tags?: string | string[] | null;
                     /**
                      * Split Sentences
                      * @default 1
                      */
-                    split_sentences?: ("0" | "1" | "nonewlines") | null;
-                    /** Formality */
-                    formality?: ("default" | "more" | "less" | "prefer_more" | "prefer_less") | null;
-                    /**
-                     * Glossary Id
-                     * @description Rejected; `/v1/translate` accepts glossaries.
-                     */
-                    glossary_id?: string | null;
+                    split_sentences?: ("0" | "1" | "nonewlines" | 0 | 1 | "true" | "false" | "") | boolean | null;
                     /** Show Billed Characters */
-                    show_billed_characters?: boolean | null;
+                    show_billed_characters?: boolean | (0 | 1 | "0" | "1" | "true" | "false") | null;
                 };
                 "application/x-www-form-urlencoded": {
-                    /** Text */
-                    text: string;
                     /**
                      * Target Lang
                      * @example DE
@@ -1975,28 +2862,31 @@ export interface operations {
                     /** Source Lang */
                     source_lang?: string;
                     /**
+                     * Formality
+                     * @enum {string}
+                     */
+                    formality?: "default" | "more" | "less" | "prefer_more" | "prefer_less" | "";
+                    /** Glossary Id */
+                    glossary_id?: string;
+                    /** Glossary Ids */
+                    glossary_ids?: string;
+                    /** Auth Key */
+                    auth_key?: string;
+                    /** Text */
+                    text: string;
+                    /**
                      * Tag Handling
                      * @enum {string}
                      */
                     tag_handling?: "html" | "xml" | "";
-                    /**
-                     * Split Sentences
-                     * @enum {string}
-                     */
-                    split_sentences?: "0" | "1" | "nonewlines";
-                    /**
-                     * Formality
-                     * @enum {string}
-                     */
-                    formality?: "default" | "more" | "less" | "prefer_more" | "prefer_less";
-                    /** Glossary Id */
-                    glossary_id?: string;
+                    /** Ignore Tags */
+                    ignore_tags?: string;
+                    /** @enum {string} */
+                    split_sentences?: "0" | "1" | "false" | "true";
                     /** @enum {string} */
                     show_billed_characters?: "0" | "1" | "false" | "true";
                 };
                 "multipart/form-data": {
-                    /** Text */
-                    text: string;
                     /**
                      * Target Lang
                      * @example DE
@@ -2005,22 +2895,27 @@ export interface operations {
                     /** Source Lang */
                     source_lang?: string;
                     /**
+                     * Formality
+                     * @enum {string}
+                     */
+                    formality?: "default" | "more" | "less" | "prefer_more" | "prefer_less" | "";
+                    /** Glossary Id */
+                    glossary_id?: string;
+                    /** Glossary Ids */
+                    glossary_ids?: string;
+                    /** Auth Key */
+                    auth_key?: string;
+                    /** Text */
+                    text: string;
+                    /**
                      * Tag Handling
                      * @enum {string}
                      */
                     tag_handling?: "html" | "xml" | "";
-                    /**
-                     * Split Sentences
-                     * @enum {string}
-                     */
-                    split_sentences?: "0" | "1" | "nonewlines";
-                    /**
-                     * Formality
-                     * @enum {string}
-                     */
-                    formality?: "default" | "more" | "less" | "prefer_more" | "prefer_less";
-                    /** Glossary Id */
-                    glossary_id?: string;
+                    /** Ignore Tags */
+                    ignore_tags?: string;
+                    /** @enum {string} */
+                    split_sentences?: "0" | "1" | "false" | "true";
                     /** @enum {string} */
                     show_billed_characters?: "0" | "1" | "false" | "true";
                 };
@@ -2047,6 +2942,15 @@ export interface operations {
             };
             /** @description The API key is missing, invalid, or without the required right. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2241,6 +3145,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The body, a text, or all texts together are too large. */
             413: {
                 headers: {
@@ -2288,7 +3201,7 @@ export interface operations {
             };
         };
     };
-    translate_file_translate_file_post: {
+    upload_v2_document_post: {
         parameters: {
             query?: never;
             header?: never;
@@ -2299,16 +3212,45 @@ export interface operations {
             content: {
                 "multipart/form-data": {
                     /**
+                     * Target Lang
+                     * @example DE
+                     */
+                    target_lang: string;
+                    /**
+                     * Source Lang
+                     * @description Detected if not given; required with a glossary.
+                     */
+                    source_lang?: string | null;
+                    /**
+                     * Formality
+                     * @description Accepted, and without effect: no model supports it.
+                     */
+                    formality?: ("default" | "more" | "less" | "prefer_more" | "prefer_less" | "") | null;
+                    /**
+                     * Glossary Id
+                     * @description Id of a glossary of `/v2/glossaries` or `/v3/glossaries`.
+                     */
+                    glossary_id?: string | null;
+                    /**
+                     * Glossary Ids
+                     * @description One id, as in `glossary_id`.
+                     */
+                    glossary_ids?: string | string[] | null;
+                    /**
+                     * Auth Key
+                     * @description API key, if the server requires one and `Authorization` does not have it.
+                     */
+                    auth_key?: string | null;
+                    /**
+                     * Output Format
+                     * @description Must be the format of the document.
+                     */
+                    output_format?: string | null;
+                    /**
                      * Format: binary
                      * @description The document.
                      */
                     file: string;
-                    /** @description A language code, or `auto`. */
-                    source: string;
-                    target: string;
-                    /** @description A model of `/v1/models`. */
-                    model?: string;
-                    api_key?: string;
                 };
             };
         };
@@ -2319,18 +3261,623 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TranslateFileResponse"];
+                    "application/json": components["schemas"]["DeeplDocumentHandle"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    status_v2_document__document_id__post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the document. */
+                document_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** Document Key */
+                    document_key: string;
+                    /**
+                     * Auth Key
+                     * @description API key, if the server requires one and `Authorization` does not have it.
+                     */
+                    auth_key?: string | null;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** Document Key */
+                    document_key: string;
+                    /** Auth Key */
+                    auth_key?: string;
+                };
+                "multipart/form-data": {
+                    /** Document Key */
+                    document_key: string;
+                    /** Auth Key */
+                    auth_key?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeeplDocumentStatus"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    result_v2_document__document_id__result_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the document. */
+                document_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** Document Key */
+                    document_key: string;
+                    /**
+                     * Auth Key
+                     * @description API key, if the server requires one and `Authorization` does not have it.
+                     */
+                    auth_key?: string | null;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** Document Key */
+                    document_key: string;
+                    /** Auth Key */
+                    auth_key?: string;
+                };
+                "multipart/form-data": {
+                    /** Document Key */
+                    document_key: string;
+                    /** Auth Key */
+                    auth_key?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
                     "application/octet-stream": string;
-                    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
-                    "text/html": string;
-                    "text/markdown": string;
-                    "application/vnd.oasis.opendocument.text": string;
-                    "text/x-gettext-translation": string;
-                    "application/vnd.openxmlformats-officedocument.presentationml.presentation": string;
-                    "application/x-subrip": string;
-                    "application/x-tmx+xml": string;
-                    "text/plain": string;
-                    "application/xliff+xml": string;
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    language_pairs_v2_glossary_language_pairs_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GlossaryLanguagePairs"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listed_v2_glossaries_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SingleGlossaryList"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_v2_glossaries_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Source Lang
+                     * @example en
+                     */
+                    source_lang: string;
+                    /**
+                     * Target Lang
+                     * @example de
+                     */
+                    target_lang: string;
+                    /**
+                     * Entries
+                     * @description One term per line: source, tab or comma, translation.
+                     * @example snow	Schnee
+                     *     dog	Hund
+                     */
+                    entries: string;
+                    /**
+                     * Entries Format
+                     * @default tsv
+                     * @enum {string}
+                     */
+                    entries_format?: "tsv" | "csv";
+                    /**
+                     * Name
+                     * @example Winter
+                     */
+                    name: string;
+                };
+                "application/x-www-form-urlencoded": {
+                    /**
+                     * Source Lang
+                     * @example en
+                     */
+                    source_lang: string;
+                    /**
+                     * Target Lang
+                     * @example de
+                     */
+                    target_lang: string;
+                    /**
+                     * Entries
+                     * @description One term per line: source, tab or comma, translation.
+                     * @example snow	Schnee
+                     *     dog	Hund
+                     */
+                    entries: string;
+                    /**
+                     * Entries Format
+                     * @default tsv
+                     * @enum {string}
+                     */
+                    entries_format?: "tsv" | "csv";
+                    /**
+                     * Name
+                     * @example Winter
+                     */
+                    name: string;
+                };
+                "multipart/form-data": {
+                    /**
+                     * Source Lang
+                     * @example en
+                     */
+                    source_lang: string;
+                    /**
+                     * Target Lang
+                     * @example de
+                     */
+                    target_lang: string;
+                    /**
+                     * Entries
+                     * @description One term per line: source, tab or comma, translation.
+                     * @example snow	Schnee
+                     *     dog	Hund
+                     */
+                    entries: string;
+                    /**
+                     * Entries Format
+                     * @default tsv
+                     * @enum {string}
+                     */
+                    entries_format?: "tsv" | "csv";
+                    /**
+                     * Name
+                     * @example Winter
+                     */
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SingleGlossary"];
                 };
             };
             /** @description The request is invalid. */
@@ -2407,13 +3954,13 @@ export interface operations {
             };
         };
     };
-    download_file_download_file__name__get: {
+    one_v2_glossaries__glossary_id__get: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description The last part of `translatedFileUrl`. */
-                name: string;
+                /** @description Id of the glossary. */
+                glossary_id: string;
             };
             cookie?: never;
         };
@@ -2425,17 +3972,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": string;
-                    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
-                    "text/html": string;
-                    "text/markdown": string;
-                    "application/vnd.oasis.opendocument.text": string;
-                    "text/x-gettext-translation": string;
-                    "application/vnd.openxmlformats-officedocument.presentationml.presentation": string;
-                    "application/x-subrip": string;
-                    "application/x-tmx+xml": string;
-                    "text/plain": string;
-                    "application/xliff+xml": string;
+                    "application/json": components["schemas"]["SingleGlossary"];
                 };
             };
             /** @description The request is invalid. */
@@ -2476,6 +4013,1123 @@ export interface operations {
             };
             /** @description The Host header is not a name of this server. */
             421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_v2_glossaries__glossary_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the glossary. */
+                glossary_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    entries_v2_glossaries__glossary_id__entries_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the glossary. */
+                glossary_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/tab-separated-values": string;
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listed_v3_glossaries_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MultilingualGlossaryList"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_v3_glossaries_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Name
+                     * @example Winter
+                     */
+                    name: string;
+                    /** Dictionaries */
+                    dictionaries: {
+                        /**
+                         * Source Lang
+                         * @example en
+                         */
+                        source_lang: string;
+                        /**
+                         * Target Lang
+                         * @example de
+                         */
+                        target_lang: string;
+                        /**
+                         * Entries
+                         * @description One term per line: source, tab or comma, translation.
+                         * @example snow	Schnee
+                         *     dog	Hund
+                         */
+                        entries: string;
+                        /**
+                         * Entries Format
+                         * @default tsv
+                         * @enum {string}
+                         */
+                        entries_format?: "tsv" | "csv";
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MultilingualGlossary"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    one_v3_glossaries__glossary_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the glossary. */
+                glossary_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MultilingualGlossary"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_v3_glossaries__glossary_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the glossary. */
+                glossary_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_v3_glossaries__glossary_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the glossary. */
+                glossary_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** Name */
+                    name?: string | null;
+                    /** Dictionaries */
+                    dictionaries?: {
+                        /**
+                         * Source Lang
+                         * @example en
+                         */
+                        source_lang: string;
+                        /**
+                         * Target Lang
+                         * @example de
+                         */
+                        target_lang: string;
+                        /**
+                         * Entries
+                         * @description One term per line: source, tab or comma, translation.
+                         * @example snow	Schnee
+                         *     dog	Hund
+                         */
+                        entries: string;
+                        /**
+                         * Entries Format
+                         * @default tsv
+                         * @enum {string}
+                         */
+                        entries_format?: "tsv" | "csv";
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MultilingualGlossary"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    entries_v3_glossaries__glossary_id__entries_get: {
+        parameters: {
+            query: {
+                /** @description A language code. */
+                source_lang: string;
+                /** @description A language code. */
+                target_lang: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the glossary. */
+                glossary_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GlossaryEntries"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    replace_dictionary_v3_glossaries__glossary_id__dictionaries_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the glossary. */
+                glossary_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Source Lang
+                     * @example en
+                     */
+                    source_lang: string;
+                    /**
+                     * Target Lang
+                     * @example de
+                     */
+                    target_lang: string;
+                    /**
+                     * Entries
+                     * @description One term per line: source, tab or comma, translation.
+                     * @example snow	Schnee
+                     *     dog	Hund
+                     */
+                    entries: string;
+                    /**
+                     * Entries Format
+                     * @default tsv
+                     * @enum {string}
+                     */
+                    entries_format?: "tsv" | "csv";
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DictionaryInfo"];
+                };
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The media type is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is overloaded or shutting down; see `Retry-After`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_dictionary_v3_glossaries__glossary_id__dictionaries_delete: {
+        parameters: {
+            query: {
+                /** @description A language code. */
+                source_lang: string;
+                /** @description A language code. */
+                target_lang: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the glossary. */
+                glossary_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The API key is missing, invalid, or without the required right. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body took too long to arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body, a text, or all texts together are too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header is not a name of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many tokens per minute; see `Retry-After`. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };

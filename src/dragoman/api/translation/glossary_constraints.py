@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dragoman.errors import DataError
+from dragoman.markup.protected_spans import find_placeholders
 from dragoman.text import Normalizer, Tokenizer
 from dragoman.text.characters import is_spaceless
 from dragoman.text.glossary import Glossary, GlossaryTerm
 from dragoman.text.tokenizers.notation import SPACE_MARK
 from dragoman.text.tokenizers.token_spans import tokens_in_span
 
-__all__ = ["MAX_CONSTRAINT_TOKENS", "check_glossary", "find_constraints"]
+__all__ = ["MAX_CONSTRAINT_TOKENS", "check_glossary", "find_constraints", "required_phrases"]
 
 MAX_CONSTRAINT_TOKENS = 64
 """Maximum number of tokens of all required terms of one sentence: each of them widens its beam by two."""
@@ -20,13 +21,23 @@ _STOP = "。"  # written before a term of a script without spaces, so that its f
 
 
 def check_glossary(glossary: Glossary, target: Tokenizer, normalize: Normalizer) -> Glossary:
-    """Return a glossary of normalised terms; a term whose translation cannot be tokenized is a `DataError`."""
+    """Return a glossary of normalised terms; a term whose translation cannot be tokenized is a `DataError`.
+
+    Such terms are left out of a lenient glossary.
+    """
     normalized = glossary.normalized(normalize)
+    usable: dict[str, str | None] = {}
     for source, translation in normalized.terms.items():
         place = normalized.location(source)
-        phrase = tuple(_encode_term(source if translation is None else translation, source, target, place))
-        _check_size({phrase: []}, [GlossaryTerm(source, "", 0, 0)], place)
-    return normalized
+        try:
+            phrase = tuple(_encode_term(source if translation is None else translation, source, target, place))
+            _check_size({phrase: []}, [GlossaryTerm(source, "", 0, 0)], place)
+        except DataError:
+            if not glossary.is_lenient:
+                raise
+        else:
+            usable[source] = translation
+    return Glossary(usable, is_lenient=True) if len(usable) < len(normalized) else normalized
 
 
 def find_constraints(
@@ -34,20 +45,51 @@ def find_constraints(
 ) -> dict[tuple[int, ...], list[int]]:
     """Return the token sequences that a translation must contain, and the source tokens that each translates.
 
-    Each term is required once, even where it occurs several times in the text.
+    Each term is required once, even where it occurs several times in the text. A word inside a placeholder or an
+    address is not a term. Of a lenient glossary, the terms that fit into the limit are required.
     """
-    terms = glossary.find_terms(text)
+    terms = _outside_placeholders(glossary.find_terms(text), text)
+    return required_phrases(terms, text, source, target, normalize, is_lenient=glossary.is_lenient)
+
+
+def required_phrases(
+    terms: Sequence[GlossaryTerm],
+    text: str,
+    source: Tokenizer,
+    target: Tokenizer,
+    normalize: Normalizer,
+    *,
+    is_lenient: bool,
+) -> dict[tuple[int, ...], list[int]]:
+    """Return the token sequences of terms of a text, and the source tokens that each translates."""
     found: dict[tuple[int, ...], list[int]] = {}
     tokens = source.tokens(text) if terms else []
     for term in terms:
-        places = found.setdefault(tuple(_encode_term(normalize(term.target), term.source, target)), [])
+        try:
+            phrase = tuple(_encode_term(normalize(term.target), term.source, target))
+        except DataError:
+            if is_lenient:  # a term that is copied, in a spelling that the model cannot write
+                continue
+            raise
+        if is_lenient and phrase not in found and _size(found) + len(phrase) > MAX_CONSTRAINT_TOKENS:
+            continue
+        places = found.setdefault(phrase, [])
         places += tokens_in_span(tokens, term.start, term.end)
     _check_size(found, terms)
     return found
 
 
+def _outside_placeholders(terms: Sequence[GlossaryTerm], text: str) -> list[GlossaryTerm]:
+    kept = find_placeholders(text) if terms else ()
+    return [term for term in terms if not any(start < term.end and term.start < end for start, end in kept)]
+
+
+def _size(found: Mapping[tuple[int, ...], object]) -> int:
+    return sum(map(len, found))
+
+
 def _check_size(found: Mapping[tuple[int, ...], object], terms: Sequence[GlossaryTerm], place: str = "") -> None:
-    size = sum(map(len, found))
+    size = _size(found)
     if size > MAX_CONSTRAINT_TOKENS:
         names = ", ".join(dict.fromkeys(repr(term.source) for term in terms))
         raise DataError(

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from dragoman.api.translation.prepared_text import PreparedText
 from dragoman.api.translation.translation import Translation, Weights
 from dragoman.api.translation.word_alignment import Links
+from dragoman.markup.word_spans import LocatedWords
+from dragoman.text.glossary import Glossary, GlossaryTerm
 
-__all__ = ["compose", "compose_text", "join_prepared"]
+__all__ = ["carry_terms", "compose", "compose_text", "join_prepared"]
 
 
 def compose_text(
@@ -31,6 +33,32 @@ def join_prepared(first: PreparedText, second: Sequence[PreparedText]) -> Prepar
         chunks += [*before, replace(last, after=last.after + chunk.after)]
     languages = first.languages[0], second[0].languages[1] if second else first.languages[1]
     return PreparedText(first.text, chunks, (second[0] if second else first).options, languages)
+
+
+def carry_terms(glossary: Glossary, first: Translation) -> list[GlossaryTerm]:
+    """Return the terms of a sentence as terms of its translation `first` into the pivot language.
+
+    A term is carried to the pivot words that are linked to it, or without links to the word at the same relative
+    position.
+    """
+    terms = glossary.find_terms(first.source)
+    if not terms:
+        return []
+    source, pivot = LocatedWords(first.source, first.source_words), LocatedWords(first.text, first.target_words)
+    found: list[GlossaryTerm] = []
+    for term in terms:
+        if not len(pivot):
+            found.append(GlossaryTerm("", term.target, 0, 0))
+            continue
+        words = source.touching(term.start, term.end)
+        linked = sorted({target for place, target in first.alignment or () if place in words})
+        first_word = linked[0] if linked else min(len(pivot) - 1, words.start * len(pivot) // max(1, len(source)))
+        last_word = first_word
+        while last_word + 1 in linked:
+            last_word += 1
+        start, end = pivot.words[first_word].first, pivot.words[last_word].last
+        found.append(GlossaryTerm(first.text[start:end], term.target, start, end))
+    return found
 
 
 def compose(first: Translation, second: Translation) -> Translation:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from dragoman.api.translation.glossary_constraints import find_constraints
+from dragoman.api.translation.glossary_constraints import find_constraints, required_phrases
 from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.postprocessor import Postprocessor
 from dragoman.api.translation.prepared_text import Chunk, PreparedText
@@ -13,6 +13,7 @@ from dragoman.errors import DataError
 from dragoman.search.hypothesis import SearchInput
 from dragoman.text import Normalizer, Tokenizer
 from dragoman.text.characters import check_unicode, has_letters
+from dragoman.text.glossary import GlossaryTerm
 from dragoman.text.sentences import SentenceSegment, split_sentences
 
 __all__ = ["Preprocessor"]
@@ -31,9 +32,17 @@ class Preprocessor:
     target: Postprocessor
 
     def prepare(
-        self, texts: Sequence[str], options: TranslateOptions, prefixes: Sequence[str] | None = None, first: int = 0
+        self,
+        texts: Sequence[str],
+        options: TranslateOptions,
+        prefixes: Sequence[str] | None = None,
+        first: int = 0,
+        terms: Sequence[Sequence[GlossaryTerm]] | None = None,
     ) -> list[PreparedText]:
-        """Split texts into chunks, and create the input of each search."""
+        """Split texts into chunks, and create the input of each search.
+
+        `terms` are those of each text, if they are not found by the glossary of the options.
+        """
         if prefixes is not None and len(prefixes) != len(texts):
             raise DataError(
                 f"there must be one prefix per text, got {len(prefixes)} for {len(texts)}; an empty one forces nothing"
@@ -41,9 +50,12 @@ class Preprocessor:
         prepared = [PreparedText(text, self._chunks(text, options), options, self.languages) for text in texts]
         for number, each in enumerate(prepared, first):
             prefix = prefixes[number - first] if prefixes else ""
+            waiting = None if terms is None else list(terms[number - first])
             for place, chunk in enumerate(each.chunks):
                 if chunk.ids is not None:
-                    chunk.search_input = self._search_input(chunk, prefix, number + (place << 40), options)
+                    is_last = all(later.ids is None for later in each.chunks[place + 1 :])
+                    given = None if waiting is None else _take_terms(chunk.normalized, waiting, is_last=is_last)
+                    chunk.search_input = self._search_input(chunk, prefix, number + (place << 40), options, given)
                     prefix = ""
         return prepared
 
@@ -86,13 +98,36 @@ class Preprocessor:
         for half, separator in ((before, gap), (behind, after)):
             yield from self._cut(half, self.tokenizer.encode(half), separator, most)
 
-    def _search_input(self, chunk: Chunk, prefix: str, number: int, options: TranslateOptions) -> SearchInput:
+    def _search_input(
+        self,
+        chunk: Chunk,
+        prefix: str,
+        number: int,
+        options: TranslateOptions,
+        given: Sequence[GlossaryTerm] | None = None,
+    ) -> SearchInput:
         assert chunk.ids is not None
         forced = self.target.tokenize(prefix).ids if prefix else []
         if options.glossary is None:
             return SearchInput(chunk.ids, forced, number=number)
-        terms = find_constraints(
-            options.glossary, chunk.normalized, self.tokenizer, self.target.tokenizer, self.normalize
-        )
+        tools = (self.tokenizer, self.target.tokenizer, self.normalize)
+        if given is None:
+            terms = find_constraints(options.glossary, chunk.normalized, *tools)
+        else:
+            terms = required_phrases(given, chunk.normalized, *tools, is_lenient=options.glossary.is_lenient)
         may_follow = self.target.may_follow_words if terms else None
         return SearchInput(chunk.ids, forced, list(terms), list(terms.values()), may_follow, number)
+
+
+def _take_terms(text: str, waiting: list[GlossaryTerm], *, is_last: bool) -> list[GlossaryTerm]:
+    """Remove the terms that occur in a chunk from a list, and return them at their positions in the chunk.
+
+    The last chunk takes the rest: terms whose words were changed by normalization have no position.
+    """
+    found: list[GlossaryTerm] = []
+    for term in list(waiting):
+        at = text.find(term.source) if term.source else -1
+        if at >= 0 or is_last:
+            waiting.remove(term)
+            found.append(replace(term, start=max(at, 0), end=at + len(term.source) if at >= 0 else 0))
+    return found

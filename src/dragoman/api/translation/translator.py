@@ -44,7 +44,7 @@ from dragoman.search.decoding_protocol import SearchMonitor
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.trace import SearchTrace
 from dragoman.text import Normalizer, Tokenizer
-from dragoman.text.glossary import Glossary
+from dragoman.text.glossary import Glossary, GlossaryTerm
 
 __all__ = ["Translator"]
 
@@ -273,6 +273,7 @@ class Translator:
         *,
         prefixes: Sequence[str] | None = None,
         first: int = 0,
+        terms: Sequence[Sequence[GlossaryTerm]] | None = None,
     ) -> list[PreparedText]:
         """Prepare texts for a caller that batches the searches of several texts.
 
@@ -285,8 +286,9 @@ class Translator:
             translations = [translator.assemble(each) for each in prepared]
 
         `search`, then `postprocess`, may be called for chunks of several texts together; `assemble` comes last.
+        `terms` are required translations of words of each text, in place of the terms of the glossary.
         """
-        return self.preprocessor.prepare(texts, self._complete(options), prefixes, first)
+        return self.preprocessor.prepare(texts, self._complete(options), prefixes, first, terms)
 
     def search(self, chunks: Sequence[Chunk], options: TranslateOptions, monitor: SearchMonitor | None = None) -> None:
         """Search chunks as one batch of the engine; they must have the same search settings.

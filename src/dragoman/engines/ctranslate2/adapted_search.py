@@ -156,7 +156,8 @@ class BatchSearch:
         return complete_attention(each.attention, each.length) if self.return_attention else None
 
     def _limit(self, number: int) -> int:
-        return self.settings.limit(len(self.sentences[number].tokens), self.longest)
+        sentence = self.sentences[number]
+        return self.settings.limit(len(sentence.tokens), self.longest, sentence.min_length)
 
     def _not_cancelled(self, numbers: list[int]) -> list[int]:
         if self.monitor is None:

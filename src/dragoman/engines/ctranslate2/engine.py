@@ -13,12 +13,14 @@ The search is that of CTranslate2, adapted to give the results of our search (do
 - It omits the attention to the end of the source: that column is the difference from a sum of one.
 - With a beam, the first row of its attention belongs to another sentence of the batch: it is computed separately.
 - It does not accept an empty source: the translation is then the prefix, with the log p of the model.
+- It cannot be constrained at every step. Required phrases are forced as parts of prefixes, in several searches.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Self
 
 from dragoman.bundle import Bundle
@@ -31,7 +33,8 @@ from dragoman.engines.ctranslate2.export import (
     longest_sentence,
     vocabulary_of,
 )
-from dragoman.engines.ctranslate2.results import hypothesis
+from dragoman.engines.ctranslate2.phrase_search import search_phrases
+from dragoman.engines.ctranslate2.results import CancellationOnly, hypothesis
 from dragoman.engines.ctranslate2.token_id_client import TranslatorClient
 from dragoman.engines.ctranslate2.torch_free_import import import_ctranslate2
 from dragoman.engines.export_cache import Precision, cached_export
@@ -102,7 +105,6 @@ class CTranslate2Engine:
             "diverse beam search": settings.groups > 1,
             "a coverage penalty": settings.coverage_penalty > 0,
             "beam search without patience": settings.patience is None and settings.beam > 1,
-            "required phrases": phrases,
             "the search tree": trace,
         }
         return next((what for what, is_required in features.items() if is_required), None)
@@ -116,16 +118,51 @@ class CTranslate2Engine:
         monitor: SearchMonitor | None = None,
         trace: SearchTrace | None = None,
     ) -> list[list[Hypothesis]]:
-        phrases = any(sentence.phrases for sentence in sentences)
-        if missing := self.unsupported(settings, phrases=phrases, trace=trace is not None):
+        if missing := self.unsupported(settings, trace=trace is not None):
             raise ConfigError(f"the engine must support {missing}, got ctranslate2, which does not; use torch")
         self._check_lengths(sentence.tokens for sentence in sentences)
+        if any(sentence.phrases for sentence in sentences):
+            return self._search_phrases(sentences, settings, return_attention=return_attention, monitor=monitor)
+        return self._search(sentences, settings, return_attention, monitor)
+
+    def _search(
+        self,
+        sentences: Sequence[SearchInput],
+        settings: SearchSettings,
+        return_attention: bool,
+        monitor: SearchMonitor | None,
+    ) -> list[list[Hypothesis]]:
         search = BatchSearch(self._calls, self.longest, sentences, settings, return_attention, monitor)
         results: list[list[Hypothesis]] = [[] for _ in sentences]
         for batch in search.batches():
             for number, found in search.run(batch).items():
                 results[number] = found
         return results
+
+    def _search_phrases(
+        self,
+        sentences: Sequence[SearchInput],
+        settings: SearchSettings,
+        *,
+        return_attention: bool,
+        monitor: SearchMonitor | None,
+    ) -> list[list[Hypothesis]]:
+        """Search with required phrases, by forced prefixes: see `phrase_search`."""
+
+        def search(places: Sequence[int], some: Sequence[SearchInput]) -> list[list[Hypothesis]]:
+            inner = None if monitor is None else CancellationOnly(monitor, places)
+            return self._search(some, settings, return_attention=True, monitor=inner)
+
+        def next_tokens(sentence: SearchInput) -> list[int]:
+            return self._calls.next_tokens(sentence.tokens, sentence.prefix)
+
+        found = search_phrases(sentences, search, next_tokens)
+        for place, hypotheses in enumerate(found):
+            if monitor is not None and hypotheses:
+                monitor.on_tokens(place, hypotheses[0].tokens)
+        if return_attention:
+            return found
+        return [[replace(each, alignment=None) for each in hypotheses] for hypotheses in found]
 
     def score(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, return_attention: bool = False

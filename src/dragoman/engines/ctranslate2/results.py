@@ -69,6 +69,24 @@ def hypothesis(
     return Hypothesis(tokens, log_prob, alignment, score, is_finished)
 
 
+class CancellationOnly:
+    """A monitor of some sentences of a batch that only passes on cancellations: their tokens may still change."""
+
+    def __init__(self, monitor: SearchMonitor, places: Sequence[int]) -> None:
+        self._monitor, self._places = monitor, places
+
+    def is_cancelled(self, sentence: int) -> bool:
+        """Whether a sentence is cancelled."""
+        return self._monitor.is_cancelled(self._places[sentence])
+
+    def is_streamed(self, sentence: int) -> bool:
+        """Return False: tokens are not final."""
+        return False
+
+    def on_tokens(self, sentence: int, tokens: list[int]) -> None:
+        """Ignore tokens."""
+
+
 class StepCallback:
     """Called by CTranslate2 after each word of greedy search; true ends the sentence.
 

@@ -31,6 +31,19 @@ class TranslatorClient:
             self._sources(sources), given, max_input_length=0, return_end_token=True, return_scores=True, **options
         )
 
+    def next_tokens(self, source: Sequence[int], prefix: Sequence[int], most: int = 64) -> list[int]:
+        """The most likely tokens after a prefix, the best first."""
+        (result,) = self.translate(
+            [source],
+            [prefix],
+            beam_size=1,
+            num_hypotheses=min(most, len(self.target)),
+            max_decoding_length=len(prefix) + 1,
+            return_alternatives=True,
+        )
+        found = [each.tokens[len(prefix)] for each in self.read(result, 0.0) if len(each.tokens) > len(prefix)]
+        return list(dict.fromkeys(found))
+
     def read(self, result: Any, exponent: float) -> list[EngineHypothesis]:
         """Parse the result of a sentence."""
         return read_result(result, self.numbers, exponent)

@@ -6,6 +6,8 @@ place is reserved and before the body is parsed. Nothing is translated before: `
 
 from __future__ import annotations
 
+from collections import Counter
+
 from dragoman.server.access.api_keys import ApiKey, ApiKeyStore
 from dragoman.server.access.rate_limiter import RateLimiter
 from dragoman.server.errors import Forbidden, RateLimited
@@ -24,6 +26,8 @@ class AccessControl:
         self.keys = keys
         self.tokens_per_minute = tokens_per_minute
         self.limiter = limiter or RateLimiter()
+        self.characters: Counter[str] = Counter()
+        """Number of characters translated since the start, by name of the key; the empty name without keys."""
 
 
 class RequestAccess:
@@ -57,6 +61,15 @@ class RequestAccess:
         """Salted hash of the key or the address."""
         limiter = self._control.limiter
         return limiter.key_bucket(self.key.name) if self.key else limiter.address_bucket(self.address)
+
+    @property
+    def characters(self) -> int:
+        """Number of characters translated since the start with the same key."""
+        return self._control.characters[self.name]
+
+    def count(self, characters: int) -> None:
+        """Count translated characters."""
+        self._control.characters[self.name] += characters
 
     def identify(self, *secrets: str | None) -> None:
         """Find the first valid key, or raise `Forbidden` if all are invalid. A server without keys accepts any."""

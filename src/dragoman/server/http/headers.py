@@ -51,7 +51,7 @@ class CorsPolicy:
     def preflight() -> Headers:
         """Return the additional headers of a preflight response."""
         return [
-            (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
+            (b"access-control-allow-methods", b"GET, POST, PUT, PATCH, DELETE, OPTIONS"),
             (b"access-control-allow-headers", b"Accept, Authorization, Content-Type, X-Request-Id"),
             (b"access-control-max-age", b"86400"),
         ]

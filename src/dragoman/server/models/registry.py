@@ -16,6 +16,7 @@ from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
 from dragoman.config.search import SearchSettings
 from dragoman.engines.protocol import AttentionEngine
+from dragoman.engines.select import prefers_torch
 from dragoman.errors import ConfigError, DragomanError, MissingExtraError
 from dragoman.server.errors import Draining, ModelUnavailable, NotInstalled
 from dragoman.server.metrics import MetricsSink
@@ -87,7 +88,8 @@ class ModelRegistry:
     async def get_capable(self, name: str, search: SearchSettings, *, phrases: bool) -> Translator:
         """Return a translator that supports these settings: the default, or one on a more capable engine."""
         default = await self.get(name)
-        if default.engine.unsupported(search, phrases=phrases) is None:
+        is_supported = default.engine.unsupported(search, phrases=phrases) is None
+        if is_supported and not (phrases and prefers_torch(default.engine)):
             return default
         return await self.get(name, "capable")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dragoman.documents.formats import read_document
 from dragoman.markup.tagged_text import TaggedText
@@ -14,17 +14,26 @@ from dragoman.server.pipeline.request_limits import charged_tokens
 from dragoman.server.request_types import TranslationRequest
 from dragoman.server.scheduling.admission import Reservation
 
-__all__ = ["translate_document"]
+__all__ = ["TranslatedDocument", "translate_document"]
 
 _SLICE_TEXTS, _SLICE_CHARACTERS = 32, 4000  # per slice: other requests are scheduled in between
 _SAMPLE_CHARACTERS = 500  # for language detection
 _SAMPLE_SEGMENTS = 200
 
 
+@dataclass(frozen=True)
+class TranslatedDocument:
+    """A translated document, its language, and the number of characters of its source."""
+
+    data: bytes
+    language: str
+    characters: int
+
+
 async def translate_document(
     pipeline: TranslationPipeline, name: str, data: bytes, request: TranslationRequest, reservation: Reservation
-) -> tuple[bytes, str]:
-    """Return the translated document and its language; the texts of the request are ignored."""
+) -> TranslatedDocument:
+    """Translate a document; the texts of the request are ignored."""
     document = await asyncio.to_thread(read_document, name, data)
     segments = document.segments
     size = sum(len(each.text) for each in segments)
@@ -37,11 +46,11 @@ async def translate_document(
         reservation.charge(charged_tokens(size))
         translated = list(segments)
     else:
-        resolved = replace(request, source=sample.source, target=sample.target)
+        resolved = request.for_pair(sample.source, sample.target)
         for part in _slices(segments):
             translated += await _translate_slice(pipeline, part, resolved, reservation)
-    pipeline.characters += size
-    return await asyncio.to_thread(document.write, translated, language=sample.target), sample.target
+    written = await asyncio.to_thread(document.write, translated, language=sample.target)
+    return TranslatedDocument(written, sample.target, size)
 
 
 async def _translate_slice(

@@ -39,7 +39,7 @@ def resolve_texts(
     request: TranslationRequest, languages: Languages, models: Sequence[ModelInfo], detector: LanguageDetector
 ) -> list[ResolvedText]:
     """Resolve the languages of a request; with source ``auto`` the language of each text is detected."""
-    pages = [HtmlText.parse(text) if request.is_html else None for text in request.texts]
+    pages = [request.parse_page(text) for text in request.texts]
     is_auto = request.source.strip().lower() == "auto"
     if request.model is not None:
         pairs = {each.name: (each.source, each.target) for each in models}

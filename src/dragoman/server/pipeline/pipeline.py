@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from dragoman.api.translation.markup import MarkupTranslation
 from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.translation import Translation, join_sentences
-from dragoman.markup.html_text import HtmlText
 from dragoman.markup.protected_spans import find_placeholders
 from dragoman.markup.tagged_text import TaggedText
+from dragoman.server.glossaries.store import open_glossary_store
 from dragoman.server.models.served_languages import Languages, language_name
 from dragoman.server.pipeline.language_detection import LanguageDetector
 from dragoman.server.pipeline.language_resolution import ResolvedText, resolve_texts
@@ -40,8 +41,7 @@ class TranslationPipeline:
         self.service = service
         self.settings = settings
         self.detector = detector or LanguageDetector()
-        self.characters = 0
-        """Number of characters translated since the start."""
+        self.glossaries = open_glossary_store(Path(settings.glossaries) if settings.glossaries else None)
         language_name("en")  # loads the names, which takes 0.1 s, before the first request
         self._routes: Sequence[Route] = ()
         self._languages = Languages(())
@@ -89,10 +89,9 @@ class TranslationPipeline:
         reservation.charge(charged_tokens(sum(len(texts[number].text) for number in results)))
         translate = self._translate_html if request.is_html else self._translate_plain
         for (source, target), numbers in groups.items():
-            part = replace(request, source=source, target=target)
+            part = request.for_pair(source, target)
             translated = await translate([texts[number] for number in numbers], part, reservation)
             results |= zip(numbers, translated, strict=True)
-        self.characters += sum(len(each.text) for each in texts)
         return [results[number] for number in range(len(texts))]
 
     async def stream(
@@ -109,13 +108,12 @@ class TranslationPipeline:
             yield result.text
             yield result
             return
-        one = replace(request, texts=[text.text], source=text.source, target=text.target)
+        one = replace(request.for_pair(text.source, text.target), texts=[text.text])
         async for part in self.service.stream(one, reservation):
             if isinstance(part, str):
                 yield part
             else:
                 yield _with_alternatives(part, text)
-        self.characters += len(text.text)
 
     async def translate_tagged(
         self, tagged: Sequence[TaggedText], request: TranslationRequest, reservation: Reservation
@@ -156,7 +154,7 @@ class TranslationPipeline:
     async def _translate_html(
         self, texts: Sequence[ResolvedText], request: TranslationRequest, reservation: Reservation
     ) -> list[TranslationResult]:
-        pages = [each.page or HtmlText.parse(each.text) for each in texts]
+        pages = [page for each in texts if (page := each.page or request.parse_page(each.text)) is not None]
         segments = [segment for page in pages for segment in page.segments]
         translated, results = await self.translate_tagged(segments, request, reservation)
         ends = [0]

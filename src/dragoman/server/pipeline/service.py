@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from dragoman.api.inspection.inspector import inspect_sentence
 from dragoman.api.translation.options import TranslateOptions, TranslationCancelled, search_settings
-from dragoman.api.translation.pivot import compose_text, join_prepared
+from dragoman.api.translation.pivot import carry_terms, compose_text, join_prepared
 from dragoman.api.translation.prepared_text import PreparedText
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
@@ -28,6 +28,7 @@ from dragoman.server.scheduling.admission import AdmissionController, Reservatio
 from dragoman.server.scheduling.batcher import Batcher
 from dragoman.server.scheduling.text_stream import TextStream
 from dragoman.server.settings import ServerSettings
+from dragoman.text.glossary import Glossary, GlossaryTerm
 
 __all__ = ["TranslationService", "open_service"]
 
@@ -99,7 +100,7 @@ class TranslationService:
         if len(steps) == 1:
             translations = await self._assemble(steps[0], prepared)
         else:
-            translations = await self._translate_pivot(steps, prepared, reservation)
+            translations = await self._translate_pivot(steps, prepared, request.options.glossary, reservation)
         return [self._result(each, route, steps) for each in translations]
 
     async def stream(
@@ -117,7 +118,8 @@ class TranslationService:
         reservation.reserve(len(steps) * prepared.tokens)
         if len(steps) > 1:
             await self._run(steps[0], first, reservation)
-            second = await self._prepare(steps[1], _pivot_sentences(steps[0], prepared))
+            terms = _pivot_terms(steps[0], prepared, request.options.glossary)
+            second = await self._prepare(steps[1], _pivot_sentences(steps[0], prepared), terms)
             prepared = join_prepared(prepared, second)
         stream = TextStream(steps[-1].translator.detokenizer(prepared))
         running = asyncio.create_task(self._run(steps[-1], [prepared], reservation, stream))
@@ -206,26 +208,26 @@ class TranslationService:
     async def _open_route(self, request: TranslationRequest, reservation: Reservation) -> tuple[Route, list[_Step]]:
         """Find the route and load its models."""
         route, names = self._registry.routes.find(request.source, request.target, request.model)
-        has_glossary = request.options.glossary is not None
-        if len(names) > 1 and has_glossary:
-            raise RequestError(
-                f"a glossary must be used with one model, got {route.source} to {route.target} through {route.via}; "
-                "leave it out, or translate in two steps",
-                code="glossary_needs_direct_model",
-            )
         steps = []
         for name in names:
             options = _step_options(request.options, is_first=name == names[0], is_last=name == names[-1])
-            loading = self._registry.get_capable(name, options.search, phrases=has_glossary)
+            loading = self._registry.get_capable(name, options.search, phrases=options.glossary is not None)
             steps.append(_Step(name, await self._before_deadline(loading, reservation), options))
         return route, steps
 
     async def _translate_pivot(
-        self, steps: Sequence[_Step], first: Sequence[PreparedText], reservation: Reservation
+        self,
+        steps: Sequence[_Step],
+        first: Sequence[PreparedText],
+        glossary: Glossary | None,
+        reservation: Reservation,
     ) -> list[Translation]:
         """Translate the sentences of the pivot language into the target language."""
         sentences = [_pivot_sentences(steps[0], each) for each in first]
-        prepared = iter(await self._prepare(steps[1], [each for some in sentences for each in some]))
+        terms = None
+        if glossary is not None:
+            terms = [each for text in first for each in _pivot_terms(steps[0], text, glossary) or ()]
+        prepared = iter(await self._prepare(steps[1], [each for some in sentences for each in some], terms))
         second = [[next(prepared) for _ in some] for some in sentences]
         await self._run(steps[1], [each for some in second for each in some], reservation)
         return await self._compose(steps, first, second)
@@ -247,9 +249,12 @@ class TranslationService:
 
         return await self._offload(sum(len(text.text) for text in first), compose)
 
-    async def _prepare(self, step: _Step, texts: Sequence[str]) -> list[PreparedText]:
-        prepare = functools.partial(step.translator.prepare, texts, step.options)
-        return await self._offload(sum(map(len, texts)), prepare)
+    async def _prepare(
+        self, step: _Step, texts: Sequence[str], given: Sequence[Sequence[GlossaryTerm]] | None = None
+    ) -> list[PreparedText]:
+        prepare = functools.partial(step.translator.prepare, texts, step.options, terms=given)
+        terms = len(step.options.glossary) if step.options.glossary is not None else 0  # normalized at their first use
+        return await self._offload(terms + sum(map(len, texts)), prepare)
 
     async def _assemble(self, step: _Step, prepared: Sequence[PreparedText]) -> list[Translation]:
         def assemble() -> list[Translation]:
@@ -293,13 +298,29 @@ class TranslationService:
 
 
 def _step_options(options: TranslateOptions, *, is_first: bool, is_last: bool) -> TranslateOptions:
-    """Return the options of one step: the first splits sentences, the last returns the n-best list."""
+    """Return the options of one step: the first splits sentences, the last returns the n-best list.
+
+    The terms of a glossary are found in the source, carried to the pivot sentence by alignment, and required in the
+    last step.
+    """
     nbest = options.search.nbest if is_last else 1
+    glossary = options.glossary
+    if glossary is not None and not (is_first and is_last):
+        glossary = Glossary({}, is_lenient=glossary.is_lenient) if is_last else None
     return replace(
         options,
+        glossary=glossary,
+        alignment=options.alignment or (is_first and not is_last and options.glossary is not None),
         split_sentences=options.split_sentences and is_first,
         search=options.search if nbest == options.search.nbest else search_settings(options.search, nbest=nbest),
     )
+
+
+def _pivot_terms(step: _Step, prepared: PreparedText, glossary: Glossary | None) -> list[list[GlossaryTerm]] | None:
+    """Return the required terms of each pivot sentence; None without a glossary."""
+    if glossary is None:
+        return None
+    return [carry_terms(glossary, step.translator.postprocess(each, prepared.options)) for each in prepared.chunks]
 
 
 def _pivot_sentences(step: _Step, prepared: PreparedText) -> list[str]:

@@ -1,4 +1,4 @@
-"""Routes `/openapi.json` and `/docs`, an API page without scripts."""
+"""Routes `/openapi.json`, LibreTranslate's `/spec`, and `/docs`, an API page without scripts."""
 
 from __future__ import annotations
 
@@ -40,6 +40,11 @@ def router(app: FastAPI) -> APIRouter:
     async def openapi() -> Response:
         return json_response(app.openapi())
 
+    @routes.get("/spec")
+    @route_policy("public")
+    async def spec() -> Response:
+        return json_response(_libretranslate_spec(app.openapi()))
+
     @routes.get("/docs")
     @route_policy("public")
     async def docs() -> Response:
@@ -47,6 +52,16 @@ def router(app: FastAPI) -> APIRouter:
         return Response(page, headers={"Content-Security-Policy": _POLICY}, media_type="text/html")
 
     return routes
+
+
+def _libretranslate_spec(description: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of the description that LibreTranslate has too. Its clients recognise a server by the title."""
+    paths = {
+        path: methods
+        for path, methods in description["paths"].items()
+        if any("LibreTranslate" in operation.get("tags", ()) for operation in methods.values())
+    }
+    return {**description, "info": {**description["info"], "title": "LibreTranslate"}, "paths": paths}
 
 
 def _page(description: Mapping[str, Any]) -> Iterator[str]:

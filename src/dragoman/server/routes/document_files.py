@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from urllib.parse import quote
@@ -19,13 +20,13 @@ from dragoman.server.pipeline.documents import translate_document
 from dragoman.server.pipeline.option_builder import build_options
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.request_types import TranslationRequest
-from dragoman.server.routes.download_store import DownloadStore, plain_name
+from dragoman.server.routes.download_store import DownloadStore, StoredDocument, plain_name
 from dragoman.server.routes.libretranslate import check_languages
 from dragoman.server.routes.libretranslate_schemas import TranslateFileResponse
 from dragoman.server.routes.openapi import BASE_ERRORS, BODY_ERRORS, parameter, responses
 from dragoman.server.settings import Limits
 
-__all__ = ["router"]
+__all__ = ["Upload", "read_upload", "router", "stored_response", "translated_name"]
 
 _MAX_FIELDS = 20
 _ANY_BYTES = "application/octet-stream"
@@ -43,6 +44,7 @@ _FORM = {
                         "source": {"type": "string", "minLength": 1, "description": "A language code, or `auto`."},
                         "target": {"type": "string", "minLength": 1},
                         "model": {"type": "string", "description": "A model of `/v1/models`."},
+                        "glossary": {"type": "string", "description": "Name or id of a stored glossary."},
                         "api_key": {"type": "string"},
                     },
                 }
@@ -53,7 +55,9 @@ _FORM = {
 
 
 @dataclass(frozen=True)
-class _Upload:
+class Upload:
+    """An uploaded document and the other fields of its form."""
+
     name: str
     data: bytes
     fields: dict[str, str]
@@ -66,7 +70,7 @@ def router(pipeline: TranslationPipeline, store: DownloadStore | None = None) ->
     media_types = dict.fromkeys((_ANY_BYTES, *FORMATS.values()), _BINARY)
 
     @routes.post(
-        "/translate_file", **responses(TranslateFileResponse, *BODY_ERRORS, more=media_types), openapi_extra=_FORM
+        "/translate_file", **responses(TranslateFileResponse, *BODY_ERRORS, 404, more=media_types), openapi_extra=_FORM
     )
     @route_policy("body_key", translates=True, is_upload=True)
     async def translate_file(request: Request, access: Access, reservation: Reserved) -> Response:
@@ -75,17 +79,18 @@ def router(pipeline: TranslationPipeline, store: DownloadStore | None = None) ->
         The response has a URL of the document that is valid for half an hour. If the client does not accept JSON, but
         the type of the document or `application/octet-stream`, the response is the document itself.
         """
-        upload = await _read(request, pipeline.settings.limits)
-        wanted = _to_request(pipeline, upload)
+        upload = await read_upload(request, pipeline.settings.limits)
+        wanted = _to_request(pipeline, upload, access.name)
         media_type = FORMATS[_suffix(upload.name)]
         is_direct = _accepts_document(request.headers.get("accept", ""), media_type)
         if not is_direct:  # before the work: its size is about that of the translation
             downloads.make_room(len(upload.data), access.client)
-        data, language = await translate_document(pipeline, upload.name, upload.data, wanted, reservation)
-        name = _translated_name(upload.name, language)
+        done = await translate_document(pipeline, upload.name, upload.data, wanted, reservation)
+        access.count(done.characters)
+        name = translated_name(upload.name, done.language)
         if is_direct:
-            return Response(data, headers=_document_headers(name), media_type=media_type)
-        key = await downloads.add(name, data, access.client)
+            return Response(done.data, headers=_document_headers(name), media_type=media_type)
+        key = await downloads.add(name, done.data, access.client)
         return json_response({"translatedFileUrl": str(request.base_url) + f"download_file/{quote(key)}"})
 
     @routes.get(
@@ -103,13 +108,13 @@ def router(pipeline: TranslationPipeline, store: DownloadStore | None = None) ->
             raise NotFound(
                 "the document must be downloaded within half an hour, got no document of this name; translate it again"
             )
-        headers = _document_headers(stored.name) | {"Content-Length": str(stored.size)}
-        return StreamingResponse(stored.chunks(), headers=headers, media_type=FORMATS[_suffix(stored.name)])
+        return stored_response(stored, FORMATS[_suffix(stored.name)])
 
     return routes
 
 
-async def _read(request: Request, limits: Limits) -> _Upload:
+async def read_upload(request: Request, limits: Limits, required: Sequence[str] = ("source", "target")) -> Upload:
+    """Read the file and the fields of a form; raises `RequestError` with LibreTranslate's messages."""
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         raise RequestError("Invalid request: missing file parameter")
     form = await read_multipart(request, max_fields=_MAX_FIELDS)
@@ -118,7 +123,7 @@ async def _read(request: Request, limits: Limits) -> _Upload:
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise RequestError("Invalid request: missing file parameter")
-        for name in ("source", "target"):
+        for name in required:
             if not fields.get(name):
                 raise RequestError(f"Invalid request: missing {name} parameter")
         if not file.filename:
@@ -133,22 +138,23 @@ async def _read(request: Request, limits: Limits) -> _Upload:
         await form.close()
     if len(data) > limits.file_bytes:
         raise TooLarge(f"a document must have {limits.file_bytes:,} bytes at most, got {len(data):,}; split it")
-    return _Upload(name, data, fields)
+    return Upload(name, data, fields)
 
 
-def _to_request(pipeline: TranslationPipeline, upload: _Upload) -> TranslationRequest:
+def _to_request(pipeline: TranslationPipeline, upload: Upload, owner: str) -> TranslationRequest:
     source, target = upload.fields["source"], upload.fields["target"]
     model = upload.fields.get("model") or None
     check_languages(pipeline.languages, source, target, model)
-    options = build_options(pipeline.settings)
-    return TranslationRequest((), source, target, model, options=options)
+    name = upload.fields.get("glossary")
+    stored = pipeline.glossaries.find_for(owner, name, source, target) if name else None
+    return TranslationRequest((), source, target, model, options=build_options(pipeline.settings), glossary=stored)
 
 
 def _suffix(name: str) -> str:
     return PurePath(name).suffix.lower()
 
 
-def _translated_name(name: str, language: str) -> str:
+def translated_name(name: str, language: str) -> str:
     """Return the file name of a translation: ``letter_de.docx`` for ``letter.docx``."""
     path = PurePath(name)
     return plain_name(f"{path.stem}_{language}{path.suffix}")
@@ -158,6 +164,12 @@ def _accepts_document(accept: str, media_type: str) -> bool:
     """Whether a client accepts the document and not JSON."""
     accepted = {each.partition(";")[0].strip().lower() for each in accept.split(",")}
     return not accepted & {"", "*/*", "application/*", "application/json"} and bool(accepted & {media_type, _ANY_BYTES})
+
+
+def stored_response(stored: StoredDocument, media_type: str) -> Response:
+    """Return a stored document that browsers save and do not show."""
+    headers = _document_headers(stored.name) | {"Content-Length": str(stored.size)}
+    return StreamingResponse(stored.chunks(), headers=headers, media_type=media_type)
 
 
 def _document_headers(name: str) -> dict[str, str]:

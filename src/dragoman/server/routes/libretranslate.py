@@ -61,7 +61,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
 
     @routes.post(
         "/translate",
-        **responses(LibreTranslateResponse, *BODY_ERRORS),
+        **responses(LibreTranslateResponse, *BODY_ERRORS, 404),
         **request_body(
             LibreTranslateRequest,
             _MEDIA_TYPES,
@@ -71,12 +71,13 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         ),
     )
     @route_policy("body_key", translates=True)
-    async def translate(body: TranslateBody, reservation: Reserved) -> Response:
+    async def translate(body: TranslateBody, access: Access, reservation: Reserved) -> Response:
         """Translate a text or a list of texts."""
         _check_sizes(body.texts, limits)
-        wanted = body.to_request(pipeline.settings)
+        wanted = body.to_request(pipeline.settings, pipeline.glossaries, access.name)
         check_languages(pipeline.languages, body.source, body.target)
         results = await pipeline.translate(wanted, reservation)
+        access.count(sum(map(len, body.texts)))
         return json_response(_response(results, body, pipeline.languages))
 
     @routes.post(

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from dragoman.server.errors import RequestError
+from dragoman.server.glossaries.store import GlossaryStore
 from dragoman.server.pipeline.option_builder import build_options
 from dragoman.server.request_types import DetectedLanguage, TranslationRequest
 from dragoman.server.routes.openapi import EXAMPLE_SOURCE, EXAMPLE_TARGET, SourceLanguage, TargetLanguage
@@ -38,6 +39,7 @@ class LibreTranslateRequest(BaseModel):
     target: TargetLanguage
     format: Literal["text", "html", ""] | None = Field("text", examples=["text"])
     alternatives: StrictInt | _Digits | None = Field(0, description="Maximum number of alternatives.", examples=[0])
+    glossary: str | None = Field(None, description="Name or id of a stored glossary; LibreTranslate has none.")
     api_key: _ApiKey = None
 
     @property
@@ -50,14 +52,15 @@ class LibreTranslateRequest(BaseModel):
         """The number of alternatives, 0 if negative."""
         return max(0, int(self.alternatives or 0))
 
-    def to_request(self, settings: ServerSettings) -> TranslationRequest:
+    def to_request(self, settings: ServerSettings, store: GlossaryStore, owner: str) -> TranslationRequest:
         """Convert to the request of the pipeline; raises `RequestError` if a limit is exceeded."""
         limit = settings.limits.alternatives
         if self.max_alternatives > limit:
             raise RequestError(f"Invalid request: alternatives parameter must be <= {limit}")
         is_html = self.format == "html"
         options = build_options(settings, alternatives=0 if is_html else self.max_alternatives)
-        return TranslationRequest(self.texts, self.source, self.target, None, is_html, options)
+        stored = store.find_for(owner, self.glossary, self.source, self.target) if self.glossary else None
+        return TranslationRequest(self.texts, self.source, self.target, None, is_html, options, glossary=stored)
 
 
 class LibreTranslateResponse(BaseModel):

@@ -77,18 +77,27 @@ class Problem(BaseModel):
 
 
 def responses(
-    model: Any | None, *errors: int, description: str = "Success", more: Mapping[str, Any] | None = None
+    model: Any | None,
+    *errors: int,
+    description: str = "Success",
+    more: Mapping[str, Any] | None = None,
+    status: int = 200,
 ) -> dict[str, Any]:
-    """Return arguments of a route: the model of status 200, and error statuses; `more` are other media types of 200.
+    """Return arguments of a route: the model of success, and error statuses; `more` are other media types of success.
 
     Routes return a `Response`, so FastAPI documents the model and does not validate by it.
     """
     success: dict[str, Any] = {"description": description, "content": dict(more or {})}
     if model is not None:
         success["model"] = model
-    failures = {status: problem_response(status) for status in sorted(errors)}
+    failures = {each: problem_response(each) for each in sorted(errors)}
     response_class: dict[str, Any] = {} if model is not None else {"response_class": Response}
-    return {"responses": {200: success} | failures, "response_model": None, **response_class}
+    return {
+        "responses": {status: success} | failures,
+        "response_model": None,
+        "status_code": status,
+        **response_class,
+    }
 
 
 def problem_response(status: int) -> dict[str, Any]:
@@ -103,7 +112,7 @@ def request_body(
     model: type[BaseModel], media_types: Sequence[str] = (JSON,), **examples: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the argument of a route that describes its body, for every media type."""
-    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema = _inlined(model.model_json_schema())
     named = {name: {"value": dict(value)} for name, value in examples.items()}
     content = {
         each: {"schema": schema if each == JSON else _form_schema(schema)}
@@ -111,6 +120,18 @@ def request_body(
         for each in media_types
     }
     return {"openapi_extra": {"requestBody": {"required": True, "content": content}}}
+
+
+def _inlined(schema: Any, definitions: Mapping[str, Any] | None = None) -> Any:
+    """Return a schema with its definitions in place of the references to them."""
+    if isinstance(schema, list):
+        return [_inlined(each, definitions) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    known = schema.get("$defs", definitions or {})
+    if "$ref" in schema:
+        return _inlined(known[schema["$ref"].rpartition("/")[2]], known)
+    return {name: _inlined(value, known) for name, value in schema.items() if name != "$defs"}
 
 
 def parameter(name: str, place: str, schema: Mapping[str, Any], description: str) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from fastapi import APIRouter, Depends, Request, Response
 from dragoman.api.translation.options import TranslateOptions
 from dragoman.evaluation.quality_flags import FLAGS
 from dragoman.markup.protected_spans import find_placeholders
+from dragoman.server.access.authorization import RequestAccess
 from dragoman.server.errors import RequestError
-from dragoman.server.http.dependencies import Reserved, json_body
+from dragoman.server.http.dependencies import Access, Reserved, json_body
 from dragoman.server.http.request_body import json_response, large_json_response
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.http.server_sent_events import EVENT_STREAM, event, event_stream_response
@@ -22,6 +23,7 @@ from dragoman.server.pipeline.language_resolution import ResolvedText
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_limits import check_texts
 from dragoman.server.request_types import ReloadResult, TranslationRequest, TranslationResult
+from dragoman.server.routes.openai import chat_model_ids
 from dragoman.server.routes.openapi import BASE_ERRORS, BODY_ERRORS, request_body, responses
 from dragoman.server.routes.v1_schemas import (
     InspectRequest,
@@ -59,7 +61,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
 
     @routes.post(
         "/translate",
-        **responses(TranslateResponse, *BODY_ERRORS, 415, more=_EVENT_STREAM),
+        **responses(TranslateResponse, *BODY_ERRORS, 404, 415, more=_EVENT_STREAM),
         **request_body(
             TranslateRequest,
             text={"text": "Two dogs play in the snow.", "source": "en", "target": "de", "alternatives": 2},
@@ -68,13 +70,14 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         ),
     )
     @route_policy("key", translates=True)
-    async def translate(request: Request, body: TranslateBody, reservation: Reserved) -> Response:
+    async def translate(request: Request, body: TranslateBody, access: Access, reservation: Reserved) -> Response:
         """Translate a text or a list of texts; the response can be a stream of server-sent events."""
-        wanted = body.to_request(pipeline.settings)
+        wanted = body.to_request(pipeline.settings, pipeline.glossaries, access.name)
         texts = await pipeline.check_and_resolve(wanted)
         if body.stream or EVENT_STREAM in request.headers.get("accept", ""):
-            return await event_stream_response(_events(pipeline, texts, wanted, reservation), reservation)
+            return await event_stream_response(_events(pipeline, texts, wanted, access, reservation), reservation)
         results = await pipeline.translate_resolved(texts, wanted, reservation)
+        access.count(sum(map(len, wanted.texts)))
 
         def build() -> dict[str, Any]:
             return {"translations": [_translation_json(each, wanted.options) for each in results]}
@@ -109,7 +112,12 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     @route_policy("public")
     async def models() -> Response:
         """List all models and routes."""
-        return json_response({"models": service.models(), "routes": service.routes()})
+        names = [each.name for each in service.models()]
+        data = [
+            {"id": each, "object": "model", "created": 0, "owned_by": "dragoman"}
+            for each in (*names, *chat_model_ids(service.routes()))
+        ]
+        return json_response({"models": service.models(), "routes": service.routes(), "object": "list", "data": data})
 
     @routes.post("/models/reload", **responses(ReloadResult, *BODY_ERRORS))
     @route_policy("admin")
@@ -161,7 +169,11 @@ def _clean(value: dict[str, Any], unrequested: set[str]) -> None:
 
 
 async def _events(
-    pipeline: TranslationPipeline, texts: Sequence[ResolvedText], wanted: TranslationRequest, reservation: Reservation
+    pipeline: TranslationPipeline,
+    texts: Sequence[ResolvedText],
+    wanted: TranslationRequest,
+    access: RequestAccess,
+    reservation: Reservation,
 ) -> AsyncIterator[bytes]:
     """Yield, text by text, the events of its parts and of its translation."""
     for index, text in enumerate(texts):
@@ -169,6 +181,7 @@ async def _events(
             if isinstance(part, str):
                 yield event("text", {"index": index, "text": part})
             else:
+                access.count(len(text.text))
                 build = functools.partial(_translation_event, index, part, wanted.options)
                 yield await asyncio.to_thread(build) if _is_large(wanted.options) else build()
     yield event("done", {})

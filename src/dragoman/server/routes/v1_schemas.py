@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from dragoman.server.errors import RequestError
+from dragoman.server.glossaries.store import GlossaryStore
 from dragoman.server.pipeline.option_builder import build_options
 from dragoman.server.pipeline.request_limits import check_glossary
 from dragoman.server.request_types import DetectedLanguage, ModelInfo, Route, TranslationRequest
@@ -17,6 +18,7 @@ __all__ = [
     "Alternative",
     "InspectRequest",
     "InspectResponse",
+    "ListedModel",
     "ModelsResponse",
     "QualityFlag",
     "TranslateRequest",
@@ -42,20 +44,23 @@ class TranslateRequest(BaseModel):
     alignments: StrictBool = Field(False, description="Return words, and the links between them.")
     weights: StrictBool = Field(False, description="Return the attention weights between words.")
     flags: StrictBool = Field(True, description="Return quality flags.")
-    glossary: dict[str, str | None] | None = Field(
+    glossary: dict[str, str | None] | str | None = Field(
         None,
-        description="Terms and their translations; null keeps a term unchanged.",
+        description="Terms and their translations, null keeps a term unchanged; or name or id of a stored glossary.",
         examples=[{"snow": "Schnee"}],
     )
     split: StrictBool = Field(True, description="Split texts into sentences.")
     stream: StrictBool = Field(False, description="Respond with server-sent events.")
 
-    def to_request(self, settings: ServerSettings) -> TranslationRequest:
+    def to_request(self, settings: ServerSettings, store: GlossaryStore, owner: str) -> TranslationRequest:
         """Convert to the request of the pipeline; raises `RequestError` if a limit is exceeded."""
         limit = settings.limits.alternatives
         if self.alternatives > limit:
             raise RequestError(f"alternatives must be {limit} at most, got {self.alternatives}; request fewer")
-        check_glossary(self.glossary)
+        name = self.glossary if isinstance(self.glossary, str) else ""
+        stored = store.find_for(owner, name, self.source, self.target) if name else None
+        terms = None if isinstance(self.glossary, str) else self.glossary
+        check_glossary(terms)
         is_html = self.format == "html"
         options = build_options(
             settings,
@@ -65,10 +70,12 @@ class TranslateRequest(BaseModel):
             alignment=self.alignments,
             attention=self.weights,
             flags=self.flags,
-            glossary=self.glossary,
+            glossary=terms,
         )
         texts = self.text if isinstance(self.text, list) else [self.text]
-        return TranslationRequest(texts, self.source, self.target, self.model or None, is_html, options)
+        return TranslationRequest(
+            texts, self.source, self.target, self.model or None, is_html, options, glossary=stored
+        )
 
 
 class QualityFlag(BaseModel):
@@ -205,8 +212,19 @@ class InspectResponse(BaseModel):
     detected: DetectedLanguage | None = Field(description="With source `auto` only.")
 
 
+class ListedModel(BaseModel):
+    """A name for the field `model` of `/v1/chat/completions`, in the form of OpenAI's list."""
+
+    id: str = Field(examples=["en:de"])
+    object: str
+    created: int
+    owned_by: str
+
+
 class ModelsResponse(BaseModel):
-    """All models and routes."""
+    """All models and routes; `object` and `data` are for clients of OpenAI's API."""
 
     models: list[ModelInfo]
     routes: list[Route]
+    object: str
+    data: list[ListedModel]

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from dragoman.api.translation.options import TranslateOptions
-from dragoman.api.translation.pivot import compose, compose_text, join_prepared
+from dragoman.api.translation.pivot import carry_terms, compose, compose_text, join_prepared
 from dragoman.api.translation.prepared_text import Chunk, PreparedText
 from dragoman.api.translation.translation import Translation
 from dragoman.evaluation.quality_flags import Flag
+from dragoman.text.glossary import Glossary
 
 FIRST = Translation(
     "ein Haus",
@@ -88,3 +89,23 @@ def test_a_text_is_put_together_as_its_source_is():
     whole = join_prepared(first, prepared)
     assert [(chunk.source, chunk.after) for chunk in whole.chunks] == [("一", "\n"), ("二。", " "), ("1", "")]
     assert whole.languages == ("en", "de")
+
+
+def test_terms_are_carried_to_the_linked_pivot_words():
+    glossary = Glossary.from_dict({"maison": "Haus", "chien noir": None, "rouge": "rot"})
+    first = Translation(
+        "la maison rouge du chien noir",
+        "the red house, of the black dog",
+        source_words=("la", "maison", "rouge", "du", "chien", "noir"),
+        target_words=("the", "red", "house,", "of", "the", "black", "dog"),
+        alignment=((0, 0), (1, 2), (4, 6), (5, 5)),
+    )
+    found = [(each.source, each.target, first.text[each.start : each.end]) for each in carry_terms(glossary, first)]
+
+    assert found == [
+        ("house", "Haus", "house"),
+        ("house", "rot", "house"),  # without a link: the word at the same relative position
+        ("black dog", "chien noir", "black dog"),
+    ]
+    assert [each.target for each in carry_terms(glossary, Translation("maison", ""))] == ["Haus"]
+    assert carry_terms(glossary, Translation("chat", "cat")) == []

@@ -15,6 +15,7 @@ from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError, DataError
 from dragoman.search.hypothesis import Hypothesis, SearchInput
 from dragoman.search.trace import SearchTrace
+from dragoman.text import EOS_ID
 from tests.unit.engines.tiny_transformers import random_sentences, tiny_transformer
 
 pytest.importorskip("ctranslate2")
@@ -163,16 +164,67 @@ def test_nothing_to_do(one: CTranslate2Engine):
         ({"sample": True}, {}, "sampling"),
         ({"beam": 4, "groups": 2}, {}, "diverse"),
         ({"patience": None}, {}, "patience"),
-        ({}, {"phrases": True}, "phrases"),
         ({}, {"trace": True}, "tree"),
     ],
 )
 def test_what_it_lacks(settings: dict[str, object], more: dict[str, bool], says: str, one: CTranslate2Engine):
     asked = SearchSettings.model_validate(settings)
     assert says in (one.unsupported(asked, **more) or "")
-    batch = [SearchInput([5], phrases=[[6]] if more.get("phrases") else ())]
     with pytest.raises(ConfigError, match=says):
-        one.search(batch, asked, trace=SearchTrace() if more.get("trace") else None)
+        one.search([SearchInput([5])], asked, trace=SearchTrace() if more.get("trace") else None)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_required_phrases_are_in_the_translation(beam: int, engine: CTranslate2Engine):
+    may_follow = np.arange(len(engine._calls.target)) % 3 > 0
+    may_follow[EOS_ID] = True
+    phrases = [[7, 9], [11], [13, 14, 15]]
+    batch = [
+        SearchInput(
+            tokens, phrases=phrases[: number % 4], phrase_sources=[[0], [len(tokens) - 1], []], may_follow=may_follow
+        )
+        for number, tokens in enumerate(random_sentences(12, seed=5))
+    ]
+    found = engine.search(batch, SearchSettings(beam=beam, nbest=min(beam, 2)), return_attention=True)
+    for sentence, hypotheses in zip(batch, found, strict=True):
+        for each in hypotheses:
+            for phrase in sentence.phrases:
+                ends = [
+                    place + len(phrase)
+                    for place in range(len(each.tokens))
+                    if each.tokens[place : place + len(phrase)] == phrase
+                ]
+                assert any(end == len(each.tokens) or may_follow[each.tokens[end]] for end in ends)
+            assert each.alignment is not None
+            assert each.alignment.shape == (len(each.tokens) + each.is_finished, len(sentence.tokens) + 1)
+    alone = [engine.search([each], SearchSettings(beam=beam))[0][0].tokens for each in batch]
+    assert alone == [hypotheses[0].tokens for hypotheses in found]
+
+
+def test_a_prefix_stays_before_required_phrases(one: CTranslate2Engine):
+    ((found,),) = one.search([SearchInput([5, 6, 7], [8, 9], [[8], [12]], [[0], [1]])], SearchSettings(beam=2))
+    assert found.tokens[:2] == [8, 9]
+    assert {8, 12} <= set(found.tokens[2:])
+
+
+def test_a_search_for_phrases_can_be_cancelled(one: CTranslate2Engine):
+    seen: list[int] = []
+
+    class Cancelled:
+        def is_cancelled(self, sentence: int) -> bool:
+            return sentence == 0
+
+        def is_streamed(self, sentence: int) -> bool:
+            return True
+
+        def on_tokens(self, sentence: int, tokens: list[int]) -> None:
+            seen.append(sentence)
+
+    batch = [SearchInput([5, 6], phrases=[[11]], phrase_sources=[[0]]) for _ in range(2)]
+    first, second = one.search(batch, SearchSettings(beam=2), monitor=Cancelled())
+    assert not first
+    assert 11 in second[0].tokens
+    assert seen == [1]
 
 
 def test_it_lacks_nothing_else(one: CTranslate2Engine):

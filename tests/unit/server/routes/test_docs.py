@@ -29,7 +29,7 @@ def test_every_path_is_on_the_page(call: Caller) -> None:
     page = call.get("/docs")
 
     for path in call.get("/openapi.json").json()["paths"]:
-        assert re.search(f"<h3>(GET|POST) {re.escape(path)}</h3>", page.text)
+        assert re.search(f"<h3>[A-Z]+ {re.escape(path)}</h3>", page.text)
 
 
 def test_the_page_needs_nothing_from_elsewhere(call: Caller) -> None:
@@ -47,3 +47,11 @@ def test_they_can_be_switched_off() -> None:
     call = Caller(settings=ServerSettings(docs=False))
 
     assert [call.get(path).status_code for path in ("/docs", "/openapi.json")] == [404, 404]
+
+
+def test_the_spec_of_libretranslate_has_its_title_and_its_routes() -> None:
+    found = Caller().get("/spec").json()
+
+    assert found["info"]["title"] == "LibreTranslate"
+    assert {"/translate", "/detect", "/languages"} <= found["paths"].keys()
+    assert not any(path.startswith(("/v1", "/v2", "/v3")) for path in found["paths"])

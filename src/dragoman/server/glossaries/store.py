@@ -1,0 +1,240 @@
+"""Store named glossaries of clients, in memory or as files of a folder."""
+
+from __future__ import annotations
+
+import functools
+import json
+import threading
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from dragoman.errors import ConfigError
+from dragoman.files import write_json
+from dragoman.language_codes import canonical_language, match_rank
+from dragoman.server.errors import NotFound, RequestError, TooLarge
+from dragoman.text.glossary import Glossary, lenient_glossary
+
+__all__ = ["GlossaryStore", "StoredGlossary", "TermDictionary", "open_glossary_store", "term_dictionary"]
+
+_FORMAT = 1
+_MAX_GLOSSARIES = 1000
+_MAX_TERMS = 20_000  # per dictionary
+_MAX_CHARACTERS = 32 << 20  # of all terms together
+_MAX_NAME = 1024
+_MAX_DICTIONARIES = 100
+
+
+@dataclass(frozen=True)
+class TermDictionary:
+    """Terms of one language pair. Languages are canonical codes."""
+
+    source: str
+    target: str
+    terms: Mapping[str, str]
+
+    @functools.cached_property
+    def glossary(self) -> Glossary:
+        """The terms for a translator, which normalizes them once per model."""
+        return lenient_glossary(self.terms)
+
+    @functools.cached_property
+    def characters(self) -> int:
+        """Number of characters of all terms."""
+        return sum(len(source) + len(target) for source, target in self.terms.items())
+
+    def matches(self, source: str, target: str) -> bool:
+        """Whether the dictionary is for a language pair; regions may differ, scripts may not."""
+        return match_rank(source, self.source) is not None and match_rank(target, self.target) is not None
+
+
+@dataclass(frozen=True)
+class StoredGlossary:
+    """A named glossary of the client `owner`, whose name is empty on a server without API keys."""
+
+    id: str
+    name: str
+    owner: str
+    created: str
+    """Time of creation, in ISO 8601 with microseconds and offset."""
+    dictionaries: tuple[TermDictionary, ...]
+
+    def find(self, source: str, target: str) -> TermDictionary | None:
+        """Return the dictionary of a language pair."""
+        return next((each for each in self.dictionaries if each.matches(source, target)), None)
+
+    def with_dictionary(self, wanted: TermDictionary, *, merge: bool = False) -> StoredGlossary:
+        """Return the glossary with a dictionary replaced or added; `merge` keeps the other terms of the old one."""
+        old = self.find(wanted.source, wanted.target)
+        terms = {**old.terms, **wanted.terms} if old and merge else wanted.terms
+        new = TermDictionary(old.source, old.target, terms) if old else wanted
+        others = [each for each in self.dictionaries if each is not old]
+        return replace(self, dictionaries=(*others, new))
+
+    def without(self, source: str, target: str) -> StoredGlossary:
+        """Return the glossary without the dictionary of a language pair."""
+        return replace(self, dictionaries=tuple(each for each in self.dictionaries if not each.matches(source, target)))
+
+
+@dataclass
+class GlossaryStore:
+    """Glossaries by id. With a folder, each is a file that survives a restart."""
+
+    folder: Path | None = None
+    _glossaries: dict[str, StoredGlossary] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def create(self, owner: str, name: str, dictionaries: Sequence[TermDictionary]) -> StoredGlossary:
+        """Store a new glossary."""
+        created = datetime.now(UTC).isoformat(timespec="microseconds")
+        return self.save(StoredGlossary(str(uuid.uuid4()), name, owner, created, tuple(dictionaries)))
+
+    def save(self, glossary: StoredGlossary) -> StoredGlossary:
+        """Store a new or changed glossary; raises `TooLarge` or `RequestError` if it must not be stored."""
+        _check(glossary)
+        with self._lock:
+            others = [each for each in self._glossaries.values() if each.id != glossary.id]
+            if len(others) >= _MAX_GLOSSARIES:
+                raise TooLarge(f"a server must have {_MAX_GLOSSARIES} glossaries at most, got another one; use fewer")
+            if sum(map(_characters, (*others, glossary))) > _MAX_CHARACTERS:
+                raise TooLarge(
+                    f"all glossaries must have {_MAX_CHARACTERS:,} characters at most, got more; use fewer terms"
+                )
+            if self.folder is not None:
+                write_json(self.folder / f"{glossary.id}.json", _to_json(glossary))
+            self._glossaries[glossary.id] = glossary
+        return glossary
+
+    def of_owner(self, owner: str) -> list[StoredGlossary]:
+        """Return the glossaries of a client, the oldest first."""
+        found = [each for each in self._glossaries.values() if each.owner == owner]
+        return sorted(found, key=lambda each: each.created)
+
+    def get(self, owner: str, id_: str) -> StoredGlossary:
+        """Return a glossary of a client; raises `NotFound`."""
+        found = self._glossaries.get(id_)
+        if found is None or found.owner != owner:
+            raise NotFound("the glossary must exist, got an unknown id; /v3/glossaries lists all")
+        return found
+
+    def find(self, owner: str, name: str) -> StoredGlossary:
+        """Return the glossary with an id, or the newest one with a name; raises `NotFound`."""
+        for each in reversed(self.of_owner(owner)):
+            if name in (each.id, each.name):
+                return each
+        raise NotFound("the glossary must exist, got an unknown name; /v3/glossaries lists all")
+
+    def find_for(self, owner: str, name: str, source: str, target: str) -> StoredGlossary:
+        """Return the glossary with an id or a name; raises `RequestError` if it has no terms for the language pair.
+
+        Any source is accepted where it is detected (`auto`).
+        """
+        found = self.find(owner, name)
+        if source.strip().lower() != "auto" and found.find(source, target) is None:
+            raise RequestError(
+                f"the glossary must have terms for the language pair, got {source[:20]} to {target[:20]}; add a "
+                "dictionary for it",
+                code="invalid_glossary",
+            )
+        return found
+
+    def delete(self, owner: str, id_: str) -> None:
+        """Delete a glossary; raises `NotFound`."""
+        self.get(owner, id_)
+        with self._lock:
+            self._glossaries.pop(id_, None)
+            if self.folder is not None:
+                (self.folder / f"{id_}.json").unlink(missing_ok=True)
+
+
+def open_glossary_store(folder: Path | None) -> GlossaryStore:
+    """Open the store of a folder, which is created if missing; without one, glossaries are kept in memory."""
+    if folder is None:
+        return GlossaryStore()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        found = [_from_json(path) for path in sorted(folder.glob("*.json"))]
+    except OSError as error:
+        raise ConfigError(f"glossaries must be a folder, got {folder}: {error.strerror}; name another one") from None
+    return GlossaryStore(folder, {each.id: each for each in found})
+
+
+def term_dictionary(source: str, target: str, terms: Mapping[str, str]) -> TermDictionary:
+    """Return a dictionary of canonical languages whose terms are checked."""
+    made = TermDictionary(canonical_language(source), canonical_language(target), dict(terms))
+    if len(terms) > _MAX_TERMS:
+        raise TooLarge(f"a glossary must have {_MAX_TERMS:,} terms per language pair at most, got {len(terms):,}")
+    assert made.glossary is not None
+    return made
+
+
+def _check(glossary: StoredGlossary) -> None:
+    if not glossary.name.strip() or len(glossary.name) > _MAX_NAME:
+        raise RequestError(
+            f"name must have 1 to {_MAX_NAME} characters, got {len(glossary.name)}; name the glossary",
+            code="invalid_glossary",
+        )
+    if len(glossary.dictionaries) > _MAX_DICTIONARIES:
+        raise TooLarge(f"a glossary must have {_MAX_DICTIONARIES} language pairs at most, got more; create another one")
+    for number, each in enumerate(glossary.dictionaries):
+        if any(each.matches(other.source, other.target) for other in glossary.dictionaries[:number]):
+            raise RequestError(
+                f"a glossary must have one dictionary per language pair, got two for {each.source} to {each.target}; "
+                "join them",
+                code="invalid_glossary",
+            )
+        term_dictionary(each.source, each.target, each.terms)  # a merge may have too many terms
+
+
+def _characters(glossary: StoredGlossary) -> int:
+    return sum(each.characters for each in glossary.dictionaries)
+
+
+def _to_json(glossary: StoredGlossary) -> dict[str, Any]:
+    return {
+        "format": _FORMAT,
+        "id": glossary.id,
+        "name": glossary.name,
+        "owner": glossary.owner,
+        "created": glossary.created,
+        "dictionaries": [
+            {"source": each.source, "target": each.target, "terms": dict(each.terms)} for each in glossary.dictionaries
+        ],
+    }
+
+
+def _from_json(path: Path) -> StoredGlossary:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+        if value["format"] != _FORMAT:
+            raise ConfigError(
+                f"{path} must be a glossary of format {_FORMAT}, got {value['format']!r}; use a newer Dragoman"
+            )
+        id_, name, owner, created = _texts(value[name] for name in ("id", "name", "owner", "created"))
+        found = StoredGlossary(id_, name, owner, created, _dictionaries(value))
+        if found.id != path.stem:
+            raise ValueError("the name of the file is not its id")
+        _check(found)
+    except (AttributeError, KeyError, TypeError, ValueError, RequestError) as error:
+        raise ConfigError(
+            f"{path} must be a stored glossary, got an invalid one: {error}; restore it from a copy"
+        ) from None
+    return found
+
+
+def _dictionaries(value: Mapping[str, Any]) -> tuple[TermDictionary, ...]:
+    found = []
+    for each in value["dictionaries"]:
+        source, target, *_ = _texts([each["source"], each["target"], *each["terms"], *each["terms"].values()])
+        found.append(TermDictionary(source, target, each["terms"]))
+    return tuple(found)
+
+
+def _texts(values: Iterable[Any]) -> list[str]:
+    texts = list(values)
+    if not all(isinstance(each, str) for each in texts):
+        raise TypeError("a text is missing")
+    return texts

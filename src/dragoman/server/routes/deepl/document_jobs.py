@@ -1,0 +1,115 @@
+"""Translate uploaded documents in the background; clients poll the status and download the result."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import secrets
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from dragoman.errors import DragomanError
+from dragoman.server.errors import NotFound, Overloaded
+from dragoman.server.http.problem_details import problem_for
+from dragoman.server.pipeline.documents import TranslatedDocument
+from dragoman.server.routes.download_store import DownloadStore, StoredDocument
+
+__all__ = ["DocumentJob", "DocumentJobs"]
+
+_log = logging.getLogger(__name__)
+
+JobStatus = Literal["translating", "done", "error"]
+_UNKNOWN = "the document must exist, got an unknown id or key; documents are kept for half an hour"
+
+
+@dataclass
+class DocumentJob:
+    """A document whose translation is running or finished."""
+
+    id: str
+    key: str
+    """Secret that allows the download."""
+    created: float
+    status: JobStatus = "translating"
+    characters: int = 0
+    error: str = ""
+    download: str = ""
+    """Key of the translation in the `DownloadStore`."""
+    task: asyncio.Task[None] | None = field(default=None, repr=False)
+
+
+class DocumentJobs:
+    """Jobs by id; finished ones are forgotten after `seconds`. At most `max_jobs` are kept."""
+
+    def __init__(
+        self,
+        downloads: DownloadStore,
+        *,
+        seconds: float = 1800.0,
+        max_jobs: int = 100,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._downloads, self._seconds, self._max_jobs, self._clock = downloads, seconds, max_jobs, clock
+        self._jobs: dict[str, DocumentJob] = {}
+
+    def start(
+        self, work: Coroutine[Any, Any, TranslatedDocument], name: Callable[[str], str], owner: bytes = b""
+    ) -> DocumentJob:
+        """Start to translate; `name` returns the file name of the translation, given its language."""
+        try:
+            self._forget()
+        except Overloaded:
+            work.close()
+            raise
+        job = DocumentJob(secrets.token_hex(16).upper(), secrets.token_hex(32).upper(), self._clock())
+        job.task = asyncio.create_task(self._run(job, work, name, owner))
+        self._jobs[job.id] = job
+        return job
+
+    def get(self, id_: str, key: str) -> DocumentJob:
+        """Return a job; raises `NotFound` without its key."""
+        job = self._jobs.get(id_)
+        if job is None or not hmac.compare_digest(job.key.encode(), key.encode("utf-8", "surrogatepass")):
+            raise NotFound(_UNKNOWN)
+        return job
+
+    def result(self, job: DocumentJob) -> StoredDocument:
+        """Return the translation of a finished job; raises `Overloaded` while it is running."""
+        if job.status == "translating":
+            raise Overloaded("the document must be translated to be downloaded, got one in progress", retry_after=1.0)
+        found = self._downloads.get(job.download) if job.download else None
+        if found is None:
+            raise NotFound(job.error or _UNKNOWN)
+        return found
+
+    async def _run(
+        self,
+        job: DocumentJob,
+        work: Coroutine[Any, Any, TranslatedDocument],
+        name: Callable[[str], str],
+        owner: bytes,
+    ) -> None:
+        try:
+            done = await work
+            job.download = await self._downloads.add(name(done.language), done.data, owner)
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 -- the client reads it in the status
+            job.status, job.error = "error", problem_for(error)["detail"]
+            if not isinstance(error, DragomanError | asyncio.CancelledError):
+                _log.error("a document could not be translated: %s", type(error).__name__)
+        else:
+            job.status, job.characters = "done", done.characters
+
+    def _forget(self) -> None:
+        now = self._clock()
+        finished = [each for each in self._jobs.values() if each.status != "translating"]
+        room = len(self._jobs) - self._max_jobs
+        for number, job in enumerate(finished):
+            if number <= room or job.created + self._seconds <= now:
+                del self._jobs[job.id]
+        if len(self._jobs) >= self._max_jobs:
+            raise Overloaded(
+                f"{self._max_jobs} documents must be in progress at most, got another; try again later", retry_after=5.0
+            )

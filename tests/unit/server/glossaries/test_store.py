@@ -1,0 +1,118 @@
+"""Glossaries are stored by client and survive a restart."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import ConfigError
+from dragoman.server.errors import NotFound, RequestError, TooLarge
+from dragoman.server.glossaries import store as module
+from dragoman.server.glossaries.store import GlossaryStore, TermDictionary, open_glossary_store, term_dictionary
+
+FROZEN = Path(__file__).parents[3] / "fixtures" / "formats-0.1" / "glossaries"
+
+
+def dictionary(source: str = "en", target: str = "de", **terms: str) -> TermDictionary:
+    return term_dictionary(source, target, terms or {"dog": "Hund"})
+
+
+def test_a_folder_survives_a_restart(tmp_path: Path) -> None:
+    store = open_glossary_store(tmp_path / "new")
+    kept = store.create("anna", "Winter", [dictionary(snow="Schnee"), dictionary("de", "en", Schnee="snow")])
+    gone = store.create("anna", "Summer", [dictionary()])
+    store.delete("anna", gone.id)
+
+    again = open_glossary_store(tmp_path / "new")
+    assert again.of_owner("anna") == [kept]
+    assert again.get("anna", kept.id).find("EN-US", "de-AT") == kept.dictionaries[0]
+
+
+def test_glossaries_belong_to_their_client() -> None:
+    store = GlossaryStore()
+    made = store.create("anna", "Winter", [dictionary()])
+
+    assert store.of_owner("ben") == []
+    for call in (store.get, store.find, store.delete):
+        with pytest.raises(NotFound):
+            call("ben", made.id)
+    assert store.find("anna", "Winter") == store.find("anna", made.id) == made
+
+
+def test_the_newest_of_a_name_is_found() -> None:
+    store = GlossaryStore()
+    _, newest = (store.create("", "Winter", [dictionary(**{term: "c"})]) for term in ("a", "b"))
+    assert store.find("", "Winter") == newest
+
+
+def test_dictionaries_are_replaced_merged_and_removed() -> None:
+    made = GlossaryStore().create("", "Winter", [dictionary(dog="Hund", cat="Katze")])
+    merged = made.with_dictionary(dictionary("EN", "DE", dog="Dackel"), merge=True)
+    replaced = made.with_dictionary(dictionary(dog="Dackel"))
+    more = made.with_dictionary(dictionary("en", "fr", dog="chien"))
+
+    assert [each.terms for each in merged.dictionaries] == [{"dog": "Dackel", "cat": "Katze"}]
+    assert [each.terms for each in replaced.dictionaries] == [{"dog": "Dackel"}]
+    assert [each.target for each in more.dictionaries] == ["de", "fr"]
+    assert more.without("en", "de").find("en", "de") is None
+
+
+def test_chinese_is_matched_by_its_script() -> None:
+    simplified = dictionary("en", "zh", dog="狗")
+    assert simplified.matches("EN", "ZH-HANS")
+    assert not simplified.matches("EN", "ZH-HANT")
+
+
+def test_terms_that_no_model_can_use_are_left_out_of_the_glossary() -> None:
+    assert dictionary(**{"dog": "Hund", "\u200b": "x"}).glossary.terms == {"dog": "Hund"}
+
+
+def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = GlossaryStore()
+    with pytest.raises(RequestError, match="name must have 1 to"):
+        store.create("", " ", [dictionary()])
+    with pytest.raises(RequestError, match="one dictionary per language pair"):
+        store.create("", "a", [dictionary(), dictionary("en-GB", "de")])
+    monkeypatch.setattr(module, "_MAX_TERMS", 1)
+    with pytest.raises(TooLarge, match="1 terms per language pair"):
+        dictionary(a="b", c="d")
+    monkeypatch.setattr(module, "_MAX_GLOSSARIES", 1)
+    made = store.create("", "a", [dictionary()])
+    with pytest.raises(TooLarge, match="1 glossaries at most"):
+        store.create("", "b", [dictionary()])
+    store.save(made)  # the same one again
+    monkeypatch.setattr(module, "_MAX_CHARACTERS", 3)
+    with pytest.raises(TooLarge, match="characters at most"):
+        store.save(made)
+
+
+def test_the_first_format_is_read(tmp_path: Path) -> None:
+    shutil.copytree(FROZEN, tmp_path / "glossaries")
+    (found,) = open_glossary_store(tmp_path / "glossaries").of_owner("anna")
+
+    assert (found.name, found.created) == ("Winter", "2026-11-16T09:00:00.000000+00:00")
+    assert [(each.source, each.target, each.terms) for each in found.dictionaries] == [
+        ("en", "de", {"snow": "Schnee", "Anna": "Anna"})
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"format": 2}',
+        '{"format": 1, "id": "x", "name": "a", "owner": "", "created": "", "dictionaries": 1}',
+    ],
+)
+def test_an_invalid_file_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(ConfigError, match=r"x\.json must be a"):
+        open_glossary_store(tmp_path)
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("")
+    with pytest.raises(ConfigError, match="glossaries must be a folder"):
+        open_glossary_store(tmp_path / "x")

@@ -1,0 +1,142 @@
+"""Documents over DeepL's API: upload, status, download."""
+
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from dragoman.server.access.api_keys import create_key
+from dragoman.server.errors import NotFound, Overloaded, RequestError
+from dragoman.server.pipeline.documents import TranslatedDocument
+from dragoman.server.routes.deepl.document_jobs import DocumentJobs
+from dragoman.server.routes.download_store import DownloadStore
+from dragoman.server.settings import ServerSettings
+from tests.server.asgi_calls import Caller
+
+LETTER = {"file": ("letter.txt", b"Two dogs\n\nA man")}
+DE = {"target_lang": "DE", "source_lang": "EN"}
+
+
+def converse(call: Caller, *requests: tuple[str, dict[str, Any]]) -> list[httpx.Response]:
+    """Post several requests on one event loop; `{id}` in a path is the id of the document, and its key is sent."""
+
+    async def run() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(call.app)
+        answers: list[httpx.Response] = []
+        handle: dict[str, str] = {}
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            for path, how in requests:
+                if handle and "json" not in how and "data" not in how:
+                    how = how | {"json": {"document_key": handle["document_key"]}}
+                answers.append(await client.post(path.format(id=handle.get("document_id")), **how))
+                with contextlib.suppress(ValueError):
+                    handle = handle or (answers[-1].json() if "document_id" in answers[-1].json() else {})
+        return answers
+
+    return asyncio.run(run())
+
+
+UPLOAD = ("/v2/document", {"files": LETTER, "data": DE})
+STATUS: tuple[str, dict[str, Any]] = ("/v2/document/{id}", {})
+RESULT: tuple[str, dict[str, Any]] = ("/v2/document/{id}/result", {})
+
+
+def test_from_upload_to_download() -> None:
+    call = Caller()
+    uploaded, status, result = converse(call, UPLOAD, STATUS, RESULT)
+
+    assert uploaded.json().keys() == {"document_id", "document_key"}
+    assert status.json() == {
+        "document_id": uploaded.json()["document_id"],
+        "status": "done",
+        "billed_characters": 13,
+    }
+    assert result.content == b"Two-de dogs-de\n\nA-de man-de"
+    assert "letter_de.txt" in result.headers["content-disposition"]
+    assert call.get("/v2/usage").json()["character_count"] == 13
+    assert all(each.is_released for each in call.service.reservations)
+
+
+def test_a_glossary() -> None:
+    call = Caller()
+    body = {"name": "a", "source_lang": "en", "target_lang": "de", "entries": "dogs\tHunde", "entries_format": "tsv"}
+    glossary = call.post("/v2/glossaries", json=body).json()["glossary_id"]
+    upload = ("/v2/document", {"files": LETTER, "data": DE | {"glossary_id": glossary}})
+
+    assert converse(call, upload, STATUS, RESULT)[-1].content == b"Two-de Hunde\n\nA-de man-de"
+
+
+def test_the_key_of_a_document_is_required() -> None:
+    wrong: dict[str, Any] = {"json": {"document_key": "guess"}}
+    _, *answers = converse(Caller(), UPLOAD, (STATUS[0], wrong), (RESULT[0], wrong), ("/v2/document/x", {}))
+
+    assert [each.status_code for each in answers] == [404, 404, 404]
+
+
+def test_an_api_key_in_the_form(tmp_path: Path) -> None:
+    key = create_key(tmp_path / "keys", "anna")
+    call = Caller(settings=ServerSettings(keys=str(tmp_path / "keys")))
+    signed = ("/v2/document", {"files": LETTER, "data": DE | {"auth_key": key}})
+
+    assert [each.status_code for each in converse(call, signed, STATUS)] == [200, 403]
+    assert converse(call, UPLOAD)[0].status_code == 403
+
+
+def test_a_failed_translation_has_a_message() -> None:
+    call = Caller()
+    call.service.fault = RequestError("a fault")
+    _, status, result = converse(call, UPLOAD, STATUS, RESULT)
+
+    assert (status.json()["status"], status.json()["error_message"]) == ("error", "a fault")
+    assert result.status_code == 404
+    assert all(each.is_released for each in call.service.reservations)
+
+
+@pytest.mark.parametrize(
+    ("data", "files", "message"),
+    [
+        ({"source_lang": "EN"}, LETTER, "missing target_lang"),
+        ({"target_lang": "ZZ"}, LETTER, "target must be one of"),
+        (DE | {"output_format": "pdf"}, LETTER, "output_format must be txt"),
+        (DE, {"file": ("letter.xyz", b"a")}, "file format not supported"),
+    ],
+)
+def test_an_invalid_upload_is_rejected(data: dict[str, str], files: Any, message: str) -> None:
+    answer = Caller().post("/v2/document", data=data, files=files)
+
+    assert answer.status_code == 400
+    assert message in answer.json()["message"]
+
+
+async def _done() -> TranslatedDocument:
+    return TranslatedDocument(b"a", "de", 1)
+
+
+def test_finished_jobs_are_forgotten() -> None:
+    async def run() -> None:
+        now = 0.0
+        jobs = DocumentJobs(DownloadStore(), seconds=10, max_jobs=2, clock=lambda: now)
+        first, second = (jobs.start(_done(), str) for _ in range(2))
+        with pytest.raises(Overloaded):
+            jobs.start(_done(), str)
+        with pytest.raises(Overloaded):
+            jobs.result(first)
+        assert first.task is not None
+        assert second.task is not None
+        await asyncio.wait({first.task, second.task})
+        assert jobs.result(first).size == 1
+        third = jobs.start(_done(), str)  # the oldest one makes room
+        with pytest.raises(NotFound):
+            jobs.get(first.id, first.key)
+        assert jobs.get(second.id, second.key) is second
+        assert third.task is not None
+        await third.task
+        now = 11.0
+        jobs.start(_done(), str)
+        with pytest.raises(NotFound):
+            jobs.get(second.id, second.key)
+
+    asyncio.run(run())
