@@ -1,6 +1,7 @@
 """Batching across requests: each gets its own result, error and cancellation."""
 
 import asyncio
+import itertools
 import threading
 import time
 import weakref
@@ -255,33 +256,41 @@ def test_a_short_request_does_not_wait_for_all_of_a_long_one():
 
 
 def test_aborted_and_failed_batches_change_no_throughput():
-    translator, engine = table(0.002)
-    search = engine.search
+    translator, engine = table()
+    search, counter = engine.search, itertools.count()
+    reached, cancelled = threading.Event(), threading.Event()
+
+    def wait_in_second(*arguments: Any, **options: Any) -> list[list[Hypothesis]]:
+        if next(counter) == 1:
+            reached.set()
+            cancelled.wait(60)
+        return search(*arguments, **options)
 
     def fail(*arguments: Any, **options: Any) -> list[list[Hypothesis]]:
-        search(*arguments, **options)
         raise RuntimeError("an engine")
+
+    async def together(harness: Harness, places: Sequence[Reservation]) -> list[Any]:
+        """Translate a sentence per request: two batches, of which the second does not follow an idle time."""
+        return await asyncio.gather(
+            *(harness.translate(translator, ["the house is small"], place) for place in places), return_exceptions=True
+        )
 
     async def test(harness: Harness) -> None:
         before = harness.admission.throughput.tokens_per_second
-        for _ in range(6):
-            places = [harness.admission.admit() for _ in range(4)]
-            tasks = [
-                asyncio.create_task(harness.translate(translator, ["the house is small " * 5], place))
-                for place in places
-            ]
-            begun = len(engine.batches)
-            await until(lambda begun=begun: len(engine.batches) > begun)  # type: ignore[misc]
-            for place in places:
-                place.cancel()
-            assert all(isinstance(each, BaseException) for each in await asyncio.gather(*tasks, return_exceptions=True))
+        places = [harness.admission.admit() for _ in range(4)]
+        engine.search = wait_in_second  # type: ignore[method-assign]
+        aborted = asyncio.create_task(together(harness, places))
+        await until(reached.is_set)
+        for place in places:
+            place.cancel()
+        cancelled.set()
+        assert sum(isinstance(each, TranslationCancelled) for each in await aborted) == 2
         engine.search = fail  # type: ignore[method-assign]
-        for _ in range(3):
-            with pytest.raises(RuntimeError):
-                await harness.translate(translator, ["the house", "a house"], harness.admission.admit())
+        failed = await together(harness, [harness.admission.admit() for _ in range(8)])
+        assert all(isinstance(each, RuntimeError) for each in failed)
         assert harness.admission.throughput.tokens_per_second == before
         engine.search = search  # type: ignore[method-assign]
-        await harness.translate(translator, ["the house is small"] * 40, harness.admission.admit())
+        await together(harness, [harness.admission.admit() for _ in range(8)])
         assert harness.admission.throughput.tokens_per_second != before, "served requests are measured"
 
     run(test, batch_sentences=2)
