@@ -152,6 +152,7 @@ EXERCISES = (
     Exercise("luong2015-local-m-desk", REWRITE, 0.95, ("model.attention.window=2",)),
     Exercise("xu2015-desk", REVERSE, 0.9),
     Exercise("vaswani2017-desk", REVERSE, 0.95),
+    Exercise("kim2019-ssru-desk", REVERSE, 0.95),
     Exercise("pairs-30k", REVERSE, 0.95),
 )
 

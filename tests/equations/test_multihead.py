@@ -33,9 +33,10 @@ class Case:
     lengths: Tensor
     may_attend: Tensor
     seed: int
+    bias: bool = False
 
     def attention(self) -> MultiHeadAttention:
-        return randomised(MultiHeadAttention(self.x.size(-1), self.heads, dropout=0.0), self.seed)
+        return randomised(MultiHeadAttention(self.x.size(-1), self.heads, dropout=0.0, bias=self.bias), self.seed)
 
 
 @st.composite
@@ -48,7 +49,7 @@ def cases(draw: st.DrawFn) -> Case:
     numbers = Numbers(seed + 1)
     x, other = numbers.normal(len(drawn), tgt, dim), numbers.normal(len(drawn), src, dim)
     may_attend = numbers.chance(draw(st.sampled_from([0.0, 0.3, 0.8, 1.0])), len(drawn), 1, tgt, src)
-    return Case(heads, x, other, drawn, may_attend, seed)
+    return Case(heads, x, other, drawn, may_attend, seed, draw(st.booleans()))
 
 
 def literal(
@@ -153,7 +154,8 @@ def test_a_row_with_nothing_to_attend_to_gives_zeros(case: Case, data: st.DataOb
         for road in (attend, explicitly):
             given = as_leaves({"x": case.x, "other": case.other}, dtype)
             result = evaluate(road(case, attention, given), {**parameters(attention), **given})
-            assert not result.values["contexts"][row, step].any()
+            bias = 0.0 if attention.b_o is None else attention.b_o
+            assert torch.equal(result.values["contexts"][row, step], torch.zeros(case.x.size(-1), dtype=dtype) + bias)
             assert not result.gradients["x"][row, step].any()
             assert all(tensor.isfinite().all() for tensor in (*result.values.values(), *result.gradients.values()))
 

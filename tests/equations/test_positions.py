@@ -21,12 +21,14 @@ from tests.equations.literal_transformer import position_vector
 places = st.lists(st.integers(0, 3000), min_size=1, max_size=5)
 
 
+@pytest.mark.parametrize("layout", ["pairs", "halves", "tensor2tensor"])
 @many_cases
-@given(dim=sizes(1, 9), at=places)
-def test_sinusoidal_positions_are_their_equation(dim: int, at: list[int]) -> None:
-    wanted = torch.stack([position_vector(position, dim) for position in at])
+@given(dim=sizes(1, 9), at=places, offset=st.integers(0, 3))
+def test_sinusoidal_positions_are_their_equation(layout: str, dim: int, at: list[int], offset: int) -> None:
+    name = "sinusoidal" if layout == "pairs" else f"sinusoidal-{layout}"
+    wanted = torch.stack([position_vector(position + offset, dim, name) for position in at])
     for dtype, tolerance in TOLERANCE.items():
-        positions = SinusoidalPositions(dim).to(dtype)
+        positions = SinusoidalPositions(dim, layout, offset).to(dtype)
         found = positions(torch.tensor([at, at[::-1]]))
         assert found.dtype == dtype
         assert_close(found, torch.stack([wanted, wanted.flip(0)]), tolerance)
@@ -43,14 +45,18 @@ def test_an_offset_is_a_rotation(dim: int, at: int, offset: int) -> None:
 
 
 @many_cases
-@given(dim=sizes(), longest=sizes(1, 6), rows=sizes(1, 3), data=st.data())
-def test_learned_positions_are_rows_of_a_table(dim: int, longest: int, rows: int, data: st.DataObject) -> None:
+@given(dim=sizes(), longest=sizes(1, 6), offset=st.integers(0, 2), rows=sizes(1, 3), data=st.data())
+def test_learned_positions_are_rows_of_a_table(
+    dim: int, longest: int, offset: int, rows: int, data: st.DataObject
+) -> None:
     at = torch.tensor([data.draw(st.lists(st.integers(0, longest - 1), min_size=3, max_size=3)) for _ in range(rows)])
 
     def literal(weights: Weights, given: Tensors) -> Tensors:
-        return {"vectors": torch.stack([torch.stack([weights["weight"][p] for p in row]) for row in at.tolist()])}
+        return {
+            "vectors": torch.stack([torch.stack([weights["weight"][offset + p] for p in row]) for row in at.tolist()])
+        }
 
-    positions = randomised(LearnedPositions(dim, longest), data.draw(seeds))
+    positions = randomised(LearnedPositions(dim, longest, offset), data.draw(seeds))
     assert_agrees(positions, {}, lambda positions, given: {"vectors": positions(at)}, literal)
 
 

@@ -15,7 +15,8 @@ from torch import Tensor
 from dragoman.config.schema import TransformerConfig
 from dragoman.models import Model, build_model
 from dragoman.nn.padding import is_real
-from dragoman.nn.transformer_layers import DecoderLayer, EncoderLayer, FeedForward, LayerSizes
+from dragoman.nn.ssru import Ssru
+from dragoman.nn.transformer_layers import DecoderLayer, EncoderLayer, FeedForward, LayerSizes, SsruDecoderLayer
 from testkit.generators import (
     Numbers,
     Padded,
@@ -29,10 +30,12 @@ from testkit.generators import (
 )
 from tests.equations.comparison import Tensors, assert_agrees, assert_close
 from tests.equations.literal_recurrent import Weights
-from tests.equations.literal_transformer import decode, decoder_layer, encode, encoder_layer, feed_forward
+from tests.equations.literal_transformer import decode, decoder_layer, encode, encoder_layer, feed_forward, ssru
 
 VOCAB = 5
 NORMS = ["post", "pre"]
+ACTIVATIONS = ["relu", "gelu", "swish"]
+SINUSOIDS = ["sinusoidal", "sinusoidal-halves", "sinusoidal-tensor2tensor"]
 Translator = Model[Any, Any]
 
 
@@ -68,13 +71,14 @@ def layer_cases(draw: st.DrawFn, norm: str) -> LayerCase:
     return LayerCase(shape, source, Numbers(seed + 1).normal(len(source.lengths), draw(sizes(1, 4)), dim), seed)
 
 
+@pytest.mark.parametrize("activation", ACTIVATIONS)
 @many_cases
 @given(dim=sizes(), hidden=sizes(1, 7), rows=sizes(), seed=seeds)
-def test_feed_forward_is_its_equation(dim: int, hidden: int, rows: int, seed: int) -> None:
+def test_feed_forward_is_its_equation(activation: str, dim: int, hidden: int, rows: int, seed: int) -> None:
     def literal(weights: Weights, given: Tensors) -> Tensors:
-        return {"y": torch.stack([feed_forward(weights, x) for x in given["x"]])}
+        return {"y": torch.stack([feed_forward(weights, x, activation) for x in given["x"]])}
 
-    layer = randomised(FeedForward(dim, hidden, 0.0), seed)
+    layer = randomised(FeedForward(dim, hidden, 0.0, activation), seed)
     x = Numbers(seed + 1).normal(rows, dim)
     assert_agrees(layer, {"x": x}, lambda layer, given: {"y": layer(given["x"], None)}, literal)
 
@@ -99,10 +103,29 @@ def test_an_encoder_layer_is_its_equation(norm: str, data: st.DataObject) -> Non
     assert_agrees(layer, {"x": case.source.values}, shipped, literal)
 
 
+@many_cases
+@given(rows=sizes(1, 3), length=sizes(1, 40), dim=sizes(1, 5), seed=seeds)
+def test_the_parallel_scan_is_the_recurrence(rows: int, length: int, dim: int, seed: int) -> None:
+    def literal(weights: Weights, given: Tensors) -> Tensors:
+        return {"y": torch.stack([torch.stack(ssru(weights, list(row))) for row in given["x"]])}
+
+    def step_by_step(unit: Ssru, given: Tensors) -> Tensors:
+        state, steps = unit.start(given["x"]), []
+        for x in given["x"].split(1, dim=1):
+            y, state = unit.step(x, state)
+            steps.append(y)
+        return {"y": torch.cat(steps, 1)}
+
+    unit = randomised(Ssru(dim), seed)
+    x = Numbers(seed + 1).normal(rows, length, dim)
+    assert_agrees(unit, {"x": x}, lambda unit, given: {"y": unit(given["x"])}, literal, also=[step_by_step])
+
+
+@pytest.mark.parametrize("kind", [DecoderLayer, SsruDecoderLayer])
 @pytest.mark.parametrize("norm", NORMS)
 @many_cases
 @given(data=st.data())
-def test_a_decoder_layer_is_its_equation(norm: str, data: st.DataObject) -> None:
+def test_a_decoder_layer_is_its_equation(kind: type[DecoderLayer], norm: str, data: st.DataObject) -> None:
     case = data.draw(layer_cases(norm))
     lengths = case.source.lengths
 
@@ -130,7 +153,7 @@ def test_a_decoder_layer_is_its_equation(norm: str, data: st.DataObject) -> None
             rows.append(torch.stack(decoder_layer(weights, case.sizes.heads, norm, list(x), list(source[:length]))))
         return {"y": torch.stack(rows)}
 
-    layer = randomised(DecoderLayer(case.sizes), case.seed)
+    layer = randomised(kind(case.sizes), case.seed)
     given = {"x": case.target, "source": case.source.values}
     assert_agrees(layer, given, at_once, literal, also=[partial(at_once, return_attention=True), step_by_step])
 
@@ -161,8 +184,15 @@ def cases(draw: st.DrawFn, /, **fixed: Any) -> Case:
         "encoder_layers": draw(sizes(1, 2)),
         "decoder_layers": draw(sizes(1, 2)),
         "feedforward": draw(sizes(1, 5)),
-        "positions": draw(st.sampled_from(["sinusoidal", "learned", "none"])),
+        "decoder": draw(st.sampled_from(["self-attention", "ssru"])),
+        "norm_epsilon": draw(st.sampled_from([1e-5, 1e-9, 0.5])),
+        "activation": draw(st.sampled_from(ACTIVATIONS)),
+        "attention_bias": draw(st.booleans()),
+        "positions": draw(st.sampled_from([*SINUSOIDS, "learned", "none"])),
         "max_positions": 8,
+        "position_offset": draw(st.integers(0, 3)),
+        "scale_embeddings": draw(st.booleans()),
+        "source_end": draw(st.booleans()),
         "tie": draw(st.sampled_from(["none", "target", "all"])),
         "dropout": 0.0,
     }
@@ -190,7 +220,7 @@ def test_the_transformer_is_its_equations(norm: str, data: st.DataObject) -> Non
     def shipped(model: Translator, given: Tensors) -> Tensors:
         encoded = model.encoder(source.tokens, source.lengths, None)
         log_probs = log_probs_of(model, source, target)
-        return {"states": real(encoded.states, source.lengths), "log_probs": real(log_probs, target.lengths)}
+        return {"states": real(encoded.states, encoded.lengths), "log_probs": real(log_probs, target.lengths)}
 
     def literal(weights: Weights, given: Tensors) -> Tensors:
         states, log_probs = [], []
@@ -219,7 +249,7 @@ def test_no_word_sees_a_later_one(case: Case, data: st.DataObject) -> None:
 
 
 @many_cases
-@given(case=cases(positions="none"))
+@given(case=cases(positions="none", source_end=True))
 def test_without_positions_a_source_is_a_bag_of_words(case: Case) -> None:
     """Section 3.5's reason for positions: without them, shuffling the source changes no output."""
     tokens = case.source.tokens.clone()

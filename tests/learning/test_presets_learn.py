@@ -25,6 +25,7 @@ BUDGETS = {
     "luong2015-local-m-desk": Budget(800),
     "xu2015-desk": Budget(800, batch=128, enough=0.97),
     "vaswani2017-desk": Budget(400, batch=128),
+    "kim2019-ssru-desk": Budget(400, batch=128),
     "pairs-30k": Budget(400, batch=128),
 }
 
@@ -100,7 +101,10 @@ def test_hard_attention_reverses() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", ["vaswani2017-desk", pytest.param("pairs-30k", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "preset",
+    ["vaswani2017-desk", *(pytest.param(name, marks=pytest.mark.long) for name in ("kim2019-ssru-desk", "pairs-30k"))],
+)
 def test_transformer_reverses(preset: str) -> None:
     exercise, learned = train(preset)
     assert learned.exact >= exercise.goal

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dragoman.config.base import Rate, Settings, Size
+from dragoman.config.base import Positive, Rate, Settings, Size
 from dragoman.config.corpus import DataConfig
 from dragoman.config.rnn_combinations import check_rnn
 from dragoman.config.training import StartConfig, TrainingConfig
@@ -25,13 +25,14 @@ __all__ = [
 
 CellName = Literal["rnn", "lstm", "gru-published", "gru-fused"]
 Tie = Literal["none", "target", "all"]
+Positions = Literal["sinusoidal", "sinusoidal-halves", "sinusoidal-tensor2tensor", "learned", "none"]
 
 
 class TokenizerConfig(Settings):
     """Tokenization of text."""
 
-    kind: Literal["sentencepiece", "word", "character"] = "sentencepiece"
-    """Subwords learned from the corpus, words, or characters."""
+    kind: Literal["sentencepiece", "word", "character", "imported"] = "sentencepiece"
+    """Subwords learned from the corpus, words, or characters. imported: that of a model from `dragoman import`."""
     algorithm: Literal["unigram", "bpe"] = "unigram"
     """Algorithm of SentencePiece."""
     size: Annotated[int, Field(ge=8)] = 8000
@@ -157,14 +158,29 @@ class TransformerConfig(Settings):
     """Number of encoder layers."""
     decoder_layers: Size = 3
     """Number of decoder layers."""
+    decoder: Literal["self-attention", "ssru"] = "self-attention"
+    """How the decoder reads previous target words; ssru is a recurrent unit with a state of constant size."""
     feedforward: Size = 1024
     """Inner size of the feed-forward layers."""
     norm: Literal["post", "pre"] = "pre"
     """Layer normalization after the residual sum, as published, or before the sub-layer, which trains more stably."""
-    positions: Literal["sinusoidal", "learned", "none"] = "sinusoidal"
-    """Position encoding."""
+    norm_epsilon: Positive = 1e-5
+    """Number that layer normalization adds to the variance."""
+    activation: Literal["relu", "gelu", "swish"] = "relu"
+    """Activation function of the feed-forward layers; gelu is the exact form, with the error function."""
+    attention_bias: bool = False
+    """Add biases to the projections of attention."""
+    positions: Positions = "sinusoidal"
+    """Position encoding. sinusoidal-halves: all sines, then all cosines; sinusoidal-tensor2tensor: the same with its
+    frequencies."""
     max_positions: Size = 1024
     """Maximum sentence length of learned positions; the other encodings have none."""
+    position_offset: Annotated[int, Field(ge=0, le=1024)] = 0
+    """Number of the first position."""
+    scale_embeddings: bool = True
+    """Multiply embeddings by the square root of the model dimension."""
+    source_end: bool = True
+    """Encode the end-of-sentence token of the source; models of OpenNMT-py do not."""
     tie: Tie = "all"
     """Shared weights: output and target embedding, or these and the source embedding."""
     dropout: Rate = 0.1
@@ -214,7 +230,7 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _tied_needs_joint(self) -> Self:
-        if self.model.tie == "all" and not self.tokenizer.joint:
+        if self.model.tie == "all" and not self.tokenizer.joint and self.tokenizer.kind != "imported":
             raise ConfigError(
                 "model.tie must be target or none where tokenizer.joint is false, got all; "
                 "make the vocabulary joint to share its vectors"

@@ -82,14 +82,17 @@ def _deep(config: RnnConfig, context: int) -> DeepOutput | None:
 
 def _positions(config: TransformerConfig) -> Positions:
     if config.positions == "learned":
-        return LearnedPositions(config.dim, config.max_positions)
-    return NoPositions() if config.positions == "none" else SinusoidalPositions(config.dim)
+        return LearnedPositions(config.dim, config.max_positions, config.position_offset)
+    if config.positions == "none":
+        return NoPositions()
+    layout = config.positions.removeprefix("sinusoidal").removeprefix("-") or "pairs"
+    return SinusoidalPositions(config.dim, layout, config.position_offset)
 
 
 def _transformer(
     config: TransformerConfig, source_vocab: int, target_vocab: int
 ) -> Model[TransformerMemory, TransformerState]:
-    source, target = _embeddings(config, config.dim, source_vocab, target_vocab, scaled=True)
+    source, target = _embeddings(config, config.dim, source_vocab, target_vocab, scaled=config.scale_embeddings)
     sizes = LayerSizes(
         dim=config.dim,
         heads=config.heads,
@@ -98,7 +101,12 @@ def _transformer(
         dropout=config.dropout,
         attention_dropout=config.attention_dropout,
         activation_dropout=config.activation_dropout,
+        activation=config.activation,
+        attention_bias=config.attention_bias,
+        epsilon=config.norm_epsilon,
     )
-    encoder = TransformerEncoder(sizes, config.encoder_layers, source, _positions(config))
+    encoder = TransformerEncoder(sizes, config.encoder_layers, source, _positions(config), source_end=config.source_end)
     output = _output(config, config.dim, target_vocab, target)
-    return Model(encoder, TransformerDecoder(sizes, config.decoder_layers, target, _positions(config), output))
+    ssru = config.decoder == "ssru"
+    decoder = TransformerDecoder(sizes, config.decoder_layers, target, _positions(config), output, ssru=ssru)
+    return Model(encoder, decoder)

@@ -17,7 +17,7 @@ from dragoman.nn.padding import is_real
 from dragoman.nn.positional_encoding import Positions
 from dragoman.nn.row_selection import Rows
 from dragoman.nn.stateless_noise import Noise
-from dragoman.nn.transformer_layers import DecoderLayer, EncoderLayer, KeyValueCache, LayerSizes
+from dragoman.nn.transformer_layers import DecoderLayer, EncoderLayer, LayerSizes, PastState, SsruDecoderLayer
 
 
 @dataclass(frozen=True)
@@ -31,22 +31,27 @@ class TransformerMemory(Rows):
 class TransformerState(Rows):
     """State between two steps: one cache per layer, and the number of words so far, position [batch]."""
 
-    caches: tuple[KeyValueCache, ...]
+    caches: tuple[PastState, ...]
     position: Tensor
 
 
 class TransformerEncoder(Encoder):
     """N layers of self-attention and feed-forward. Shapes: source [batch, src] -> states [batch, src, dim]."""
 
-    def __init__(self, sizes: LayerSizes, layers: int, embedding: Embedding, positions: Positions) -> None:
+    def __init__(
+        self, sizes: LayerSizes, layers: int, embedding: Embedding, positions: Positions, *, source_end: bool = True
+    ) -> None:
         super().__init__()
+        self.source_end = source_end
         self.embedding = embedding
         self.positions = positions
         self.layers = cast("list[EncoderLayer]", nn.ModuleList(EncoderLayer(sizes) for _ in range(layers)))
-        self.norm = nn.LayerNorm(sizes.dim) if sizes.norm_first else nn.Identity()
+        self.norm = sizes.normalization() if sizes.norm_first else nn.Identity()
 
     def forward(self, source: Tensor, lengths: Tensor, noise: Noise | None) -> Encoded:
         lengths = lengths.to(source.device)
+        if not self.source_end:  # the end is treated as padding; an empty sentence keeps it
+            lengths = (lengths - 1).clamp(min=1)
         may_attend = is_real(lengths, source.size(1)).unsqueeze(1).unsqueeze(1)  # [batch, 1, 1, src]
         positions = torch.arange(source.size(1), device=source.device)
         x = _embed(self.embedding, self.positions, source, positions, noise)
@@ -56,17 +61,25 @@ class TransformerEncoder(Encoder):
 
 
 class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
-    """N layers of masked self-attention, attention to the source and feed-forward."""
+    """N layers of masked self-attention (or an SSRU), attention to the source and feed-forward."""
 
     def __init__(
-        self, sizes: LayerSizes, layers: int, embedding: Embedding, positions: Positions, output: Output
+        self,
+        sizes: LayerSizes,
+        layers: int,
+        embedding: Embedding,
+        positions: Positions,
+        output: Output,
+        *,
+        ssru: bool = False,
     ) -> None:
         super().__init__()
         self.embedding = embedding
         self.positions = positions
         self.longest = positions.longest
-        self.layers = cast("list[DecoderLayer]", nn.ModuleList(DecoderLayer(sizes) for _ in range(layers)))
-        self.norm = nn.LayerNorm(sizes.dim) if sizes.norm_first else nn.Identity()
+        layer = SsruDecoderLayer if ssru else DecoderLayer
+        self.layers = cast("list[DecoderLayer]", nn.ModuleList(layer(sizes) for _ in range(layers)))
+        self.norm = sizes.normalization() if sizes.norm_first else nn.Identity()
         self.output = output
 
     def make_memory(self, encoded: Encoded) -> TransformerMemory:
@@ -81,7 +94,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         self, tokens: Tensor, state: TransformerState, memory: TransformerMemory, *, return_attention: bool = True
     ) -> Step[TransformerState]:
         x = _embed(self.embedding, self.positions, tokens.unsqueeze(1), state.position.unsqueeze(1), None)
-        caches: list[KeyValueCache] = []
+        caches: list[PastState] = []
         maps: list[Alignment | None] = []
         for layer, cache, seen in zip(self.layers, state.caches, memory.layers, strict=True):
             x, cache, alignment = layer.step(x, cache, seen, return_attention=return_attention)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from dragoman.nn.attention.alignment import Alignment
 from dragoman.nn.attention.memory import Memory
 from dragoman.nn.attention.multihead import MultiHeadAttention
 from dragoman.nn.row_selection import Rows
+from dragoman.nn.ssru import Ssru, SsruState
 from dragoman.nn.stateless_noise import Dropout, Noise
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "gelu": F.gelu, "swish": F.silu}
 
 
 @dataclass(frozen=True)
 class LayerSizes:
-    """Sizes and dropout rates of a Transformer layer."""
+    """Sizes, dropout rates and variants of a Transformer layer."""
 
     dim: int
     heads: int
@@ -25,13 +30,32 @@ class LayerSizes:
     dropout: float
     attention_dropout: float
     activation_dropout: float
+    activation: str = "relu"
+    attention_bias: bool = False
+    epsilon: float = 1e-5
+
+    def attention(self) -> MultiHeadAttention:
+        """A new attention of the layer."""
+        return MultiHeadAttention(self.dim, self.heads, self.attention_dropout, bias=self.attention_bias)
+
+    def feed_forward(self) -> FeedForward:
+        """A new feed-forward sub-layer."""
+        return FeedForward(self.dim, self.feedforward, self.activation_dropout, self.activation)
+
+    def normalization(self) -> nn.LayerNorm:
+        """A new layer normalization."""
+        return nn.LayerNorm(self.dim, eps=self.epsilon)
 
 
 class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2. Paper: [vaswani2017] (2). Shapes: [*, dim] -> [*, dim]."""
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2. Paper: [vaswani2017] (2). Shapes: [*, dim] -> [*, dim].
 
-    def __init__(self, dim: int, hidden: int, dropout: float) -> None:
+    max(0, x) can be replaced by x Φ(x) (gelu) or x σ(x) (swish).
+    """
+
+    def __init__(self, dim: int, hidden: int, dropout: float, activation: str = "relu") -> None:
         super().__init__()
+        self.activation = ACTIVATIONS[activation]
         self.W_1 = nn.Linear(dim, hidden)
         self.W_2 = nn.Linear(hidden, dim)
         self.dropout = Dropout(dropout)
@@ -41,7 +65,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor, noise: Noise | None) -> Tensor:
         inner: Tensor = self.W_1(x)
-        y: Tensor = self.W_2(self.dropout(inner.relu(), noise))
+        y: Tensor = self.W_2(self.dropout(self.activation(inner), noise))
         return y
 
 
@@ -54,7 +78,7 @@ class Residual(nn.Module):
 
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(sizes.dim)
+        self.norm = sizes.normalization()
         self.norm_first = sizes.norm_first
         self.dropout = Dropout(sizes.dropout)
 
@@ -84,8 +108,8 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()
-        self.attention = MultiHeadAttention(sizes.dim, sizes.heads, sizes.attention_dropout)
-        self.feedforward = FeedForward(sizes.dim, sizes.feedforward, sizes.activation_dropout)
+        self.attention = sizes.attention()
+        self.feedforward = sizes.feed_forward()
         self.around_attention = Residual(sizes)
         self.around_feedforward = Residual(sizes)
 
@@ -108,6 +132,9 @@ class KeyValueCache(Rows):
         return KeyValueCache(torch.cat([self.keys, keys], -2), torch.cat([self.values, values], -2))
 
 
+PastState = KeyValueCache | SsruState
+
+
 class DecoderLayer(nn.Module):
     """Self-attention to previous target words, attention to the source, feed-forward."""
 
@@ -115,18 +142,22 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(sizes.dim, sizes.heads, sizes.attention_dropout)
-        self.source_attention = MultiHeadAttention(sizes.dim, sizes.heads, sizes.attention_dropout)
-        self.feedforward = FeedForward(sizes.dim, sizes.feedforward, sizes.activation_dropout)
+        self._add_past(sizes)
+        self.source_attention = sizes.attention()
+        self.feedforward = sizes.feed_forward()
         self.around_self = Residual(sizes)
         self.around_source = Residual(sizes)
         self.around_feedforward = Residual(sizes)
+
+    def _add_past(self, sizes: LayerSizes) -> None:
+        """Create the sub-layer that reads the previous target words."""
+        self.self_attention = sizes.attention()
 
     def make_memory(self, states: Tensor, lengths: Tensor) -> Memory:
         """Keys and values of the source, once per sentence. Shapes: states [batch, src, dim], lengths [batch]."""
         return self.source_attention.make_memory(states, lengths)
 
-    def start(self, like: Tensor) -> KeyValueCache:
+    def start(self, like: Tensor) -> PastState:
         """The cache before the first word. Shapes: like [batch, *] -> [batch, heads, 0, dim/heads]."""
         heads = self.self_attention.heads
         nothing = like.new_zeros(like.size(0), heads, 0, self.self_attention.dim // heads)
@@ -136,19 +167,29 @@ class DecoderLayer(nn.Module):
         self, x: Tensor, memory: Memory, noise: Noise | None, return_attention: bool = False
     ) -> tuple[Tensor, Alignment | None]:
         """All target positions at once, with causal attention. Shapes: [batch, tgt, dim] -> [batch, tgt, dim]."""
-        q, k, v = self.self_attention.project(self.around_self.before(x))
-        y = self.self_attention.attend(q, k, v, may_attend=None, is_causal=True, noise=noise)
+        y = self._past(self.around_self.before(x), noise)
         return self._rest(self.around_self.after(x, y, noise), memory, noise, return_attention)
 
     def step(
-        self, x: Tensor, cache: KeyValueCache, memory: Memory, *, return_attention: bool = True
-    ) -> tuple[Tensor, KeyValueCache, Alignment | None]:
+        self, x: Tensor, cache: PastState, memory: Memory, *, return_attention: bool = True
+    ) -> tuple[Tensor, PastState, Alignment | None]:
         """One target position. Shapes: x [batch, 1, dim] -> [batch, 1, dim]."""
-        q, k, v = self.self_attention.project(self.around_self.before(x))
-        cache = cache.extended(k, v)
-        y = self.self_attention.attend(q, cache.keys, cache.values, may_attend=None, is_causal=False, noise=None)
+        y, cache = self._past_step(self.around_self.before(x), cache)
         x, alignment = self._rest(self.around_self.after(x, y, None), memory, None, return_attention)
         return x, cache, alignment
+
+    def _past(self, x: Tensor, noise: Noise | None) -> Tensor:
+        """The first sub-layer for all positions at once. Shapes: [batch, tgt, dim] -> [batch, tgt, dim]."""
+        q, k, v = self.self_attention.project(x)
+        return self.self_attention.attend(q, k, v, may_attend=None, is_causal=True, noise=noise)
+
+    def _past_step(self, x: Tensor, cache: PastState) -> tuple[Tensor, PastState]:
+        """The first sub-layer for one position. Shapes: [batch, 1, dim] -> [batch, 1, dim]."""
+        assert isinstance(cache, KeyValueCache)
+        q, k, v = self.self_attention.project(x)
+        cache = cache.extended(k, v)
+        y = self.self_attention.attend(q, cache.keys, cache.values, may_attend=None, is_causal=False, noise=None)
+        return y, cache
 
     def _rest(
         self, x: Tensor, memory: Memory, noise: Noise | None, return_attention: bool
@@ -166,3 +207,22 @@ class DecoderLayer(nn.Module):
         x = self.around_source.after(x, y, noise)
         y = self.feedforward(self.around_feedforward.before(x), noise)
         return self.around_feedforward.after(x, y, noise), alignment
+
+
+class SsruDecoderLayer(DecoderLayer):
+    """A recurrent unit in place of self-attention, then attention to the source and feed-forward. Paper: [kim2019]."""
+
+    def _add_past(self, sizes: LayerSizes) -> None:
+        self.ssru = Ssru(sizes.dim)
+
+    def start(self, like: Tensor) -> PastState:
+        """The state before the first word. Shapes: like [batch, *] -> [batch, dim]."""
+        return self.ssru.start(like)
+
+    def _past(self, x: Tensor, noise: Noise | None) -> Tensor:
+        y: Tensor = self.ssru(x)
+        return y
+
+    def _past_step(self, x: Tensor, cache: PastState) -> tuple[Tensor, PastState]:
+        assert isinstance(cache, SsruState)
+        return self.ssru.step(x, cache)

@@ -22,6 +22,23 @@ KINDS: dict[str, dict[str, str]] = {
     "nothing tied, two vocabularies": {"tie": "none", "joint": "false"},
     "learned positions": {"positions": "learned", "max_positions": "40"},
     "no positions, post-norm": {"positions": "none", "norm": "post"},
+    "biases, swish, sinusoids in halves": {
+        "attention_bias": "true",
+        "activation": "swish",
+        "positions": "sinusoidal-halves",
+        "norm": "post",
+        "norm_epsilon": "0.1",
+    },
+    "gelu, no scale, tensor2tensor's sinusoids from 1": {
+        "activation": "gelu",
+        "scale_embeddings": "false",
+        "positions": "sinusoidal-tensor2tensor",
+        "position_offset": "1",
+        "dim": "18",
+        "heads": "3",
+    },
+    "learned positions from 2": {"positions": "learned", "max_positions": "40", "position_offset": "2"},
+    "the end of the source is not encoded": {"source_end": "false"},
     "one layer": {"encoder_layers": "1", "decoder_layers": "1"},
     "unequal depths, odd width": {"encoder_layers": "1", "decoder_layers": "4", "dim": "15", "heads": "3"},
 }

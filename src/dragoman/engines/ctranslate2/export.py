@@ -26,7 +26,6 @@ FORMAT = 1
 PACKAGES = ("ctranslate2",)
 
 _POSITIONS = 4096
-_EPSILON = 1e-5  # of torch's LayerNorm
 
 Array = NDArray[np.float32]
 
@@ -42,13 +41,13 @@ def export_ctranslate2(bundle: Bundle, folder: Path, precision: Precision) -> No
         (config.encoder_layers, config.decoder_layers),
         config.heads,
         pre_norm=config.norm == "pre",
-        activation=specs.Activation.RELU,
+        activation=_activation(specs, config),
         alignment_layer=max(config.decoder_layers - 2, 0),
         alignment_heads=0,  # the mean of all
     )
     source, target = (vocabulary_of(bundle.tokenizers()[side]) for side in ("source", "target"))
     _fill(spec, config, _Weights(bundle), len(source), len(target))
-    _name(spec, source, target)
+    _name(spec, source, target, config)
     spec.validate()
     spec.optimize(quantization=precision)
     spec.save(str(folder))
@@ -71,6 +70,10 @@ def _transformer(config: Config) -> TransformerConfig:
     if not isinstance(config.model, TransformerConfig):
         raise CombinationError(
             f"model.family must be transformer for CTranslate2, got {config.model.family}; use the engine onnx or torch"
+        )
+    if config.model.decoder != "self-attention":
+        raise CombinationError(
+            f"model.decoder must be self-attention for CTranslate2, got {config.model.decoder}; use the engine torch"
         )
     return config.model
 
@@ -108,7 +111,7 @@ def _fill(spec: Any, config: TransformerConfig, weights: _Weights, source: int, 
     spec.decoder.projection.weight = written.copy() if tied else weights.take("decoder.output.weight", target, dim)
     spec.decoder.projection.bias = weights.take("decoder.output.bias", target)
     for side, part in (("encoder", spec.encoder), ("decoder", spec.decoder)):
-        part.scale_embeddings = True  # × √dim
+        part.scale_embeddings = config.scale_embeddings  # × √dim
         part.position_encodings.encodings = _positions(config, weights, side)
         if config.norm == "pre":
             _norm(part.layer_norm, weights, f"{side}.norm", dim)
@@ -121,13 +124,26 @@ def _fill(spec: Any, config: TransformerConfig, weights: _Weights, source: int, 
 def _positions(config: TransformerConfig, weights: _Weights, side: str) -> Array:
     """Shapes: -> [positions, dim]."""
     if config.positions == "learned":
-        return weights.take(f"{side}.positions.weight", config.max_positions, config.dim)
+        rows = config.max_positions + config.position_offset
+        return weights.take(f"{side}.positions.weight", rows, config.dim)[config.position_offset :]
     if config.positions == "none":
         return np.zeros((_POSITIONS, config.dim), np.float32)
-    even = np.arange(0, config.dim, 2, dtype=np.float64)
-    angle = np.arange(_POSITIONS)[:, np.newaxis] * np.exp(even * (-np.log(10000.0) / config.dim))
-    both = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(_POSITIONS, -1)  # sine, cosine, sine, …
-    return both[:, : config.dim].astype(np.float32)
+    return _sinusoids(config).astype(np.float32)
+
+
+def _sinusoids(config: TransformerConfig) -> NDArray[np.float64]:
+    """The layouts of `dragoman.nn.positional_encoding`. Shapes: -> [positions, dim]."""
+    even, step = np.arange(0, config.dim, 2, dtype=np.float64), config.dim
+    if config.positions == "sinusoidal-tensor2tensor":
+        even, step = even[: config.dim // 2], max(config.dim // 2 - 1, 1) * 2
+    positions = np.arange(_POSITIONS, dtype=np.float64)[:, np.newaxis] + config.position_offset
+    angle = positions * np.exp(even * (-np.log(10000.0) / step))
+    if config.positions == "sinusoidal":
+        both = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(_POSITIONS, -1)  # sine, cosine, sine, …
+    else:
+        both = np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)
+        both = np.pad(both, ((0, 0), (0, max(0, config.dim - both.shape[1]))))
+    return both[:, : config.dim]
 
 
 def _layer(layer: Any, config: TransformerConfig, weights: _Weights, name: str) -> None:
@@ -135,15 +151,11 @@ def _layer(layer: Any, config: TransformerConfig, weights: _Weights, name: str) 
     is_decoder = hasattr(layer, "attention")
     own, around = ("self_attention", "around_self") if is_decoder else ("attention", "around_attention")
     dim, inner = config.dim, config.feedforward
-    queries_keys_values, joined = _attention(weights, f"{name}.{own}", dim)
-    layer.self_attention.linear[0].weight = queries_keys_values
-    layer.self_attention.linear[1].weight = joined
+    _attention(layer.self_attention, config, weights, f"{name}.{own}", (slice(3 * dim),))
     _norm(layer.self_attention.layer_norm, weights, f"{name}.{around}.norm", dim)
     if is_decoder:
-        queries_keys_values, joined = _attention(weights, f"{name}.source_attention", dim)
-        layer.attention.linear[0].weight = queries_keys_values[:dim].copy()
-        layer.attention.linear[1].weight = queries_keys_values[dim:].copy()
-        layer.attention.linear[2].weight = joined
+        parts = (slice(dim), slice(dim, 3 * dim))
+        _attention(layer.attention, config, weights, f"{name}.source_attention", parts)
         _norm(layer.attention.layer_norm, weights, f"{name}.around_source.norm", dim)
     for linear, part, shape in (("linear_0", "W_1", (inner, dim)), ("linear_1", "W_2", (dim, inner))):
         getattr(layer.ffn, linear).weight = weights.take(f"{name}.feedforward.{part}.weight", *shape)
@@ -151,8 +163,23 @@ def _layer(layer: Any, config: TransformerConfig, weights: _Weights, name: str) 
     _norm(layer.ffn.layer_norm, weights, f"{name}.around_feedforward.norm", dim)
 
 
-def _attention(weights: _Weights, name: str, dim: int) -> tuple[Array, Array]:
-    return weights.take(f"{name}.W_qkv", 3 * dim, dim), weights.take(f"{name}.W_o", dim, dim)
+def _attention(spec: Any, config: TransformerConfig, weights: _Weights, name: str, parts: Sequence[slice]) -> None:
+    """Copy an attention; each of `parts` of the rows of queries, keys and values is one projection of CTranslate2."""
+    dim = config.dim
+    rows, joined = weights.take(f"{name}.W_qkv", 3 * dim, dim), weights.take(f"{name}.W_o", dim, dim)
+    for linear, part in zip(spec.linear, parts, strict=False):
+        linear.weight = rows[part].copy()
+    spec.linear[-1].weight = joined
+    if config.attention_bias:
+        biases = weights.take(f"{name}.b_qkv", 3 * dim)
+        for linear, part in zip(spec.linear, parts, strict=False):
+            linear.bias = biases[part].copy()
+        spec.linear[-1].bias = weights.take(f"{name}.b_o", dim)
+
+
+def _activation(specs: Any, config: TransformerConfig) -> Any:
+    names = {"relu": "RELU", "gelu": "GELU", "swish": "SWISH"}
+    return getattr(specs.Activation, names[config.activation])
 
 
 def _norm(norm: Any, weights: _Weights, name: str, dim: int) -> None:
@@ -160,7 +187,7 @@ def _norm(norm: Any, weights: _Weights, name: str, dim: int) -> None:
     norm.beta = weights.take(f"{name}.bias", dim)
 
 
-def _name(spec: Any, source: Sequence[str], target: Sequence[str]) -> None:
+def _name(spec: Any, source: Sequence[str], target: Sequence[str], config: TransformerConfig) -> None:
     """Set the vocabularies and the special tokens."""
     spec.register_source_vocabulary(list(source))
     spec.register_target_vocabulary(list(target))
@@ -168,5 +195,5 @@ def _name(spec: Any, source: Sequence[str], target: Sequence[str]) -> None:
     spec.config.bos_token = spec.config.decoder_start_token = SPECIALS[BOS_ID]
     spec.config.eos_token = SPECIALS[EOS_ID]
     spec.config.add_source_bos = False
-    spec.config.add_source_eos = True
-    spec.config.layer_norm_epsilon = _EPSILON
+    spec.config.add_source_eos = config.source_end
+    spec.config.layer_norm_epsilon = config.norm_epsilon

@@ -19,34 +19,37 @@ class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = [head_1; …; head_h] W^O, head_i = softmax(Q W_i^Q (K W_i^K)^T / √d_k) V W_i^V.
 
     Paper: [vaswani2017] (1) and section 3.2.2. W^Q, W^K and W^V of all heads are one matrix, so that they
-    are applied in one product.
+    are applied in one product. With `bias` a vector is added to each projection.
     """
 
     edit_weights: Callable[[Tensor], Tensor] | None = None
     """Experiments may replace the attention weights by a function of them. Shapes: [batch, heads, tgt, src]."""
 
-    def __init__(self, dim: int, heads: int, dropout: float) -> None:
+    def __init__(self, dim: int, heads: int, dropout: float, *, bias: bool = False) -> None:
         super().__init__()
         self.dim = dim
         self.heads = heads
         self.W_qkv = nn.Parameter(torch.empty(3 * dim, dim))
         self.W_o = nn.Parameter(torch.empty(dim, dim))
+        self.b_qkv = nn.Parameter(torch.zeros(3 * dim)) if bias else None
+        self.b_o = nn.Parameter(torch.zeros(dim)) if bias else None
         self.dropout = Dropout(dropout)
         for weight in (*self.W_qkv.detach().split(dim), self.W_o):
             nn.init.xavier_uniform_(weight)
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys, values of one sequence. Shapes: [batch, n, dim] -> three of [batch, heads, n, dim/heads]."""
-        q, k, v = F.linear(x, self.W_qkv).chunk(3, dim=-1)
+        q, k, v = F.linear(x, self.W_qkv, self.b_qkv).chunk(3, dim=-1)
         return self._heads(q), self._heads(k), self._heads(v)
 
     def query(self, x: Tensor) -> Tensor:
         """Shapes: [batch, tgt, dim] -> [batch, heads, tgt, dim/heads]."""
-        return self._heads(F.linear(x, self.W_qkv[: self.dim]))
+        return self._heads(F.linear(x, self.W_qkv[: self.dim], _rows(self.b_qkv, slice(self.dim))))
 
     def make_memory(self, x: Tensor, lengths: Tensor) -> Memory:
         """Keys and values of another sequence, once per sentence. Shapes: x [batch, src, dim], lengths [batch]."""
-        k, v = F.linear(x, self.W_qkv[self.dim :]).chunk(2, dim=-1)
+        biases = _rows(self.b_qkv, slice(self.dim, None))
+        k, v = F.linear(x, self.W_qkv[self.dim :], biases).chunk(2, dim=-1)
         return Memory.of(self._heads(k), self._heads(v), lengths)
 
     def attend(
@@ -89,10 +92,14 @@ class MultiHeadAttention(nn.Module):
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [batch, heads, n, dim/heads]
 
     def _join(self, context: Tensor) -> Tensor:
-        return F.linear(context.transpose(1, 2).flatten(2), self.W_o)  # [batch, tgt, dim]
+        return F.linear(context.transpose(1, 2).flatten(2), self.W_o, self.b_o)  # [batch, tgt, dim]
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, heads={self.heads}"
+
+
+def _rows(bias: Tensor | None, rows: slice) -> Tensor | None:
+    return None if bias is None else bias[rows]
 
 
 def _fused(q: Tensor, k: Tensor, v: Tensor, may_attend: Tensor | None, is_causal: bool) -> Tensor:
