@@ -22,7 +22,13 @@ from dragoman.bundle.weights import check_weights, count_parameters, read_weight
 from dragoman.bundle.zip_archive import unpack
 from dragoman.config import Config, TokenizerConfig, to_toml
 from dragoman.errors import BundleError, TokenizerError
-from dragoman.text import TOKENIZER_FILES, SentencePieceTokenizer, Tokenizer, tokenizer_class, tokenizer_from_bytes
+from dragoman.text import (
+    TOKENIZER_FILES,
+    Tokenizer,
+    sentencepiece_model,
+    tokenizer_class,
+    tokenizer_from_bytes,
+)
 
 CONFIG = "dragoman.toml"
 WEIGHTS = "weights.safetensors"
@@ -94,9 +100,8 @@ class Bundle:
         check_weights(folder / WEIGHTS)
         bundle = cls(folder, path, config, manifest)
         bundle.card()
-        if not trusted and config.tokenizer.kind == SentencePieceTokenizer.kind:
-            for name in _tokenizer_names(config.tokenizer):
-                check_sentencepiece(bundle._verified(name))
+        if not trusted:
+            bundle._check_subword_models()
         bundle.tokenizers()
         return bundle
 
@@ -124,6 +129,17 @@ class Bundle:
             return self._verified(CARD).decode("utf-8")
         except UnicodeDecodeError:
             raise BundleError(f"{self.folder / CARD} must be UTF-8 text, got something else; write it again") from None
+
+    def _check_subword_models(self) -> None:
+        """Parse the SentencePiece models of the tokenizers in a sandbox."""
+        file_name = tokenizer_class(self.config.tokenizer.kind).file_name
+        for name in _tokenizer_names(self.config.tokenizer):
+            try:
+                model = sentencepiece_model(file_name, self._verified(name))
+            except TokenizerError as error:
+                raise BundleError(f"{self.folder / name} must be a tokenizer, got an error: {error}") from None
+            if model is not None:
+                check_sentencepiece(model)
 
     @functools.cached_property
     def _tokenizers(self) -> dict[str, Tokenizer]:

@@ -26,6 +26,10 @@ _LICENCE = """\
 The bundle has no licence. The licences of the corpora may apply to models trained on them; a publisher of this model
 states the licence here."""
 
+_IMPORTED_LICENCE = """\
+The files of the source state no licence. The licence of the original model applies; find it before you publish this
+bundle."""
+
 
 def model_card(config: Config, facts: Mapping[str, Any]) -> str:
     """Write the card, in Markdown, from the configuration and facts about the run. It contains no text of a corpus.
@@ -44,6 +48,27 @@ def model_card(config: Config, facts: Mapping[str, Any]) -> str:
         _section("Limits", _LIMITS),
         _section("Use", _USE),
         _section("Licence", _line(facts["licence"]) if facts.get("licence") else _LICENCE),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def imported_model_card(config: Config, facts: Mapping[str, Any]) -> str:
+    """Write the card of a model that another toolkit trained.
+
+    `facts`: `format`, `origin` (a name), `files` (a sequence of name, size and SHA-256), `parameters`, `notes` (plain
+    text), `versions`, and optionally `licence`.
+    """
+    rows = [("Imported from", facts["format"]), ("Name", facts["origin"])]
+    rows += [(f"{name}, {size:,} bytes", f"SHA-256 {digest}") for name, size, digest in facts["files"]]
+    rows += [(_line(name), str(version)) for name, version in facts["versions"].items()]
+    parts = [
+        _title(config),
+        _section("Origin", _table(rows)),
+        _section("Model", _model(config.model, facts)),
+        _section("Notes", "\n".join(f"- {_line(note)}" for note in facts["notes"])),
+        _section("Limits", _LIMITS),
+        _section("Use", _USE),
+        _section("Licence", _line(facts["licence"]) if facts.get("licence") else _IMPORTED_LICENCE),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -34,6 +34,7 @@ COMMANDS = {
     "compare": "Compare runs, bundles or files of translations in one HTML page.",
     "inspect": "Inspect a translation: attention, alternatives and their continuations.",
     "claims": "Test claims about translation models: list, run and report.",
+    "import": "Convert a model to a bundle: OPUS-MT, Argos, CTranslate2, Firefox or Marian.",
     "export": "Export a bundle for CTranslate2 or ONNX Runtime.",
     "serve": "Serve models over HTTP: LibreTranslate and DeepL APIs, our own API, and a web page.",
     "model": "Summarize a model: modules, parameters, FLOPs and memory.",
@@ -42,15 +43,19 @@ COMMANDS = {
 }
 """Subcommands with the first line of their help; each is in the module of its name in `dragoman.cli.commands`."""
 
+_MODULES = {"import": "import_model"}
+"""Modules and functions of subcommands whose name is a keyword of Python."""
+
 
 def load_command(name: str) -> Any:
     """Import a subcommand and return its Click command."""
+    module_name = _MODULES.get(name, name)
     with _no_garbage_collection():
-        module = import_module(f"dragoman.cli.commands.{name}")
+        module = import_module(f"dragoman.cli.commands.{module_name}")
     if hasattr(module, "app"):
         return _group(name, module.app)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    function = getattr(module, name)
+    function = getattr(module, module_name)
     paragraphs = inspect.cleandoc(function.__doc__).split("\n\n")
     help_ = "\n\n".join(" ".join(each.split()) for each in paragraphs)
     single.command(name, cls=PlainCommand, help=help_, context_settings=HELP_NAMES)(function)

@@ -107,8 +107,8 @@ class DataConfig(Settings):
     """Source language code: en, de, zh-Hant. Other spellings are changed to the canonical one: EN, deu, zh_Hant."""
     target: Language
     """Target language code."""
-    train: Annotated[list[CorpusConfig], Field(min_length=1)]
-    """Training corpora. Paths are relative to the configuration file."""
+    train: list[CorpusConfig] = Field(default_factory=list)
+    """Training corpora, at least one. Paths are relative to the configuration file. Imported models have none."""
     validation: CorpusConfig | None = None
     """Validation set."""
     test: list[CorpusConfig] = Field(default_factory=list)

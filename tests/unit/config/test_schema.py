@@ -179,8 +179,6 @@ def test_the_json_schema_accepts_every_preset(name: str):
         {"training": {"seed": "x"}},
         {"tokenizer": {"joint": "x"}},
         {"description": 3},
-        {"data": {"source": "en", "target": "de"}},
-        {"data": TRAIN | {"train": []}},
         {"data": TRAIN | {"train": [{"files": []}]}},
         {"data": TRAIN | {"train": [{"files": ["a"], "wieght": 1.0}]}},
         {"data": TRAIN | {"cleaning": {"duplicates": ["pairs"]}}},

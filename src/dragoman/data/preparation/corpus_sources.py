@@ -50,6 +50,8 @@ class CorpusSource:
 
 def list_corpora(data: DataConfig) -> list[tuple[CorpusRole, str, CorpusConfig]]:
     """Return all corpora of a configuration with unique names: training, then validation, then test."""
+    if not data.train:
+        raise ConfigError("data.train must hold at least one corpus, got none; name its files under [[data.train]]")
     found: list[tuple[CorpusRole, CorpusConfig]] = [("train", corpus) for corpus in data.train]
     found += [("validation", corpus) for corpus in ([data.validation] if data.validation else [])]
     found += [("test", corpus) for corpus in data.test]

@@ -12,7 +12,7 @@ from dragoman.data.preparation.cached_stage import Stage, versions
 from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
 from dragoman.data.token_pairs import SIDES
 from dragoman.data.worker_processes import run_in_child
-from dragoman.errors import DataError
+from dragoman.errors import ConfigError, DataError
 from dragoman.progress import Progress
 from dragoman.text import (
     Tokenizer,
@@ -161,6 +161,11 @@ def _learn(task: _Task) -> Tokenizer:
 
 
 def _train(sentences: Iterable[str], settings: TokenizerConfig, seed: int) -> Tokenizer:
+    if settings.kind == "imported":
+        raise ConfigError(
+            "tokenizer.kind must be sentencepiece, word or character to be trained, got imported; set start.bundle to "
+            "the imported model"
+        )
     if settings.kind == "word":
         return train_words(sentences, size=settings.size)
     if settings.kind == "character":

@@ -5,10 +5,12 @@ from dragoman.text.tokenizers.build import (
     TOKENIZER_FILES,
     TOKENIZERS,
     load_tokenizer,
+    sentencepiece_model,
     tokenizer_class,
     tokenizer_from_bytes,
 )
 from dragoman.text.tokenizers.extend import extend_tokenizer, token_segmenter
+from dragoman.text.tokenizers.imported import ImportedTokenizer
 from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer, train_sentencepiece
 from dragoman.text.tokenizers.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
 from dragoman.text.tokenizers.word_and_character import CharacterTokenizer, WordTokenizer, train_characters, train_words
@@ -17,6 +19,7 @@ __all__ = [
     "BOS_ID",
     "CharacterTokenizer",
     "EOS_ID",
+    "ImportedTokenizer",
     "PAD_ID",
     "SPECIALS",
     "SentencePieceTokenizer",
@@ -28,6 +31,7 @@ __all__ = [
     "WordTokenizer",
     "extend_tokenizer",
     "load_tokenizer",
+    "sentencepiece_model",
     "token_segmenter",
     "tokenizer_class",
     "tokenizer_from_bytes",

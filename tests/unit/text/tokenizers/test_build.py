@@ -17,7 +17,7 @@ from dragoman.text import (
 
 def test_names_are_those_of_the_classes():
     assert {name: tokenizer.kind for name, tokenizer in TOKENIZERS.items()} == {name: name for name in TOKENIZERS}
-    assert TOKENIZER_FILES == ("tokenizer.model", "tokenizer.json")
+    assert TOKENIZER_FILES == ("tokenizer.model", "tokenizer.json", "tokenizer.imported")
 
 
 def test_a_name_resolves(tokenizer: Tokenizer):
@@ -25,7 +25,7 @@ def test_a_name_resolves(tokenizer: Tokenizer):
 
 
 def test_an_unknown_name_is_answered_with_the_legal_ones():
-    with pytest.raises(ConfigError, match="must be one of sentencepiece, word, character, got 'bpe'"):
+    with pytest.raises(ConfigError, match="must be one of sentencepiece, word, character, imported, got 'bpe'"):
         tokenizer_class("bpe")
 
 
@@ -35,7 +35,10 @@ def test_a_tokenizer_comes_back_from_bytes(tokenizer: Tokenizer, tmp_path: Path)
 
 
 def test_only_known_files_are_read():
-    with pytest.raises(TokenizerError, match=r"must be tokenizer\.model or tokenizer\.json, got 'tokenizer\.pkl'"):
+    with pytest.raises(
+        TokenizerError,
+        match=r"must be tokenizer\.model or tokenizer\.json or tokenizer\.imported, got 'tokenizer\.pkl'",
+    ):
         tokenizer_from_bytes("tokenizer.pkl", b"")
 
 
@@ -46,7 +49,9 @@ def test_a_vocabulary_of_no_known_kind_is_refused():
 
 
 def test_a_folder_holds_exactly_one(tokenizers: dict[str, Tokenizer], tmp_path: Path):
-    with pytest.raises(TokenizerError, match=r"must hold one of tokenizer\.model, tokenizer\.json, got none"):
+    with pytest.raises(
+        TokenizerError, match=r"must hold one of tokenizer\.model, tokenizer\.json, tokenizer\.imported, got none"
+    ):
         load_tokenizer(tmp_path)
     tokenizers["word"].save(tmp_path)
     tokenizers["bpe"].save(tmp_path)

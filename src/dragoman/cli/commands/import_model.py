@@ -1,0 +1,79 @@
+"""`dragoman import`: convert a model of another toolkit to a bundle."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.console import print_json, print_next, report_errors
+from dragoman.cli.options.arguments import Json
+from dragoman.cli.options.outputs import Force, check_folder
+
+__all__ = ["import_model"]
+
+Source = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SOURCE",
+        help="Folder of the model (or its folder in the cache of Hugging Face), or an .argosmodel file.",
+    ),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the new bundle.")]
+FromFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FORMAT",
+        help="Format: hugging-face, argos, ctranslate2, firefox or marian; found from the files by default.",
+    ),
+]
+SourceLanguage = Annotated[
+    str | None, typer.Option(metavar="CODE", help="Source language, if the files do not name it.")
+]
+TargetLanguage = Annotated[
+    str | None, typer.Option(metavar="CODE", help="Target language, if the files do not name it.")
+]
+Licence = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Licence for the model card, if the files do not state it.")
+]
+
+
+def import_model(
+    source: Source,
+    output: Output,
+    from_format: FromFormat = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
+    licence: Licence = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Convert a model to a bundle: OPUS-MT, Argos, CTranslate2, Firefox or Marian.
+
+    The files are read without running code from them, and nothing is downloaded.
+    """
+    with report_errors("run the same command again"):
+        check_folder(output, force=force)
+        from dragoman.cli.screens.progress import ProgressDisplay
+        from dragoman.importing.import_model import import_model as run
+
+        with ProgressDisplay() as progress:
+            result = run(
+                source,
+                output,
+                format_name=from_format,
+                languages=(source_language, target_language),
+                licence=licence,
+                progress=progress,
+            )
+    if json:
+        facts = {"format": result.format, "folder": str(result.bundle.folder), "digest": result.bundle.digest}
+        print_json(facts | {"parameters": result.bundle.parameter_count(), "notes": list(result.notes)})
+        return
+    for note in result.notes:
+        typer.echo(f"note: {note}", err=True)
+    typer.echo(f"bundle  {result.bundle.folder}")
+    print_next(f"dragoman translate {shlex.quote(str(output))}")

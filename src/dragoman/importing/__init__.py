@@ -1,0 +1,3 @@
+"""Import of translation models from other toolkits as bundles. No code from a model file is run."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Readers of weight files: sizes are checked before memory is allocated, and no code from a file is run."""
+
+__all__: list[str] = []

@@ -1,0 +1,74 @@
+"""Read .bin files of Marian and Bergamot (Firefox Translations): float32 arrays, and int8 arrays with a multiplier.
+
+Layout: version and count; per array the lengths of name, shape and data, and the number type; all names; all shapes;
+padding; all data. An int8 array is followed by the factor that it was multiplied by. Matrices of int8 are transposed,
+except embeddings.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.errors import BundleError
+from dragoman.importing.file_formats.binary_reader import BinaryReader, check_shape
+from dragoman.importing.file_formats.weight_table import WeightTable
+
+__all__ = ["read_bergamot"]
+
+_VERSION = 1
+_FLOAT32, _INT8, _INTGEMM8 = 0x404, 0x101, 0x4101
+_CONFIG = "special:model.yml"
+_MAX_ARRAYS = 100_000
+_MAX_NAME = 1000
+
+
+def read_bergamot(path: Path, data: bytes) -> tuple[WeightTable, bytes]:
+    """Return the weights and the configuration (YAML). `path` is for messages."""
+    reader = BinaryReader(path, data)
+    version, count = reader.numbers("Q", 2)
+    if version != _VERSION:
+        raise BundleError(f"{path} must be of version {_VERSION}, got {version}; get the file again")
+    if count > _MAX_ARRAYS:
+        raise BundleError(f"{path} must hold at most {_MAX_ARRAYS:,} arrays, got {count:,}; get the file again")
+    headers = [reader.numbers("Q", 4) for _ in range(count)]  # length of the name, type, dimensions, bytes
+    if any(header[0] > _MAX_NAME or header[2] > 8 for header in headers):
+        raise BundleError(f"{path} must hold short names and at most 8 dimensions, got others; get the file again")
+    names = [reader.text(header[0]) for header in headers]
+    shapes = [reader.numbers("i", header[2]) for header in headers]
+    reader.bytes(reader.number("Q"))
+    config = b""
+    arrays: dict[str, Any] = {}
+    for name, (_, kind, _, size), shape in zip(names, headers, shapes, strict=True):
+        content = reader.bytes(size)
+        if name == _CONFIG:
+            config = content.rstrip(b"\0")
+        elif not name.endswith("_QuantMultA"):  # scales of activations, for integer arithmetic
+            arrays[name] = functools.partial(_array, path, name, kind, shape, content)
+    reader.check_end()
+    if not config:
+        raise BundleError(f"{path} must hold {_CONFIG}, got none; the model is too old")
+    by_name = dict(zip(names, shapes, strict=True))
+    return WeightTable(arrays, {name: by_name[name] for name in arrays}), config
+
+
+def _array(path: Path, name: str, kind: int, shape: tuple[int, ...], content: bytes) -> NDArray[Any]:
+    if kind == _FLOAT32:
+        size = 4 * int(np.prod(shape, dtype=np.int64))
+        check_shape(path, name, shape, 4, size if 0 <= size <= len(content) else -1)  # data is padded
+        return np.frombuffer(content[:size], "<f4").reshape(shape)
+    if kind not in (_INT8, _INTGEMM8) or len(shape) != 2:
+        raise BundleError(f"{ascii(name)[:80]} in {path} must be float32 or an int8 matrix, got the type {kind:#x}")
+    rows, columns = shape
+    count = rows * columns
+    check_shape(path, name, shape, 1, count if count + 4 <= len(content) else -1)
+    factor = float(np.frombuffer(content, "<f4", 1, offset=count)[0])
+    if not np.isfinite(factor) or factor == 0:
+        raise BundleError(f"{ascii(name)[:80]} in {path} must have a finite multiplier, got {factor:g}; get it again")
+    numbers = np.frombuffer(content, "<i1", count)
+    matrix = numbers.reshape(rows, columns) if name.endswith("Wemb") else numbers.reshape(columns, rows).T
+    return matrix.astype(np.float32) / np.float32(factor)

@@ -1,0 +1,253 @@
+"""Read MarianMT models of Hugging Face, such as OPUS-MT: config.json, weights, two SentencePiece models, vocab.json."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from dragoman.bundle.sandboxed_parse import check_sentencepiece
+from dragoman.errors import BundleError
+from dragoman.importing.file_formats.pytorch_file import read_pytorch
+from dragoman.importing.file_formats.safetensors_file import read_safetensors
+from dragoman.importing.file_formats.weight_table import Array, WeightTable
+from dragoman.importing.imported_model import ImportedModel, require_values, setting
+from dragoman.importing.sinusoids import find_layout
+from dragoman.importing.source_files import SourceFolder
+from dragoman.importing.token_order import TokenOrder
+from dragoman.language_codes import is_known_language, parse_language
+from dragoman.text import ImportedTokenizer
+
+__all__ = ["FILES", "matches", "read"]
+
+FILES = "config.json, model.safetensors or pytorch_model.bin, source.spm, target.spm and vocab.json"
+_SAFETENSORS, _PICKLE = "model.safetensors", "pytorch_model.bin"
+_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish"}
+_MAX_SIZE = 1 << 20
+_NAME = re.compile(r"opus-mt-(?:tc-)?(?:big-|base-|tiny-)?([a-z]{2,3}(?:_[A-Za-z]+)?)-([a-z]{2,3}(?:_[A-Za-z]+)?)\b")
+
+
+def matches(folder: SourceFolder) -> bool:
+    """Whether a folder holds such a model."""
+    if not folder.has("config.json", "vocab.json", "source.spm"):
+        return False
+    config = folder.read_json("config.json")
+    return isinstance(config, dict) and config.get("model_type") == "marian"
+
+
+def read(folder: SourceFolder) -> ImportedModel:
+    """Read the model; raise a `BundleError` if a file is damaged or the architecture has no equivalent."""
+    config = folder.read_json("config.json")
+    shared = setting(config, "share_encoder_decoder_embeddings", bool, True)
+    orders = _orders(folder, config, shared=shared)
+    models = [folder.read(name) for name in ("source.spm", "target.spm")]
+    for model in models:
+        check_sentencepiece(model)
+    with _weights(folder) as weights:
+        settings, arrays = _network(config, weights, *orders, shared=shared)
+    source, target = (ImportedTokenizer(order.tokens, model) for order, model in zip(orders, models, strict=True))
+    imported = ImportedModel(settings, arrays, {"source": source, "target": target}, _languages(folder, config))
+    imported.notes += _notes(orders[0].tokens)
+    return imported
+
+
+# ---------------------------------------------------------------------------------------------------------- vocabulary
+
+
+def _orders(folder: SourceFolder, config: dict[str, Any], *, shared: bool) -> tuple[TokenOrder, TokenOrder]:
+    """The token orders of source and target; equal for a shared vocabulary."""
+    pad, eos = (setting(config, name, int) for name in ("pad_token_id", "eos_token_id"))
+    start = setting(config, "decoder_start_token_id", int, pad)
+    source = _order(_tokens(folder, "vocab.json"), eos, start, pad)
+    if shared:
+        return source, source
+    return source, _order(_tokens(folder, "target_vocab.json"), eos, start, pad)
+
+
+def _tokens(folder: SourceFolder, name: str) -> list[str]:
+    """Tokens by id."""
+    table = folder.read_json(name)
+    if not isinstance(table, dict) or not all(type(number) is int for number in table.values()):
+        raise BundleError(f"{folder.path / name} must hold one whole number per token, got others; get it again")
+    if set(table.values()) != set(range(len(table))):
+        raise BundleError(f"{folder.path / name} must give every token its own id from 0, got other ids; get it again")
+    return sorted(table, key=table.__getitem__)
+
+
+def _order(tokens: list[str], eos: int, start: int, pad: int) -> TokenOrder:
+    if "<unk>" not in tokens:
+        raise BundleError("vocab.json must hold <unk>, got none; get it again")
+    return TokenOrder.of(tokens, unk=tokens.index("<unk>"), eos=eos, start=start, hidden=(pad,))
+
+
+def _notes(tokens: tuple[str, ...]) -> Iterator[str]:
+    codes = [token for token in tokens if token.startswith(">>") and token.endswith("<<")]
+    if codes:
+        shown = " ".join(codes[:5]) + (" …" if len(codes) > 5 else "")
+        yield f"each sentence must begin with a token of its target language: {shown}"
+
+
+# -------------------------------------------------------------------------------------------------------------- weights
+
+
+@contextmanager
+def _weights(folder: SourceFolder) -> Iterator[WeightTable]:
+    if folder.has(_SAFETENSORS):
+        yield read_safetensors(folder.file(_SAFETENSORS))
+        return
+    with read_pytorch(folder.file(_PICKLE)) as weights:
+        yield weights
+
+
+def _network(
+    config: dict[str, Any], weights: WeightTable, source: TokenOrder, target: TokenOrder, *, shared: bool
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    settings = _settings(config, shared=shared)
+    dim = settings["dim"]
+    sizes = {"source": len(_kept(source)), "target": len(_kept(target))}
+    ours = _embeddings(settings["tie"], weights, source, target, dim, sizes)
+    for side, layers in (("encoder", settings["encoder_layers"]), ("decoder", settings["decoder_layers"])):
+        for number in range(layers):
+            ours |= _layer(weights, side, number, settings)
+        _skip_positions(weights, f"model.{side}.embed_positions.weight", dim)
+    weights.check_all_taken()
+    return settings, ours
+
+
+def _settings(config: dict[str, Any], *, shared: bool) -> dict[str, Any]:
+    require_values(
+        config,
+        (
+            ("static_position_embeddings", True, True),
+            ("normalize_before", False, False),
+            ("normalize_embedding", False, False),
+            ("add_final_layer_norm", False, False),
+        ),
+    )
+    both = {}
+    for name in ("attention_heads", "ffn_dim"):
+        encoder, both[name] = (_size(config, f"{side}_{name}") for side in ("encoder", "decoder"))
+        if encoder != both[name]:
+            raise BundleError(
+                f"decoder_{name} in config.json must equal encoder_{name}, got {encoder} and {both[name]}"
+            )
+    activation = setting(config, "activation_function", str)
+    if activation not in _ACTIVATIONS:
+        raise BundleError(f"activation_function must be one of {', '.join(_ACTIVATIONS)}, got {ascii(activation)[:40]}")
+    tied = setting(config, "tie_word_embeddings", bool, True)
+    return {
+        "family": "transformer",
+        "dim": _size(config, "d_model"),
+        "heads": both["attention_heads"],
+        "feedforward": both["ffn_dim"],
+        "encoder_layers": _size(config, "encoder_layers"),
+        "decoder_layers": _size(config, "decoder_layers"),
+        "norm": "post",
+        "activation": _ACTIVATIONS[activation],
+        "attention_bias": True,
+        "positions": "sinusoidal-halves",
+        "scale_embeddings": setting(config, "scale_embedding", bool, False),
+        "tie": ("all" if shared else "target") if tied else "none",
+        "dropout": 0.1,
+    }
+
+
+def _size(config: dict[str, Any], name: str) -> int:
+    value: int = setting(config, name, int)
+    if not 1 <= value <= _MAX_SIZE:
+        raise BundleError(f"{name} in config.json must be from 1 to {_MAX_SIZE:,}, got {value}; get the model again")
+    return value
+
+
+def _embeddings(
+    tie: str, weights: WeightTable, source: TokenOrder, target: TokenOrder, dim: int, sizes: dict[str, int]
+) -> dict[str, Array]:
+    names = {
+        "source": weights.first("model.shared.weight", "model.encoder.embed_tokens.weight", "lm_head.weight"),
+        "target": weights.first("model.decoder.embed_tokens.weight", "model.shared.weight", "lm_head.weight"),
+    }
+    rows = {side: weights.shapes[name][0] if weights.shapes[name] else 0 for side, name in names.items()}
+    for side, size in sizes.items():
+        if rows[side] < size:
+            raise BundleError(f"{names[side]} must have at least {size:,} rows, as the vocabulary, got {rows[side]:,}")
+    ours = {"encoder.embedding.weight": source.vectors(weights.take(names["source"], (rows["source"], dim)))}
+    if tie != "all":
+        ours["decoder.embedding.weight"] = target.vectors(weights.take(names["target"], (rows["target"], dim)))
+    if tie == "none":
+        ours["decoder.output.weight"] = target.vectors(weights.take("lm_head.weight", (rows["target"], dim)))
+    bias = np.zeros(rows["target"], np.float32)
+    if "final_logits_bias" in weights:
+        bias = weights.take("final_logits_bias", (1, rows["target"]))[0]
+    ours["decoder.output.bias"] = target.biases(bias)
+    weights.ignore(
+        "model.shared.weight",
+        "model.encoder.embed_tokens.weight",
+        "model.decoder.embed_tokens.weight",
+        "lm_head.weight",
+    )
+    return ours
+
+
+def _kept(order: TokenOrder) -> range:
+    return range(max(order.rows) + 1)
+
+
+def _layer(weights: WeightTable, side: str, number: int, settings: dict[str, Any]) -> dict[str, Array]:
+    """The weights of one layer, by our names."""
+    theirs, ours = f"model.{side}.layers.{number}", f"{side}.layers.{number}"
+    dim, inner = settings["dim"], settings["feedforward"]
+    own, around = ("self_attention", "around_self") if side == "decoder" else ("attention", "around_attention")
+    parts = {"self_attn": (own, around)}
+    if side == "decoder":
+        parts["encoder_attn"] = ("source_attention", "around_source")
+    found: dict[str, Array] = {}
+    for their, (our, norm) in parts.items():
+        projections = [f"{theirs}.{their}.{part}_proj" for part in ("q", "k", "v")]
+        found[f"{ours}.{our}.W_qkv"] = np.concatenate([weights.take(f"{p}.weight", (dim, dim)) for p in projections])
+        found[f"{ours}.{our}.b_qkv"] = np.concatenate([weights.take(f"{p}.bias", (dim,)) for p in projections])
+        found[f"{ours}.{our}.W_o"] = weights.take(f"{theirs}.{their}.out_proj.weight", (dim, dim))
+        found[f"{ours}.{our}.b_o"] = weights.take(f"{theirs}.{their}.out_proj.bias", (dim,))
+        found |= _norm(weights, f"{theirs}.{their}_layer_norm", f"{ours}.{norm}.norm", dim)
+    for their, our, shape in (("fc1", "W_1", (inner, dim)), ("fc2", "W_2", (dim, inner))):
+        found[f"{ours}.feedforward.{our}.weight"] = weights.take(f"{theirs}.{their}.weight", shape)
+        found[f"{ours}.feedforward.{our}.bias"] = weights.take(f"{theirs}.{their}.bias", shape[:1])
+    return found | _norm(weights, f"{theirs}.final_layer_norm", f"{ours}.around_feedforward.norm", dim)
+
+
+def _norm(weights: WeightTable, theirs: str, ours: str, dim: int) -> dict[str, Array]:
+    return {f"{ours}.{part}": weights.take(f"{theirs}.{part}", (dim,)) for part in ("weight", "bias")}
+
+
+def _skip_positions(weights: WeightTable, name: str, dim: int) -> None:
+    """Compare a stored table of positions, which some files have, with the computed one."""
+    if name not in weights:
+        return
+    rows = weights.shapes[name][0] if weights.shapes[name] else 0
+    table = weights.take(name, (rows, dim))
+    if find_layout(table) != ("sinusoidal-halves", 0):
+        raise BundleError(f"{name} must hold sinusoids in halves, got other positions; this variant is not supported")
+
+
+# ------------------------------------------------------------------------------------------------------------ languages
+
+
+def _languages(folder: SourceFolder, config: dict[str, Any]) -> tuple[str, str]:
+    """Source and target language by tokenizer_config.json or by a name such as opus-mt-en-de."""
+    if folder.has("tokenizer_config.json"):
+        table = folder.read_json("tokenizer_config.json")
+        found = [table.get(f"{side}_lang") for side in ("source", "target")] if isinstance(table, dict) else []
+        codes = [parse_language(code) for code in found if isinstance(code, str) and _is_code(code)]
+        if len(codes) == 2:
+            return codes[0], codes[1]
+    for name in (str(config.get("_name_or_path", ""))[:200], *folder.path.parts[:-4:-1]):
+        named = _NAME.search(name)
+        if named and all(map(_is_code, named.groups())):
+            return parse_language(named[1]), parse_language(named[2])
+    return "", ""
+
+
+def _is_code(code: str) -> bool:
+    return re.fullmatch(r"[A-Za-z]{2,3}(_[A-Za-z]{2,4})?", code) is not None and is_known_language(code)

@@ -1,0 +1,117 @@
+"""Files of a model to import: found by name, checked for size before they are read, and hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dragoman.errors import BundleError
+
+MAX_TEXT_BYTES = 64 << 20
+MAX_WEIGHT_BYTES = 32 << 30
+_MAX_LISTED = 1000
+_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """Name, size and SHA-256 of a file that was read."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass
+class SourceFolder:
+    """A folder with the files of one model. `used` are the files read until now, by `prefix` and name."""
+
+    path: Path
+    used: dict[str, SourceFile] = field(default_factory=dict)
+    prefix: str = ""
+
+    @classmethod
+    def open(cls, path: Path) -> SourceFolder:
+        """Open a folder, or the folder of one model in the cache of Hugging Face."""
+        if not path.is_dir():
+            got = "a file" if path.exists() else "nothing"
+            raise BundleError(f"{path} must be a folder with a model, got {got}; name the folder of the model")
+        return cls(_snapshot(path))
+
+    def names(self) -> list[str]:
+        """Names of the regular files in the folder, sorted."""
+        try:
+            found = [each.name for each, _ in zip(self.path.iterdir(), range(_MAX_LISTED), strict=False)]
+        except OSError as error:
+            raise BundleError(f"{self.path} must be a readable folder, got: {error.strerror}") from None
+        return sorted(name for name in found if (self.path / name).is_file())
+
+    def has(self, *names: str) -> bool:
+        """Whether all of these files exist."""
+        return all((self.path / name).is_file() for name in names)
+
+    def file(self, name: str, *, max_bytes: int = MAX_WEIGHT_BYTES) -> Path:
+        """Return the path of a regular file after a check of its size; its hash is recorded."""
+        path = self.path / name
+        if not path.is_file():  # follows the symbolic links of a cache; excludes devices and pipes
+            raise BundleError(f"{self.path} must hold {name}, got {self.listing()}; complete the folder")
+        size = path.stat().st_size
+        if not 0 < size <= max_bytes:
+            raise BundleError(f"{path} must have 1 to {max_bytes:,} bytes, got {size:,}; get the file again")
+        full = self.prefix + name
+        if full not in self.used:
+            with path.open("rb") as opened:
+                self.used[full] = SourceFile(full, size, hashlib.file_digest(opened, "sha256").hexdigest())
+        return path
+
+    def read(self, name: str, *, max_bytes: int = MAX_TEXT_BYTES) -> bytes:
+        """Return the content of a file."""
+        return self.file(name, max_bytes=max_bytes).read_bytes()
+
+    def read_decompressed(self, name: str, *, max_bytes: int) -> bytes:
+        """Return the content of a file; one that ends in .gz is decompressed, up to `max_bytes`."""
+        data = self.read(name, max_bytes=max_bytes)
+        if not name.endswith(".gz"):
+            return data
+        stream = zlib.decompressobj(wbits=31)
+        try:
+            content = stream.decompress(data, max_bytes)
+        except zlib.error as error:
+            raise BundleError(f"{self.path / name} must be a gzip file, got: {error}; get the file again") from None
+        if not stream.eof or stream.unused_data:
+            raise BundleError(
+                f"{self.path / name} must hold one complete gzip stream of at most {max_bytes:,} bytes, got another; "
+                "get the file again"
+            )
+        return content
+
+    def read_json(self, name: str) -> Any:
+        """Parse a JSON file."""
+        try:
+            return json.loads(self.read(name).decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            reason = str(error).partition("\n")[0][:100]
+            raise BundleError(f"{self.path / name} must be JSON, got: {reason}; get the file again") from None
+
+    def listing(self) -> str:
+        """The files of the folder, for messages."""
+        names = [ascii(name)[1:-1][:60] for name in self.names()]
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        return (", ".join(names[:_SHOWN]) + more) or "no files"
+
+
+def _snapshot(path: Path) -> Path:
+    """The current snapshot of a model in the cache of Hugging Face; other folders are returned unchanged."""
+    reference, snapshots = path / "refs" / "main", path / "snapshots"
+    if not snapshots.is_dir():
+        return path
+    if reference.is_file() and reference.stat().st_size < 100:
+        chosen = snapshots / reference.read_text(encoding="ascii", errors="replace").strip()
+        if chosen.parent == snapshots and chosen.is_dir():
+            return chosen
+    complete = sorted(each for each in snapshots.iterdir() if each.is_dir())
+    return complete[0] if len(complete) == 1 else path

@@ -1,0 +1,138 @@
+"""Damaged and hostile model files to import: one-line errors, no crash, no warning, and nothing is written."""
+
+import gzip
+import json
+import random
+import shutil
+import struct
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import DragomanError
+from dragoman.importing.import_model import import_model
+from tests.unit.importing.random_marian import SHAPES, write_folder
+from tests.unit.importing.test_ctranslate2 import exported
+from tests.unit.importing.test_marian_formats import (
+    folder_with,
+    options,
+    random_arrays,
+    tokens_of,
+    write_bin,
+    write_npz,
+)
+
+MUTATIONS = 30
+
+
+def hugging_face(folder: Path) -> tuple[Path, list[str]]:
+    return write_folder(folder / "source", SHAPES["shared, swish"]), ["model.safetensors", "config.json", "vocab.json"]
+
+
+def ctranslate2(folder: Path) -> tuple[Path, list[str]]:
+    pytest.importorskip("ctranslate2")
+    return exported(folder, {"tie": "none", "joint": "false"})[1], [
+        "model.bin",
+        "config.json",
+        "source_vocabulary.json",
+    ]
+
+
+def firefox(folder: Path) -> tuple[Path, list[str]]:
+    vocabulary = (hugging_face(folder)[0] / "source.spm").read_bytes()
+    target = folder_with(folder / "firefox", vocabulary)
+    write_bin(target / "model.enpt.bin", random_arrays(tokens_of(vocabulary), ssru=False), options(), int8=True)
+    return target, ["model.enpt.bin"]
+
+
+def marian(folder: Path) -> tuple[Path, list[str]]:
+    vocabulary = (hugging_face(folder)[0] / "source.spm").read_bytes()
+    target = folder_with(folder / "marian", vocabulary)
+    write_npz(target / "model.npz", random_arrays(tokens_of(vocabulary), ssru=False), options())
+    return target, ["model.npz"]
+
+
+FORMATS: dict[str, Callable[[Path], tuple[Path, list[str]]]] = {
+    "hugging-face": hugging_face,
+    "ctranslate2": ctranslate2,
+    "firefox": firefox,
+    "marian": marian,
+}
+
+
+def mutations(data: bytes, seed: int) -> Iterator[bytes]:
+    """Flipped bits, extreme numbers near the start, cuts and repeats."""
+    generator = random.Random(seed)
+    extremes = [b"\xff" * 4, bytes(4), b"\xff\xff\xff\x7f", struct.pack("<Q", 1 << 62), b"\x00\x00\x80\x7f", b"[" * 8]
+    for number in range(MUTATIONS):
+        changed = bytearray(data)
+        place = generator.randrange(len(data) if number % 2 else min(len(data), 2000))
+        kind = number % 4
+        if kind == 0:
+            changed[place] ^= 1 << generator.randrange(8)
+        elif kind == 1:
+            extreme = generator.choice(extremes)
+            changed[place : place + len(extreme)] = extreme
+        elif kind == 2:
+            del changed[place : place + generator.choice([1, 100, len(data)])]
+        else:
+            changed[place:place] = changed[place : place + generator.choice([1, 64, 5000])]
+        yield bytes(changed)
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_mutated_files_are_refused_or_harmless(format_name: str, tmp_path: Path):
+    folder, names = FORMATS[format_name](tmp_path)
+    messages = []
+    for seed, name in enumerate(names):
+        original = (folder / name).read_bytes()
+        for changed in mutations(original, seed):
+            (folder / name).write_bytes(changed)
+            try:
+                import_model(folder, tmp_path / "b", format_name=format_name)
+            except DragomanError as error:
+                messages.append(str(error))
+        (folder / name).write_bytes(original)
+    assert len(messages) > MUTATIONS // 4
+    assert [message for message in messages if "\n" in message or len(message) > 600] == []
+    import_model(folder, tmp_path / "b", format_name=format_name)
+
+
+def test_deep_json_and_wrong_types_are_refused(tmp_path: Path):
+    folder, _ = hugging_face(tmp_path)
+    config = (folder / "config.json").read_text()
+    for text in ("[" * 100_000, "null", "[]", '{"model_type": "marian"}', config.replace("16", "-1"), config[:-5]):
+        (folder / "config.json").write_text(text)
+        with pytest.raises(DragomanError) as caught:
+            import_model(folder, tmp_path / "b", format_name="hugging-face")
+        assert "\n" not in str(caught.value)
+        with pytest.raises(DragomanError):
+            import_model(folder, tmp_path / "b")
+
+
+def test_devices_and_links_to_nothing_are_refused(tmp_path: Path):
+    folder, _ = hugging_face(tmp_path)
+    for target in ("/dev/zero", "missing"):
+        (folder / "vocab.json").unlink()
+        (folder / "vocab.json").symlink_to(target)
+        with pytest.raises(DragomanError):
+            import_model(folder, tmp_path / "b")
+
+
+def test_a_zip_that_is_no_package_is_refused(tmp_path: Path):
+    archive = tmp_path / "a.argosmodel"
+    with zipfile.ZipFile(archive, "w") as opened:
+        opened.writestr("x/readme.txt", "nothing")
+    with pytest.raises(DragomanError, match="got no files"):
+        import_model(archive, tmp_path / "b")
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("x/metadata.json", json.dumps({}))
+        opened.writestr("x/sentencepiece.model", bytes(100 << 20))
+    with pytest.raises(DragomanError, match=r"must hold sentencepiece\.model once, as a plain file of at most"):
+        import_model(archive, tmp_path / "b")
+    archive.write_bytes(gzip.compress(b"x"))
+    with pytest.raises(DragomanError, match="must be a folder with a model, got a file"):
+        import_model(archive, tmp_path / "b")
+    shutil.rmtree(tmp_path / "b", ignore_errors=True)

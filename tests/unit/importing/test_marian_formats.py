@@ -1,0 +1,272 @@
+"""Marian (.npz) and Firefox (.bin) models become bundles with the same weights and translations."""
+
+import gzip
+import importlib.util
+import io
+import json
+import struct
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sentencepiece import SentencePieceProcessor
+
+from dragoman.api.translation.translator import Translator
+from dragoman.config.search import SearchSettings
+from dragoman.engines.torch_engine import TorchEngine
+from dragoman.errors import BundleError
+from dragoman.importing.import_model import import_model
+from dragoman.search.hypothesis import SearchInput
+from dragoman.text import EOS_ID, UNK_ID
+from tests.unit.importing.random_marian import SHAPES, write_vocabularies
+
+Arrays = dict[str, NDArray[np.float32]]
+DIM, HEADS, INNER = 16, 4, 24
+OPTIONS = {
+    "type": "transformer",
+    "dim-emb": DIM,
+    "transformer-heads": HEADS,
+    "transformer-dim-ffn": INNER,
+    "enc-depth": 2,
+    "dec-depth": 1,
+    "transformer-ffn-activation": "relu",
+    "transformer-preprocess": '""',
+    "transformer-postprocess": "dan",
+    "transformer-postprocess-emb": "d",
+    "transformer-no-projection": "false",
+    "tied-embeddings-all": "true",
+}
+SSRU = {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
+
+
+def random_arrays(vocab: int, *, ssru: bool) -> Arrays:
+    """Weights by the names of Marian, matrices [in, out]."""
+    generator = np.random.default_rng(1)
+
+    def normal(*shape: int) -> NDArray[np.float32]:
+        return (0.3 * generator.standard_normal(shape)).astype(np.float32)
+
+    def norm(name: str) -> Arrays:
+        return {f"{name}_ln_scale": 1 + normal(1, DIM), f"{name}_ln_bias": normal(1, DIM)}
+
+    def attention(name: str) -> Arrays:
+        matrices = {f"{name}_W{part}": normal(DIM, DIM) for part in "qkvo"}
+        return matrices | {f"{name}_b{part}": normal(1, DIM) for part in "qkvo"} | norm(f"{name}_Wo")
+
+    def feed_forward(name: str) -> Arrays:
+        matrices = {f"{name}_W1": normal(DIM, INNER), f"{name}_W2": normal(INNER, DIM)}
+        return matrices | {f"{name}_b1": normal(1, INNER), f"{name}_b2": normal(1, DIM)} | norm(f"{name}_ffn")
+
+    found = {"Wemb": normal(vocab, DIM), "decoder_ff_logit_out_b": normal(1, vocab)}
+    for layer in ("encoder_l1", "encoder_l2"):
+        found |= attention(f"{layer}_self") | feed_forward(f"{layer}_ffn")
+    unit = {"decoder_l1_rnn_W": normal(DIM, DIM), "decoder_l1_rnn_Wf": normal(DIM, DIM)}
+    unit |= {"decoder_l1_rnn_bf": normal(1, DIM)} | norm("decoder_l1_rnn_ffn")
+    found |= unit if ssru else attention("decoder_l1_self")
+    return found | attention("decoder_l1_context") | feed_forward("decoder_l1_ffn")
+
+
+def options(**changes: object) -> bytes:
+    table = OPTIONS | {name.replace("_", "-"): value for name, value in changes.items()}
+    lines = [f"{name}: {value}" for name, value in table.items()]
+    return "\n".join([*lines, "dim-vocabs:", "  - 47", "  - 47", "version: v1.9"]).encode() + b"\0"
+
+
+def write_npz(path: Path, arrays: Mapping[str, NDArray[Any]], config: bytes) -> None:
+    everything: dict[str, Any] = {**arrays, "special:model.yml": np.frombuffer(config, np.int8)}
+    np.savez(path, **everything)
+
+
+def write_bin(path: Path, arrays: Mapping[str, NDArray[np.float32]], config: bytes, *, int8: bool = False) -> None:
+    """The layout that Marian writes; with int8, matrices are integers with their multiplier."""
+    entries: list[tuple[str, int, tuple[int, ...], bytes]] = [("special:model.yml", 0x101, (len(config),), config)]
+    for name, array in arrays.items():
+        if int8 and 1 not in array.shape:
+            factor = np.float32(127 / np.abs(array).max())
+            numbers = np.rint((array if name == "Wemb" else array.T) * factor).astype(np.int8)
+            entries.append((name, 0x4101, array.shape, numbers.tobytes() + factor.tobytes() + bytes(252)))
+            entries.append((f"{name}_QuantMultA", 0x4101, (1, 1), bytes(256)))
+        else:
+            entries.append((name, 0x404, array.shape, array.tobytes() + bytes(-array.nbytes % 256)))
+    head = struct.pack("<QQ", 1, len(entries))
+    for name, kind, shape, data in entries:
+        head += struct.pack("<QQQQ", len(name) + 1, kind, len(shape), len(data))
+    head += b"".join(name.encode() + b"\0" for name, *_ in entries)
+    head += b"".join(struct.pack(f"<{len(shape)}i", *shape) for _, _, shape, _ in entries)
+    padding = -(len(head) + 8) % 256
+    path.write_bytes(head + struct.pack("<Q", padding) + bytes(padding) + b"".join(data for *_, data in entries))
+
+
+@pytest.fixture
+def vocabulary(tmp_path: Path) -> bytes:
+    (tmp_path / "spm").mkdir()
+    write_vocabularies(tmp_path / "spm", SHAPES["shared, swish"])
+    return (tmp_path / "spm" / "source.spm").read_bytes()
+
+
+def folder_with(path: Path, vocabulary: bytes, name: str = "vocab.enpt.spm") -> Path:
+    path.mkdir()
+    (path / name).write_bytes(vocabulary)
+    return path
+
+
+def tokens_of(vocabulary: bytes) -> int:
+    return len(SentencePieceProcessor(model_proto=vocabulary))
+
+
+@pytest.mark.parametrize("ssru", [False, True])
+def test_both_files_give_the_same_bundle(ssru: bool, vocabulary: bytes, tmp_path: Path):
+    arrays = random_arrays(tokens_of(vocabulary), ssru=ssru)
+    config = options(**({"transformer_decoder_autoreg": "rnn", "dec_cell": "ssru"} if ssru else {}))
+    write_npz(folder_with(tmp_path / "npz", vocabulary) / "model.npz", arrays, config)
+    write_bin(folder_with(tmp_path / "bin", vocabulary) / "model.enpt.bin", arrays, config)
+    native = import_model(tmp_path / "npz", tmp_path / "a", languages=("en", "pt"))
+    student = import_model(tmp_path / "bin", tmp_path / "b")
+    assert (native.format, student.format) == ("marian", "firefox")
+    model = student.bundle.config.model
+    assert model.family == "transformer"
+    assert (model.decoder, model.tie) == ("ssru" if ssru else "self-attention", "all")
+    first, second = native.bundle.weights(), student.bundle.weights()
+    assert all(np.array_equal(first[name], second[name]) for name in first | second)
+    assert np.array_equal(first["encoder.layers.1.attention.W_o"], arrays["encoder_l2_self_Wo"].T)
+    assert np.array_equal(first["encoder.layers.1.attention.W_qkv"][DIM : 2 * DIM], arrays["encoder_l2_self_Wk"].T)
+    unk, eos = (arrays["Wemb"][number] for number in (1, 0))
+    assert np.array_equal(first["encoder.embedding.weight"][[UNK_ID, EOS_ID]], [unk, eos])
+    assert not first["encoder.embedding.weight"][2].any(), "decoding starts with a zero vector"
+    translator = Translator.open(student.bundle)
+    assert translator.engine.name == ("torch" if ssru else "ctranslate2")
+    assert translator.translate("The cat sat on the mat.", beam=2).text is not None
+
+
+def test_int8_and_gzip(vocabulary: bytes, tmp_path: Path):
+    arrays = random_arrays(tokens_of(vocabulary), ssru=True)
+    folder = folder_with(tmp_path / "model", gzip.compress(vocabulary), "vocab.enpt.spm.gz")
+    config = options(transformer_decoder_autoreg="rnn", dec_cell="ssru")
+    write_bin(tmp_path / "plain.bin", arrays, config, int8=True)
+    (folder / "model.enpt.intgemm.alphas.bin.gz").write_bytes(gzip.compress((tmp_path / "plain.bin").read_bytes()))
+    result = import_model(folder, tmp_path / "b")
+    assert result.bundle.config.data is not None
+    assert (result.bundle.config.data.source, result.bundle.config.data.target) == ("en", "pt")
+    found = result.bundle.weights()
+    for ours, theirs in (("ssru.W", "rnn_W"), ("feedforward.W_1.weight", "ffn_W1")):
+        exact = arrays[f"decoder_l1_{theirs}"].T
+        assert np.abs(found[f"decoder.layers.0.{ours}"] - exact).max() <= 0.51 * np.abs(exact).max() / 127
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"transformer_preprocess": "n"}, "transformer-preprocess of the model must be empty, got 'n'"),
+        ({"transformer_ffn_activation": "gelu"}, "must be relu or swish, got 'gelu'"),
+        ({"type": "s2s"}, "the option type of the model must be transformer, got 's2s'"),
+        ({"transformer_decoder_autoreg": "rnn", "dec_cell": "gru"}, "dec-cell of the model must be ssru"),
+        ({"dim_emb": "99999999999"}, "dim-emb of the model must be a size"),
+        ({"dim_emb": 17}, "Wemb must have the shape"),
+        ({"enc_depth": 1}, "such as encoder_l2_ffn_W1"),
+    ],
+)
+def test_other_architectures_are_refused(changes: dict[str, Any], complaint: str, vocabulary: bytes, tmp_path: Path):
+    arrays = random_arrays(tokens_of(vocabulary), ssru=False)
+    write_npz(folder_with(tmp_path / "npz", vocabulary) / "model.npz", arrays, options(**changes))
+    with pytest.raises(BundleError) as caught:
+        import_model(tmp_path / "npz", tmp_path / "b")
+    assert complaint in str(caught.value)
+
+
+def _header(place: int, value: int) -> Callable[[bytes], bytes]:
+    return lambda data: data[:place] + struct.pack("<Q", value) + data[place + 8 :]
+
+
+DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "version": (_header(0, 7), "must be of version 1, got 7"),
+    "count": (_header(8, 1 << 60), "must hold at most 100,000 arrays"),
+    "more arrays": (_header(8, 5_000), "bytes at position"),
+    "name": (_header(16, 1 << 40), "must hold short names"),
+    "dimensions": (_header(32, 9), "at most 8 dimensions"),
+    "data": (_header(40, 1 << 50), "bytes at position"),
+    "cut": (lambda data: data[:-300], "bytes at position"),
+    "longer": (lambda data: data + b"x", "must end at position"),
+    "text": (lambda data: b"not a model at all, but text", "bytes at position"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_files_are_refused(damage: str, vocabulary: bytes, tmp_path: Path):
+    arrays = random_arrays(tokens_of(vocabulary), ssru=False)
+    path = folder_with(tmp_path / "model", vocabulary) / "model.enpt.bin"
+    write_bin(path, arrays, options())
+    change, complaint = DAMAGE[damage]
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(BundleError) as caught:
+        import_model(tmp_path / "model", tmp_path / "b")
+    assert complaint in str(caught.value) or "must be of version 1" in str(caught.value)
+    assert not (tmp_path / "b").exists()
+
+
+def test_an_array_of_objects_and_a_lying_header_are_refused(vocabulary: bytes, tmp_path: Path):
+    arrays: dict[str, NDArray[Any]] = {**random_arrays(tokens_of(vocabulary), ssru=False)}
+    path = folder_with(tmp_path / "model", vocabulary) / "model.npz"
+    write_npz(path, arrays | {"code": np.array([{}, print], dtype=object)[:1]}, options())
+    with pytest.raises(BundleError, match="the number type object of an array"):
+        import_model(tmp_path / "model", tmp_path / "b")
+    write_npz(path, arrays, options())
+    with zipfile.ZipFile(path) as archive:
+        entries = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+    size = str(arrays["Wemb"].shape).encode()
+    lying = entries["Wemb.npy"].replace(size, b"(10**13,16)"[: len(size)].ljust(len(size)), 1)
+    for changed in (lying, entries["Wemb.npy"].replace(b"'shape': (", b"'shape': (9", 1)):
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in (entries | {"Wemb.npy": changed}).items():
+                archive.writestr(name, data)
+        with pytest.raises(BundleError):
+            import_model(tmp_path / "model", tmp_path / "b")
+
+
+def test_a_gzip_bomb_is_refused(vocabulary: bytes, tmp_path: Path):
+    folder = folder_with(tmp_path / "model", gzip.compress(bytes(100 << 20)), "vocab.enpt.spm.gz")
+    (folder / "model.enpt.bin").write_bytes(b"x" * 100)
+    with pytest.raises(BundleError, match="must hold one complete gzip stream of at most 67,108,864 bytes"):
+        import_model(folder, tmp_path / "b")
+
+
+# --------------------------------------------------------------------------------------------------------- real models
+
+
+@pytest.fixture
+def firefox(corpora: Path) -> Path:
+    folder = corpora.parent / "models" / "firefox-enpt"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is not there")
+    return folder
+
+
+@pytest.mark.slow
+def test_a_model_of_firefox_translates_like_a_plain_reading_of_its_file(firefox: Path, tmp_path: Path):
+    """The oracle next to the model decodes greedily with numpy."""
+    spec = importlib.util.spec_from_file_location("oracle", firefox / "read_and_decode.py")
+    assert spec is not None
+    assert spec.loader is not None
+    oracle: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(oracle)
+    oracle.open = lambda path, mode: io.BytesIO(Path(path).read_bytes())  # it does not close its files
+    (tmp_path / "model.bin").write_bytes(gzip.decompress((firefox / "model.enpt.intgemm.alphas.bin.gz").read_bytes()))
+    model = oracle.M(str(tmp_path / "model.bin"))
+    bundle = import_model(firefox, tmp_path / "b").bundle
+    tokenizer = bundle.tokenizers()["source"]
+    processor = SentencePieceProcessor(model_proto=gzip.decompress((firefox / "vocab.enpt.spm.gz").read_bytes()))
+    lines = [
+        "The weather is nice today.",
+        "He said that 13 of the 27 ships had returned to the harbour before the storm.",
+        "Please restart your computer to finish installing updates!",
+    ]
+    inputs = [SearchInput(tokenizer.encode(line)) for line in lines]
+    found = TorchEngine.open(bundle).search(inputs, SearchSettings(beam=1))
+    for line, hypotheses in zip(lines, found, strict=True):
+        ids, log_prob = model.greedy([*processor.encode(line), 0])
+        assert tokenizer.decode(hypotheses[0].tokens) == processor.decode(ids)
+        assert hypotheses[0].log_prob / (len(ids) + 1) == pytest.approx(float(log_prob), abs=1e-3)
+    assert json.dumps(bundle.config.model.model_dump())
