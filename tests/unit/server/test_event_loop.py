@@ -20,6 +20,8 @@ LISTS = {
     "/detect": '{"q": %s}',
     "/v1/translate": '{"text": %s, "target": "de"}',
     "/v2/translate": '{"text": %s, "target_lang": "DE"}',
+    "/v1/chat/completions": '{"model": "en:de", "messages": %s}',
+    "/v3/glossaries": '{"name": "a", "dictionaries": %s}',
 }
 """Every route with a list in its body."""
 
@@ -34,6 +36,10 @@ def json_bodies() -> Iterator[tuple[str, str]]:
         for unit, last in (("0,", "0"), ("[],", "0"), ("{},", "0"), ('"a",', '"a"'), ('"\\"",', '""'), ("[", "]")):
             start, end = (body % f"[{unit}|{last}]").split("|")
             yield path, filled(start, unit, end)
+    yield (
+        "/v1/chat/completions",
+        json.dumps({"model": "en:de", "messages": [{"role": "user", "content": [0] * 900}] * 5}),
+    )
     many = ",".join(f'"{number:x}": 0' for number in range(MIB // 12))
     yield "/v1/translate", f'{{"text": "a", "target": "de", "glossary": {{{many}}}}}'
     for path in (*LISTS, "/v1/inspect"):
@@ -114,7 +120,7 @@ def test_lists_have_a_limit_before_their_entries_are_validated(call: Caller):
         response = call.post(path, content=(body % json.dumps([0] * 1001)).encode(), headers={"content-type": JSON})
         assert "must have at most 1,000 entries, got 1,001; send fewer" in response.json()["error"]
         response = call.post(path, content=(body % json.dumps([0] * 20_000)).encode(), headers={"content-type": JSON})
-        assert "the body must have at most 10,000 JSON values" in response.json()["error"]
+        assert "the body must have at most 5,000 JSON values" in response.json()["error"]
 
 
 @pytest.mark.parametrize("text", ['"' * 4999, "\\" * 4999, '\\"' * 2499, "[{,:" * 1249, "\n" * 4999])

@@ -7,7 +7,7 @@ object. What takes more than a few milliseconds runs in a thread.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sized
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -36,7 +36,8 @@ Schema = TypeVar("Schema", bound=BaseModel)
 MAX_ENTRIES = 1000
 """Maximum number of fields of a form, and of entries of a JSON list or object."""
 
-_MAX_VALUES = 10_000  # of a JSON body: parsed and validated in some milliseconds
+_MAX_VALUES = 5000  # of a JSON body: parsed and validated in some milliseconds
+_MAX_TOTAL = 2500  # entries of all lists and objects: each may be an error of the validation
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'"[{,:'))
 _INLINE_BYTES = 16 << 10  # of a form that is parsed on the event loop
 _CHUNK_BYTES = 64 << 10
@@ -111,10 +112,8 @@ def parse_model(model: type[Schema], value: Mapping[str, Any]) -> Schema:
 
     The number of entries is checked first: pydantic collects an error for each entry of a list.
     """
-    _check_entries(value, "the body")
-    for name, each in value.items():
-        if isinstance(each, (list, dict)):
-            _check_entries(each, name[:_MAX_SHOWN])
+    if _check_entries(value, "the body") > _MAX_TOTAL:
+        raise RequestError(f"the body must have at most {_MAX_TOTAL:,} entries in all, got more; send several requests")
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -141,9 +140,15 @@ def _to_json_in_parts(value: Any) -> bytes:
     return to_json(value, inf_nan_mode="null")
 
 
-def _check_entries(value: Sized, name: str) -> None:
+def _check_entries(value: Mapping[str, Any] | list[Any], name: str) -> int:
+    """Check the length of an object or a list, and of those in it, and return their sum; JSON is nested 200 deep."""
     if len(value) > MAX_ENTRIES:
         raise RequestError(f"{name} must have at most {MAX_ENTRIES:,} entries, got {len(value):,}; send fewer")
+    total = len(value)
+    for inner, each in value.items() if isinstance(value, Mapping) else ((name, each) for each in value):
+        if isinstance(each, (list, dict)):
+            total += _check_entries(each, inner[:_MAX_SHOWN])
+    return total
 
 
 def _has_many_values(body: bytes) -> bool:
