@@ -41,6 +41,7 @@ SIZES = {
     "luong2015-local-m-desk": RNN,
     "xu2015-desk": (*RNN, *ADDITIVE, "training.learning_rate=2e-3"),  # REINFORCE is noisy
     "vaswani2017-desk": TRANSFORMER,
+    "kim2019-ssru-desk": TRANSFORMER,
     "pairs-30k": TRANSFORMER,
 }
 
