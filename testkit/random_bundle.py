@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from dragoman.bundle import Bundle, write_bundle
-from dragoman.config import load_config
+from dragoman.bundle.weight_shapes import weight_shapes
+from dragoman.config import Config, load_config
 from dragoman.models import build_model
-from dragoman.text import train_sentencepiece
+from dragoman.text import Tokenizer, train_sentencepiece
 
 TRANSFORMER = [
     f"model.{size}" for size in ("dim=32", "heads=2", "feedforward=64", "encoder_layers=1", "decoder_layers=1")
@@ -24,6 +29,12 @@ def words(seed: int, count: int) -> list[str]:
     """Invented words."""
     draw = random.Random(seed)
     return ["".join(draw.choices(LETTERS, k=draw.randint(1, 8))) for _ in range(count)]
+
+
+def constant_weights(config: Config, tokenizers: Mapping[str, Tokenizer], value: float = 1.0) -> dict[str, Any]:
+    """Weights of the model of a configuration, all equal, for tests of files; use small sizes."""
+    sizes = [tokenizers[side].size for side in ("source", "target")]
+    return {name: np.full(shape, value, np.float32) for name, shape in weight_shapes(config.model, *sizes)}
 
 
 def random_bundle(folder: Path, preset: str = "vaswani2017-desk", *, seed: int = 1, tokens: int = 400) -> Bundle:

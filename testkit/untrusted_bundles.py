@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save, save_file
+from safetensors.numpy import load_file, save, save_file
 
 __all__ = ["CASES", "SIGNAL", "as_archive", "reseal"]
 
@@ -282,7 +282,8 @@ for title, content in {
 
 @case
 def weights_of_another_bundle(folder: Path) -> None:
-    save_file({"w": np.zeros((2, 2), dtype=np.float32)}, folder / "weights.safetensors")
+    weights = load_file(folder / "weights.safetensors")
+    save_file({name: np.zeros_like(array) for name, array in weights.items()}, folder / "weights.safetensors")
 
 
 # ------------------------------------------------------------------------------------------------------ the tokenizer

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import re
+import secrets
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from dragoman.errors import DataError
 
@@ -23,7 +26,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
     The content is on the disk before its name is, so a crash at any moment leaves the old file, the new one or none.
     """
-    draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")  # a name that cannot be predicted
     try:
         yield draft
         fsync(draft)
@@ -34,7 +37,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 def remove_temporary_files(path: Path) -> None:
     """Remove the temporary files of killed writers of a file. Only the process that writes the file may call this."""
-    draft = re.compile(rf"{re.escape(path.name)}\.\d+\.tmp")  # as named by `atomic_write`
+    draft = re.compile(rf"{re.escape(path.name)}\.[0-9a-f]+\.tmp")  # as named by `atomic_write`
     for found in path.parent.iterdir():
         if draft.fullmatch(found.name):
             found.unlink(missing_ok=True)
@@ -49,6 +52,15 @@ def write_json(path: Path, value: Any) -> None:
         )  # a file name that is not UTF-8 becomes a JSON escape
 
 
+@contextmanager
+def usual_permissions(path: Path) -> Iterator[None]:
+    """Give a file that a library creates as private (0600) the permissions of other new files, by the umask."""
+    path.touch()
+    mode = stat.S_IMODE(path.stat().st_mode)
+    yield
+    path.chmod(mode)
+
+
 def fsync(path: Path) -> None:
     """Flush a file, or the entries of a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
@@ -58,10 +70,21 @@ def fsync(path: Path) -> None:
         os.close(descriptor)
 
 
+def open_without_links(path: Path, flags: int) -> IO[bytes]:
+    """Open a file to write; a symbolic link raises a `DataError`, since its target must not be changed."""
+    try:
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise DataError(f"{path} must be a file, got a symbolic link; rename the link") from None
+        raise
+    return os.fdopen(descriptor, "ab+" if flags & os.O_APPEND else "rb+")
+
+
 @contextmanager
 def file_lock(path: Path) -> Iterator[bool]:
     """Lock a file while the block runs; yield False if another process holds the lock. It ends with the process."""
-    with path.open("w", encoding="utf-8") as file:
+    with open_without_links(path, os.O_RDWR | os.O_CREAT) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -76,7 +99,7 @@ def read_json(path: Path) -> Any | None:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         fix = "restore it from a copy, or rename it and run the command again"
         raise DataError(f"{path} must be valid JSON, got: {error}; {fix}") from None
 

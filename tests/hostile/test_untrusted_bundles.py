@@ -9,14 +9,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import load_config
 from dragoman.errors import BundleError
 from dragoman.text import train_sentencepiece
+from testkit.random_bundle import RNN, constant_weights
 from testkit.untrusted_bundles import CASES, SIGNAL, as_archive, reseal
+from testkit.untrusted_sizes import SIZE_CASES
 
 SECONDS = 2.0
 SUSPECT = ("ctypes", "os.exec", "os.fork", "os.posix_spawn", "os.system", "pickle", "socket", "urllib")
@@ -43,10 +44,9 @@ sys.addaudithook(_listen)
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("good") / "bundle"
     tokenizer = train_sentencepiece(["the house is small", "das Haus ist klein"] * 20, size=300)
-    weights = {"w": np.ones((2, 2), dtype=np.float32)}
-    write_bundle(
-        folder, load_config("luong2015-desk"), weights, {"source": tokenizer, "target": tokenizer}, "# A card\n"
-    )
+    tokenizers = {"source": tokenizer, "target": tokenizer}
+    config = load_config("luong2015-desk", RNN)
+    write_bundle(folder, config, constant_weights(config, tokenizers), tokenizers, "# A card\n")
     Bundle.open(folder)
     Bundle.open(as_archive(folder) or folder)  # the control; and Python has loaded all it needs to read one
     return folder
@@ -77,14 +77,14 @@ def test_there_are_enough():
     assert len(CASES) >= 60
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name != "weights of another bundle"])
+@pytest.mark.parametrize("name", [name for name in (*CASES, *SIZE_CASES) if name != "weights of another bundle"])
 def test_it_is_refused(name: str, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     shutil.copytree(good, tmp_path / "bundle")
-    path = CASES[name](tmp_path / "bundle") or tmp_path / "bundle"
+    path = (CASES | SIZE_CASES)[name](tmp_path / "bundle") or tmp_path / "bundle"
     before = names(tmp_path)
     message, heard, seconds = refused(path, monkeypatch)
     assert [event for event in heard if not event.startswith(f"write {temporary}{os.sep}dragoman-bundle-")] == []

@@ -1,12 +1,21 @@
 """Files that are either whole or not there."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
 
 from dragoman.errors import DataError
-from dragoman.files import atomic_write, read_json, remove_temporary_files, sha256_of_file, write_json
+from dragoman.files import (
+    atomic_write,
+    file_lock,
+    read_json,
+    remove_temporary_files,
+    sha256_of_file,
+    usual_permissions,
+    write_json,
+)
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path: Path):
@@ -62,3 +71,32 @@ def test_the_hash_is_that_of_the_content(tmp_path: Path):
     content = bytes(range(256)) * 9000
     (tmp_path / "a").write_bytes(content)
     assert sha256_of_file(tmp_path / "a") == hashlib.sha256(content).hexdigest()
+
+
+def test_a_lock_does_not_follow_a_link(tmp_path: Path):
+    (tmp_path / "target").write_bytes(b"precious")
+    (tmp_path / "lock").symlink_to("target")
+    with pytest.raises(DataError, match="lock must be a file, got a symbolic link"), file_lock(tmp_path / "lock"):
+        pass
+    assert (tmp_path / "target").read_bytes() == b"precious"
+
+
+def test_a_lock_does_not_empty_the_file(tmp_path: Path):
+    (tmp_path / "lock").write_bytes(b"precious")
+    with file_lock(tmp_path / "lock") as is_ours:
+        assert is_ours
+    assert (tmp_path / "lock").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o002, 0o077])
+def test_files_have_the_permissions_of_the_umask(tmp_path: Path, mask: int):
+    before = os.umask(mask)
+    try:
+        with atomic_write(tmp_path / "a") as draft:
+            draft.write_bytes(b"")
+        with usual_permissions(tmp_path / "b"):
+            (tmp_path / "b.draft").touch(mode=0o600)
+            (tmp_path / "b.draft").rename(tmp_path / "b")
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in sorted(tmp_path.iterdir())] == [0o666 & ~mask] * 2

@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 from dragoman.bundle.bundle_config import read_shared_config, shared_config
 from dragoman.bundle.sandboxed_parse import check_sentencepiece
 from dragoman.bundle.verified_folder import MANIFEST, check_hashes, manifest_digest, verify, write_verified
-from dragoman.bundle.weights import check_weights, count_parameters, read_weights, write_weights
+from dragoman.bundle.weight_shapes import weight_shapes
+from dragoman.bundle.weights import (
+    check_shapes,
+    check_weights,
+    count_parameters,
+    read_shapes,
+    read_weights,
+    refuse_non_finite,
+    write_weights,
+)
 from dragoman.bundle.zip_archive import unpack
 from dragoman.config import Config, TokenizerConfig, to_toml
 from dragoman.errors import BundleError, TokenizerError
@@ -102,7 +111,9 @@ class Bundle:
         bundle.card()
         if not trusted:
             bundle._check_subword_models()
-        bundle.tokenizers()
+        sizes = [tokenizer.size for tokenizer in bundle.tokenizers().values()]
+        check_shapes(folder, read_shapes(folder / WEIGHTS), weight_shapes(config.model, *sizes))
+        refuse_non_finite(folder / WEIGHTS)
         return bundle
 
     @property
@@ -190,6 +201,8 @@ def write_bundle(
         raise BundleError(
             f"{folder} must be a new folder or an earlier bundle, got other files, which would be lost; name another"
         )
+    shapes = {name: array.shape for name, array in weights.items()}
+    check_shapes(folder, shapes, weight_shapes(config.model, source.size, target.size))
     with write_verified(folder) as draft:
         (draft / CONFIG).write_text(to_toml(shared_config(config)), encoding="utf-8")
         write_weights(draft / WEIGHTS, weights)

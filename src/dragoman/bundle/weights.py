@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,15 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
+from dragoman.bundle.weight_shapes import NamedShape
 from dragoman.errors import BundleError
+from dragoman.files import usual_permissions
 
 _MAX_HEADER = 4 << 20
 _MAX_DIMENSIONS = 8
+_BLOCK = 1 << 18  # bytes: two blocks and their mask fit the cache of a core
 _FIX = "write the bundle again with dragoman train"
+_DIVERGED = "the training diverged: use an earlier checkpoint"
 
 
 @contextmanager
@@ -36,13 +41,15 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 
 def write_weights(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays by name; they must be float32."""
+    """Write arrays by name; they must be float32 and finite."""
     for name, array in weights.items():
         if array.dtype != np.float32:
             raise BundleError(
                 f"{name} must be float32 in a bundle, got {array.dtype}; convert the weights before they are saved"
             )
-    with disk_errors(path):
+        if not np.isfinite(array).all():
+            raise BundleError(f"{name} must be finite in a bundle, got NaN or infinity; {_DIVERGED}")
+    with disk_errors(path), usual_permissions(path):
         save_file({name: np.asarray(array, order="C") for name, array in weights.items()}, path)
 
 
@@ -54,10 +61,15 @@ def read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
         raise BundleError(f"{path} must hold float32 weights, got: {error}; {_FIX}") from None
 
 
+def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Read the shapes by name from the header of the file."""
+    with safe_open(path, framework="numpy") as file:
+        return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118 -- not a mapping
+
+
 def count_parameters(path: Path) -> int:
     """Return the number of weights, read from the header of the file."""
-    with safe_open(path, framework="numpy") as file:
-        return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118 -- not a mapping
+    return sum(math.prod(shape) for shape in read_shapes(path).values())
 
 
 def check_weights(path: Path) -> None:
@@ -78,12 +90,47 @@ def check_weights(path: Path) -> None:
         raise BundleError(f"{path} must hold float32 weights, got {faults[0]}; {_FIX}")
 
 
-def check_finite(path: Path) -> None:
-    """Read all weights, one array at a time, and raise a `BundleError` if one is NaN or infinite."""
-    with safe_open(path, framework="numpy") as file:
-        for name in file.keys():  # noqa: SIM118 -- not a mapping
-            if not np.isfinite(file.get_tensor(name)).all():
-                raise BundleError(f"{path} must hold finite weights, got NaN or infinity in {ascii(name)[:80]}; {_FIX}")
+def check_shapes(folder: Path, found: Mapping[str, tuple[int, ...]], expected: Iterable[NamedShape]) -> None:
+    """Compare the names and shapes of weights with those of a model; raise a `BundleError` at the first difference.
+
+    The number of steps is limited by the weights that were found, however large the model.
+    """
+    left = dict(found)
+    for name, shape in expected:
+        if (got := left.pop(name, None)) != shape:
+            raise _other_model(folder, f"no {name}" if got is None else f"{name} of the shape {got} instead of {shape}")
+    if left:
+        raise _other_model(folder, f"{ascii(min(left))[1:-1][:80]} as well")
+
+
+def _other_model(folder: Path, got: str) -> BundleError:
+    return BundleError(
+        f"the weights of {folder} must be those of the model that its configuration describes, got {got}; restore it "
+        "from its source"
+    )
+
+
+def refuse_non_finite(path: Path) -> None:
+    """Raise a `BundleError` if a file of float32 weights, checked with `check_weights`, has NaN or infinity."""
+    with path.open("rb") as file:
+        header = file.read(int.from_bytes(file.read(8), "little"))
+        block = bytearray(_BLOCK)
+        done = 0
+        while size := file.readinto(block):
+            is_finite = np.isfinite(np.frombuffer(block, "<f4", size // 4))
+            if not is_finite.all():
+                name = _name_at(header, done + 4 * int(is_finite.argmin()))
+                raise BundleError(f"{path} must hold finite weights, got NaN or infinity in {name}; {_DIVERGED}")
+            done += size
+
+
+def _name_at(header: bytes, offset: int) -> str:
+    """Return the name of the tensor at an offset in the data of a file."""
+    for name, facts in json.loads(header).items():
+        begin, end = facts.get("data_offsets", (0, 0))
+        if begin <= offset < end:
+            return ascii(name)[1:-1][:80]
+    return "a tensor"
 
 
 def _fault(name: str, entry: Any) -> str | None:

@@ -94,7 +94,7 @@ class AttentionConfig(Settings):
     """Positions: all, a window around t or around a predicted position, or one sampled position."""
     memory: Literal["shared", "split"] = "shared"
     """Encoder states are both keys and values, or one half is the key and the other the value."""
-    window: Size = 10
+    window: Annotated[int, Field(ge=1, le=1000)] = 10
     """D of local attention: positions p − D to p + D. The paper uses 10."""
     positions: Size = 100
     """Number of source positions of the location score; later words of a source get no attention."""
@@ -195,9 +195,14 @@ class TransformerConfig(Settings):
         if self.dim % self.heads:
             raise ConfigError(
                 f"model.heads must divide model.dim = {self.dim}, got {self.heads}; "
-                f"for instance {next(n for n in range(self.heads, 0, -1) if self.dim % n == 0)} does"
+                f"for instance {_divisor(self.dim, self.heads)} does"
             )
         return self
+
+
+def _divisor(number: int, below: int) -> int:
+    """Return a divisor of a number up to a limit; a small one if the limit is large, to keep the search short."""
+    return next(n for n in range(min(below, 1000), 0, -1) if number % n == 0)
 
 
 ModelConfig = Annotated[RnnConfig | TransformerConfig, Field(discriminator="family")]

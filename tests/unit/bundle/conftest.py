@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import Config, load_config
 from dragoman.text import SentencePieceTokenizer, train_sentencepiece
+from testkit.random_bundle import RNN, constant_weights
 
 TEXT = ["the house is small", "das Haus ist klein", "a small house"] * 20
 
@@ -19,10 +19,10 @@ def subwords() -> SentencePieceTokenizer:
 
 @pytest.fixture(scope="session")
 def config() -> Config:
-    return load_config("luong2015-desk")
+    return load_config("luong2015-desk", RNN)
 
 
 @pytest.fixture
 def bundle(tmp_path: Path, config: Config, subwords: SentencePieceTokenizer) -> Bundle:
-    weights = {"b": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.ones((), dtype=np.float32)}
-    return write_bundle(tmp_path / "bundle", config, weights, {"source": subwords, "target": subwords}, "# A card ü\n")
+    tokenizers = {"source": subwords, "target": subwords}
+    return write_bundle(tmp_path / "bundle", config, constant_weights(config, tokenizers), tokenizers, "# A card ü\n")

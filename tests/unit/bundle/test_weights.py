@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors import SafetensorError
+from safetensors.numpy import save_file
 
-from dragoman.bundle.weights import check_weights, disk_errors, read_weights, write_weights
+from dragoman.bundle.weights import check_weights, disk_errors, read_weights, refuse_non_finite, write_weights
 from dragoman.errors import BundleError
 
 
@@ -45,3 +46,16 @@ def test_faults_of_the_disk_get_their_number_back():
     assert caught.value.filename == "w"
     with pytest.raises(SafetensorError):
         fail("something else")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [0, 70_000, 199_999])
+def test_one_value_that_is_not_finite_is_found_and_its_tensor_is_named(value: float, place: int, tmp_path: Path):
+    path = tmp_path / "w"
+    arrays = {"a": np.ones((3, 5), np.float32), "b": np.ones(200_000, np.float32), "c": np.ones(7, np.float32)}
+    save_file(arrays, path)
+    refuse_non_finite(path)
+    arrays["b"][place] = value
+    save_file(arrays, path)
+    with pytest.raises(BundleError, match="must hold finite weights, got NaN or infinity in b;"):
+        refuse_non_finite(path)

@@ -20,13 +20,14 @@ from dragoman.engines.export_cache import cached_export, export_folder, write_ex
 from dragoman.engines.export_signing import KEY_FILE
 from dragoman.errors import BundleError
 from dragoman.text import train_words
+from testkit.random_bundle import RNN, constant_weights
 
 
 def make_bundle(folder: Path, value: float = 1.0) -> Bundle:
     words = train_words(["a b"], size=9)
-    config = load_config("luong2015-desk", ["tokenizer.kind=word"])
-    weights = {"w": np.full(2, value, np.float32)}
-    return write_bundle(folder, config, weights, {"source": words, "target": words}, "card")
+    config = load_config("luong2015-desk", ["tokenizer.kind=word", *RNN])
+    tokenizers = {"source": words, "target": words}
+    return write_bundle(folder, config, constant_weights(config, tokenizers, value), tokenizers, "card")
 
 
 class Maker:

@@ -18,7 +18,7 @@ from dragoman.config import Config
 from dragoman.config.schema import TransformerConfig
 from dragoman.engines.ctranslate2.torch_free_import import import_ctranslate2
 from dragoman.engines.export_cache import Precision
-from dragoman.errors import BundleError, CombinationError
+from dragoman.errors import CombinationError
 from dragoman.text import BOS_ID, EOS_ID, SPECIALS, UNK_ID, Tokenizer
 
 FORMAT = 1
@@ -79,25 +79,17 @@ def _transformer(config: Config) -> TransformerConfig:
 
 
 class _Weights:
-    """The weights of a bundle; `left` are the names of unused ones."""
+    """The weights of a bundle, which match its configuration; `left` are the names of unused ones."""
 
     def __init__(self, bundle: Bundle) -> None:
-        self.folder = bundle.folder
         self.arrays = bundle.weights()
         self.left = set(self.arrays)
 
     def take(self, name: str, *shape: int) -> Array:
         """Return a copy, since CTranslate2 quantises in place."""
-        if name not in self.arrays or self.arrays[name].shape != shape:
-            raise self.fault()
+        assert self.arrays[name].shape == shape
         self.left.discard(name)
         return self.arrays[name].copy()
-
-    def fault(self) -> BundleError:
-        return BundleError(
-            f"the weights of {self.folder} must be those of the model that its configuration describes, got others; "
-            "restore it from its source"
-        )
 
 
 def _fill(spec: Any, config: TransformerConfig, weights: _Weights, source: int, target: int) -> None:
@@ -117,8 +109,7 @@ def _fill(spec: Any, config: TransformerConfig, weights: _Weights, source: int, 
             _norm(part.layer_norm, weights, f"{side}.norm", dim)
         for number, layer in enumerate(part.layer):
             _layer(layer, config, weights, f"{side}.layers.{number}")
-    if weights.left:
-        raise weights.fault()
+    assert not weights.left
 
 
 def _positions(config: TransformerConfig, weights: _Weights, side: str) -> Array:

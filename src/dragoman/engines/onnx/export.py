@@ -13,8 +13,7 @@ from dragoman.config.schema import RnnConfig
 from dragoman.engines.onnx.graph.builder import Array
 from dragoman.engines.onnx.graph.decoder_step import build_decoder_step
 from dragoman.engines.onnx.graph.encoder import build_encoder
-from dragoman.engines.onnx.graph.weight_shapes import weight_shapes
-from dragoman.errors import BundleError, CombinationError
+from dragoman.errors import CombinationError
 
 FORMAT = 1
 """Increased whenever the exported files change."""
@@ -30,7 +29,7 @@ def export_onnx(bundle: Bundle, folder: Path, precision: str) -> None:
         raise CombinationError(
             f"model.family must be rnn for ONNX Runtime, got {config.family}; use the engine ctranslate2 or torch"
         )
-    write_graphs(config, _weights(bundle, config), folder, precision)
+    write_graphs(config, bundle.weights(), folder, precision)
 
 
 def write_graphs(config: RnnConfig, weights: Mapping[str, Array], folder: Path, precision: str) -> None:
@@ -38,16 +37,3 @@ def write_graphs(config: RnnConfig, weights: Mapping[str, Array], folder: Path, 
     encoder, memory = build_encoder(config, weights, precision)
     encoder.save(folder / ENCODER_FILE)
     build_decoder_step(config, weights, precision, memory).save(folder / DECODER_STEP_FILE)
-
-
-def _weights(bundle: Bundle, config: RnnConfig) -> dict[str, Array]:
-    """The weights, checked against the configuration."""
-    weights: dict[str, Array] = dict(bundle.weights())
-    tokenizers = bundle.tokenizers()
-    wanted = weight_shapes(config, tokenizers["source"].size, tokenizers["target"].size)
-    if {name: array.shape for name, array in weights.items()} != wanted:
-        raise BundleError(
-            f"the weights of {bundle.folder} must be those of the model that its configuration describes, got others; "
-            "restore it from its source"
-        )
-    return weights

@@ -14,7 +14,6 @@ from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
 from dragoman.bundle.bundle import WEIGHTS
 from dragoman.bundle.verified_folder import MANIFEST
-from dragoman.bundle.weights import check_finite
 from dragoman.config.search import SearchSettings
 from dragoman.engines.select import supports_inspection, supports_phrases
 from dragoman.environment import is_installed
@@ -112,17 +111,13 @@ def fingerprint(path: Path) -> str:
 
 
 def open_bundle(path: Path) -> tuple[Bundle, str]:
-    """Open a bundle and return it with its fingerprint; a bundle without languages is a `ConfigError`.
-
-    Weights that are NaN or infinite are a `BundleError`.
-    """
+    """Open a bundle and return it with its fingerprint; a bundle without languages is a `ConfigError`."""
     found = fingerprint(path)
     bundle = Bundle.open(path)
     if bundle.config.data is None:
         raise ConfigError(
             f"{path} must name its source and target language, got no [data] in its config.toml; train it with both"
         )
-    check_finite(bundle.folder / WEIGHTS)
     return bundle, found
 
 

@@ -19,6 +19,7 @@ from dragoman.bundle.verified_folder import recover, remove_folder, remove_lefto
 from dragoman.bundle.weights import disk_errors
 from dragoman.config import Config, parse_config, to_toml
 from dragoman.errors import BundleError
+from dragoman.files import usual_permissions
 from dragoman.training.checkpoint.migration import migrate_state
 
 _WEIGHTS = "weights.safetensors"
@@ -150,7 +151,7 @@ class CheckpointStore:
 
 
 def _write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    with disk_errors(path):
+    with disk_errors(path), usual_permissions(path):
         save_file(dict(tensors), path)
 
 

@@ -14,6 +14,7 @@ from dragoman.data.preparation.start_bundle import open_start_bundle, with_start
 from dragoman.errors import BundleError, DataError
 from dragoman.progress import NoProgress
 from dragoman.text import Tokenizer, train_characters, train_sentencepiece, train_words
+from testkit.random_bundle import constant_weights
 from tests.unit.data.preparation.corpus import config, contents, pairs, write_pairs
 
 MEDICAL = [
@@ -51,8 +52,9 @@ def bundle(folder: Path, kind: str = "unigram", *, seed: int = 1, **tokenizer: A
         "word": {"kind": "word", "joint": False},
     }
     settings = kinds.get(kind, {"kind": kind}) | tokenizer
-    written = parse_config({"tokenizer": settings, "model": {"family": "transformer", "tie": "none"}})
-    return write_bundle(folder, written, {"w": np.full((2, 2), seed, np.float32)}, learnt(kind, seed=seed), "A model.")
+    model = {"family": "transformer", "tie": "none", "dim": 4, "heads": 1, "feedforward": 4}
+    written, tokenizers = parse_config({"tokenizer": settings, "model": model}), learnt(kind, seed=seed)
+    return write_bundle(folder, written, constant_weights(written, tokenizers, seed), tokenizers, "A model.")
 
 
 def starting(

@@ -15,6 +15,7 @@ from dragoman.engines.ctranslate2.export import export_ctranslate2, longest_sent
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import BundleError, CombinationError
 from dragoman.text import train_words
+from testkit.random_bundle import RNN, constant_weights
 from tests.unit.engines.tiny_transformers import KINDS, random_sentences, tiny_transformer
 
 pytest.importorskip("ctranslate2")
@@ -67,8 +68,9 @@ def test_the_longest_sentence(tmp_path: Path):
 
 def rnn_bundle(folder: Path) -> Bundle:
     words = train_words(["a b"], size=9)
-    config = load_config("luong2015-desk", ["tokenizer.kind=word"])
-    return write_bundle(folder, config, {"w": np.ones(2, np.float32)}, {"source": words, "target": words}, "card")
+    config = load_config("luong2015-desk", ["tokenizer.kind=word", *RNN])
+    tokenizers = {"source": words, "target": words}
+    return write_bundle(folder, config, constant_weights(config, tokenizers), tokenizers, "card")
 
 
 def test_only_transformers(tmp_path: Path):
@@ -87,9 +89,8 @@ def test_weights_must_be_those_of_the_configuration(change: str, tmp_path: Path)
         weights["decoder.output.weight"] = weights["encoder.embedding.weight"]
     else:
         weights["decoder.output.bias"] = np.zeros(63, np.float32)
-    bad = write_bundle(tmp_path / "bad", good.config, weights, good.tokenizers(), "card")
     with pytest.raises(BundleError, match="must be those of the model that its configuration describes"):
-        export_ctranslate2(bad, tmp_path, "float32")
+        write_bundle(tmp_path / "bad", good.config, weights, good.tokenizers(), "card")
 
 
 SCRIPT = """

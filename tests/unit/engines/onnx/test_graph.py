@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dragoman.bundle.weight_shapes import weight_shapes
 from dragoman.config import RnnConfig
 from dragoman.config.rnn_combinations import legal_wirings
 from dragoman.engines.onnx.engine import OnnxEngine
 from dragoman.engines.onnx.export import write_graphs
 from dragoman.engines.onnx.graph import decoder_step
-from dragoman.engines.onnx.graph.weight_shapes import weight_shapes
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.models import Model
 from dragoman.search.decoding_protocol import DecodingState, Numbers, StepOutput
@@ -193,7 +193,7 @@ def test_the_weights_of_a_model_are_known_without_it():
         assert isinstance(config, RnnConfig)
         source = TARGET_VOCAB if config.tie == "all" else SOURCE_VOCAB
         wanted = {name: tuple(parameter.shape) for name, parameter in fresh_model(config).named_parameters()}
-        assert weight_shapes(config, source, TARGET_VOCAB) == wanted
+        assert dict(weight_shapes(config, source, TARGET_VOCAB)) == wanted
 
 
 def test_a_table_of_words_is_their_product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

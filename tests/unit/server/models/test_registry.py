@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.numpy import save_file
 
-from dragoman.bundle import Bundle, write_bundle
+from dragoman.bundle import Bundle
 from dragoman.config.search import SearchSettings
 from dragoman.errors import BundleError, ConfigError, MissingExtraError
 from dragoman.server.errors import Draining, ModelUnavailable, NotInstalled
@@ -19,6 +20,7 @@ from dragoman.server.models import registry as fleet_module
 from dragoman.server.models import served_model as model_module
 from dragoman.server.models.registry import ModelRegistry
 from dragoman.server.settings import ServerSettings
+from testkit.untrusted_bundles import reseal
 from tests.server.bundles import tiny_bundle
 
 
@@ -218,6 +220,12 @@ def test_a_bad_bundle_is_reported_and_the_old_one_goes_on(bundle: Path):
     run(test, {"m": bundle}, book)
 
 
+def replace_weights(bundle: Path, weights: dict[str, Any]) -> None:
+    """Write weights that `write_bundle` refuses."""
+    save_file(weights, bundle / "weights.safetensors")
+    reseal(bundle)
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 3e38])
 def test_a_bundle_whose_weights_give_no_finite_score_is_refused(bundle: Path, value: float):
     """Those of 3e38 are finite; the translation is not."""
@@ -228,7 +236,7 @@ def test_a_bundle_whose_weights_give_no_finite_score_is_refused(bundle: Path, va
         weights = {name: array.copy() for name, array in made.weights().items()}
         for array in weights.values():
             array.flat[::7] = value
-        write_bundle(bundle, made.config, weights, made.tokenizers(), "# Never trained\n")
+        replace_weights(bundle, weights)
         found = await fleet.reload()
         assert "must" in found.failed["m"]
         assert "finite" in found.failed["m"]
@@ -241,7 +249,7 @@ def test_a_bundle_whose_weights_give_no_finite_score_is_refused(bundle: Path, va
 def test_a_bundle_without_finite_weights_is_not_served_at_all(bundle: Path):
     made = Bundle.open(bundle)
     weights = {name: array * float("nan") for name, array in made.weights().items()}
-    write_bundle(bundle, made.config, weights, made.tokenizers(), "# Never trained\n")
+    replace_weights(bundle, weights)
 
     async def never(fleet: ModelRegistry) -> None:
         raise AssertionError
