@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+_SHORTEST_RUN = 5e-3  # seconds: a shorter run has fixed costs and a cold cache
+_LINEAR = 2.4  # a ratio below this needs no second measurement
 _SHORTEST = 1e-4  # seconds: below this the clock measures itself
 
 
@@ -16,6 +18,24 @@ def cpu_seconds(run: Callable[[], object], rounds: int = 3) -> float:
         run()
         best = min(best, time.process_time() - began)
     return best
+
+
+def doubling(run: Callable[[int], object], size: int, *, largest: int, seconds: float = 0.005) -> float:
+    """Return how many times longer twice the input takes; about 2 for linear time, 4 for quadratic time.
+
+    The size is raised, up to `largest`, until a run takes some time. A high ratio is measured again, since another
+    program may have disturbed one run.
+    """
+    ratio = 0.0
+    for attempt in range(3):
+        before = cpu_seconds(lambda: run(size), 1 + attempt)  # noqa: B023 -- called at once
+        while before < seconds and size < largest:
+            size = min(4 * size, largest)
+            before = cpu_seconds(lambda: run(size), 1 + attempt)  # noqa: B023
+        ratio = cpu_seconds(lambda: run(2 * size), 1 + attempt) / max(before, _SHORTEST_RUN)  # noqa: B023
+        if ratio < _LINEAR:
+            break
+    return ratio
 
 
 def growth(run: Callable[[int], object], size: int, *, factor: int = 10, rounds: int = 3) -> float:

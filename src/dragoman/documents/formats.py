@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, cast
 
+from dragoman.documents.limits import DocumentLimits, DocumentTooLargeError
 from dragoman.errors import DataError
 
 if TYPE_CHECKING:
@@ -62,8 +63,9 @@ _LIMITS = {**dict.fromkeys(ARCHIVES, MAX_BYTES), ".md": 1 << 20}  # parsing Mark
 def read_document(name: str, data: bytes, *, characters: int | None = None) -> Document:
     """Read a document in the format of its suffix.
 
-    Raise `DataError` if the content does not have that format, is too large, or has more than `characters` characters
-    of text. Nothing in a document is executed, downloaded or unpacked to disk.
+    Raise `DataError` if the content does not have that format, and a subclass of it, `DocumentTooLargeError`, as soon
+    as a limit is exceeded: bytes, `characters` of text, paragraphs, lines or tags. Nothing in a document is executed,
+    downloaded or unpacked to disk.
     """
     suffix = PurePath(name).suffix.lower()
     shown = _shown(name)
@@ -73,18 +75,14 @@ def read_document(name: str, data: bytes, *, characters: int | None = None) -> D
         raise DataError(f"{shown} must not be empty, got an empty file; check that the upload was complete")
     limit = _LIMITS.get(suffix, _MAX_TEXT_BYTES)
     if len(data) > limit:
-        raise DataError(f"{shown} must have at most {limit:,} bytes, got {len(data):,}; split it")
-    document = _reader(suffix)(shown, data)
-    size = sum(len(segment.text) for segment in document.segments)
-    if characters is not None and size > characters:
-        raise DataError(f"{shown} must have at most {characters:,} characters of text, got {size:,}; split it")
-    return document
+        raise DocumentTooLargeError(f"{shown} must have at most {limit:,} bytes, got {len(data):,}; split it")
+    return _reader(suffix)(shown, data, DocumentLimits(shown, characters))
 
 
-def _reader(suffix: str) -> Callable[[str, bytes], Document]:
+def _reader(suffix: str) -> Callable[[str, bytes, DocumentLimits], Document]:
     module, function = _READERS[suffix]
     found = getattr(import_module(f"dragoman.documents.{module}"), function)
-    return cast("Callable[[str, bytes], Document]", found)
+    return cast("Callable[[str, bytes, DocumentLimits], Document]", found)
 
 
 def _shown(name: str) -> str:

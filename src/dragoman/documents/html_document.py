@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from dragoman.documents.document import Document, changed_segments
+from dragoman.documents.limits import DocumentLimits
 from dragoman.errors import DataError
 from dragoman.markup.html_text import HtmlText
 from dragoman.markup.tagged_text import TaggedText
@@ -16,6 +17,7 @@ __all__ = ["read_html"]
 _HEAD = 1024
 """The charset must be declared in the first bytes of the page, up to this number."""
 _CHARSET = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9._:-]+)", re.IGNORECASE)
+_MAX_TAGS = 100_000
 _MARKUP = re.compile(r"<[!/?A-Za-z]")
 _LANGUAGE = re.compile(r"(<html\b(?:\s[^<>]*?)?\slang\s*=\s*[\"']?)[A-Za-z][A-Za-z0-9-]*", re.IGNORECASE)
 """Language of the page. Screen readers choose their voice by it."""
@@ -28,13 +30,13 @@ _CHARSETS = {
 """Codec that browsers use for each charset, by Python's name of the charset."""
 
 
-def read_html(name: str, data: bytes) -> Document:
+def read_html(name: str, data: bytes, limits: DocumentLimits) -> Document:
     """Read an HTML page or fragment."""
-    return _HtmlPage(name, data)
+    return _HtmlPage(name, data, limits)
 
 
 class _HtmlPage:
-    def __init__(self, name: str, data: bytes) -> None:
+    def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
         self._mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
         self._charset = "utf-8" if self._mark else _charset(name, data)
         try:
@@ -47,7 +49,8 @@ class _HtmlPage:
         if "\0" in text or not _MARKUP.search(text):
             raise DataError(f"{name} must be HTML, got a file without any tag or with zero bytes; check the suffix")
         self._data = data
-        self._html = HtmlText.parse(text)
+        limits.check("tags", text.count("<"), _MAX_TAGS)
+        self._html = HtmlText.parse(text, check=limits.add)
         self.segments = tuple(self._html.segments)
 
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dragoman.markup.protected_spans import find_placeholders
@@ -113,7 +113,8 @@ class InlineBuilder:
     def close(self) -> None:
         """Close the innermost open tag."""
         index = self._open.pop()
-        self._spans[index] = replace(self._spans[index], end=self._length)
+        span = self._spans[index]
+        self._spans[index] = TagSpan(span.start, self._length, span.tag, span.depth)
 
     def add_empty(self, tag: Any, *, breaks: bool = False) -> None:
         """Add a tag without content; with `breaks` it separates words as a space does."""
@@ -142,7 +143,7 @@ class InlineBuilder:
         def moved(place: int) -> int:
             return min(max(place - begin, 0), len(text))
 
-        spans = [replace(span, start=moved(span.start), end=moved(span.end)) for span in self._spans]
+        spans = [TagSpan(moved(span.start), moved(span.end), span.tag, span.depth) for span in self._spans]
         own = [(moved(start), moved(end)) for start, end in self._kept]
         tagged = TaggedText(text, tuple(spans), _all_kept(text, own))
         return InlineText(
@@ -157,9 +158,12 @@ class InlineBuilder:
 
 def _all_kept(text: str, own: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Merge the spans kept by the format with those of placeholders and addresses; the format's spans win."""
+    found = find_placeholders(text)
+    if not own:
+        return found
     mine = set(own)
     kept: list[tuple[int, int]] = []
-    for start, end, _ in sorted([*((*place, 0) for place in own), *((*place, 1) for place in find_placeholders(text))]):
+    for start, end, _ in sorted([*((*place, 0) for place in own), *((*place, 1) for place in found)]):
         if kept and start < kept[-1][1]:
             if (start, end) not in mine:
                 continue

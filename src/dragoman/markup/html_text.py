@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from dragoman.markup.character_references import unescape
 from dragoman.markup.html_segments import HtmlItem, find_segments
 from dragoman.markup.html_tokenizer import tokenize_html
 from dragoman.markup.protected_spans import find_placeholders
@@ -46,16 +46,26 @@ class HtmlText:
     _is_xml: bool = False
 
     @classmethod
-    def parse(cls, page: str, *, ignored: Collection[str] = (), is_xml: bool = False) -> HtmlText:
+    def parse(
+        cls,
+        page: str,
+        *,
+        ignored: Collection[str] = (),
+        is_xml: bool = False,
+        check: Callable[[TaggedText], object] | None = None,
+    ) -> HtmlText:
         """Find the translatable text of a page, which excludes the elements with `ignored` names in lower case.
 
-        XML is read by the rules of HTML, and written without the entities that only HTML has.
+        XML is read by the rules of HTML, and written without the entities that only HTML has. `check` receives each
+        segment and may raise an error.
         """
         segments: list[TaggedText] = []
         places: list[_Place] = []
         for run in find_segments(page, tokenize_html(page), ignored):
             tagged, place = _segment(page, run, is_xml=is_xml)
             if has_letters(tagged.text):
+                if check is not None:
+                    check(tagged)
                 segments.append(tagged)
                 places.append(place)
         return cls(tuple(segments), page, tuple(places), is_xml)
@@ -83,7 +93,7 @@ def _segment(page: str, run: Sequence[HtmlItem], *, is_xml: bool) -> tuple[Tagge
     start, end = _stripped_bounds(page, run)
     for item in run:
         if item.kind == "text":
-            text.add(html.unescape(page[max(item.start, start) : min(item.end, end)]))
+            text.add(unescape(page[max(item.start, start) : min(item.end, end)]))
         elif item.kind == "end":
             number = open_.pop()
             spans[number] = (spans[number][0], text.length, len(open_))

@@ -8,9 +8,10 @@ report the source position of a node, so the markup could not be kept verbatim. 
 
 from __future__ import annotations
 
-import html
 import re
 from typing import Literal, NamedTuple
+
+from dragoman.markup.character_references import unescape
 
 __all__ = ["HtmlToken", "HtmlTokenKind", "parse_attributes", "tokenize_html"]
 
@@ -78,7 +79,7 @@ def parse_attributes(tag: str) -> tuple[dict[str, str], bool]:
         is_closed = name is None and pair[0].endswith("/")
         if name is not None:
             bare = value[1:-1] if value[:1] in ("'", '"') else value
-            found.setdefault(name.lower(), html.unescape(bare))
+            found.setdefault(name.lower(), unescape(bare))
     return found, is_closed
 
 

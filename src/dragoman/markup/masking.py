@@ -42,9 +42,10 @@ class MaskedText:
                     part, start, end = self.kept[fragment.span.tag]
                     before = text.length
                     place = text.add_apart(part, self.joined[fragment.span.tag])
-                    for number in open_ if place > before else ():
-                        if spans[number].start == before:  # keep an added space outside the tags
-                            spans[number] = replace(spans[number], start=place)
+                    for number in reversed(open_ if place > before else ()):
+                        if spans[number].start < before:
+                            break
+                        spans[number] = replace(spans[number], start=place)  # keep an added space outside the tags
                     kept.append((place + start, place + end))
             elif fragment.is_end:
                 begun = spans[open_[-1]]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from dragoman.markup.punctuation import joins
 from dragoman.text.addresses import MAIL_ADDRESS
@@ -38,7 +39,10 @@ _KEPT = re.compile("|".join((_URL, rf"(?<![A-Za-z0-9_.+-]){MAIL_ADDRESS}", *_BRA
 _FOLLOWING = ".,;:!?'*_\u2019\u201d\u00bb\u203a\u2026"
 _NO_ADDRESS = "{%#$@[<"
 """First characters of placeholders that are not addresses."""
+_MARKS = ("{", "%", "@", "://", "w.", "W.", "mailto:", "[X", "<")
+"""Every placeholder and address contains one of these."""
 _BRACKETS = {")": "(", "]": "["}
+_PREFIX = 4  # characters by which strings are grouped
 
 
 def find_placeholders(text: str) -> tuple[tuple[int, int], ...]:
@@ -48,11 +52,13 @@ def find_placeholders(text: str) -> tuple[tuple[int, int], ...]:
     placeholders and tags: ``[X6X]``, ``<t0>``. Adjacent spans are merged. Punctuation after an address is excluded. ICU
     messages that contain text, such as ``{n, plural, …}``, are not supported.
     """
+    if not any(mark in text for mark in _MARKS):
+        return ()
     found: list[tuple[int, int]] = []
     for match in _KEPT.finditer(text):
         start, end = match.span()
         if text[start] not in _NO_ADDRESS:
-            end = start + len(_without_following(match[0]))
+            end = start + _address_length(match[0])
         if found and found[-1][1] == start:
             start = found.pop()[0]
         found.append((start, end))
@@ -69,32 +75,64 @@ def locate_placeholders(strings: Iterable[str], source: str, target: str) -> tup
 
     Also None if letters touch an address that they did not touch in the source: they would be read as part of it.
     """
-    wanted = sorted(set(strings), key=len, reverse=True)
+    wanted = frozenset(filter(None, strings))
     if not wanted:
         return ()
-    if any(source.count(string) != target.count(string) for string in wanted):
+    ours, theirs = _occurrences(wanted, source), _occurrences(wanted, target)
+    if _counts(source, ours) != _counts(target, theirs) or not _touched(target, theirs) <= _touched(source, ours):
         return None
-    pattern = re.compile("|".join(map(re.escape, wanted)))
-    if not _touched(pattern, target) <= _touched(pattern, source):
-        return None
-    return tuple(match.span() for match in pattern.finditer(target))
+    return tuple(theirs)
 
 
-def _touched(pattern: re.Pattern[str], text: str) -> set[str]:
+def _occurrences(wanted: frozenset[str], text: str) -> list[tuple[int, int]]:
+    """Return the spans of the strings in a text, from left to right, the longest of several at one position.
+
+    One search for the first characters, then a lookup per possible length: the time does not grow with the number of
+    strings.
+    """
+    lengths: dict[str, set[int]] = {}
+    for string in wanted:
+        lengths.setdefault(string[:_PREFIX], set()).add(len(string))
+    longest_first = {prefix: sorted(found, reverse=True) for prefix, found in lengths.items()}
+    first = re.compile("[" + re.escape("".join(sorted({prefix[0] for prefix in lengths}))) + "]")
+    spans: list[tuple[int, int]] = []
+    done = 0
+    for match in first.finditer(text):
+        start = match.start()
+        if start < done:
+            continue
+        for size in range(_PREFIX, 0, -1):
+            prefix = text[start : start + size]
+            found = (length for length in longest_first.get(prefix, ()) if text[start : start + length] in wanted)
+            if length := next(found, 0):
+                spans.append((start, start + length))
+                done = start + length
+                break
+    return spans
+
+
+def _counts(text: str, spans: Sequence[tuple[int, int]]) -> Counter[str]:
+    return Counter(text[start:end] for start, end in spans)
+
+
+def _touched(text: str, spans: Sequence[tuple[int, int]]) -> set[str]:
     """Return the addresses that are directly adjacent to a letter or digit."""
     return {
-        match[0]
-        for match in pattern.finditer(text)
-        if match[0][0] not in _NO_ADDRESS
-        and (joins(text[match.start() - 1 : match.start()]) or joins(text[match.end() : match.end() + 1]))
+        text[start:end]
+        for start, end in spans
+        if text[start] not in _NO_ADDRESS and (joins(text[start - 1 : start]) or joins(text[end : end + 1]))
     }
 
 
-def _without_following(address: str) -> str:
-    while address:
-        last = address[-1]
-        opening = _BRACKETS.get(last)
-        if last not in _FOLLOWING and (opening is None or address.count(opening) >= address.count(last)):
+def _address_length(address: str) -> int:
+    """Return the length of an address without the punctuation after it; a bracket that it opens belongs to it."""
+    surplus = {closing: address.count(closing) - address.count(opening) for closing, opening in _BRACKETS.items()}
+    length = len(address)
+    while length:
+        last = address[length - 1]
+        if surplus.get(last, 0) > 0:
+            surplus[last] -= 1
+        elif last not in _FOLLOWING:
             break
-        address = address[:-1]
-    return address
+        length -= 1
+    return length

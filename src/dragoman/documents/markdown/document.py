@@ -6,13 +6,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from dragoman.documents.document import Document, changed_segments
+from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.markdown.escapes import escape_markup
 from dragoman.documents.markdown.inline import MarkdownInline, emphases, parse_inline, render_inline
 from dragoman.documents.text.line_breaks import balanced_breaks
@@ -24,6 +28,11 @@ __all__ = ["read_md"]
 _FRONT = re.compile(
     r"---[ \t]*\r?\n(?:.*\r?\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|$)|\+\+\+[ \t]*\r?\n(?:.*\r?\n)*?\+\+\+[ \t]*(?:\r?\n|$)"
 )
+
+# Parsing Markdown takes several times as long as other formats.
+_MAX_LINES = 15_000
+_MAX_SEGMENTS = 8_000
+_MAX_MISSES = 20  # cells of a line that are not found in it: each search takes the time of the line
 
 
 @dataclass(frozen=True)
@@ -38,9 +47,9 @@ class _Text:
     inline: MarkdownInline
 
 
-def read_md(name: str, data: bytes) -> Document:
+def read_md(name: str, data: bytes, limits: DocumentLimits) -> Document:
     """Read a Markdown file: CommonMark with tables and strikethrough."""
-    return _Markdown(name, data)
+    return _Markdown(name, data, limits)
 
 
 def _parser() -> MarkdownIt:
@@ -49,10 +58,14 @@ def _parser() -> MarkdownIt:
 
 
 class _Markdown:
-    def __init__(self, name: str, data: bytes) -> None:
-        self._file = decode_file(name, data)
+    def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
+        limits.segments = _MAX_SEGMENTS
+        self._file = decode_file(name, data, limits, lines=_MAX_LINES)
         self._parser = _parser()
+        self._parser.core.ruler.after("block", "limits", partial(_check_blocks, limits))
         self._texts = [text for text in self._read(self._file.text) if text.inline.inline.tagged.has_words]
+        for text in self._texts:
+            limits.add(text.inline.inline.tagged)
         self.segments = tuple(text.inline.inline.tagged for text in self._texts)
 
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
@@ -83,21 +96,30 @@ class _Markdown:
         source = "\n".join("" if line.end(1) < skipped else line[1] for line in lines)
         before: Token | None = None
         reached: dict[int, int] = {}  # by line: end of its last cell
+        misses: Counter[int] = Counter()  # by line: cells that were not found
         for token in self._parser.parse(source):
             if token.type == "inline" and token.map and token.content:
                 is_cell = before is not None and before.type in {"th_open", "td_open"}
-                found = _cell(token, lines, reached) if is_cell else _located(token, lines)
+                found = _cell(token, lines, reached, misses) if is_cell else _located(token, lines)
                 inline = parse_inline(token.content, token.children or [])
                 if found and inline:
                     yield _Text(found[0][0], found[-1][1], _separators(found, lines, token.map[0]), is_cell, inline)
             before = token
 
 
+def _check_blocks(limits: DocumentLimits, state: StateCore) -> None:
+    """Check the number of paragraphs and the length of each before their text is parsed."""
+    texts = [token.content for token in state.tokens if token.type == "inline"]
+    limits.check("paragraphs", len(texts), _MAX_SEGMENTS)
+    limits.check_paragraph(max(map(len, texts), default=0))
+
+
 def _located(token: Token, lines: Sequence[re.Match[str]]) -> list[tuple[int, int]]:
     """Return the positions of the lines of a text in the file; empty if they are not found verbatim."""
     found = []
     assert token.map is not None
-    for line, content in zip(lines[token.map[0] :], token.content.split("\n"), strict=False):
+    contents = token.content.split("\n")
+    for line, content in zip(lines[token.map[0] : token.map[0] + len(contents)], contents, strict=False):
         bare = content.strip()
         place = line[1].rfind(bare)
         if place < 0:
@@ -106,13 +128,18 @@ def _located(token: Token, lines: Sequence[re.Match[str]]) -> list[tuple[int, in
     return found
 
 
-def _cell(token: Token, lines: Sequence[re.Match[str]], reached: dict[int, int]) -> list[tuple[int, int]]:
+def _cell(
+    token: Token, lines: Sequence[re.Match[str]], reached: dict[int, int], misses: Counter[int]
+) -> list[tuple[int, int]]:
     assert token.map is not None
     number = token.map[0]
+    if misses[number] > _MAX_MISSES:
+        return []
     line = lines[number]
     raw = token.content.replace("|", "\\|")
     place = line[1].find(raw, reached.get(number, 0))
     if place < 0:
+        misses[number] += 1
         return []
     reached[number] = place + len(raw)
     return [(line.start(1) + place, line.start(1) + place + len(raw))]

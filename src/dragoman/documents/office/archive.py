@@ -6,7 +6,9 @@ import io
 import zipfile
 import zlib
 from collections.abc import Mapping
+from copy import copy
 
+from dragoman.documents.limits import DocumentTooLargeError
 from dragoman.errors import DataError
 
 __all__ = ["Archive"]
@@ -19,6 +21,9 @@ MAX_RATIO = 150
 MAX_XML_BYTES = 24 << 20
 """Maximum uncompressed size of all members read as XML, in bytes: a book of thousands of pages."""
 
+_END = b"PK\x05\x06"
+_MAX_END = 22 + (1 << 16)  # bytes of the end record with its comment
+_ENTRY_BYTES = 512  # of a member in the directory, with a long name
 _SMALL_BYTES = 8 << 20  # a smaller uncompressed size is accepted at any ratio
 _ENCRYPTED = 1
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -34,7 +39,8 @@ class Archive:
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
         self._data = data
-        self._read: dict[str, int] = {}
+        self._seen: set[str] = set()
+        self._xml_bytes = 0  # of the members in `_seen`
         if data.startswith(_OLE):
             raise DataError(
                 f"{name} must be an unencrypted document in the format of its suffix, got an encrypted document or "
@@ -44,23 +50,25 @@ class Archive:
             raise DataError(
                 f"{name} must be a zip archive, as its suffix requires, got something else; check the suffix"
             )
+        self._check_directory()
         try:
-            with zipfile.ZipFile(io.BytesIO(data)) as opened:
-                self._check(opened.infolist())
-                self.names = frozenset(opened.namelist())
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+            self._check(self._zip.infolist())
         except _ERRORS as error:
             raise self._damaged(error) from None
+        self.names = frozenset(self._zip.namelist())
 
     def read(self, member: str) -> bytes:
         """Return the content of a member."""
         try:
-            with zipfile.ZipFile(io.BytesIO(self._data)) as opened:
-                self._read[member] = opened.getinfo(member).file_size
-                if sum(self._read.values()) > MAX_XML_BYTES:
-                    raise DataError(
-                        f"{self.name} must contain at most {MAX_XML_BYTES:,} bytes of XML, got more; split it"
-                    )
-                return opened.read(member)
+            if member not in self._seen:
+                self._seen.add(member)
+                self._xml_bytes += self._zip.getinfo(member).file_size
+            if self._xml_bytes > MAX_XML_BYTES:
+                raise DocumentTooLargeError(
+                    f"{self.name} must contain at most {MAX_XML_BYTES:,} bytes of XML, got more; split it"
+                )
+            return self._zip.read(member)
         except KeyError:
             raise DataError(f"{self.name} must contain {member}, got none; save it again") from None
         except _ERRORS as error:
@@ -72,11 +80,11 @@ class Archive:
             return self._data
         target = io.BytesIO()
         try:
-            with zipfile.ZipFile(io.BytesIO(self._data)) as source, zipfile.ZipFile(target, "w") as written:
-                for entry in source.infolist():
+            with zipfile.ZipFile(target, "w") as written:
+                for entry in self._zip.infolist():
                     data = changed.get(entry.filename)
-                    written.writestr(entry, source.read(entry) if data is None else data)
-                written.comment = source.comment
+                    written.writestr(copy(entry), self._zip.read(entry) if data is None else data)
+                written.comment = self._zip.comment
         except _ERRORS as error:
             raise self._damaged(error) from None
         return target.getvalue()
@@ -87,9 +95,20 @@ class Archive:
             f"{self.name} must be a complete zip archive, got a damaged one ({detail}); download or save it again"
         )
 
+    def _check_directory(self) -> None:
+        """Check the size of the directory of members before zipfile reads it: an entry takes 600 bytes of memory."""
+        end = self._data.rfind(_END, max(0, len(self._data) - _MAX_END))
+        if end < 0:
+            raise self._damaged(EOFError("no end record"))
+        size = int.from_bytes(self._data[end + 12 : end + 16], "little")
+        if size > MAX_MEMBERS * _ENTRY_BYTES:
+            raise DocumentTooLargeError(f"{self.name} must contain at most {MAX_MEMBERS:,} members, got more; split it")
+
     def _check(self, entries: list[zipfile.ZipInfo]) -> None:
         if len(entries) > MAX_MEMBERS:
-            raise DataError(f"{self.name} must contain at most {MAX_MEMBERS:,} members, got {len(entries):,}; split it")
+            raise DocumentTooLargeError(
+                f"{self.name} must contain at most {MAX_MEMBERS:,} members, got {len(entries):,}; split it"
+            )
         total = sum(entry.file_size for entry in entries)
         if total > MAX_BYTES or total > max(_SMALL_BYTES, MAX_RATIO * len(self._data)):
             raise DataError(

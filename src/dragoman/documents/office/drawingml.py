@@ -48,7 +48,8 @@ def _run_items(run: Any) -> Iterator[RunItem]:
     text = "".join(part.text or "" for part in run if local_name(part) == "t")
     for place, fragment in enumerate(_TABS.split(text)):
         if place % 2:
-            yield OpaqueItem([RunElement(make_run(fragment, properties, like=run))], breaks=True)
+            tabs = fragment if properties is not None else make_run(fragment, None, like=run)
+            yield OpaqueItem([RunElement(tabs, properties=properties)], breaks=True)
         elif fragment:
             yield TextRun(fragment, key, properties)
 

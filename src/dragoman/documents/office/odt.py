@@ -10,6 +10,7 @@ from lxml import etree
 
 from dragoman.documents.document import Document, changed_segments
 from dragoman.documents.inline_markup import InlineText
+from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.office.archive import Archive
 from dragoman.documents.xml.mixed_content import (
     InlineRole,
@@ -33,19 +34,25 @@ _CONTAINERS = {"span", "a", "meta"}
 _MAX_SPACES = 100
 _BLANKS = re.compile(r"[ \t\r\n]+")
 _SPACES = re.compile("( +)")
+_DELETED = etree.XPath(
+    "descendant::t:tracked-changes[not(ancestor::t:tracked-changes)]//*[self::t:p or self::t:h]",
+    namespaces={"t": _TEXT},
+)
+"""Paragraphs in tracked changes, which are no longer part of the text."""
 
 
-def read_odt(name: str, data: bytes) -> Document:
+def read_odt(name: str, data: bytes, limits: DocumentLimits) -> Document:
     """Read an OpenDocument text document."""
-    return _OpenDocument(name, data)
+    return _OpenDocument(name, data, limits)
 
 
 class _OpenDocument:
-    def __init__(self, name: str, data: bytes) -> None:
+    def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
         self._archive = Archive(name, data)
+        self._limits = limits
         self._check()
         self._segments = {
-            part: [inline.tagged for _, inline in self._texts(part)[2]]
+            part: [limits.add(inline.tagged) for _, inline in self._texts(part)[2]]
             for part in _PARTS
             if part in self._archive.names
         }
@@ -69,7 +76,8 @@ class _OpenDocument:
         if not kind.startswith(_MIMETYPE) or "content.xml" not in self._archive.names:
             raise DataError(f"{name} must be an OpenDocument text, got an archive of something else; check the suffix")
         if _MANIFEST in self._archive.names:
-            manifest = parse_xml(f"{name}: {_MANIFEST}", self._archive.read(_MANIFEST), doctype=True)
+            content = self._archive.read(_MANIFEST)
+            manifest = parse_xml(f"{name}: {_MANIFEST}", content, self._limits, doctype=True)
             if any(local_name(element) == "encryption-data" for element in manifest.iter()):
                 raise DataError(f"{name} must not be encrypted, got an encrypted file; save it without a password")
 
@@ -84,7 +92,7 @@ class _OpenDocument:
 
     def _texts(self, part: str) -> tuple[Any, bytes, Iterator[tuple[Any, InlineText]]]:
         original = self._archive.read(part)
-        tree = parse_xml(f"{self._archive.name}: {part}", original)
+        tree = parse_xml(f"{self._archive.name}: {part}", original, self._limits)
         return tree, original, _translatable(tree.getroot())
 
 
@@ -102,11 +110,7 @@ def _translatable(root: Any) -> Iterator[tuple[Any, InlineText]]:
             return InlineRole.TRANSPARENT
         return InlineRole.CONTAINER
 
-    deleted = {
-        paragraph
-        for changes in root.iter(f"{{{_TEXT}}}tracked-changes")
-        for paragraph in changes.iter(f"{{{_TEXT}}}p", f"{{{_TEXT}}}h")
-    }
+    deleted = set(_DELETED(root))
     for paragraph in list(root.iter(f"{{{_TEXT}}}p", f"{{{_TEXT}}}h")):
         if paragraph not in deleted:
             inline = read_mixed_content(paragraph, role_of, _CollapsedSpaces())

@@ -15,6 +15,7 @@ from typing import Any
 
 from dragoman.documents.document import Document, changed_segments
 from dragoman.documents.inline_markup import InlineText
+from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.office import drawingml as slides
 from dragoman.documents.office import wordprocessingml as word
 from dragoman.documents.office.archive import Archive
@@ -26,7 +27,7 @@ from dragoman.markup.tagged_text import TaggedText
 __all__ = ["read_docx", "read_pptx"]
 
 _TYPES = "[Content_Types].xml"
-_NUMBER = re.compile(r"(\d+)")
+_NUMBER = re.compile(r"([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -53,25 +54,26 @@ _PPTX = _Kind(
 )
 
 
-def read_docx(name: str, data: bytes) -> Document:
+def read_docx(name: str, data: bytes, limits: DocumentLimits) -> Document:
     """Read a Word document: text, tables, headers, footers, notes, comments and text boxes."""
-    return _OfficeOpenXml(name, data, _DOCX)
+    return _OfficeOpenXml(name, data, _DOCX, limits)
 
 
-def read_pptx(name: str, data: bytes) -> Document:
+def read_pptx(name: str, data: bytes, limits: DocumentLimits) -> Document:
     """Read a presentation: slides, notes, tables, groups and diagrams."""
-    return _OfficeOpenXml(name, data, _PPTX)
+    return _OfficeOpenXml(name, data, _PPTX, limits)
 
 
 class _OfficeOpenXml:
-    def __init__(self, name: str, data: bytes, kind: _Kind) -> None:
+    def __init__(self, name: str, data: bytes, kind: _Kind, limits: DocumentLimits) -> None:
         self._archive = Archive(name, data)
+        self._limits = limits
         self._dialect: Any = kind.dialect
         self._parts = self._find_parts(kind)
         self._segments: dict[str, list[TaggedText]] = {}
         for part in self._parts:
             _, _, texts = self._texts(part)
-            self._segments[part] = [inline.tagged for _, _, inline in texts]
+            self._segments[part] = [limits.add(inline.tagged) for _, _, inline in texts]
 
     @property
     def segments(self) -> tuple[TaggedText, ...]:
@@ -96,14 +98,14 @@ class _OfficeOpenXml:
 
     def _texts(self, part: str) -> tuple[Any, bytes, Iterator[tuple[Any, RunGroup, InlineText]]]:
         original = self._archive.read(part)
-        tree = parse_xml(f"{self._archive.name}: {part}", original)
+        tree = parse_xml(f"{self._archive.name}: {part}", original, self._limits)
         return tree, original, _translatable(tree, self._dialect.paragraphs, self._dialect.paragraph_group)
 
     def _find_parts(self, kind: _Kind) -> list[str]:
         name = self._archive.name
         if _TYPES not in self._archive.names:
             raise DataError(f"{name} must be {kind.name}, got an archive of something else; check the suffix")
-        types = parse_xml(f"{name}: {_TYPES}", self._archive.read(_TYPES)).getroot()
+        types = parse_xml(f"{name}: {_TYPES}", self._archive.read(_TYPES), self._limits).getroot()
         listed = {
             entry.get("PartName", "").removeprefix("/"): entry.get("ContentType", "")
             for entry in types
@@ -116,9 +118,12 @@ class _OfficeOpenXml:
         return sorted(parts, key=partial(_reading_order, mains[0]))
 
 
-def _reading_order(main: str, part: str) -> tuple[bool, list[str | int]]:
+def _reading_order(main: str, part: str) -> tuple[bool, list[str | tuple[int, str]]]:
     """Sort key of a part: the main part first, slide 2 before slide 10."""
-    return part != main, [int(fragment) if fragment.isdecimal() else fragment for fragment in _NUMBER.split(part)]
+    numbers = (fragment.lstrip("0") for fragment in _NUMBER.split(part)[1::2])
+    key: list[str | tuple[int, str]] = list(_NUMBER.split(part))
+    key[1::2] = [(len(number), number) for number in numbers]  # any number of digits
+    return part != main, key
 
 
 def _translatable(

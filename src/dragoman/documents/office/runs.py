@@ -12,7 +12,10 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from lxml import etree
+
 from dragoman.documents.inline_markup import InlineBuilder, InlineText, Node, TagNode
+from dragoman.documents.limits import DocumentTooLargeError
 
 __all__ = [
     "OpaqueItem",
@@ -25,6 +28,9 @@ __all__ = [
     "group_text",
     "properties_key",
 ]
+
+
+_MAX_COPIED = 32 << 20  # bytes of formatting properties in one part of a translated document
 
 
 @dataclass
@@ -43,6 +49,7 @@ class RunElement:
     """An element without text of its paragraph: a line break, a picture, a bookmark."""
 
     element: Any
+    """The element; or a string, for text that is written as a run of its own."""
     is_in_run: bool = False
     properties: Any = None
     key: Any = None
@@ -122,13 +129,20 @@ def _has_text(item: RunItem) -> bool:
     return isinstance(item, RunContainer)
 
 
-def properties_key(properties: Any, ignored: Callable[[Any, str | None], bool]) -> Any:
-    """Return a comparable key of a format; `ignored` tests whether an element or an attribute has no visible effect."""
-    if properties is None:
-        return ()
+def properties_key(properties: Any, ignored: Callable[[Any, str | None], bool]) -> str:
+    """Return a comparable key of a format; `ignored` tests whether an element or an attribute has no visible effect.
+
+    It is a string, whose hash is computed once: many texts of a run have the same key, which may be long.
+    """
+    visible = () if properties is None else _visible(properties, ignored)
+    return repr(visible) if visible else ""
+
+
+def _visible(properties: Any, ignored: Callable[[Any, str | None], bool]) -> tuple[Any, ...]:
+    """Return the visible attributes and elements of a format."""
     attributes = [(name, value) for name, value in properties.items() if not ignored(properties, name)]
     children = [
-        (child.tag, properties_key(child, ignored))
+        (child.tag, _visible(child, ignored))
         for child in properties
         if isinstance(child.tag, str) and not ignored(child, None)
     ]
@@ -147,7 +161,7 @@ def _add(builder: InlineBuilder, group: RunGroup) -> None:
     current: Any = base_format
     for item in group.items:
         key = _key_of(item, current, base_format)
-        if key != current:
+        if key is not current and key != current:
             if current != base_format:
                 builder.close()
             if key != base_format:
@@ -181,6 +195,8 @@ class RunWriter:
     make_run: Callable[[str | Any, Any], Any]
     """Create a run from a text or an element, with a copy of the given properties."""
     _written: set[int] = field(default_factory=set)
+    _sizes: dict[Any, int] = field(default_factory=dict)  # bytes of the properties that were copied
+    _copied: int = 0  # bytes of all copies
 
     def write(self, paragraph: Any, group: RunGroup, nodes: Sequence[Node], keep: Callable[[Any], str]) -> None:
         """Replace the content of a paragraph by a translation; `keep` returns "first", "last" or "" for a child."""
@@ -206,13 +222,26 @@ class RunWriter:
     def _end(self, some: OpaqueItem | TextRun) -> list[Any]:
         if isinstance(some, OpaqueItem):
             return self.elements(some)
-        return [self.make_run(some.text, some.properties)] if some.text else []
+        return [self._run(some.text, some.properties)] if some.text else []
+
+    def _run(self, content: str | Any, properties: Any) -> Any:
+        """Create a run; raise an error if the copies of the properties take much more space than a document."""
+        if properties is not None:
+            if properties not in self._sizes:
+                self._sizes[properties] = len(etree.tostring(properties))
+            self._copied += self._sizes[properties]
+            if self._copied > _MAX_COPIED:
+                raise DocumentTooLargeError(
+                    f"a translated document must have at most {_MAX_COPIED:,} bytes of formatting, got more; simplify "
+                    "its formatting"
+                )
+        return self.make_run(content, properties)
 
     def _nodes(self, nodes: Sequence[Node], properties: Any) -> list[Any]:
         made: list[Any] = []
         for node in nodes:
             if isinstance(node, str):
-                made += [self.make_run(node, properties)] if node else []
+                made += [self._run(node, properties)] if node else []
             elif isinstance(node.tag, _Format):
                 made += self._nodes(node.children, node.tag.properties)
             elif isinstance(node.tag, OpaqueItem):
@@ -229,7 +258,10 @@ class RunWriter:
         """Return the elements, removed from their old position, or copies of them."""
         made = []
         for atom in opaque.atoms:
+            if isinstance(atom.element, str):
+                made.append(self._run(atom.element, atom.properties))
+                continue
             element = deepcopy(atom.element) if copied else atom.element
             element.tail = None
-            made.append(self.make_run(element, atom.properties) if atom.is_in_run else element)
+            made.append(self._run(element, atom.properties) if atom.is_in_run else element)
         return made

@@ -197,7 +197,7 @@ def _field(atoms: list[TextRun | RunElement], depth: int) -> RunItem:
 def _opaque(atoms: list[TextRun | RunElement]) -> OpaqueItem:
     return OpaqueItem(
         [
-            RunElement(make_run(atom.text, atom.properties)) if isinstance(atom, TextRun) else atom
+            RunElement(atom.text, properties=atom.properties) if isinstance(atom, TextRun) else atom
             for atom in atoms
         ]
     )  # fmt: skip

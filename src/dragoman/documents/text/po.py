@@ -6,6 +6,7 @@ because the library `polib` wraps all lines again when it writes.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,11 +14,13 @@ from dataclasses import dataclass, field
 import polib
 
 from dragoman.documents.document import Document, changed_segments
-from dragoman.documents.inline_markup import InlineBuilder, InlineText
+from dragoman.documents.inline_markup import InlineText
+from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.text.simple_tags import parse_tags, render_tags
 from dragoman.documents.text.text_file import LINE, TextEdits, TextFile, decode_file
 from dragoman.errors import DataError
 from dragoman.markup.tagged_text import TaggedText
+from dragoman.text.characters import has_letters
 
 __all__ = ["read_po"]
 
@@ -29,6 +32,7 @@ _PLURALS = re.compile(r"nplurals\s*=\s*(\d+)")
 _LANGUAGE = re.compile(r"^Language:.*$", re.MULTILINE)
 _NEWLINE = re.compile(r"(\n)")
 _MAX_PLURALS = 6
+_MAX_TAGS = 100_000
 
 
 @dataclass
@@ -41,12 +45,18 @@ class _Entry:
     """Position of the line of flags, if any."""
     old: list[tuple[int, int]] = field(default_factory=list)
     """Positions of lines with the previous source text (``#|``); a new translation removes them."""
-    texts: dict[str, str] = field(default_factory=dict)
+    fragments: dict[str, list[str]] = field(default_factory=dict)
+    """Quoted strings by keyword, in order."""
     strings: tuple[int, int] | None = None
     """Position of the lines with translations."""
     keywords: int = 0
     """Position of its first keyword."""
     is_fuzzy: bool = False
+
+    @functools.cached_property
+    def texts(self) -> dict[str, str]:
+        """Texts by keyword; only of a complete message."""
+        return {keyword: "".join(fragments) for keyword, fragments in self.fragments.items()}
 
     @property
     def is_pending(self) -> bool:
@@ -54,14 +64,15 @@ class _Entry:
         return bool(self.texts.get("msgid")) and self.strings is not None and (self.is_fuzzy or not all(done))
 
 
-def read_po(name: str, data: bytes) -> Document:
+def read_po(name: str, data: bytes, limits: DocumentLimits) -> Document:
     """Read a gettext file, or a template of one."""
-    return _Messages(name, data)
+    return _Messages(name, data, limits)
 
 
 class _Messages:
-    def __init__(self, name: str, data: bytes) -> None:
-        self._file: TextFile = decode_file(name, data)
+    def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
+        self._file: TextFile = decode_file(name, data, limits)
+        limits.check("tags", self._file.text.count("<"), _MAX_TAGS)
         entries = list(_entries(name, self._file.text))
         if not any("msgid" in entry.texts for entry in entries):
             raise DataError(f"{name} must have messages (msgid, msgstr), got none; check the suffix")
@@ -71,7 +82,7 @@ class _Messages:
         plurals = _PLURALS.search(header)
         self._plurals = min(int(plurals[1][:3]), _MAX_PLURALS) if plurals else 0
         self._entries = [entry for entry in entries if entry.is_pending]
-        self._texts = [[_lines_of(text) for text in self._sources(entry)] for entry in self._entries]
+        self._texts = [[_lines_of(text, limits) for text in self._sources(entry)] for entry in self._entries]
         self.segments = tuple(
             part.tagged for texts in self._texts for text in texts for part in text if isinstance(part, InlineText)
         )
@@ -125,12 +136,17 @@ class _Messages:
         return f"{keyword} {first[0]}{self._end}" + "".join(f"{line}{self._end}" for line in first[1:])
 
 
-def _lines_of(text: str) -> list[InlineText | str]:
+def _lines_of(text: str, limits: DocumentLimits) -> list[InlineText | str]:
     """Split a message at its line ends, which programs rely on, into translatable texts and other strings."""
     parts: list[InlineText | str] = []
     for line in _NEWLINE.split(text):
-        inline = parse_tags(line, _TAG) if line.strip() else InlineBuilder().build()
-        parts.append(inline if inline.tagged.has_words else line)
+        limits.check_paragraph(len(line))
+        inline = parse_tags(line, _TAG) if has_letters(line) else None
+        if inline is not None and inline.tagged.has_words:
+            limits.add(inline.tagged)
+            parts.append(inline)
+        else:
+            parts.append(line)
     return parts
 
 
@@ -165,8 +181,8 @@ def _entries(name: str, text: str) -> Iterator[_Entry]:
             )
         if found:
             keyword = found[1] + (f"[{found[2]}]" if found[2] is not None else "")
-            entry.keywords = entry.keywords if entry.texts else line.start()
-        entry.texts[keyword] = entry.texts.get(keyword, "") + polib.unescape(quoted[1:-1])
+            entry.keywords = entry.keywords if entry.fragments else line.start()
+        entry.fragments.setdefault(keyword, []).append(polib.unescape(quoted[1:-1]))
         if keyword.startswith("msgstr"):
             entry.strings = (entry.strings[0] if entry.strings else line.start(), line.end())
     if entry is not None:

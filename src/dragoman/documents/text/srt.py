@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from dragoman.documents.document import Document, changed_segments
 from dragoman.documents.inline_markup import InlineText
+from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.text.line_breaks import balanced_breaks
 from dragoman.documents.text.simple_tags import parse_tags, render_tags
 from dragoman.documents.text.text_file import LINE, TextEdits, decode_file
@@ -19,6 +20,7 @@ from dragoman.markup.tagged_text import TaggedText
 
 __all__ = ["read_srt"]
 
+_MAX_TAGS = 100_000
 _TIMES = re.compile(r"\s*\d+:\d\d:\d\d[,.]\d{1,3}\s*-->\s*\d+:\d\d:\d\d[,.]\d{1,3}")
 _NUMBER = re.compile(r"\s*\d+\s*$")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|\{\\[^{}]*\}")
@@ -38,18 +40,25 @@ class _Text:
     inline: InlineText
 
 
-def read_srt(name: str, data: bytes) -> Document:
+def read_srt(name: str, data: bytes, limits: DocumentLimits) -> Document:
     """Read a SubRip file."""
-    return _Subtitles(name, data)
+    return _Subtitles(name, data, limits)
 
 
 class _Subtitles:
-    def __init__(self, name: str, data: bytes) -> None:
-        self._file = decode_file(name, data)
+    def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
+        self._file = decode_file(name, data, limits)
+        limits.check("tags", self._file.text.count("<") + self._file.text.count("{\\"), _MAX_TAGS)
         cues = list(_cues(self._file.text))
         if not cues:
             raise DataError(f"{name} must have subtitles (00:00:01,000 --> 00:00:02,000), got none; check the suffix")
-        self._texts = [text for lines in cues for text in _texts(lines) if text.inline.tagged.has_words]
+        self._texts: list[_Text] = []
+        for lines in cues:
+            limits.check_paragraph(sum(len(line[1]) for line in lines))
+            for text in _texts(lines):
+                if text.inline.tagged.has_words:
+                    limits.add(text.inline.tagged)
+                    self._texts.append(text)
         self.segments = tuple(text.inline.tagged for text in self._texts)
 
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from dragoman.documents.limits import DocumentLimits
 from dragoman.errors import DataError
 
 __all__ = ["LINE", "TextEdits", "TextFile", "decode_file"]
@@ -28,8 +29,8 @@ class TextFile:
         return ((_BOM if self.has_bom else "") + text).encode("utf-8", "replace")
 
 
-def decode_file(name: str, data: bytes) -> TextFile:
-    """Decode a file; raise `DataError` if it is not UTF-8 or not text."""
+def decode_file(name: str, data: bytes, limits: DocumentLimits, *, lines: int = 100_000) -> TextFile:
+    """Decode a file; raise `DataError` if it is not UTF-8, is not text, or has too many lines."""
     for mark, encoding in _OTHER_ENCODINGS.items():
         if data.startswith(mark):
             raise DataError(f"{name} must be UTF-8, got {encoding}; convert it: iconv -f {encoding} -t UTF-8")
@@ -43,6 +44,7 @@ def decode_file(name: str, data: bytes) -> TextFile:
         raise DataError(
             f"{name} must be text, got a zero byte at character {place:,}; check whether it is a binary file"
         )
+    limits.check("lines", text.count("\n") + text.count("\r"), lines)
     return TextFile(text.removeprefix(_BOM), text.startswith(_BOM))
 
 

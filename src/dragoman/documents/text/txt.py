@@ -5,33 +5,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.documents.document import Document, changed_segments
-from dragoman.documents.inline_markup import InlineBuilder, InlineText
+from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.text.text_file import LINE, TextEdits, decode_file
+from dragoman.markup.protected_spans import find_placeholders
 from dragoman.markup.tagged_text import TaggedText
+from dragoman.text.characters import has_letters
 
 __all__ = ["read_txt"]
 
+# Lines take less time than the paragraphs of other formats.
+_MAX_LINES = 200_000
+_MAX_SEGMENTS = 100_000
 
-def read_txt(name: str, data: bytes) -> Document:
+
+def read_txt(name: str, data: bytes, limits: DocumentLimits) -> Document:
     """Read a plain-text file."""
-    return _PlainText(name, data)
+    limits.segments = _MAX_SEGMENTS
+    return _PlainText(name, data, limits)
 
 
 class _PlainText:
-    def __init__(self, name: str, data: bytes) -> None:
-        self._file = decode_file(name, data)
-        self._lines: list[tuple[int, int, InlineText]] = []
+    def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
+        self._file = decode_file(name, data, limits, lines=_MAX_LINES)
+        self._starts: list[int] = []
+        segments: list[TaggedText] = []
         for line in LINE.finditer(self._file.text):
-            builder = InlineBuilder()
-            builder.add_text(line[1])
-            inline = builder.build()
-            if inline.tagged.has_words:
-                self._lines.append((*line.span(1), inline))
-        self.segments = tuple(inline.tagged for _, _, inline in self._lines)
+            if not has_letters(line[1]):
+                continue
+            limits.check_paragraph(len(line[1]))
+            bare = line[1].strip()
+            segment = TaggedText(bare, kept=find_placeholders(bare))
+            if segment.has_words:
+                segments.append(limits.add(segment))
+                self._starts.append(line.start(1) + line[1].find(bare))
+        self.segments = tuple(segments)
 
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
         edits = TextEdits(self._file.text)
-        for (start, end, inline), tagged in zip(self._lines, changed_segments(self.segments, translated), strict=True):
+        changes = changed_segments(self.segments, translated)
+        for start, segment, tagged in zip(self._starts, self.segments, changes, strict=True):
             if tagged is not None:
-                edits.replace(start, end, inline.before + tagged.text + inline.after)
+                edits.replace(start, start + len(segment.text), tagged.text)
         return self._file.encoded(edits.joined())

@@ -7,6 +7,7 @@ from typing import Any
 
 from lxml import etree
 
+from dragoman.documents.limits import DocumentLimits
 from dragoman.errors import DataError
 
 __all__ = ["XML_LANG", "XML_SPACE", "local_name", "parse_xml", "serialize_xml", "strip_invalid_characters"]
@@ -14,6 +15,8 @@ __all__ = ["XML_LANG", "XML_SPACE", "local_name", "parse_xml", "serialize_xml", 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
+_MAX_TAGS = 300_000  # start, end and empty tags
+_MAX_ATTRIBUTES = 400_000
 _PROLOG = re.compile(rb"(?:\s|<\?.*?\?>|<!--.*?-->)*+(<!DOCTYPE[^>\[]*+\[?)?", re.DOTALL)
 _DECLARATION = re.compile(rb"<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"'][^>]*?\?>")
 _DECLARED = re.compile(rb"\s*<\?xml\s.*?\?>\s*", re.DOTALL)
@@ -24,8 +27,14 @@ _BOM = b"\xef\xbb\xbf"
 _INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def parse_xml(name: str, data: bytes, *, doctype: bool = False) -> Any:
-    """Parse a file. A document type is rejected; with `doctype` it is accepted if it has no internal declarations."""
+def parse_xml(name: str, data: bytes, limits: DocumentLimits, *, doctype: bool = False) -> Any:
+    """Parse a file. A document type is rejected; with `doctype` it is accepted if it has no internal declarations.
+
+    A tree takes many times the memory of the file, so tags and attributes are counted before it is built. Nesting is
+    limited to 256 levels.
+    """
+    limits.check("tags", data.count(b"<"), _MAX_TAGS)
+    limits.check("attributes", data.count(b"="), _MAX_ATTRIBUTES)
     _check_prolog(name, data, doctype=doctype)
     parser = etree.XMLParser(
         resolve_entities=False,

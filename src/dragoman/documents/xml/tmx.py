@@ -9,6 +9,7 @@ from lxml import etree
 
 from dragoman.documents.document import Document, changed_segments
 from dragoman.documents.inline_markup import InlineText
+from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.xml.mixed_content import InlineRole, fill_element, insert_after, read_mixed_content
 from dragoman.documents.xml.safe_parser import XML_LANG, local_name, parse_xml, serialize_xml
 from dragoman.errors import DataError
@@ -16,20 +17,23 @@ from dragoman.markup.tagged_text import TaggedText
 
 __all__ = ["read_tmx"]
 
+_MAX_CODE = 64  # characters of a language code that are compared
 
-def read_tmx(name: str, data: bytes) -> Document:
+
+def read_tmx(name: str, data: bytes, limits: DocumentLimits) -> Document:
     """Read a translation memory: its variants in the source language, `srclang`, or the first variant of a unit."""
-    return _Tmx(name, data)
+    return _Tmx(name, data, limits)
 
 
 class _Tmx:
-    def __init__(self, name: str, data: bytes) -> None:
+    def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
         self._name = name
         self._data = data
+        self._limits = limits
         root = self._parse().getroot()
         if local_name(root) != "tmx":
             raise DataError(f"{name} must be TMX, got XML with the root {local_name(root)[:40]!r}; check the suffix")
-        self.segments = tuple(inline.tagged for _, _, inline in _units(root))
+        self.segments = tuple(limits.add(inline.tagged) for _, _, inline in _units(root))
 
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
         changed_segments(self.segments, translated)
@@ -48,7 +52,7 @@ class _Tmx:
         return serialize_xml(tree, self._data) if is_changed else self._data
 
     def _parse(self) -> Any:
-        return parse_xml(self._name, self._data, doctype=True)
+        return parse_xml(self._name, self._data, self._limits, doctype=True)
 
 
 def _units(root: Any) -> Iterator[tuple[Any, Any, InlineText]]:
@@ -79,7 +83,7 @@ def _language(variant: Any) -> str:
 
 def _matches(one: str, other: str) -> bool:
     """Whether two language codes match: en-US matches en, but not en-GB."""
-    ours, theirs = (code.lower().replace("_", "-").split("-") for code in (one, other))
+    ours, theirs = (code[:_MAX_CODE].lower().replace("_", "-").split("-") for code in (one, other))
     shared = min(len(ours), len(theirs))
     return ours[:shared] == theirs[:shared]
 

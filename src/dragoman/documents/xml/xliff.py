@@ -11,6 +11,7 @@ from lxml import etree
 
 from dragoman.documents.document import Document, changed_segments
 from dragoman.documents.inline_markup import InlineText
+from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.xml.mixed_content import (
     InlineRole,
     clear_element,
@@ -30,9 +31,9 @@ _UNREVIEWED = {"trans-unit": "needs-review-translation", "segment": "translated"
 """XLIFF 2.x has no state for machine translation; "translated" precedes "reviewed"."""
 
 
-def read_xliff(name: str, data: bytes) -> Document:
+def read_xliff(name: str, data: bytes, limits: DocumentLimits) -> Document:
     """Read an XLIFF file; units that are translated or marked as untranslatable stay unchanged."""
-    return _Xliff(name, data)
+    return _Xliff(name, data, limits)
 
 
 @dataclass
@@ -46,13 +47,14 @@ class _Unit:
 
 
 class _Xliff:
-    def __init__(self, name: str, data: bytes) -> None:
+    def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
         self._name = name
         self._data = data
+        self._limits = limits
         root = self._parse().getroot()
         if local_name(root) != "xliff":
             raise DataError(f"{name} must be XLIFF, got XML with the root {local_name(root)[:40]!r}; check the suffix")
-        self.segments = tuple(inline.tagged for unit in _units(root) for _, inline in unit.texts)
+        self.segments = tuple(limits.add(inline.tagged) for unit in _units(root) for _, inline in unit.texts)
 
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
         changed_segments(self.segments, translated)
@@ -66,17 +68,18 @@ class _Xliff:
         return serialize_xml(tree, self._data)
 
     def _parse(self) -> Any:
-        return parse_xml(self._name, self._data, doctype=True)
+        return parse_xml(self._name, self._data, self._limits, doctype=True)
 
 
 def _units(root: Any) -> Iterator[_Unit]:
+    inherited: dict[Any, str] = {}
     for element in root.iter("{*}trans-unit", "{*}segment"):
         parts = {local_name(child): child for child in reversed(element) if local_name(child)}
         source, target = parts.get("source"), parts.get("target")
-        if source is None or not _is_pending(element, target):
+        if source is None or _translate(element, inherited) == "no" or not _is_pending(element, target):
             continue
         cut = parts.get("seg-source")
-        sentences = [] if cut is None else [place for place, mark in enumerate(cut.iter()) if _is_sentence(mark)]
+        sentences = [] if cut is None else list(_outermost_sentences(cut))
         source = cut if cut is not None and sentences else source
         elements = list(source.iter())
         places = [(place, elements[place]) for place in sentences] or [(-1, source)]
@@ -86,11 +89,29 @@ def _units(root: Any) -> Iterator[_Unit]:
             yield _Unit(element, source, target, texts)
 
 
+def _translate(element: Any, inherited: dict[Any, str]) -> str:
+    """Return the attribute `translate` of an element or its nearest ancestor; `inherited` caches those of parents."""
+    own = element.get("translate")
+    parent = element.getparent()
+    if own or parent is None:
+        return own or ""
+    if parent not in inherited:
+        inherited[parent] = _translate(parent, inherited)
+    return inherited[parent]
+
+
+def _outermost_sentences(cut: Any) -> Iterator[int]:
+    """Yield the indices of the sentences among the elements of a source, without those inside another sentence."""
+    inside: set[Any] = set()
+    for place, element in enumerate(list(cut.iter())):
+        if element.getparent() in inside:
+            inside.add(element)
+        elif place and _is_sentence(element):
+            inside.add(element)
+            yield place
+
+
 def _is_pending(element: Any, target: Any) -> bool:
-    chain = [*element.iterancestors(), element]
-    settings = [each.get("translate") for each in chain if each.get("translate")]
-    if settings and settings[-1] == "no":
-        return False
     if element.get("approved") == "yes":
         return False
     holder = element if local_name(element) == "segment" else target

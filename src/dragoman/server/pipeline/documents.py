@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dragoman.documents.formats import read_document
+from dragoman.documents.limits import DocumentTooLargeError
 from dragoman.markup.tagged_text import TaggedText
 from dragoman.server.errors import Overloaded, TooLarge
 from dragoman.server.pipeline.pipeline import TranslationPipeline
@@ -34,12 +35,13 @@ async def translate_document(
     pipeline: TranslationPipeline, name: str, data: bytes, request: TranslationRequest, reservation: Reservation
 ) -> TranslatedDocument:
     """Translate a document; the texts of the request are ignored."""
-    document = await asyncio.to_thread(read_document, name, data)
+    limit = pipeline.settings.limits.file_characters
+    try:
+        document = await asyncio.to_thread(read_document, name, data, characters=limit)
+    except DocumentTooLargeError as error:
+        raise TooLarge(str(error)) from None
     segments = document.segments
     size = sum(len(each.text) for each in segments)
-    limit = pipeline.settings.limits.file_characters
-    if size > limit:
-        raise TooLarge(f"a document must have {limit:,} characters at most, got {size:,}; split it")
     (sample,) = pipeline.resolve(replace(request, texts=[_sample(segments)]))
     translated: list[TaggedText] = []
     if sample.source == sample.target:

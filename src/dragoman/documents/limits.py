@@ -1,0 +1,46 @@
+"""Limits of a document, checked while it is read: time and memory are spent only on what the limits allow."""
+
+from __future__ import annotations
+
+from dragoman.errors import DataError
+from dragoman.markup.tagged_text import TaggedText
+
+__all__ = ["DocumentLimits", "DocumentTooLargeError"]
+
+_MAX_SEGMENTS = 20_000
+_MAX_SEGMENT_CHARACTERS = 100_000  # a paragraph; some steps take more than linear time within one
+_MAX_CHARACTERS = 8_000_000
+
+
+class DocumentTooLargeError(DataError):
+    """A document exceeds a limit."""
+
+
+class DocumentLimits:
+    """Limits of one document; every method raises `DocumentTooLargeError` as soon as a limit is exceeded."""
+
+    def __init__(self, name: str, characters: int | None = None) -> None:
+        self.segments = _MAX_SEGMENTS
+        self._name = name
+        self._characters = _MAX_CHARACTERS if characters is None else characters
+        self._count = 0
+        self._size = 0
+
+    def add(self, segment: TaggedText) -> TaggedText:
+        """Count a segment, and return it."""
+        self._count += 1
+        self._size += len(segment.text)
+        if self._count > self.segments or self._size > self._characters or len(segment.text) > _MAX_SEGMENT_CHARACTERS:
+            self.check_paragraph(len(segment.text))
+            self.check("paragraphs", self._count, self.segments)
+            self.check("characters of text", self._size, self._characters)
+        return segment
+
+    def check_paragraph(self, length: int) -> None:
+        """Check the length of a paragraph in its notation, before it is parsed."""
+        self.check("characters in one paragraph", length, _MAX_SEGMENT_CHARACTERS)
+
+    def check(self, what: str, found: int, limit: int) -> None:
+        """Compare a number with its limit; it may be the number so far."""
+        if found > limit:
+            raise DocumentTooLargeError(f"{self._name} must have at most {limit:,} {what}, got more; split it")

@@ -1,0 +1,215 @@
+"""Inputs that repeat one unit, for every document format: each has made a parser of some project slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.unit.documents.office.test_odt import odt_of
+from tests.unit.documents.office_files import deck, report
+from tests.unit.documents.uppercase_translation import members, packed
+
+__all__ = ["DOCUMENTS", "TEXTS"]
+
+TEXTS = (
+    *(
+        "a",
+        " ",
+        "\n",
+        "\r",
+        "\t",
+        ".",
+        ",",
+        "a ",
+        "a.",
+        "a. ",
+        "A. B ",
+        "a\n",
+        "1",
+        "1.",
+        "1,",
+        "-",
+        "- ",
+        "'",
+        '"',
+        "«",
+    ),
+    *(
+        "(",
+        ")",
+        ").",
+        "()",
+        "[",
+        "]",
+        "[]",
+        "{",
+        "}",
+        "{}",
+        "{{",
+        "{{a",
+        "{a,",
+        "{%",
+        "%",
+        "%(",
+        "%a",
+        "%1$",
+        "${",
+        "a{",
+    ),
+    *("http://", "http://a", "www.", "www.a)", "a@", "@a.b", "a@b.", "a@b.c)", "://", "a.b.c ", "//", "mailto:"),
+    *("<", ">", "<b", "<b>", "</b>", "<b>a", "<b>a</b>", "<b><i></b>", "<a ", "<a x='", '<a b="', "<!--", "-->", "<!-"),
+    *("<p>", "<p>a", "<br>", "<br>a", "<svg>", "<svg><a>", "<script>", "<script><!--", "<style>", "<title>", "<code>a"),
+    *("<select>", "<a>", "<li>a", "<td>", "<![CDATA[", "<?", "<!a", "&", "&#", "&#1", "&a", "&amp;", "&lt", "</", "< "),
+    *("`", "``a", "`a`", "*", "*a", "*a* ", "**", "_", "_a", "~~", "~~a", "\\", "\\*", "!", "![", "[a](", "[a](b) "),
+    *("[a]: b\n", "[a\n", "[[a]", "[a][b] ", "# a\n", "> ", "> a\n", ">", "- a\n", "- a\n\n", "  - a\n", "1. a\n"),
+    *("* * ", "- - ", "+ a\n", "| a ", "|", "a|b\n-|-\n", "|a|\n", "```\n", "~~~\n", "    a\n", "---\n", "a\n---\n"),
+    *(
+        "===\n",
+        "<div>\n",
+        "\u0301",
+        "e\u0301",
+        "\u0301\u0316",
+        "中",
+        "中。",
+        "ก",
+        "\u200d",
+        "👩\u200d",
+        "ﷺ",
+        "\u2028",
+        "\xa0",
+    ),
+    *(
+        "{\\i1}",
+        "{\\",
+        "-a\n",
+        "a\n\n",
+        "\\n",
+        '\\"',
+        "é",
+        "ß",
+        "a-b",
+        "a'b",
+        "x=",
+        "=",
+        ";",
+        "a;b",
+        "|||",
+        "\x00",
+        "\ufeff",
+    ),
+)
+"""Units of text; those without a letter are followed by one at the end of an input."""
+
+CUE = "1\n00:00:01,000 --> 00:00:02,000\n"
+WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+SLIDE = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+
+Build = Callable[[int], bytes]
+"""Makes a document with a number of repetitions."""
+
+DOCUMENTS: dict[str, tuple[str, Build]] = {}
+"""File name, and a function of the number of units, by a description."""
+
+
+def _add(name: str, before: str, unit: str, after: str) -> None:
+    DOCUMENTS[f"{name}: {unit}"] = (
+        name,
+        lambda count: (before + "".join(unit.replace("#n", str(n)) for n in range(count)) + after).encode(),
+    )
+
+
+for unit in (CUE + "a\n\n", CUE, CUE + "- a\n- b\n\n", CUE + "<i>a\n", "a\n\n" + CUE):
+    _add("a.srt", CUE, unit, "a\n")
+for unit in ('msgid "a#n"\nmsgstr ""\n\n', '"a"\n', "# a\n", "#, fuzzy\n", "#| a\n", 'msgstr[1] "a"\n', '"<b>a\\n"\n'):
+    _add("a.po", 'msgid "a"\n', unit, 'msgid "z"\nmsgstr ""\n' if "msgstr[" not in unit else "")
+for unit in ("<tuv><seg>a</seg></tuv>", "</tu><tu><tuv><seg>a</seg></tuv>", "<tuv/>", "<!-- a -->", "<a/>"):
+    _add("a.tmx", "<tmx><body><tu><tuv><seg>a</seg></tuv>", unit, "</tu></body></tmx>")
+for unit in ("a<ph/>", "<hi>a</hi>", "<hi>a</hi> ", "a<!-- -->", "&amp;", "{a} ", "<hi b='#n'>a</hi>"):
+    _add("b.tmx", "<tmx><body><tu><tuv><seg>a", unit, "</seg></tuv></tu></body></tmx>")
+for unit in ("<trans-unit><source>a</source></trans-unit>", "<trans-unit/>", "<group><trans-unit/></group>", "<a/>"):
+    _add("a.xlf", "<xliff>", unit, "<trans-unit><source>a</source></trans-unit></xliff>")
+for unit in ("a<x/>", "<g>a</g>", "<g>a</g> ", "<mrk mtype='seg'>a</mrk>", "<ph>a</ph>", "<g id='#n'>a</g>"):
+    _add("b.xlf", "<xliff><trans-unit><source>a", unit, "</source></trans-unit></xliff>")
+    before = "<xliff><trans-unit><source>a</source><seg-source>"
+    _add("c.xlf", before, unit, "</seg-source></trans-unit></xliff>")
+
+
+def _archive(name: str, base: Callable[[], bytes], member: str, before: str, unit: str, after: str) -> None:
+    def build(count: int) -> bytes:
+        xml = before + "".join(unit.replace("#n", str(n)) for n in range(count)) + after
+        return packed(members(base()) | {member: xml.encode()})
+
+    DOCUMENTS[f"{name}: {unit}"] = (name, build)
+
+
+for unit in (
+    "<w:p/>",
+    "<w:p><w:r><w:t>a</w:t></w:r></w:p>",
+    "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc></w:tr></w:tbl>",
+):
+    _archive("a.docx", report, "word/document.xml", f"<w:document {WORD}><w:body>", unit, "</w:body></w:document>")
+for unit in (
+    "<w:r><w:t>a</w:t></w:r>",
+    "<w:r><w:t>a</w:t><w:tab/></w:r>",
+    "<w:r><w:rPr><w:b/></w:rPr><w:t>a</w:t></w:r><w:r><w:t>b</w:t></w:r>",
+    "<w:r><w:rPr><w:sz w:val='#n'/></w:rPr><w:t>a</w:t></w:r>",
+    "<w:hyperlink><w:r><w:t>a</w:t></w:r></w:hyperlink>",
+    "<w:r><w:fldChar w:fldCharType='begin'/></w:r>",
+    "<w:r><w:fldChar w:fldCharType='begin'/><w:t>a</w:t><w:fldChar w:fldCharType='end'/></w:r>",
+    "<w:r><w:br/></w:r>",
+    "<w:bookmarkStart/>",
+    "<w:r><w:drawing/></w:r>",
+    "<w:sdt><w:sdtContent><w:r><w:t>a</w:t></w:r></w:sdtContent></w:sdt>",
+):
+    before = f"<w:document {WORD}><w:body><w:p><w:r><w:t>a</w:t></w:r>"
+    _archive("b.docx", report, "word/document.xml", before, unit, "</w:p></w:body></w:document>")
+for unit in ("<w:t>a</w:t>", "<w:t>a</w:t><w:br/>", "<w:noBreakHyphen/>"):  # one format of many properties
+    properties = "<w:rPr>" + "<w:b/>" * 50 + "</w:rPr>"
+    before = f"<w:document {WORD}><w:body><w:p><w:r>{properties}"
+    _archive("c.docx", report, "word/document.xml", before, unit, "</w:r></w:p></w:body></w:document>")
+for unit in ("a\t", "\t", "a", " "):
+    before = f"<p:sld {SLIDE} xmlns:p='p'><a:p><a:r><a:rPr>{'<a:b/>' * 50}</a:rPr><a:t>a"
+    _archive("a.pptx", deck, "ppt/slides/slide1.xml", before, unit, "</a:t></a:r></a:p></p:sld>")
+for unit in ("<a:r><a:t>a</a:t></a:r>", "<a:br/>", "<a:r><a:rPr b='1'/><a:t>a</a:t></a:r><a:fld/>"):
+    before = f"<p:sld {SLIDE} xmlns:p='p'><a:p><a:r><a:t>a</a:t></a:r>"
+    _archive("b.pptx", deck, "ppt/slides/slide1.xml", before, unit, "</a:p></p:sld>")
+
+
+def _slides(count: int) -> bytes:
+    entries = members(deck())
+    slide = f"<p:sld {SLIDE} xmlns:p='p'><a:p><a:r><a:t>a</a:t></a:r></a:p></p:sld>".encode()
+    kind = "application/vnd.openxmlformats-officedocument.presentationml.slide+xml"
+    listed = ""
+    for number in range(count):
+        entries[f"ppt/slides/more{number}.xml"] = slide
+        listed += f"<Override PartName='/ppt/slides/more{number}.xml' ContentType='{kind}'/>"
+    types = entries["[Content_Types].xml"]
+    return packed(entries | {"[Content_Types].xml": types.replace(b"</Types>", listed.encode() + b"</Types>")})
+
+
+DOCUMENTS["c.pptx: a slide"] = ("c.pptx", _slides)
+
+
+def _odt(name: str, before: str, unit: str, after: str) -> None:
+    def build(count: int) -> bytes:
+        return odt_of(before + "".join(unit.replace("#n", str(n)) for n in range(count)) + after)
+
+    DOCUMENTS[f"{name}: {unit}"] = (name, build)
+
+
+for unit in ("<text:p>a</text:p>", "<text:h/>", "<text:section><text:p>a</text:p></text:section>", "<style:style/>"):
+    _odt("a.odt", "", unit, "<text:p>a</text:p>")
+for unit in (
+    "<text:span>a</text:span>",
+    "<text:span>a</text:span> ",
+    "<text:span text:style-name='#n'>a</text:span>",
+    "<text:s/>",
+    "a<text:s text:c='9'/>",
+    "<text:line-break/>",
+    "<text:tab/>a",
+    "<text:a>a</text:a> ",
+    "<text:note><text:p>a</text:p></text:note>",
+    "<text:bookmark/>",
+    "a<!-- -->",
+    "  ",
+):
+    _odt("b.odt", "<text:p>a", unit, "</text:p>")
