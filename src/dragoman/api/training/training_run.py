@@ -87,6 +87,7 @@ def train_model(
     tokenizers = prepared.tokenizers()
     with ExitStack() as held:
         group = held.enter_context(join_process_group())
+        group.run_on_main(prepared.verify)
         held.callback(torch.set_num_threads, torch.get_num_threads())
         if config.training.threads:
             torch.set_num_threads(config.training.threads)

@@ -55,8 +55,12 @@ class PreparedData:
         if not isinstance(manifest, dict) or manifest.get("format") not in (1, FORMAT):
             found = manifest.get("format") if isinstance(manifest, dict) else None
             raise DataError(f"{folder / MANIFEST} must be of format {FORMAT}, got {found!r}; {_REMEDY}")
-        prepared = cls(folder, migrate_manifest(manifest))
-        for path, entry in prepared._files():
+        try:
+            prepared = cls(folder, migrate_manifest(manifest))
+            files = [(path, entry, entry["bytes"], entry["sha256"]) for path, entry in prepared._files()]
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise DataError(f"{folder / MANIFEST} must list the prepared files, got other JSON; {_REMEDY}") from None
+        for path, entry, _, _ in files:
             size = path.stat().st_size if path.is_file() else None
             if size != entry["bytes"]:
                 got = "no file" if size is None else f"{size:,} bytes"

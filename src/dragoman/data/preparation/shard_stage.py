@@ -51,9 +51,11 @@ def write_shards(
     stage = Stage(folder, "shards", depends)
     result = stage.result()
     if result is not None:
-        progress.skip("writing shards")
         assert isinstance(result, dict)
-        return result
+        shards = [shard for split in result["splits"].values() for shard in split["shards"]]
+        if all(_is_intact(stage.folder / shard["path"], shard) for shard in shards):
+            progress.skip("writing shards")
+            return result
     progress.begin("writing shards")
     splits = selected.splits()
     tasks = [
@@ -108,7 +110,7 @@ def _write_shard(task: _Task) -> dict[str, Any]:
     """Write one shard unless an earlier run did; its record is written last."""
     record = task.path.with_suffix(".json")
     done = read_json(record)
-    if done is not None and task.path.exists():
+    if done is not None and _is_intact(task.path, done):
         assert isinstance(done, dict)
         return done
     tokenizers = _loaded(task.tokenizers)
@@ -140,6 +142,11 @@ def _write_shard(task: _Task) -> dict[str, Any]:
     }
     write_json(record, result)
     return result
+
+
+def _is_intact(path: Path, record: dict[str, Any]) -> bool:
+    """Whether a shard has the size and the hash that were recorded when it was written."""
+    return path.is_file() and path.stat().st_size == record["bytes"] and sha256_of_file(path) == record["sha256"]
 
 
 @lru_cache(maxsize=1)

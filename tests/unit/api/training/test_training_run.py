@@ -11,7 +11,7 @@ from dragoman.api.training.training_run import train_model
 from dragoman.bundle import Bundle
 from dragoman.config import Config, load_config
 from dragoman.data.test_sets import load_test_sets
-from dragoman.errors import BundleError, ConfigError
+from dragoman.errors import BundleError, ConfigError, DataError
 from dragoman.files import read_json
 from dragoman.models.load import load_model
 from dragoman.training.checkpoint.store import CheckpointStore
@@ -64,6 +64,19 @@ def test_the_mean_of_the_newest(tmp_path: Path):
     assert "the mean of those after 2, 3, 4 updates" in averaged.card()
     with pytest.raises(BundleError, match="must hold 9 checkpoints, got 4"):
         average_checkpoints(tmp_path / "run", tmp_path / "other", last=9)
+
+
+@pytest.mark.parametrize("which", ["train-00000.arrow", "validation-00000.arrow"])
+def test_a_shard_that_was_changed_is_named_before_training(which: str, tmp_path: Path):
+    project = make_project(tmp_path / "project")
+    (path,) = project.folder.glob(f"prepared/*/{which}")
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    config = load_config(project.config, list(QUICK)).model_copy(update={"model": quick().model})
+    with pytest.raises(DataError, match=rf"{which} must be as it was written, got other content"):
+        train_model(config, project.folder, run=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_run_that_is_there_is_not_overwritten(tmp_path: Path):

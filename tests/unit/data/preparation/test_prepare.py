@@ -332,6 +332,17 @@ def test_damage_is_found(tmp_path: Path, how: str, which: str):
         PreparedData.open(prepared.folder).verify()
 
 
+@pytest.mark.parametrize("how", ["gone", "cut", "flipped"])
+def test_a_damaged_shard_is_written_again_by_the_next_preparation(tmp_path: Path, how: str):
+    settings = config([{"files": write_pairs(tmp_path, "train", pairs(200))}])
+    before = contents(run(settings, tmp_path).folder)
+    (path,) = (tmp_path / "prepared").glob("*/train-00000.arrow")
+    damage(path, how)
+    prepared = run(settings, tmp_path)
+    prepared.verify()
+    assert contents(prepared.folder) == before
+
+
 def test_a_tokenizer_is_verified_before_it_is_parsed(tmp_path: Path):
     prepared = run(config([{"files": write_pairs(tmp_path, "train", pairs(200))}]), tmp_path)
     damage(prepared.folder / "tokenizer.model", "flipped")
@@ -367,6 +378,13 @@ def test_a_position_is_good_for_the_same_tokens_only(tmp_path: Path):
     assert plans[0].fingerprint != plans[1].fingerprint
     again = run(config(corpora), tmp_path).plan(config(corpora))
     assert again.fingerprint == plans[0].fingerprint
+
+
+@pytest.mark.parametrize("content", ['{"format": 2}', '{"format": 1}', '{"format": 2, "tokenizers": [], "splits": 1}'])
+def test_a_manifest_without_its_entries_is_refused(tmp_path: Path, content: str):
+    (tmp_path / MANIFEST).write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match="must list the prepared files"):
+        PreparedData.open(tmp_path)
 
 
 @pytest.mark.parametrize("content", ['{"format": 99}', "[]"])

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from dragoman.config.corpus import CorpusConfig
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers import open_corpus
+from dragoman.data.readers.formats import parquet
 from dragoman.data.reason_counts import Tally
 from dragoman.errors import DataError
 
@@ -223,3 +224,33 @@ def test_both_bad_sides_of_a_pair_are_told(tmp_path: Path):
     assert example.detail.startswith("byte 5 of the line is 0xDF; ")
     assert example.detail.endswith(f"; and {tmp_path}/a.en:1: NUL byte, byte 2 of the line")
     assert (example.source, example.target) == ("Stra\ufffde", "a\ufffdb c d")
+
+
+def test_a_small_parquet_file_of_long_texts_is_read_in_small_parts(tmp_path: Path):
+    text = "a" * 3_000_000
+    table = pa.table({"de": [text] * 200, "en": [text] * 200})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert (tmp_path / "a.parquet").stat().st_size < 1_000_000
+    corpus = CorpusConfig(files=["a.parquet"])
+    chunks = open_corpus(corpus, source="de", target="en", folder=tmp_path).chunks(10_000)
+    sizes = [chunk.source.nbytes + chunk.target.nbytes for chunk in chunks]  # type: ignore[attr-defined]
+    assert max(sizes) < 80 << 20
+    assert sum(sizes) > 200 * 6_000_000
+
+
+def test_a_parquet_bomb_is_refused(tmp_path: Path):
+    text = ["a" * 1_000_000] * 100
+    options = {"compression": "zstd", "use_dictionary": False}
+    pq.write_table(pa.table({"de": text, "en": text}), tmp_path / "a.parquet", **options)
+    with pytest.raises(DataError, match="must not expand to more than 150 times its size"):
+        read(tmp_path, "a.parquet")
+
+
+def test_parts_keep_the_numbers_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(parquet, "_PART_BYTES", 20)
+    texts = [("x" * (number % 9), "y" * (number % 7)) for number in range(100)]
+    pq.write_table(pa.table({"de": [de for de, _ in texts], "en": [en for _, en in texts]}), tmp_path / "a.parquet")
+    assert pairs(read(tmp_path, "a.parquet", rows=50)) == texts
+    struct = pa.table({"translation": [{"de": de, "en": en} for de, en in texts]})
+    pq.write_table(struct, tmp_path / "b.parquet")
+    assert pairs(read(tmp_path, "b.parquet", rows=50)) == texts

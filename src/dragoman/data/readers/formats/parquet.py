@@ -24,6 +24,9 @@ from dragoman.errors import DataError
 __all__ = ["ParquetChunk", "ParquetReader"]
 
 _STRUCT = "translation"
+_MAX_RATIO = 150  # of compression; text reaches 10 to 20
+_SMALL_BYTES = 64 << 20  # a smaller column is accepted at any ratio
+_PART_BYTES = 64 << 20  # of text in one chunk
 
 
 @dataclass(frozen=True)
@@ -109,10 +112,14 @@ def _batches(
     try:
         with pq.ParquetFile(raw) as file:
             paths = select(name, file.schema_arrow)
-            for batch in file.iter_batches(batch_size=rows, columns=[".".join(path) for path in paths]):
-                seen += len(batch)
-                source, target = (_as_bytes(name, batch, path) for path in paths)
-                yield (source, target), seen / file.metadata.num_rows
+        names = [".".join(path) for path in paths]
+        with pq.ParquetFile(raw, read_dictionary=names) as file:  # a repeated text is stored once
+            _check_compression(name, file.metadata)
+            for batch in file.iter_batches(batch_size=rows, columns=names):
+                for part in _parts(name, batch, paths):
+                    seen += len(part)
+                    source, target = (_as_bytes(name, part, path) for path in paths)
+                    yield (source, target), seen / file.metadata.num_rows
     except (OSError, pa.ArrowException) as error:
         reason = str(error).partition("\n")[0]
         raise DataError(f"{name} must be a whole Parquet file, got damage after row {seen:,}: {reason}") from error
@@ -120,13 +127,50 @@ def _batches(
         raise DataError(f"{name} must hold text, got a Parquet file without rows")
 
 
-def _as_bytes(name: str, batch: pa.RecordBatch, path: list[str]) -> pa.Array:
+def _check_compression(name: str, metadata: pq.FileMetaData) -> None:
+    """Raise `DataError` if a column is much larger than its compressed form: one page of it could fill the memory."""
+    for group in range(metadata.num_row_groups):
+        for number in range(metadata.row_group(group).num_columns):
+            column = metadata.row_group(group).column(number)
+            size = column.total_uncompressed_size
+            if size > max(_SMALL_BYTES, _MAX_RATIO * column.total_compressed_size):
+                raise DataError(
+                    f"{name} must not expand to more than {_MAX_RATIO} times its size, got {size:,} bytes in column "
+                    f"{column.path_in_schema}; check whether it is a decompression bomb"
+                )
+
+
+def _parts(name: str, batch: pa.RecordBatch, paths: list[list[str]]) -> Iterator[pa.RecordBatch]:
+    """Cut a batch into parts of limited size; a file of a few kilobytes can have rows of many megabytes each."""
+    sizes = np.zeros(len(batch), np.int64)
+    for path in paths:
+        column = _column(name, batch, path)
+        if pa.types.is_dictionary(column.type):
+            lengths = pc.binary_length(column.dictionary).cast(pa.int64()).take(column.indices)
+        else:
+            lengths = pc.binary_length(column).cast(pa.int64())
+        sizes += pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
+    ends = np.cumsum(sizes)
+    start, done = 0, 0
+    while start < len(batch):
+        end = max(start + 1, int(np.searchsorted(ends, done + _PART_BYTES, side="right")))
+        yield batch.slice(start, end - start)
+        start, done = end, int(ends[end - 1])
+
+
+def _column(name: str, batch: pa.RecordBatch, path: list[str]) -> pa.Array:
     column = batch.column(path[0])
     for field in path[1:]:
         column = pc.struct_field(column, field)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         raise DataError(f"{name}: column {'.'.join(path)} must hold text, got {kind}; set columns")
+    return column
+
+
+def _as_bytes(name: str, batch: pa.RecordBatch, path: list[str]) -> pa.Array:
+    column = _column(name, batch, path)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     return column.cast(kind).cast(pa.large_binary())
 
 
