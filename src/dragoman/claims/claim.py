@@ -199,9 +199,9 @@ class Ledger:
 def _read(path: Path, schema: type[Any]) -> Any:
     try:
         return schema.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} must be valid TOML, got: {error}; correct it there") from None
     except ValidationError as error:
         fault = error.errors()[0]
         name = ".".join(str(part) for part in fault["loc"])
         raise ConfigError(f"{path}: {error_message(fault, name)}") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} must be valid TOML, got: {error}; correct it there") from None

@@ -12,10 +12,12 @@ from contextvars import ContextVar
 import typer
 
 from dragoman.errors import ConfigError, DragomanError, MissingExtraError
+from dragoman.reporting.safe_display_text import without_controls
 
 __all__ = [
     "EXIT_CODES",
     "EXIT_STOPPED",
+    "echo",
     "exit_code",
     "print_error",
     "print_json",
@@ -23,6 +25,7 @@ __all__ = [
     "print_table",
     "report_errors",
     "set_command",
+    "write_bytes",
 ]
 
 EXIT_CODES = {
@@ -48,14 +51,31 @@ def set_command(name: str, *, json_errors: bool) -> None:
     _JSON_ERRORS.set(json_errors)
 
 
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print a text. Control characters are escaped on stderr and on a terminal: they may come from a file or a model.
+
+    Other results on stdout are unchanged, since programs read them.
+    """
+    is_shown = err or sys.stdout.isatty()
+    typer.echo(without_controls(text) if is_shown else text, err=err, nl=nl)
+
+
+def write_bytes(data: bytes) -> None:
+    """Write UTF-8 text to stdout; on a terminal its control characters are escaped."""
+    if sys.stdout.isatty():
+        data = without_controls(data.decode("utf-8", "replace")).encode()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
 def print_error(message: str, code: int, kind: str) -> None:
     """Print an error on stderr, as text or as ``{"error": {"message": …, "kind": …, "exit_code": …}}``."""
     if _JSON_ERRORS.get():
         error = {"message": message, "kind": kind, "exit_code": code}
-        typer.echo(json.dumps({"error": error}, ensure_ascii=False), err=True)
+        echo(json.dumps({"error": error}, ensure_ascii=False), err=True)
         return
     for line in message.splitlines():
-        typer.echo(line if kind == "KeyboardInterrupt" else f"error: {line}", err=True)
+        echo(line if kind == "KeyboardInterrupt" else f"error: {line}", err=True)
 
 
 def exit_code(error: DragomanError) -> int:
@@ -101,12 +121,12 @@ def report_errors(interrupted: str = "run the same command to continue") -> Iter
 def print_next(command: str) -> None:
     """Print the command to continue with on stderr; nothing with ``--json``."""
     if not _JSON_ERRORS.get():
-        typer.echo(f"next    {command}", err=True)
+        echo(f"next    {command}", err=True)
 
 
 def print_json(value: object) -> None:
     """Print a result as JSON."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def print_table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> None:
@@ -117,4 +137,4 @@ def print_table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozen
             cell.rjust(width) if column in right else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        typer.echo("  ".join(cells).rstrip())
+        echo("  ".join(cells).rstrip())

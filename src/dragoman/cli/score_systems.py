@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dragoman.cli.console import echo
 from dragoman.cli.options.error_names import named_as_typed
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
@@ -88,7 +89,7 @@ def typed_command() -> str:
 
 def print_message(line: str) -> None:
     """Print a message on stderr."""
-    typer.echo(line, err=True)
+    echo(line, err=True)
 
 
 def _check_lines(test: tuple[Path, Path], sources: int, references: int) -> None:

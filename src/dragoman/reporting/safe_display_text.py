@@ -8,13 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-__all__ = ["DEFAULT_MAX_LENGTH", "visible", "visible_parts"]
+__all__ = ["DEFAULT_MAX_LENGTH", "visible", "visible_parts", "without_controls"]
 
 DEFAULT_MAX_LENGTH = 320
 """Characters of a text that are shown by default."""
 
+_CONTROLS = {
+    code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"
+}  # fmt: skip
+
 # Not printable for Python, but harmless: the ideographic space and the joiners that shape letters.
 _HARMLESS = "\u3000\u200c\u200d"
+
+
+def without_controls(text: str) -> str:
+    r"""Return the complete text with control characters except line feed and tab as ``\x1b``.
+
+    A terminal executes escape sequences in the output of a model or in a corpus.
+    """
+    return text.translate(_CONTROLS)
 
 
 def visible(text: str, max_length: int = DEFAULT_MAX_LENGTH) -> str:

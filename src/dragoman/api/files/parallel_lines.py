@@ -32,7 +32,7 @@ def read_pairs(source: Path | str, target: Path | str | None = None) -> Iterator
         return _pairs(first)
     try:
         return _pairs(first, LineReader(target))
-    except DataError:
+    except (DataError, OSError):
         first.close()
         raise
 

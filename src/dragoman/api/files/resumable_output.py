@@ -16,7 +16,7 @@ from typing import IO, Any, Self
 
 from dragoman.api.files.input_lines import LineBlock, LineReader
 from dragoman.errors import ConfigError, DataError
-from dragoman.files import fsync, read_json, remove_temporary_files, write_json
+from dragoman.files import fsync, open_without_links, read_json, remove_temporary_files, write_json
 
 __all__ = ["Journal", "ResumableOutput", "START_OVER", "journal_path", "partial_path"]
 
@@ -76,7 +76,7 @@ class ResumableOutput:
         self.lines = 0
         self._journal = self._now()
         self._saved_at = time.monotonic()
-        self._file: IO[bytes] = self._path.open("ab+")
+        self._file: IO[bytes] = open_without_links(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
 
     def __enter__(self) -> Self:
         if not self._lock():

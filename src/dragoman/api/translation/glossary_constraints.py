@@ -92,6 +92,7 @@ def _check_size(found: Mapping[tuple[int, ...], object], terms: Sequence[Glossar
     size = _size(found)
     if size > MAX_CONSTRAINT_TOKENS:
         names = ", ".join(dict.fromkeys(repr(term.source) for term in terms))
+        names = names if len(names) <= 200 else f"{names[:199]}…"
         raise DataError(
             f"{place}the translations of all terms in a sentence must have at most {MAX_CONSTRAINT_TOKENS} tokens, got "
             f"{size} for {names}; split the sentence, or take terms out of the glossary"
@@ -102,8 +103,8 @@ def _encode_term(target: str, source: str, tokenizer: Tokenizer, place: str = ""
     ids = tokenizer.encode(target)
     if tokenizer.unk_id in ids or not ids:
         raise DataError(
-            f"{place}a term's translation must be written with tokens of the model, got {target!r} for {source!r}, "
-            "which has unknown tokens; change its spelling, or take it out of the glossary"
+            f"{place}a term's translation must be written with tokens of the model, got {target[:80]!r} for "
+            f"{source[:80]!r}, which has unknown tokens; change its spelling, or take it out of the glossary"
         )
     if not is_spaceless(target[0]):
         return ids

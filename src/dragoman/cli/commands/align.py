@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.console import report_errors
+from dragoman.cli.console import echo, report_errors
 from dragoman.cli.options.arguments import BundlePath, Ensemble, JsonLines, SourceText, TargetText, flag
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.error_names import named_as_typed
@@ -131,9 +131,7 @@ class _Alignment:
         for scored in score_pairs(self.forward(), self.pairs, self.source, alignment=True):
             if scored.alignment is None:
                 raise ConfigError("a model must have attention to align words, got one without; use one that has")
-            typer.echo(
-                json_.dumps(scored.to_json(), ensure_ascii=False) if self.json else format_links(scored.alignment)
-            )
+            echo(json_.dumps(scored.to_json(), ensure_ascii=False) if self.json else format_links(scored.alignment))
 
     def print_links(self, *, naacl: bool) -> None:
         """Print the links of one or both directions."""
@@ -150,10 +148,10 @@ class _Alignment:
                 links = ahead.links_with(behind, self.settings)
                 if self.json:
                     words = {"source_words": ahead.source_words, "target_words": ahead.target_words}
-                    typer.echo(json_.dumps(words | {"alignment": links}, ensure_ascii=False))
+                    echo(json_.dumps(words | {"alignment": links}, ensure_ascii=False))
                     continue
                 for line in naacl_lines(links, number) if naacl else [pharaoh_line(links)]:
-                    typer.echo(line)
+                    echo(line)
             before += len(some)
 
     def print_errors(self, given: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.console import print_next, report_errors
+from dragoman.cli.console import echo, print_next, report_errors
 from dragoman.cli.options.locate import locate_run
 from dragoman.cli.options.outputs import Force, check_folder
 
@@ -29,5 +29,5 @@ def average(run: RunFolder, output: Output, last: Last = 3, force: Force = False
         from dragoman.api.training.bundle_writer import average_checkpoints
 
         bundle = average_checkpoints(locate_run(run), output, last=last)
-    typer.echo(f"bundle  {bundle.folder}")
+    echo(f"bundle  {bundle.folder}")
     print_next(f"dragoman evaluate {shlex.quote(str(run))} {shlex.quote(str(output))}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.console import print_json, report_errors
+from dragoman.cli.console import echo, print_json, report_errors
 from dragoman.cli.options.arguments import (
     DEFAULT_CONFIG,
     AllowNetwork,
@@ -72,7 +72,7 @@ def check(  # noqa: PLR0913, PLR0917 -- one parameter per option
                 render_check_page(report, title=f"{config.resolve().parent.name}: check"), encoding="utf-8"
             )
         if output is not None:
-            typer.echo(f"wrote   {output}", err=True)
+            echo(f"wrote   {output}", err=True)
     if json:
         print_json(report.to_json())
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.console import print_json, print_table, report_errors
+from dragoman.cli.console import echo, print_json, print_table, report_errors
 from dragoman.cli.options.arguments import Json, flag
 from dragoman.cli.options.outputs import Force, check_output, output_option
 from dragoman.errors import ConfigError
@@ -98,10 +98,10 @@ def report(
             LedgerReport.compute(_ledger(ledger), _store(ledger)), "zh" if language == "zh" else "en"
         )
         if output is None:
-            typer.echo(page, nl=False)
+            echo(page, nl=False)
         else:
             output.write_text(page, encoding="utf-8")
-            typer.echo(f"wrote   {output}", err=True)
+            echo(f"wrote   {output}", err=True)
 
 
 def _ledger(folder: Path) -> Ledger:
@@ -131,9 +131,9 @@ def _print_plan(ledger: Ledger, store: RecordStore, models: list[PoolRun], missi
     absent = {model.key for model in missing}
     for model in models:
         minutes = f"about {expected_minutes(ledger, store, model):.0f} CPU minutes"
-        typer.echo(f"{f'train    {model.label}, {minutes}' if model.key in absent else f'trained  {model.label}'}")
+        echo(f"{f'train    {model.label}, {minutes}' if model.key in absent else f'trained  {model.label}'}")
     total = sum(expected_minutes(ledger, store, model) for model in missing)
-    typer.echo(
+    echo(
         f"{len(missing)} of {len(models)} models to train: about {total:.0f} CPU minutes, at least "
         f"{total / jobs:.0f} minutes with {jobs} at a time"
     )
@@ -143,9 +143,9 @@ def _train(ledger: Ledger, missing: list[PoolRun], store: RecordStore, data: Pat
     from dragoman.claims.pool.pool_model import code_commit
     from dragoman.claims.pool.training_pool import TrainingPool
 
-    pool = TrainingPool(ledger, data, work, store, jobs=jobs, commit=code_commit(), report=typer.echo)
+    pool = TrainingPool(ledger, data, work, store, jobs=jobs, commit=code_commit(), report=echo)
     if not pool.train(missing):
-        typer.echo("stopped; the same command continues", err=True)
+        echo("stopped; the same command continues", err=True)
         raise typer.Exit(75)
 
 
@@ -155,8 +155,8 @@ def _print_verdicts(ledger: Ledger, chosen: list[Claim], store: RecordStore) -> 
     report = LedgerReport.compute(ledger, store)
     for claim in chosen:
         result = report.results[claim.id]
-        typer.echo(f"\n{claim.id}  {claim.title}: {result.verdict} ({result.seeds} seeds)")
+        echo(f"\n{claim.id}  {claim.title}: {result.verdict} ({result.seeds} seeds)")
         for each in result.comparisons:
             low, high = each.interval
             name = each.effect.comparison.name
-            typer.echo(f"  {name}: {each.effect.value:.3g} ({low:.3g} to {high:.3g}), {each.verdict}")
+            echo(f"  {name}: {each.effect.value:.3g} ({low:.3g} to {high:.3g}), {each.verdict}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.console import print_json, print_next, print_table, report_errors
+from dragoman.cli.console import echo, print_json, print_next, print_table, report_errors
 from dragoman.cli.options.arguments import Json
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.outputs import Force, check_output
@@ -140,8 +140,8 @@ def _print(comparison: ComparisonReport, scored: ScoredTestSet | None, output: P
     from dragoman.inspection.comparison.verdict import conclude
     from dragoman.reporting.safe_display_text import visible
 
-    typer.echo("\n" + fill(visible(conclude(comparison).text, 1000), _WIDTH))
-    typer.echo(f"report  {output}")
+    echo("\n" + fill(visible(conclude(comparison).text, 1000), _WIDTH))
+    echo(f"report  {output}")
 
 
 def _values(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.console import print_json, print_table, report_errors
+from dragoman.cli.console import echo, print_json, print_table, report_errors
 from dragoman.cli.options.arguments import Json, Overrides
 
 __all__ = ["Source", "app"]
@@ -26,7 +26,7 @@ def show(config: Source, overrides: Overrides = None, json: Json = False) -> Non
         if json:
             print_json(resolved.model_dump())
         else:
-            typer.echo(to_toml(resolved), nl=False)
+            echo(to_toml(resolved), nl=False)
 
 
 @app.command()
@@ -54,4 +54,4 @@ def reference() -> None:
     """Print the reference of commands, options and settings as Markdown."""
     from dragoman.cli.reference import reference_page
 
-    typer.echo(reference_page(), nl=False)
+    echo(reference_page(), nl=False)

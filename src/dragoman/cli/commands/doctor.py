@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-import typer
-
-from dragoman.cli.console import print_json, print_table
+from dragoman.cli.console import echo, print_json, print_table
 from dragoman.cli.options.arguments import Json
 
 __all__ = ["doctor"]
@@ -24,7 +22,7 @@ def doctor(json: Json = False) -> None:
         packages = {extra or "base": [asdict(package) for package in listed] for extra, listed in found.items()}
         print_json({"dragoman": __version__, "machine": asdict(here), "packages": packages})
         return
-    typer.echo(f"dragoman {__version__}\n")
+    echo(f"dragoman {__version__}\n")
     print_table(
         [
             ("system", here.system),
@@ -38,10 +36,10 @@ def doctor(json: Json = False) -> None:
     )
     for extra, wanted in found.items():
         missing = [package.name for package in wanted if not package.is_satisfied]
-        typer.echo(
+        echo(
             f"\n{extra or 'base install'}: {'complete' if not missing else 'missing or too old: ' + ', '.join(missing)}"
         )
         if missing:
             name = f'"dragoman[{extra}]"' if extra else "dragoman"
-            typer.echo(f"  install: pip install --upgrade {name}")
+            echo(f"  install: pip install --upgrade {name}")
         print_table([(f"  {p.name}", p.installed or "–", f"wanted {p.required or 'any'}") for p in wanted])

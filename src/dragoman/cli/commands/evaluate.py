@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.console import print_json, print_next, report_errors
+from dragoman.cli.console import echo, print_json, print_next, report_errors
 from dragoman.cli.options.arguments import AllowNetwork, flag
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.outputs import check_folder, check_output, force_option
@@ -88,7 +88,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option
         evaluation, _, _ = score_systems(parse_systems(systems), test, settings, search, engine)
         for path in outputs:
             (_save if _is_folder(path) else _write)(evaluation, path)
-            typer.echo(f"wrote   {path}", err=True)
+            echo(f"wrote   {path}", err=True)
         if json:
             print_json(evaluation.to_json())
         else:

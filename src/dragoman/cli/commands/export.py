@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.console import print_json, print_next, print_table, report_errors
+from dragoman.cli.console import echo, print_json, print_next, print_table, report_errors
 from dragoman.cli.options.arguments import BundlePath, Json
 from dragoman.cli.options.locate import locate_bundle
 from dragoman.cli.options.outputs import Force, check_folder
@@ -48,7 +48,7 @@ def export(
         print_json(_facts(exported))
         return
     print_table([(name, _megabytes(size)) for name, size in exported.sizes.items()], right=frozenset({1}))
-    typer.echo(f"\n{exported.note}: {_megabytes(exported.bytes)}; the bundle has {_megabytes(exported.bundle_bytes)}")
+    echo(f"\n{exported.note}: {_megabytes(exported.bytes)}; the bundle has {_megabytes(exported.bundle_bytes)}")
     if output is None:
         print_next(f"dragoman translate {shlex.quote(str(bundle))} --engine {to} --precision {precision}")
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.console import print_json, print_next, report_errors
+from dragoman.cli.console import echo, print_json, print_next, report_errors
 from dragoman.cli.options.arguments import Json
 from dragoman.cli.options.outputs import Force, check_folder
 
@@ -74,6 +74,6 @@ def import_model(
         print_json(facts | {"parameters": result.bundle.parameter_count(), "notes": list(result.notes)})
         return
     for note in result.notes:
-        typer.echo(f"note: {note}", err=True)
-    typer.echo(f"bundle  {result.bundle.folder}")
+        echo(f"note: {note}", err=True)
+    echo(f"bundle  {result.bundle.folder}")
     print_next(f"dragoman translate {shlex.quote(str(output))}")

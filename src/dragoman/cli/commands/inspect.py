@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from dragoman.cli.console import print_json, print_next, report_errors
+from dragoman.cli.console import echo, print_json, print_next, report_errors
 from dragoman.cli.options.arguments import BundlePath, Ensemble, flag
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.open_translator import open_translator
@@ -217,7 +217,7 @@ def _print_progress(done: int, count: int) -> None:
 def _print_skipped(sentence: str) -> None:
     from dragoman.reporting.safe_display_text import visible
 
-    typer.echo(f"note    skipped, it has no letters: {visible(sentence, 60)}", err=True)
+    echo(f"note    skipped, it has no letters: {visible(sentence, 60)}", err=True)
 
 
 def _check_word(inspected: Sequence[InspectionResult], counterfactual: str | None) -> None:
@@ -245,7 +245,7 @@ def _write(inspected: Sequence[InspectionResult], path: Path, shown: InspectionV
 
         with atomic_write(path) as draft:
             draft.write_text(render_inspection_page(inspected, title=_TITLE), encoding="utf-8")
-    typer.echo(f"wrote   {path}", err=True)
+    echo(f"wrote   {path}", err=True)
 
 
 def _write_pictures(inspected: Sequence[InspectionResult], path: Path, shown: InspectionView) -> None:
@@ -257,5 +257,5 @@ def _write_pictures(inspected: Sequence[InspectionResult], path: Path, shown: In
         numbered = path if len(inspected) == 1 else path.with_stem(f"{path.stem}-{number}")
         chosen = select_map(one, layer=shown.layer, head=shown.head, reading=shown.reading)
         for note in save_figure(chosen.columns, chosen.rows, chosen.weights, numbered, title=chosen.name):
-            typer.echo(f"note    {note}", err=True)
-        typer.echo(f"wrote   {numbered}", err=True)
+            echo(f"note    {note}", err=True)
+        echo(f"wrote   {numbered}", err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.console import print_json, print_table, report_errors
+from dragoman.cli.console import echo, print_json, print_table, report_errors
 from dragoman.cli.options.arguments import Json, Overrides
 
 if TYPE_CHECKING:
@@ -54,13 +54,13 @@ def _config_of(given: str) -> str:
 
 
 def _print(title: str, summary: ModelSummary, depth: int) -> None:
-    typer.echo(f"{title}\n")
+    echo(f"{title}\n")
     rows = [("part", "kind", "parameters", "share")]
     rows += [_row(part, summary) for part in summary.parts if 0 < part.depth <= depth and _size(part, summary)]
     rows.append(("in all", "", f"{summary.parameters:,}", "100.0 %"))
     print_table(rows, right=frozenset({2, 3}))
     cost = summary.cost
-    typer.echo(f"\nper target token, in sentences of {cost.length} tokens; vocabulary {summary.target_vocab:,}\n")
+    echo(f"\nper target token, in sentences of {cost.length} tokens; vocabulary {summary.target_vocab:,}\n")
     print_table(
         [
             ("forward", _flops(cost.forward_flops)),
@@ -74,7 +74,7 @@ def _print(title: str, summary: ModelSummary, depth: int) -> None:
         ]
     )
     weights = summary.parameters * 4
-    typer.echo(f"\nweights in fp32 {_bytes(weights)}; trained with Adam {_bytes(4 * weights)}, gradients included")
+    echo(f"\nweights in fp32 {_bytes(weights)}; trained with Adam {_bytes(4 * weights)}, gradients included")
 
 
 def _row(part: ModelPart, summary: ModelSummary) -> tuple[str, str, str, str]:

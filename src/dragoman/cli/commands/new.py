@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from dragoman.cli.console import print_next, report_errors
+from dragoman.cli.console import echo, print_next, report_errors
 from dragoman.cli.options.arguments import AllowNetwork
 from dragoman.errors import ConfigError
 from dragoman.network_access import network_access
@@ -90,9 +90,7 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
         answers = ask_project(known) if is_asked else known
         project = _write(answers)
     count = f"{project.pairs:,} pairs" if project.is_exact else f"more than {project.pairs:,} pairs"
-    typer.echo(
-        f"{project.config}: {project.source} → {project.target}, {count}, starting from the preset {project.preset}"
-    )
+    echo(f"{project.config}: {project.source} → {project.target}, {count}, starting from the preset {project.preset}")
     if is_asked and offer_check():
         from dragoman.cli.commands.check import check
 

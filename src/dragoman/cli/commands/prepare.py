@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from dragoman.cli.console import print_json, print_next, print_table, report_errors
+from dragoman.cli.console import echo, print_json, print_next, print_table, report_errors
 from dragoman.cli.options.arguments import (
     DEFAULT_CONFIG,
     AllowNetwork,
@@ -70,14 +68,14 @@ def _print(folder: Path, manifest: dict[str, Any]) -> None:
     print_table(rows, right=frozenset({2, 3, 4}))
     for corpus in manifest["splits"]["train"]["corpora"]:
         if not corpus["rows"]:
-            typer.echo(f"note: no pair of {corpus['name']} is left; see report.json", err=True)
+            echo(f"note: no pair of {corpus['name']} is left; see report.json", err=True)
     for note in tokenizer_notes(manifest):
-        typer.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
     data = manifest["settings"]["data"]
     if not data["test"] and not data["test_pairs"]:
         some = suggested_pairs(manifest["pairs"]["kept"])
-        typer.echo(f"note: there is no test set; data.test_pairs = {some} holds one out", err=True)
+        echo(f"note: there is no test set; data.test_pairs = {some} holds one out", err=True)
     sizes = dict.fromkeys(f"{entry['path']} ({entry['tokens']:,} tokens)" for entry in manifest["tokenizers"].values())
     pairs = manifest["pairs"]
-    typer.echo(f"\n{pairs['kept']:,} of {pairs['read']:,} training pairs; report.json lists the dropped pairs")
-    typer.echo(f"{folder}: {', '.join(sizes)}")
+    echo(f"\n{pairs['kept']:,} of {pairs['read']:,} training pairs; report.json lists the dropped pairs")
+    echo(f"{folder}: {', '.join(sizes)}")

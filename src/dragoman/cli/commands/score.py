@@ -6,9 +6,7 @@ import json as json_
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from dragoman.cli.console import report_errors
+from dragoman.cli.console import echo, report_errors
 from dragoman.cli.options.arguments import BundlePath, Ensemble, JsonLines, SourceText, TargetText
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.open_translator import open_translator
@@ -51,4 +49,4 @@ def score(
         with stdout_to(output):
             for scored in score_pairs(translator, pairs, source):
                 line = f"{scored.log_prob:.6f}\t{scored.score:.6f}"
-                typer.echo(json_.dumps(scored.to_json(), ensure_ascii=False) if json else line)
+                echo(json_.dumps(scored.to_json(), ensure_ascii=False) if json else line)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.console import print_next, report_errors
+from dragoman.cli.console import echo, print_next, report_errors
 from dragoman.cli.options.arguments import flag
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.locate import locate_bundle
@@ -126,8 +126,8 @@ def _create_key(settings: ServerSettings, name: str, rights: str) -> None:
     if settings.keys is None:
         raise ConfigError("--new-key must come with --keys, got it without; name the file: --keys keys.txt")
     secret = create_key(Path(settings.keys), name, [right for right in rights.split(",") if right])
-    typer.echo(f"key     of {name}; only its hash is stored, so copy it now", err=True)
-    typer.echo(secret)
+    echo(f"key     of {name}; only its hash is stored, so copy it now", err=True)
+    echo(secret)
 
 
 def _check(named: Mapping[str, Path], settings: ServerSettings) -> None:
@@ -139,20 +139,20 @@ def _check(named: Mapping[str, Path], settings: ServerSettings) -> None:
         data = Bundle.open(path).config.data
         if data is None:
             raise ConfigError(f"{path} must have languages to be served, got a bundle without; train it from files")
-        typer.echo(f"model   {name}: {data.source} → {data.target}, {path}", err=True)
+        echo(f"model   {name}: {data.source} → {data.target}, {path}", err=True)
     if settings.keys:
-        typer.echo(f"keys    {len(ApiKeyStore(Path(settings.keys)))} in {settings.keys}", err=True)
-    typer.echo("check   settings and bundles are valid", err=True)
+        echo(f"keys    {len(ApiKeyStore(Path(settings.keys)))} in {settings.keys}", err=True)
+    echo("check   settings and bundles are valid", err=True)
 
 
 def _print_info(info: ServerInfo, settings: ServerSettings) -> None:
     """Print models, API keys and the address on stderr."""
     for model in info.models:
         engine = model.why or " ".join(word for word in (model.engine, model.precision) if word) or "no engine yet"
-        typer.echo(f"model   {model.name}: {model.source} → {model.target}, {model.state}, {engine}", err=True)
-    typer.echo(f"keys    {f'required, from {settings.keys}' if settings.keys else 'not required'}", err=True)
+        echo(f"model   {model.name}: {model.source} → {model.target}, {model.state}, {engine}", err=True)
+    echo(f"keys    {f'required, from {settings.keys}' if settings.keys else 'not required'}", err=True)
     if not settings.host.startswith(_LOOPBACK) and not settings.keys:
-        typer.echo("warning the server is open to the network without API keys; see --keys", err=True)
-    typer.echo(f"serving {info.url}", err=True)
+        echo("warning the server is open to the network without API keys; see --keys", err=True)
+    echo(f"serving {info.url}", err=True)
     if settings.page:
         print_next(f"open {info.url} in a browser; Ctrl-C stops the server")

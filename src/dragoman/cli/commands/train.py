@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.console import EXIT_STOPPED, print_json, print_next, print_table, report_errors
+from dragoman.cli.console import EXIT_STOPPED, echo, print_json, print_next, print_table, report_errors
 from dragoman.cli.options.arguments import DEFAULT_CONFIG, AllowNetwork, ConfigFile, Json, Overrides, config_file, flag
 from dragoman.errors import TrainingError
 from dragoman.network_access import network_access
@@ -99,7 +99,7 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
         print_next(f"dragoman translate {shlex.quote(str(folder))}")
     elif not trained.ended.is_complete:
         if _is_main():
-            typer.echo(again, err=True)
+            echo(again, err=True)
         raise typer.Exit(EXIT_STOPPED[trained.ended.why])
 
 
@@ -112,7 +112,7 @@ def _open_page(folder: Path, opened: ExitStack, *, stops_early: bool) -> LivePag
     from dragoman.api.training.live_page import LivePage
 
     page = opened.enter_context(LivePage(folder, stops_early=stops_early))
-    typer.echo(f"page    {page.address}", err=True)
+    echo(f"page    {page.address}", err=True)
     return page
 
 
@@ -144,11 +144,11 @@ def _print(trained: TrainResult, *, json: bool) -> None:
         return
     if trained.scores:
         print_table(_score_rows(trained.scores), right=frozenset({1, 3, 4}))
-        typer.echo(f"greedy translations, {'; '.join(score.signature for score in trained.scores[0].scores)}\n")
-    typer.echo(f"bundle  {bundle.folder}    (card.md describes it)")
+        echo(f"greedy translations, {'; '.join(score.signature for score in trained.scores[0].scores)}\n")
+    echo(f"bundle  {bundle.folder}    (card.md describes it)")
     if (report := trained.run / "report.html").is_file():
-        typer.echo(f"report  {report}")
-    typer.echo(f"curves  tensorboard --logdir {shlex.quote(str(trained.run / 'curves'))}")
+        echo(f"report  {report}")
+    echo(f"curves  tensorboard --logdir {shlex.quote(str(trained.run / 'curves'))}")
 
 
 def _score_rows(scores: Sequence[SetScore]) -> list[tuple[str, ...]]:
@@ -173,4 +173,4 @@ def _verify(settings: Config, folder: Path) -> None:
             f"a resumed run must be the same as one never stopped, got different bits in {named} ({what}); "
             "please report it with the output of dragoman doctor"
         )
-    typer.echo(f"resumed = uninterrupted: {what}; {verdict.tensors} tensors, counters and the data position compared")
+    echo(f"resumed = uninterrupted: {what}; {verdict.tensors} tensors, counters and the data position compared")

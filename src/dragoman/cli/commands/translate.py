@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dragoman.cli.console import EXIT_STOPPED, print_next, report_errors
+from dragoman.cli.console import EXIT_STOPPED, echo, print_next, report_errors, write_bytes
 from dragoman.cli.options.arguments import BundlePath, Ensemble, flag
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.open_translator import open_translator
@@ -97,7 +97,7 @@ def translate(  # noqa: PLR0913 -- one parameter per option
 
         with LineReader(_text_file(input_)) as source:
             if not _is_needed(source, output, resume=resume, force=force):
-                typer.echo(f"{output} exists and was not checked; --force translates again", err=True)
+                echo(f"{output} exists and was not checked; --force translates again", err=True)
                 return
             form = LineFormat(nbest=has_nbest, alignment=alignments, flags=flags, json=json)
             work = LineTranslator(open_(), form, split_sentences=split)
@@ -136,15 +136,11 @@ def _is_needed(source: LineReader, output: Path | None, *, resume: bool, force: 
 def _to_stdout(work: LineTranslator, source: LineReader) -> None:
     from dragoman.api.files.file_translation import translate_lines
 
-    def write(data: bytes) -> None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-
     with _progress(source, to_file=False) as tell:
-        lines = translate_lines(work, source, write, tell)
+        lines = translate_lines(work, source, write_bytes, tell)
     _print_flags(work, lines)
     if not lines:
-        typer.echo(f"note    {source.name} has no lines", err=True)
+        echo(f"note    {source.name} has no lines", err=True)
 
 
 def _to_file(
@@ -155,7 +151,7 @@ def _to_file(
     with _progress(source, to_file=True) as tell:
         outcome = translate_file(work, source, output, job=job, resume=resume, force=force, on_progress=tell)
         if code := EXIT_STOPPED.get(outcome.status):
-            typer.echo(
+            echo(
                 f"{outcome.status} after {outcome.lines:,} lines; run the same command with --resume to continue",
                 err=True,
             )
@@ -176,14 +172,14 @@ def _progress(source: LineReader, *, to_file: bool) -> AbstractContextManager[On
 
 
 def _print_written(output: Path) -> None:
-    typer.echo(f"wrote   {output}", err=True)
+    echo(f"wrote   {output}", err=True)
 
 
 def _print_flags(work: LineTranslator, lines: int) -> None:
     """Print how many of the lines translated now have each flag, the most frequent first."""
     if work.form.flags:
         counts = ", ".join(f"{name} {count:,}" for name, count in work.flagged.most_common())
-        typer.echo(f"flags   {counts or 'none'}; of {lines:,} lines", err=True)
+        echo(f"flags   {counts or 'none'}; of {lines:,} lines", err=True)
 
 
 def _translate_document(
@@ -213,8 +209,7 @@ def _translate_document(
             translator, source.name, data, lambda done, total: display.advance(done / max(total, 1), done)
         )
     if output is None:
-        sys.stdout.buffer.write(result)
-        sys.stdout.buffer.flush()
+        write_bytes(result)
         return
     with atomic_write(output) as draft:
         draft.write_bytes(result)

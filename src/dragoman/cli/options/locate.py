@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
+from dragoman.cli.console import echo
 
 __all__ = ["locate_bundle", "locate_run"]
 
@@ -15,7 +15,7 @@ def locate_bundle(path: Path) -> Path:
 
     found = find_bundle(path)
     if found.reason:
-        typer.echo(f"bundle  {found.path}, {found.reason}", err=True)
+        echo(f"bundle  {found.path}, {found.reason}", err=True)
     return found.path
 
 
@@ -25,5 +25,5 @@ def locate_run(path: Path) -> Path:
 
     run = find_run(path)
     if run != path:
-        typer.echo(f"run     {run}, of {path}", err=True)
+        echo(f"run     {run}, of {path}", err=True)
     return run

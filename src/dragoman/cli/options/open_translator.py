@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from dragoman.cli.console import echo
 from dragoman.cli.options.error_names import named_as_typed
 from dragoman.cli.options.locate import locate_bundle
 
@@ -42,9 +41,9 @@ def open_translator(
             glossary=None if glossary is None else Glossary.from_file(glossary),
             batch_tokens=engine.batch_tokens,
         )
-    typer.echo(f"engine  {translator.engine_reason}", err=True)
+    echo(f"engine  {translator.engine_reason}", err=True)
     members: Sequence[Any] = getattr(translator.engine, "members", (translator.engine,))
     for member in members:
         if getattr(member, "has_new_export", False):  # written without a command of the user
-            typer.echo(f"export  {member.note}", err=True)
+            echo(f"export  {member.note}", err=True)
     return translator

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dragoman.cli.console import echo
 from dragoman.cli.options.arguments import flag
 from dragoman.errors import ConfigError
 
@@ -61,7 +62,7 @@ def stdout_to(path: Path | None) -> Iterator[None]:
 
     with atomic_write(path) as draft, draft.open("w", encoding="utf-8", newline="\n") as file, redirect_stdout(file):
         yield
-    typer.echo(f"wrote   {path}", err=True)
+    echo(f"wrote   {path}", err=True)
 
 
 def _make_folder(path: Path) -> None:

@@ -7,13 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import get_args
 
-import typer
-
 from dragoman.api.alignment.aligner import align_pairs, attention_both_ways
 from dragoman.api.alignment.head_selection import RankedHead, rank_heads
 from dragoman.api.alignment.word_attention import OnPairs
 from dragoman.api.translation.translator import Translator
-from dragoman.cli.console import print_json, print_table
+from dragoman.cli.console import echo, print_json, print_table
 from dragoman.cli.screens.progress import ProgressDisplay
 from dragoman.config.alignment import AlignmentSettings, AttentionChoice, Symmetrization
 from dragoman.evaluation.alignment.error_rate import AlignmentScores, GoldLinks, score_alignment
@@ -107,18 +105,18 @@ def _combine(
 
 def _print_ranking(ranked: Sequence[RankedHead], title: str) -> None:
     if title:
-        typer.echo(title)
+        echo(title)
     rows = [
         ([str(each.choice.layer), _head(each.choice), each.choice.reading], each.error) for each in ranked[:_MAX_RANKED]
     ]
     _print_scores(["layer", "head", "reading"], rows)
     if title:
-        typer.echo()
+        echo()
     best = ranked[0].choice
     option = "--backward-" if title == "backward" else "--"
     chosen = {"layer": best.layer, "head": _head(best), "reading": best.reading}
     more = f"; {len(ranked) - _MAX_RANKED} more maps with --json" if len(ranked) > _MAX_RANKED else ""
-    typer.echo("best  " + " ".join(f"{option}{name} {value}" for name, value in chosen.items()) + more, err=True)
+    echo("best  " + " ".join(f"{option}{name} {value}" for name, value in chosen.items()) + more, err=True)
 
 
 def _head(choice: AttentionChoice) -> str:

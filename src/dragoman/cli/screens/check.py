@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import typer
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from dragoman.cli.console import echo
 from dragoman.data.check.check_findings import (
     DropStep,
     languages,
@@ -45,7 +45,7 @@ _STEP_COLOURS = {"reading": "red", "leakage": "magenta", "held out": "cyan"}
 def print_report(report: CheckReport, *, config: str = "") -> None:
     """Print the report to stdout; `config` has the arguments of the configuration, for the next command."""
     print_lines(_lines(report))
-    typer.echo(f"\n{_next(report, config)}")  # never cut: it is copied
+    echo(f"\n{_next(report, config)}")  # never cut: it is copied
 
 
 def _lines(report: CheckReport) -> Iterator[Text]:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import typer
 
+from dragoman.cli.console import echo
 from dragoman.config.corpus import FileFormat
 from dragoman.data.corpus_survey import CorpusSurvey, open_files, survey_corpus
 from dragoman.data.project_template import CONFIG, preset_for, suggested_pairs
@@ -47,13 +48,13 @@ def ask_project(known: ProjectAnswers) -> ProjectAnswers:
     if known.train:
         survey = survey_corpus(known.train, known.source, known.target, known.form)
     else:
-        typer.echo("Enter accepts the value in [brackets], Ctrl-C ends without writing anything.", err=True)
+        echo("Enter accepts the value in [brackets], Ctrl-C ends without writing anything.", err=True)
         known, survey = _ask_training(known)
     source = known.source or _ask_language("source", survey)
     target = known.target or _ask_language("target", survey)
     known = replace(known, source=source, target=target, survey=survey)
     many = "" if survey.is_exact else "more than "
-    typer.echo(f"{source} → {target}, {many}{survey.pairs:,} pairs", err=True)
+    echo(f"{source} → {target}, {many}{survey.pairs:,} pairs", err=True)
     some = f"{suggested_pairs(survey.pairs):,} training pairs"
     known = replace(known, validation=known.validation or _ask_held_out("Validation", some, known))
     known = replace(known, test=known.test or _ask_held_out("Test", some, known))
@@ -64,7 +65,7 @@ def ask_project(known: ProjectAnswers) -> ProjectAnswers:
 
 def offer_check() -> bool:
     """Return whether the corpus should be checked now."""
-    typer.echo("The next step reads the whole corpus and runs a few updates of training.", err=True)
+    echo("The next step reads the whole corpus and runs a few updates of training.", err=True)
     return typer.confirm("Check the corpus and estimate time and memory now?", default=True, err=True)
 
 
@@ -76,7 +77,7 @@ def _ask(question: str, default: str | None, parse: Callable[[str], Answer]) -> 
             return parse(str(answer).strip())
         except DragomanError as error:
             for line in str(error).splitlines():
-                typer.echo(f"  {line}", err=True)
+                echo(f"  {line}", err=True)
 
 
 def _ask_training(known: ProjectAnswers) -> tuple[ProjectAnswers, CorpusSurvey]:

@@ -15,7 +15,7 @@ from rich.table import Column
 from rich.text import Text
 
 from dragoman.reporting.number_format import format_duration
-from dragoman.reporting.safe_display_text import visible
+from dragoman.reporting.safe_display_text import visible, without_controls
 from dragoman.reporting.stage_progress import StageProgress
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ class _Bar:
     def print(self, mark: str, text: str) -> None:
         """Print a line above the bar."""
         style = {"✓": "green", "✗": "red"}.get(mark, "dim")
-        self._console.print(Text(mark, style=style).append(f" {text}", style="default"), soft_wrap=True)
+        self._console.print(
+            Text(mark, style=style).append(f" {without_controls(text)}", style="default"), soft_wrap=True
+        )
 
 
 class _Lines:
@@ -112,7 +114,7 @@ class _Lines:
         self._print(f"{mark} {text}")
 
     def _print(self, line: str) -> None:
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(without_controls(line), markup=False, highlight=False, soft_wrap=True)
 
 
 class ProgressDisplay:

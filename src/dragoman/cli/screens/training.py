@@ -15,7 +15,7 @@ from rich.text import Text
 
 from dragoman.cli.screens.training_samples import sample_lines, sparkline
 from dragoman.reporting.number_format import format_compact, format_duration
-from dragoman.reporting.safe_display_text import visible
+from dragoman.reporting.safe_display_text import visible, without_controls
 from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
 from dragoman.training.callbacks.status import TrainingStatus, closing, header, measure, progress_line, scores
 
@@ -73,7 +73,7 @@ class _Picture:
     def say(self, mark: str, text: str) -> None:
         """Print a line."""
         style = {"✓": "green", "★": "green", "!": "yellow"}.get(mark, "dim")
-        self._console.print(Text.assemble((mark, style), f" {text}"))
+        self._console.print(Text.assemble((mark, style), f" {without_controls(text)}"))
 
     def end(self) -> None:
         """Stop drawing."""
@@ -202,7 +202,7 @@ class _Lines:
         """Do nothing."""
 
     def _print(self, line: str) -> None:
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(without_controls(line), markup=False, highlight=False, soft_wrap=True)
 
 
 class _Nowhere:

@@ -19,8 +19,8 @@ LinkFormat = Literal["pharaoh", "naacl"]
 mark ``S`` or ``P`` may be missing, which means sure; a confidence may follow.
 """
 
-_PHARAOH = re.compile(r"(\?)?([0-9]+)([-p?])([0-9]+)")
-_NAACL = re.compile(r"([0-9]+)\s+([0-9]+)\s+([0-9]+)(?:\s+([SP]))?(?:\s+[-+0-9.eE]+)?")
+_PHARAOH = re.compile(r"(\?)?([0-9]{1,9})([-p?])([0-9]{1,9})")
+_NAACL = re.compile(r"([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})(?:\s+([SP]))?(?:\s+[-+0-9.eE]+)?")
 _Lengths = Sequence[tuple[int, int]]
 
 

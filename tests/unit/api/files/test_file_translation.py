@@ -139,6 +139,15 @@ def test_killed_before_a_journal_has_its_name(
     assert leftovers(output) == []
 
 
+@pytest.mark.parametrize("how", [{"resume": True}, {"force": True}])
+def test_a_partial_output_that_is_a_link_is_not_followed(source: Path, tmp_path: Path, how: dict[str, bool]):
+    (tmp_path / "precious").write_bytes(b"content")
+    (tmp_path / "out.part").symlink_to("precious")
+    with pytest.raises(DataError, match=r"out\.part must be a file, got a symbolic link; rename the link"):
+        translate(source, tmp_path / "out", shout, **how)
+    assert (tmp_path / "precious").read_bytes() == b"content"
+
+
 @pytest.mark.parametrize(("number", "why"), [(signal.SIGTERM, "terminated"), (signal.SIGINT, "interrupted")])
 def test_asked_to_stop(source: Path, tmp_path: Path, number: signal.Signals, why: str):
     before = signal.getsignal(number)
