@@ -78,11 +78,13 @@ TEXT_FUNCTIONS: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.mark.measure
 @pytest.mark.parametrize("name", TEXT_FUNCTIONS)
 def test_text_functions_are_linear(name: str):
     check(TEXT_FUNCTIONS[name], every=3)
 
 
+@pytest.mark.measure
 def test_markup_functions_are_linear():
     check(markup_functions)
 
@@ -91,6 +93,7 @@ def test_html_is_linear():
     check(html_functions)
 
 
+@pytest.mark.measure
 @pytest.mark.parametrize(
     "name",
     ["a.txt", "a.srt", "a.po", pytest.param("a.md", marks=pytest.mark.slow), "a.html"],
@@ -106,6 +109,7 @@ def test_text_documents_are_linear(name: str):
     check(documents_of(name, wrap.get(name, lambda text: text + "a")), longest=8_000, every=2)
 
 
+@pytest.mark.measure
 @pytest.mark.parametrize("shape", DOCUMENTS)
 def test_other_documents_are_linear(shape: str):
     name, build = DOCUMENTS[shape]
