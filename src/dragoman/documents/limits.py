@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dragoman.errors import DataError
-from dragoman.markup.tagged_text import TaggedText
+
+if TYPE_CHECKING:
+    from dragoman.markup.tagged_text import TaggedText
 
 __all__ = ["DocumentLimits", "DocumentTooLargeError"]
 
