@@ -177,7 +177,7 @@ def _translation(text: str, request: TranslationRequest) -> Translation:
     if options.alignment or options.attention:
         best = replace(best, source_words=tuple(source), target_words=tuple(target))
     if options.alignment:
-        best = replace(best, alignment=tuple((number, number) for number in range(len(target))))
+        best = replace(best, alignment=tuple((number, number) for number in range(min(len(source), len(target)))))
     if options.attention:
         size = len(source)
         rows = ((0.0,) * row + (1.0,) + (0.0,) * (size - row - 1) for row in range(size))

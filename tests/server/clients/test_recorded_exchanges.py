@@ -66,6 +66,8 @@ def test_all_clients_are_there() -> None:
         "lingarr",
         "mastodon",
         "omegat",
+        "weblate-deepl",
+        "weblate-libretranslate",
         "wordpress",
     ]
     assert set(wanted) <= {path.stem for path in FILES}
