@@ -2479,7 +2479,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChatResponse"];
-                    "text/event-stream": string;
+                    "text/event-stream": {
+                        /** @description JSON of a chunk; finally `[DONE]`. */
+                        data: string;
+                    };
                 };
             };
             /** @description The request is invalid. */

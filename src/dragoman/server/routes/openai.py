@@ -133,7 +133,15 @@ def chat_model_ids(routes: Iterable[Route]) -> list[str]:
 def router(pipeline: TranslationPipeline) -> APIRouter:
     """Return the route of chat completions."""
     routes = APIRouter(prefix="/v1", tags=["OpenAI"])
-    stream = {EVENT_STREAM: {"schema": {"type": "string"}}}
+    stream = {
+        EVENT_STREAM: {
+            "schema": {
+                "type": "object",
+                "required": ["data"],
+                "properties": {"data": {"type": "string", "description": "JSON of a chunk; finally `[DONE]`."}},
+            }
+        }
+    }
 
     @routes.post(
         "/chat/completions",

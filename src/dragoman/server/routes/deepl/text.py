@@ -64,7 +64,8 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     async def languages(request: Request) -> Response:
         """List the source or target languages."""
         values = await read_values(request)
-        kind = _text(values, "type") or "source"
+        kind = _text(values, "type")
+        kind = "source" if kind is None else kind
         if kind not in _SIDES:
             raise RequestError(f"type must be source or target, got {kind[:40]!r}; leave it out for sources")
         served = pipeline.languages
