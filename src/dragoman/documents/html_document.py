@@ -50,7 +50,7 @@ class _HtmlPage:
             raise DataError(f"{name} must be HTML, got a file without any tag or with zero bytes; check the suffix")
         self._data = data
         limits.check("tags", text.count("<"), _MAX_TAGS)
-        self._html = HtmlText.parse(text, check=limits.add)
+        self._html = HtmlText.parse(text, check=limits.add, check_length=limits.check_paragraph)
         self.segments = tuple(self._html.segments)
 
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dragoman.documents.limits import MAX_SEGMENT_CHARACTERS
 from dragoman.markup.protected_spans import find_placeholders
 from dragoman.markup.tag_nesting import walk_tags
 from dragoman.markup.tagged_text import TaggedText, TagSpan
@@ -158,7 +159,7 @@ class InlineBuilder:
 
 def _all_kept(text: str, own: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Merge the spans kept by the format with those of placeholders and addresses; the format's spans win."""
-    found = find_placeholders(text)
+    found = find_placeholders(text) if len(text) <= MAX_SEGMENT_CHARACTERS else ()  # a longer text is rejected
     if not own:
         return found
     mine = set(own)

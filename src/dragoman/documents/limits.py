@@ -9,10 +9,10 @@ from dragoman.errors import DataError
 if TYPE_CHECKING:
     from dragoman.markup.tagged_text import TaggedText
 
-__all__ = ["DocumentLimits", "DocumentTooLargeError"]
+__all__ = ["DocumentLimits", "DocumentTooLargeError", "MAX_SEGMENT_CHARACTERS"]
 
 _MAX_SEGMENTS = 20_000
-_MAX_SEGMENT_CHARACTERS = 100_000  # a paragraph; some steps take more than linear time within one
+MAX_SEGMENT_CHARACTERS = 100_000  # a paragraph; some steps take more than linear time within one
 _MAX_CHARACTERS = 8_000_000
 
 
@@ -34,7 +34,7 @@ class DocumentLimits:
         """Count a segment, and return it."""
         self._count += 1
         self._size += len(segment.text)
-        if self._count > self.segments or self._size > self._characters or len(segment.text) > _MAX_SEGMENT_CHARACTERS:
+        if self._count > self.segments or self._size > self._characters or len(segment.text) > MAX_SEGMENT_CHARACTERS:
             self.check_paragraph(len(segment.text))
             self.check("paragraphs", self._count, self.segments)
             self.check("characters of text", self._size, self._characters)
@@ -42,7 +42,7 @@ class DocumentLimits:
 
     def check_paragraph(self, length: int) -> None:
         """Check the length of a paragraph in its notation, before it is parsed."""
-        self.check("characters in one paragraph", length, _MAX_SEGMENT_CHARACTERS)
+        self.check("characters in one paragraph", length, MAX_SEGMENT_CHARACTERS)
 
     def check(self, what: str, found: int, limit: int) -> None:
         """Compare a number with its limit; it may be the number so far."""

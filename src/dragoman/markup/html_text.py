@@ -53,15 +53,18 @@ class HtmlText:
         ignored: Collection[str] = (),
         is_xml: bool = False,
         check: Callable[[TaggedText], object] | None = None,
+        check_length: Callable[[int], None] | None = None,
     ) -> HtmlText:
         """Find the translatable text of a page, which excludes the elements with `ignored` names in lower case.
 
         XML is read by the rules of HTML, and written without the entities that only HTML has. `check` receives each
-        segment and may raise an error.
+        segment, and `check_length` its length in the page before it is read; they may raise an error.
         """
         segments: list[TaggedText] = []
         places: list[_Place] = []
         for run in find_segments(page, tokenize_html(page), ignored):
+            if check_length is not None:
+                check_length(run[-1].end - run[0].start)
             tagged, place = _segment(page, run, is_xml=is_xml)
             if has_letters(tagged.text):
                 if check is not None:
