@@ -25,8 +25,9 @@ from dragoman.markup.tagged_text import TaggedText
 
 __all__ = ["read_md"]
 
-_FRONT = re.compile(
-    r"---[ \t]*\r?\n(?:.*\r?\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|$)|\+\+\+[ \t]*\r?\n(?:.*\r?\n)*?\+\+\+[ \t]*(?:\r?\n|$)"
+_FRONT = re.compile(  # a line is matched in one way only, whatever its end: otherwise the time is exponential
+    r"---[ \t]*\r?\n(?:[^\n]*\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|$)"
+    r"|\+\+\+[ \t]*\r?\n(?:[^\n]*\n)*?\+\+\+[ \t]*(?:\r?\n|$)"
 )
 
 # Parsing Markdown takes several times as long as other formats.

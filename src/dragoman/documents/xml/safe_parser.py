@@ -17,6 +17,7 @@ XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 _MAX_TAGS = 300_000  # start, end and empty tags
 _MAX_ATTRIBUTES = 400_000
+_MAX_DECLARATION = 500  # bytes
 _PROLOG = re.compile(rb"(?:\s|<\?.*?\?>|<!--.*?-->)*+(<!DOCTYPE[^>\[]*+\[?)?", re.DOTALL)
 _DECLARATION = re.compile(rb"<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"'][^>]*?\?>")
 _DECLARED = re.compile(rb"\s*<\?xml\s.*?\?>\s*", re.DOTALL)
@@ -24,6 +25,8 @@ _ENCODINGS = {b"utf-8", b"utf8", b"us-ascii", b"ascii", b"iso-8859-1", b"iso-885
 """Supported encodings: all encode markup as ASCII does, so a search in the prolog finds every document type."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
+_EBCDIC = b"\x4c\x6f\xa7\x94"  # how libxml2 recognizes it
+_NO_ENTITIES = "{name} must not declare entities or a document type, got one; save it without"
 _INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -45,10 +48,26 @@ def parse_xml(name: str, data: bytes, limits: DocumentLimits, *, doctype: bool =
         strip_cdata=False,
     )
     try:
-        return etree.fromstring(data, parser).getroottree()
+        tree = etree.fromstring(data, parser).getroottree()
     except (etree.XMLSyntaxError, ValueError) as error:
         detail = str(error).partition("\n")[0]
         raise DataError(f"{name} must be well-formed XML, got: {detail}; save it again") from None
+    declared = tree.docinfo.internalDTD
+    if declared is not None and (not doctype or any(True for _ in declared.entities())):
+        raise DataError(_NO_ENTITIES.format(name=name))
+    return tree
+
+
+def _first_declaration(name: str, data: bytes) -> bytes:
+    """Return the XML declaration, which must be short: a search in a longer one may take quadratic time."""
+    if not data.startswith(b"<?xml"):
+        return b""
+    head, end, _ = data[:_MAX_DECLARATION].partition(b"?>")
+    if not end:
+        raise DataError(
+            f"{name} must have an XML declaration of at most {_MAX_DECLARATION} bytes, got a longer one; save it again"
+        )
+    return head + end
 
 
 def _check_prolog(name: str, data: bytes, *, doctype: bool) -> None:
@@ -61,14 +80,18 @@ def _check_prolog(name: str, data: bytes, *, doctype: bool) -> None:
                 f"{name} must be valid UTF-16 as its byte-order mark states, got: {error}; save it again"
             ) from None
     else:
-        declared = _DECLARATION.match(head.removeprefix(_BOM))
+        declared = _DECLARATION.match(_first_declaration(name, head.removeprefix(_BOM)))
         if declared and declared[1].lower() not in _ENCODINGS:
             shown = declared[1].decode()
             raise DataError(f"{name} must be UTF-8, got {shown}; save it as UTF-8")
+    if b"\0" in head[:4] or head.startswith(_EBCDIC):
+        raise DataError(
+            f"{name} must be UTF-8, or UTF-16 with a byte-order mark, got another encoding; save it as UTF-8"
+        )
     prolog = _PROLOG.match(head.removeprefix(_BOM))
     found = prolog[1] if prolog else None
     if found is not None and (not doctype or found.endswith(b"[")):
-        raise DataError(f"{name} must not declare entities or a document type, got one; save it without")
+        raise DataError(_NO_ENTITIES.format(name=name))
 
 
 def serialize_xml(tree: Any, original: bytes) -> bytes:

@@ -21,6 +21,8 @@ _TYPES = ("<f4", "<i1", "<i2", "<i4", "<f2", "<u2")
 _INT8, _INT16, _BFLOAT16 = 1, 2, 5
 _OLD_TYPES = {1: 1, 2: 2, 4: 0}  # bytes per item -> type, before version 4
 _MAX_VARIABLES = 100_000
+_MAX_GROWTH = 16  # int8 takes 4 times as much in float32, and tied embeddings are aliases
+_SMALL = 1 << 20
 _INT16_SCALE = 1000.0  # of files without a scale
 
 Variable = tuple[int, NDArray[Any]]
@@ -66,12 +68,22 @@ def read_variables(path: Path) -> CTranslate2File:
         name = reader.text(reader.number("H"))
         variables[name] = _variable(reader, name, version)
     if version > 2:
-        for _ in range(reader.number("I")):
+        aliases = reader.number("I")
+        if aliases > _MAX_VARIABLES:
+            raise BundleError(
+                f"{path} must hold at most {_MAX_VARIABLES:,} aliases, got {aliases:,}; get the file again"
+            )
+        for _ in range(aliases):
             alias, name = (reader.text(reader.number("H")) for _ in range(2))
             for ending in ("", "_scale"):
                 if name + ending in variables:
                     variables[alias + ending] = variables[name + ending]
     reader.check_end()
+    size = sum(4 * array.size for _, array in variables.values())  # in float32, aliases included
+    if size > _MAX_GROWTH * path.stat().st_size + _SMALL:
+        raise BundleError(
+            f"{path} must not repeat its weights so often, got {size:,} bytes of them; get the file again"
+        )
     return CTranslate2File(specification, revision, variables)
 
 

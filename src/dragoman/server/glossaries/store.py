@@ -22,6 +22,7 @@ __all__ = ["GlossaryStore", "StoredGlossary", "TermDictionary", "open_glossary_s
 
 _FORMAT = 1
 _MAX_GLOSSARIES = 1000
+_MAX_OWN_GLOSSARIES = _MAX_GLOSSARIES // 2  # of one key, so that it cannot take all
 _MAX_TERMS = 20_000  # per dictionary
 _MAX_CHARACTERS = 32 << 20  # of all terms together
 _MAX_NAME = 1024
@@ -97,6 +98,11 @@ class GlossaryStore:
         _check(glossary)
         with self._lock:
             others = [each for each in self._glossaries.values() if each.id != glossary.id]
+            own = [each for each in others if each.owner == glossary.owner]
+            if len(own) >= _MAX_OWN_GLOSSARIES and glossary.id not in self._glossaries:
+                raise TooLarge(
+                    f"a key must have {_MAX_OWN_GLOSSARIES} glossaries at most, got another one; delete some first"
+                )
             if len(others) >= _MAX_GLOSSARIES:
                 raise TooLarge(f"a server must have {_MAX_GLOSSARIES} glossaries at most, got another one; use fewer")
             if sum(map(_characters, (*others, glossary))) > _MAX_CHARACTERS:

@@ -7,6 +7,7 @@ object. What takes more than a few milliseconds runs in a thread.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -44,6 +45,7 @@ _CHUNK_BYTES = 64 << 10
 _MAX_SHOWN = 60  # characters
 _UNION_ARMS = ("str", "int", "list[str]", "constrained-str", "constrained-int")  # in the paths of pydantic errors
 _FORM = "application/x-www-form-urlencoded"
+_CHARSET = re.compile(r";[ \t]*charset\*?[ \t]*=[^;]*", re.IGNORECASE)
 
 
 def is_json(request: Request) -> bool:
@@ -96,11 +98,12 @@ async def read_fields(request: Request) -> list[tuple[str, str]]:
 
 async def read_multipart(request: Request, *, max_fields: int) -> FormData:
     """Read a form in parts, with at most one file; the caller closes it. An invalid form is a `RequestError`."""
+    headers = _without_charset(request.headers)
     body = await request.body()
     try:
         if len(body) <= _INLINE_BYTES:
-            return await _parse_parts(request.headers, body, max_fields)
-        return await asyncio.to_thread(lambda: asyncio.run(_parse_parts(request.headers, body, max_fields)))
+            return await _parse_parts(headers, body, max_fields)
+        return await asyncio.to_thread(lambda: asyncio.run(_parse_parts(headers, body, max_fields)))
     except MultiPartException as error:
         raise RequestError(
             f"the form must be valid multipart/form-data, got: {error.message}; encode it again"
@@ -161,6 +164,16 @@ def _has_many_values(body: bytes) -> bool:
 
 def _parse_form(body: bytes) -> list[tuple[str, str]]:
     return parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_ENTRIES)
+
+
+def _without_charset(headers: Headers) -> Headers:
+    """Return the content type without its charset: fields are UTF-8, and some codecs of Python take quadratic time."""
+    kind = _CHARSET.sub("", headers.get("content-type", ""))
+    if "charset" in kind.lower():
+        raise RequestError(
+            "the content type of a form must have a boundary and no charset, got another; encode it again"
+        )
+    return Headers({"content-type": kind})
 
 
 async def _parse_parts(headers: Headers, body: bytes, max_fields: int) -> FormData:

@@ -60,7 +60,10 @@ class ChatRequest(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     model: str = Field(
-        min_length=1, description="`SOURCE:TARGET`, `auto:TARGET`, or a model of `/v1/models`.", examples=["en:de"]
+        min_length=1,
+        max_length=200,
+        description="`SOURCE:TARGET`, `auto:TARGET`, or a model of `/v1/models`.",
+        examples=["en:de"],
     )
     messages: list[ChatMessage] = Field(min_length=1, description="The last user message is translated.")
     stream: StrictBool | None = False

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 
 from dragoman.documents.formats import read_document
 from dragoman.markup.tagged_text import TaggedText, TagSpan
+from testkit.growth import growth
 from tests.unit.documents.uppercase_translation import reworded, texts, translated, unchanged, uppercased
 
 PAGE = """\
@@ -177,3 +178,11 @@ def test_a_translation_in_a_cell_cannot_end_it():
     result = reworded("a.md", data, [*segments[:3], replace(segments[3], text="x | y")]).decode()
     assert "| c | x \\| y |" in result
     assert uppercased(segments[0]).text == "A"
+
+
+@pytest.mark.parametrize("mark", ["---", "+++"])
+def test_front_matter_that_does_not_end_takes_linear_time(mark: str):
+    def read(lines: int) -> None:
+        read_document("a.md", f"{mark}\r\n".encode() + b"a\r\n" * lines)
+
+    assert growth(read, 200, factor=8) <= 2.5**3

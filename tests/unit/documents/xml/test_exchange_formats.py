@@ -2,9 +2,11 @@
 
 import re
 
+import pytest
 from lxml import etree
 
 from dragoman.documents.formats import read_document
+from dragoman.errors import DataError
 from dragoman.markup.tagged_text import TaggedText, TagSpan
 from tests.unit.documents.uppercase_translation import reworded, texts, translated, unchanged
 
@@ -138,3 +140,18 @@ def test_a_translation_memory_gets_missing_variants():
     assert b'<!DOCTYPE tmx SYSTEM "tmx14.dtd">' in result
     assert translated("a.tmx", result, "de") == result
     assert translated("a.tmx", result, "it").count(b'xml:lang="it"') == 2
+
+
+def test_a_long_declaration_is_refused_before_it_is_searched():
+    long = b"<?xml version='1.0' " + b"encoding='utf-8' " * 20_000 + b"?>" + XLIFF_2
+    with pytest.raises(DataError, match="must have an XML declaration of at most 500 bytes"):
+        read_document("a.xlf", long)
+    with pytest.raises(DataError, match="must be UTF-8, got utf-7"):
+        read_document("a.xlf", b'<?xml version="1.0" encoding="utf-7"?>' + XLIFF_2)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-16", "cp037", "utf-8"])
+def test_entities_are_refused_in_every_encoding(encoding: str):
+    hostile = '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY e "EXPANDED">]><a b="&e;"/>'
+    with pytest.raises(DataError, match=r"must not declare entities|must be UTF-8, or UTF-16|must be well-formed"):
+        read_document("a.xlf", hostile.encode(encoding))

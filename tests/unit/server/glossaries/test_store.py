@@ -86,6 +86,16 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         store.save(made)
 
 
+def test_one_key_cannot_take_all_glossaries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MAX_OWN_GLOSSARIES", 1)
+    store = GlossaryStore()
+    made = store.create("anna", "a", [dictionary()])
+    with pytest.raises(TooLarge, match="a key must have 1 glossaries at most"):
+        store.create("anna", "b", [dictionary()])
+    store.save(made)
+    store.create("bert", "c", [dictionary()])
+
+
 def test_the_first_format_is_read(tmp_path: Path) -> None:
     shutil.copytree(FROZEN, tmp_path / "glossaries")
     (found,) = open_glossary_store(tmp_path / "glossaries").of_owner("anna")

@@ -1,6 +1,7 @@
 import asyncio
 import json
 import math
+import time
 from typing import Any
 
 import pytest
@@ -25,6 +26,24 @@ def status(call: Caller, path: str, content: bytes, kind: str) -> int:
 def test_a_form_in_parts(call: Caller) -> None:
     assert status(call, "/translate", WHOLE, MULTIPART) == 200
     assert status(call, "/translate", WHOLE, f"{MULTIPART}; charset=nonsense") == 200
+
+
+@pytest.mark.parametrize(
+    "charset",
+    [
+        "charset=punycode",
+        "Charset = 'punycode'",
+        'charset="punycode',
+        "charset*=utf-8''punycode",
+        'x="; charset=punycode',
+    ],
+)
+def test_the_charset_of_a_form_selects_no_codec(call: Caller, charset: str) -> None:
+    form = PART % (b"q-", b"9ca" + b"a" * 400_000) + b"--x--\r\n"
+    began = time.process_time()
+    assert status(call, "/translate", form, f"{MULTIPART}; {charset}") == 400
+    assert time.process_time() - began < 1.0
+    assert status(call, "/translate", WHOLE, f"{MULTIPART}; {charset}") in (200, 400)
 
 
 @pytest.mark.parametrize(

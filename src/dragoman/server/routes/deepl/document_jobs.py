@@ -33,6 +33,7 @@ class DocumentJob:
     key: str
     """Secret that allows the download."""
     created: float
+    owner: bytes = b""
     status: JobStatus = "translating"
     characters: int = 0
     error: str = ""
@@ -42,7 +43,7 @@ class DocumentJob:
 
 
 class DocumentJobs:
-    """Jobs by id; finished ones are forgotten after `seconds`. At most `max_jobs` are kept."""
+    """Jobs by id; finished ones are forgotten after `seconds`. At most `max_jobs` are kept, half of them per owner."""
 
     def __init__(
         self,
@@ -58,13 +59,8 @@ class DocumentJobs:
     def start(
         self, work: Coroutine[Any, Any, TranslatedDocument], name: Callable[[str], str], owner: bytes = b""
     ) -> DocumentJob:
-        """Start to translate; `name` returns the file name of the translation, given its language."""
-        try:
-            self._forget()
-        except Overloaded:
-            work.close()
-            raise
-        job = DocumentJob(secrets.token_hex(16).upper(), secrets.token_hex(32).upper(), self._clock())
+        """Start to translate, after `make_room`; `name` returns the name of the translation, given its language."""
+        job = DocumentJob(secrets.token_hex(16).upper(), secrets.token_hex(32).upper(), self._clock(), owner)
         job.task = asyncio.create_task(self._run(job, work, name, owner))
         self._jobs[job.id] = job
         return job
@@ -102,14 +98,21 @@ class DocumentJobs:
         else:
             job.status, job.characters = "done", done.characters
 
-    def _forget(self) -> None:
+    def make_room(self, owner: bytes = b"") -> None:
+        """Forget old jobs, and if there are too many, the oldest finished one of the owner; raises `Overloaded`.
+
+        To be called before anything is reserved for a job.
+        """
         now = self._clock()
-        finished = [each for each in self._jobs.values() if each.status != "translating"]
-        room = len(self._jobs) - self._max_jobs
-        for number, job in enumerate(finished):
-            if number <= room or job.created + self._seconds <= now:
+        for job in [each for each in self._jobs.values() if each.status != "translating"]:
+            if job.created + self._seconds <= now:
                 del self._jobs[job.id]
-        if len(self._jobs) >= self._max_jobs:
+        own = [each for each in self._jobs.values() if each.owner == owner]
+        if len(own) < -(-self._max_jobs // 2) and len(self._jobs) < self._max_jobs:
+            return
+        if oldest := next((each for each in own if each.status != "translating"), None):
+            del self._jobs[oldest.id]
+        else:
             raise Overloaded(
                 f"{self._max_jobs} documents must be in progress at most, got another; try again later", retry_after=5.0
             )

@@ -88,6 +88,7 @@ def router(pipeline: TranslationPipeline, downloads: DownloadStore | None = None
         wanted = _to_request(pipeline, fields, given, access.name)
         store.make_room(len(given.data), access.client)  # before the work: its size is about that of the translation
         pipeline.resolve(replace(wanted, texts=[""]))  # raises for unknown languages
+        jobs.make_room(access.client)
         # The reservation of this request ends with it.
         seconds = pipeline.settings.limits.seconds * _DOCUMENT_TIME
         reservation = pipeline.service.admit(seconds, access.charge)

@@ -111,6 +111,15 @@ def test_an_invalid_upload_is_rejected(data: dict[str, str], files: Any, message
     assert message in answer.json()["message"]
 
 
+def test_a_document_that_is_one_too_many_holds_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DocumentJobs.__init__, "__kwdefaults__", DocumentJobs.__init__.__kwdefaults__ | {"max_jobs": 0})
+    call = Caller()
+    (refused,) = converse(call, UPLOAD)
+
+    assert refused.status_code == 503
+    assert all(each.is_released for each in call.service.reservations)
+
+
 async def _done() -> TranslatedDocument:
     return TranslatedDocument(b"a", "de", 1)
 
@@ -118,25 +127,43 @@ async def _done() -> TranslatedDocument:
 def test_finished_jobs_are_forgotten() -> None:
     async def run() -> None:
         now = 0.0
-        jobs = DocumentJobs(DownloadStore(), seconds=10, max_jobs=2, clock=lambda: now)
+        jobs = DocumentJobs(DownloadStore(), seconds=10, max_jobs=4, clock=lambda: now)
         first, second = (jobs.start(_done(), str) for _ in range(2))
         with pytest.raises(Overloaded):
-            jobs.start(_done(), str)
+            jobs.make_room()
         with pytest.raises(Overloaded):
             jobs.result(first)
         assert first.task is not None
         assert second.task is not None
         await asyncio.wait({first.task, second.task})
         assert jobs.result(first).size == 1
-        third = jobs.start(_done(), str)  # the oldest one makes room
+        jobs.make_room()  # the oldest one is forgotten
+        third = jobs.start(_done(), str)
         with pytest.raises(NotFound):
             jobs.get(first.id, first.key)
         assert jobs.get(second.id, second.key) is second
         assert third.task is not None
         await third.task
         now = 11.0
-        jobs.start(_done(), str)
+        jobs.make_room()
         with pytest.raises(NotFound):
             jobs.get(second.id, second.key)
+
+    asyncio.run(run())
+
+
+def test_no_client_removes_the_documents_of_another() -> None:
+    async def run() -> None:
+        jobs = DocumentJobs(DownloadStore(), max_jobs=4)
+        victim = jobs.start(_done(), str, b"victim")
+        assert victim.task is not None
+        await victim.task
+        for _ in range(10):
+            jobs.make_room(b"attacker")
+            job = jobs.start(_done(), str, b"attacker")
+            assert job.task is not None
+            await job.task
+        assert jobs.get(victim.id, victim.key) is victim
+        jobs.make_room(b"victim")
 
     asyncio.run(run())
