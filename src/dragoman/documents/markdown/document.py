@@ -25,7 +25,7 @@ from dragoman.markup.tagged_text import TaggedText
 
 __all__ = ["read_md"]
 
-_FRONT = re.compile(  # a line is matched in one way only, whatever its end: otherwise the time is exponential
+_FRONT = re.compile(  # a line matches in one way only: otherwise the time is exponential
     r"---[ \t]*\r?\n(?:[^\n]*\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|$)"
     r"|\+\+\+[ \t]*\r?\n(?:[^\n]*\n)*?\+\+\+[ \t]*(?:\r?\n|$)"
 )

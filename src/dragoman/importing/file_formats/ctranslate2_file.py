@@ -82,7 +82,7 @@ def read_variables(path: Path) -> CTranslate2File:
     size = sum(4 * array.size for _, array in variables.values())  # in float32, aliases included
     if size > _MAX_GROWTH * path.stat().st_size + _SMALL:
         raise BundleError(
-            f"{path} must not repeat its weights so often, got {size:,} bytes of them; get the file again"
+            f"{path} must have at most {_MAX_GROWTH} times its size as weights, got {size:,} bytes; get the file again"
         )
     return CTranslate2File(specification, revision, variables)
 

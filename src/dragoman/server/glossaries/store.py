@@ -100,9 +100,7 @@ class GlossaryStore:
             others = [each for each in self._glossaries.values() if each.id != glossary.id]
             own = [each for each in others if each.owner == glossary.owner]
             if len(own) >= _MAX_OWN_GLOSSARIES and glossary.id not in self._glossaries:
-                raise TooLarge(
-                    f"a key must have {_MAX_OWN_GLOSSARIES} glossaries at most, got another one; delete some first"
-                )
+                raise TooLarge(f"a key must have {_MAX_OWN_GLOSSARIES} glossaries at most, got another one; use fewer")
             if len(others) >= _MAX_GLOSSARIES:
                 raise TooLarge(f"a server must have {_MAX_GLOSSARIES} glossaries at most, got another one; use fewer")
             if sum(map(_characters, (*others, glossary))) > _MAX_CHARACTERS:

@@ -112,7 +112,8 @@ def test_an_invalid_upload_is_rejected(data: dict[str, str], files: Any, message
 
 
 def test_a_document_that_is_one_too_many_holds_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DocumentJobs.__init__, "__kwdefaults__", DocumentJobs.__init__.__kwdefaults__ | {"max_jobs": 0})
+    defaults = DocumentJobs.__init__.__kwdefaults__ or {}
+    monkeypatch.setattr(DocumentJobs.__init__, "__kwdefaults__", defaults | {"max_jobs": 0})
     call = Caller()
     (refused,) = converse(call, UPLOAD)
 
