@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.bundle import Bundle, imported_model_card, write_bundle
 from dragoman.config import Config, parse_config
-from dragoman.errors import BundleError, ConfigError
+from dragoman.errors import BundleError, ConfigError, DragomanError
 from dragoman.importing import argos_package, ctranslate2_folder, hugging_face_marian, marian_folder
 from dragoman.importing.imported_model import ImportedModel
 from dragoman.importing.source_files import SourceFolder
@@ -21,6 +24,11 @@ from dragoman.version import __version__
 __all__ = ["FORMATS", "ImportResult", "import_model"]
 
 _MAX_README = 1 << 20
+_MAX_REASON = 200
+_DAMAGE = (
+    *(ArithmeticError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError),
+    *(lzma.LZMAError, zipfile.BadZipFile, zlib.error),
+)
 _LICENCE = re.compile(r"^licen[sc]e:\s*[\"']?([A-Za-z0-9][\w.+ -]{0,80})", re.MULTILINE)
 
 
@@ -79,9 +87,23 @@ def import_model(
     """
     given = (languages[0] and check_language(languages[0]), languages[1] and check_language(languages[1]))
     if source.is_file() and zipfile.is_zipfile(source):
-        with argos_package.unpacked(source) as folder:
+        with ExitStack() as opened:
+            with _damage_refused(source):
+                folder = opened.enter_context(argos_package.unpacked(source))
             return _import(SourceFolder(folder), source, output, format_name, given, licence, progress)
     return _import(SourceFolder.open(source), source, output, format_name, given, licence, progress)
+
+
+@contextmanager
+def _damage_refused(source: Path) -> Iterator[None]:
+    """Report what damaged or hostile files raise in a reader as one line."""
+    try:
+        yield
+    except DragomanError:
+        raise
+    except _DAMAGE as error:
+        reason = " ".join(str(error).split())[:_MAX_REASON] or type(error).__name__
+        raise BundleError(f"{source} must be an undamaged model, got: {reason}; get its files again") from error
 
 
 def _import(
@@ -98,7 +120,8 @@ def _import(
     if name not in FORMATS:
         raise ConfigError(f"--from must be one of {', '.join(FORMATS)}, got {name!r}; leave it out to find the format")
     progress.begin(f"reading {FORMATS[name].title}")
-    model = FORMATS[name].read(folder)
+    with _damage_refused(source):
+        model = FORMATS[name].read(folder)
     config = _config(model, _origin(folder, source), FORMATS[name].title, languages)
     notes = list(model.notes)
     if config.data is None:

@@ -16,6 +16,7 @@ from dragoman.config.search import SearchSettings
 from dragoman.engines.ctranslate2.export import export_ctranslate2
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import BundleError
+from dragoman.importing.file_formats.ctranslate2_file import read_variables
 from dragoman.importing.import_model import import_model
 from dragoman.search.hypothesis import SearchInput
 from tests.unit.engines.tiny_transformers import random_sentences, tiny_transformer
@@ -199,3 +200,30 @@ def test_other_packages_are_refused(package: Path, tmp_path: Path):
     (package / "sentencepiece.model").unlink()
     with pytest.raises(BundleError, match=r"must hold sentencepiece\.model, got metadata\.json"):
         import_model(package, tmp_path / "b")
+
+
+def stored(text: str) -> bytes:
+    return struct.pack("<H", len(text) + 1) + text.encode() + b"\0"
+
+
+def test_aliases_do_not_multiply_the_memory(tmp_path: Path):
+    matrix = stored("w") + struct.pack("<BIIBI", 2, 100, 100, 0, 40_000) + bytes(40_000)
+    aliases = b"".join(stored(f"a{number}") + stored("w") for number in range(1000))
+    head = struct.pack("<I", 6) + stored("TransformerSpec") + struct.pack("<II", 7, 1)
+    path = tmp_path / "model.bin"
+    path.write_bytes(head + matrix + struct.pack("<I", 1000) + aliases)
+    with pytest.raises(BundleError, match="must have at most 16 times its size as weights"):
+        read_variables(path)
+
+
+def test_a_damaged_package_is_refused_in_one_line(tmp_path: Path):
+    package = tmp_path / "en_de.argosmodel"
+    with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("en_de/metadata.json", json.dumps({"from_code": "en", "to_code": "de"}) * 50)
+        archive.writestr("en_de/model/model.bin", bytes(range(256)) * 50)
+    data = bytearray(package.read_bytes())
+    data[60:100] = bytes(byte ^ 0xFF for byte in data[60:100])
+    package.write_bytes(data)
+    with pytest.raises(BundleError) as refused:
+        import_model(package, tmp_path / "b")
+    assert len(str(refused.value).splitlines()) == 1
