@@ -243,8 +243,7 @@ def test_a_shipped_archive_of_bundle_and_export_translates_as_the_bundle(
     reseal(place, with_facts(bundle=good.digest))
     with tarfile.open(tmp_path / "shipped.tar", "w") as archive:
         archive.add(made, "shipped")
-    with tarfile.open(tmp_path / "shipped.tar") as archive:
-        archive.extractall(tmp_path, filter="data")
+    shutil.unpack_archive(tmp_path / "shipped.tar", tmp_path)  # Python 3.11.2 has no filters of tar files
     shipped = Bundle.open(tmp_path / "shipped" / "good")
     engine = CTranslate2Engine.open(shipped, threads=1)
     assert engine.has_new_export
