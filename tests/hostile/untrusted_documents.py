@@ -160,7 +160,7 @@ CASES: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "laughs in UTF-16": (
         "a.docx", lambda: with_body((BILLION_LAUGHS + b"<x>&j;</x>").decode().encode("utf-16")), "must not declare"
     ),
-    "UTF-16 without a mark": ("a.xlf", lambda: xliff(b"").decode().encode("utf-16-le"), "UTF-16 with a byte-order mark"),
+    "UTF-16 without a mark": ("a.xlf", lambda: xliff(b"").decode().encode("utf-16-le"), "with a byte-order mark"),
     "UTF-7": ("a.xlf", lambda: xliff(b"", b'<?xml version="1.0" encoding="UTF-7"?>'), "got UTF-7"),
     "EBCDIC": ("a.xlf", lambda: b'<?xml version="1.0" encoding="cp037"?><xliff/>', "got cp037"),
     "laughs in xliff": ("a.xliff", lambda: xliff(b"&j;", BILLION_LAUGHS), "must not declare"),
