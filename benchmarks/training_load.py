@@ -21,11 +21,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reporting import heading, parser, table, write
+from benchmarks.reporting import RESULTS, heading, parser, table, write
 from benchmarks.training_loop import NEVER, make_project
 from dragoman.api.training.training_run import train_model
 from dragoman.config import Config, load_config
 from dragoman.environment import peak_memory
+from dragoman.reporting.number_format import format_count
 from dragoman.training.callbacks.events import CallbackList, StepEvent
 
 UNLIMITED = 1024  # kernels that oneDNN and torch keep by default
@@ -103,8 +104,8 @@ def busy(number: int) -> Iterator[None]:
             process.wait()
 
 
-def measure_speed(options: argparse.Namespace) -> tuple[list[list[str]], list[dict[str, Any]]]:
-    rows, figures = [], []
+def measure_speed(options: argparse.Namespace) -> list[dict[str, Any]]:
+    figures = []
     for precision in options.precisions:
         for number in options.busy:
             rates: dict[str, list[float]] = {name: [] for name in CHOICES}
@@ -117,19 +118,12 @@ def measure_speed(options: argparse.Namespace) -> tuple[list[list[str]], list[di
                             *("--settle", str(options.settle)),
                         )
                     rates[name].append(found["tokens_per_second"])
-            ratio = statistics.median(
-                auto / max(one, two)
-                for two, one, auto in zip(rates["two"], rates["one"], rates["automatic"], strict=True)
-            )
-            shown = [f"{statistics.median(values) / 1000:.2f}" for values in rates.values()]
-            rows.append([f"{precision}, {number} busy", *shown, f"**{ratio:.2f}**", "0.90"])
             figures.append({"precision": precision, "busy": number, **rates})
-    return rows, figures
+    return figures
 
 
-def measure_memory(options: argparse.Namespace) -> tuple[list[list[str]], list[dict[str, Any]]]:
-    rows, figures = [], []
-    base: dict[int, float] = {}
+def measure_memory(options: argparse.Namespace) -> list[dict[str, Any]]:
+    figures = []
     kinds: list[tuple[str, str, int | None]] = [("fp32", "fp32", None), ("bf16, before", "bf16", UNLIMITED)]
     kinds += [("bf16, now", "bf16", None), *((f"bf16, {each} kernels", "bf16", each) for each in options.capacities)]
     for name, precision, capacity in kinds:
@@ -139,43 +133,72 @@ def measure_memory(options: argparse.Namespace) -> tuple[list[list[str]], list[d
             *("--updates", str(options.updates)),
             capacity=capacity,
         )
-        memory = {int(update): size / 2**30 for update, size in found["memory"].items()}
-        base = base or memory
-        last = max(memory)
-        cells = [f"{memory[update]:.2f} GiB" for update in sorted(memory)]
-        speed = f"{found['tokens_per_second'] / 1000:.2f}"
-        rows.append([name, *cells, f"**{memory[last] / base[last]:.2f}**", speed])
         figures.append({"name": name, "capacity": capacity, **found})
-    return rows, figures
+    return figures
 
 
 def measure(options: argparse.Namespace) -> None:
+    """Measure the chosen parts, and write the page with the last figures of the other one."""
     make_project(options.corpus, options.work)
     (options.work / "model.toml").write_text('extends = "pairs-5k"\n', encoding="utf-8")
-    began_load = os.getloadavg()[0]
-    speed, memory = measure_speed(options), measure_memory(options)
+    stored = RESULTS / "training-load.json"
+    found: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8")) if stored.is_file() else {}
+    if "speed" in options.parts:
+        settings = {"load": os.getloadavg()[0], "rounds": options.rounds, "seconds": options.seconds}
+        found["speed"] = settings | {"threads": options.threads, "figures": measure_speed(options)}
+    if "memory" in options.parts:
+        settings = {"updates": options.updates, "threads": options.threads}
+        found["memory"] = settings | {"figures": measure_memory(options)}
     text = heading("Training on a busy machine", "python -m benchmarks.training_load", options.threads)
     text += (
         f"\n{__doc__ or ''}\nMulti30k en→de, a Transformer of width 128 and 2 million parameters, batches of at most "
     )
-    text += f"4,096 tokens. The load average of the machine before the first measurement was {began_load:.1f}; the "
-    text += "figures are of value only if it was near 0.\n\n## Speed\n\nThousand target tokens per second, median of "
+    text += "4,096 tokens.\n"
+    for part, section in {"speed": speed_section, "memory": memory_section}.items():
+        text += section(found[part]) if part in found else ""
+    write("training-load", text, found)
+
+
+def speed_section(found: dict[str, Any]) -> str:
+    text = "\n## Speed\n\nThousand target tokens per second, median of "
     text += (
-        f"{options.rounds} interleaved rounds; the ratio is automatic to the better of the others, the lowest allowed "
+        f"{found['rounds']} interleaved rounds of {found['seconds']:g} s; two threads on {found['threads']} cores. The "
     )
-    text += "is the goal.\n\n"
-    text += table(["precision and load", *CHOICES, "ratio", "goal"], speed[0])
+    text += "ratio is automatic to the better of the others, median of the rounds; the goal is the lowest that is "
+    text += f"allowed. The load average before the first measurement was {found['load']:.1f}; the figures are of value "
+    text += "only if it was near 0.\n\n"
+    rows = []
+    for each in found["figures"]:
+        shown = [f"{statistics.median(each[name]) / 1000:.2f}" for name in CHOICES]
+        rows.append([f"{each['precision']}, {each['busy']} busy", *shown, f"**{automatic_ratio(each):.2f}**", "0.90"])
+    return text + table(["precision and load", *CHOICES, "ratio", "goal"], rows)
+
+
+def automatic_ratio(figure: dict[str, Any]) -> float:
+    """Return the speed of automatic threads, relative to the better of one and two: the median of the rounds."""
+    rounds = zip(figure["two"], figure["one"], figure["automatic"], strict=True)
+    return statistics.median(automatic / max(one, two) for two, one, automatic in rounds)
+
+
+def memory_section(found: dict[str, Any]) -> str:
+    text = "\n## Memory\n\nPeak memory after 150 updates and at the end, with "
     text += (
-        "\n## Memory\n\nPeak memory after 150 updates and at the end; the ratio is to fp32 at the end, the goal 1.5. "
+        f"{format_count(found['threads'], 'thread')}; the ratio is to fp32 at the end, the goal 1.5. The speed is in "
     )
-    text += "The speed is in thousand tokens per second.\n\n"
-    updates = ["after 150", f"after {options.updates:,}"] if options.updates != 150 else ["after 150"]
-    text += table(["precision", *updates, "ratio", "speed"], memory[0])
-    write("training-load", text, {"load": began_load, "speed": speed[1], "memory": memory[1]})
+    text += "thousand tokens per second, one run each: it is of value only on an idle machine.\n\n"
+    rows = []
+    base = max(found["figures"][0]["memory"].values())
+    for each in found["figures"]:
+        sizes = [size for _, size in sorted((int(update), size) for update, size in each["memory"].items())]
+        cells = [f"{size / 2**30:.2f} GiB" for size in sizes]
+        rows.append([each["name"], *cells, f"**{sizes[-1] / base:.2f}**", f"{each['tokens_per_second'] / 1000:.2f}"])
+    updates = [f"after {number:,}" for number in sorted({150, found["updates"]})]
+    return text + table(["precision", *updates, "ratio", "speed"], rows)
 
 
 def main() -> None:
     options = parser(__doc__)
+    options.add_argument("parts", nargs="*", default=["speed", "memory"], help="speed, memory or both")
     options.add_argument("--corpus", type=Path, default=Path("../shared/data/multi30k"))
     options.add_argument("--precisions", nargs="+", default=["fp32", "bf16"])
     options.add_argument("--busy", nargs="+", type=int, default=[0, 1, 2])

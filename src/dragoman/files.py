@@ -104,6 +104,23 @@ def read_json(path: Path) -> Any | None:
         raise DataError(f"{path} must be valid JSON, got: {error}; {fix}") from None
 
 
+def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of a log, one per line; none if it does not exist.
+
+    Other lines are skipped: the last line of a running training may be incomplete.
+    """
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        for line in file:
+            try:
+                entry = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(entry, dict):
+                yield entry
+
+
 def sha256_of(read: Callable[[int], bytes]) -> str:
     """The SHA-256 of all bytes that `read` returns."""
     digest = hashlib.sha256()

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 __all__ = ["is_network_allowed", "network_access"]
 
-_blocks = [False]  # of the process, because corpora are read on several threads
+_lock = threading.Lock()
+_allowing = 0  # blocks of the process, because corpora are read on several threads
 
 
 @contextmanager
 def network_access(is_allowed: bool) -> Iterator[None]:
-    """Allow or forbid reading corpora over the network inside a ``with`` block, on all threads of the process."""
-    _blocks.append(is_allowed)
+    """Allow reading corpora over the network inside a ``with`` block, on all threads of the process.
+
+    With ``is_allowed=False`` nothing changes: a block cannot forbid what another one, which runs meanwhile, allows.
+    """
+    _count(is_allowed)
     try:
         yield
     finally:
-        _blocks.pop()
+        _count(-is_allowed)
 
 
 def is_network_allowed() -> bool:
     """Whether the network may be used now."""
-    return _blocks[-1]
+    return _allowing > 0
+
+
+def _count(change: int) -> None:
+    global _allowing  # noqa: PLW0603
+    with _lock:
+        _allowing += change

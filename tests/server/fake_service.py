@@ -21,6 +21,12 @@ from dragoman.server.scheduling.admission import Reservation
 __all__ = ["FakeReservation", "FakeService", "in_fake"]
 
 _SIGNS = re.compile(r"[{}%@:/\[\]]")
+_PAIRS = (("de", "en"), ("en", "de"), ("fr", "en"), ("zh", "en"))
+_ROUTES = (
+    *(Route(source, target, ((f"{source}-{target}",),)) for source, target in _PAIRS),
+    *(Route(each, "de", ((f"{each}-en", "en-de"),), via="en") for each in ("fr", "zh")),
+)
+_ROUTE_BY_PAIR = {(each.source, each.target): each for each in _ROUTES}
 
 
 def in_fake(text: str, target: str) -> str:
@@ -131,12 +137,7 @@ class FakeService(TranslationService):
         return inspected.to_json(), result.models
 
     def routes(self) -> Sequence[Route]:
-        pairs = [("de", "en"), ("en", "de"), ("fr", "en"), ("zh", "en")]
-        direct = [Route(source, target, ((f"{source}-{target}",),)) for source, target in pairs]
-        return [
-            *direct,
-            *(Route(each, "de", ((f"{each}-en", "en-de"),), via="en") for each in ("fr", "zh")),
-        ]
+        return _ROUTES
 
     def models(self) -> Sequence[ModelInfo]:
         return [
@@ -150,8 +151,7 @@ class FakeService(TranslationService):
         return ReloadResult(kept=tuple(each.name for each in self.models()))
 
     def _fake(self, text: str, request: TranslationRequest) -> TranslationResult:
-        pair = (request.source, request.target)
-        route = next(each for each in self.routes() if (each.source, each.target) == pair)
+        route = _ROUTE_BY_PAIR[request.source, request.target]
         lines = text.split("\n") if request.options.split_sentences else [text]
         parts = [_translation(line, request) for line in lines]
         whole = parts[0]
@@ -173,17 +173,17 @@ def _translation(text: str, request: TranslationRequest) -> Translation:
     options = request.options
     written = _in_fake_with_terms(text, request)
     source, target = text.split(), written.split()
-    best = Translation(text, written, -0.5, -0.5 * len(target), tuple(f"▁{word}" for word in target))
+    fields: dict[str, Any] = {}
     if options.alignment or options.attention:
-        best = replace(best, source_words=tuple(source), target_words=tuple(target))
+        fields |= {"source_words": tuple(source), "target_words": tuple(target)}
     if options.alignment:
-        best = replace(best, alignment=tuple((number, number) for number in range(min(len(source), len(target)))))
+        fields["alignment"] = tuple((number, number) for number in range(min(len(source), len(target))))
     if options.attention:
         size = len(source)
-        rows = ((0.0,) * row + (1.0,) + (0.0,) * (size - row - 1) for row in range(size))
-        best = replace(best, weights=tuple(rows))
+        fields["weights"] = tuple((0.0,) * row + (1.0,) + (0.0,) * (size - row - 1) for row in range(size))
     if options.flags:
-        best = replace(best, flags=(Flag("copied", "nearly"),) if "copied" in text else ())
+        fields["flags"] = (Flag("copied", "nearly"),) if "copied" in text else ()
+    best = Translation(text, written, -0.5, -0.5 * len(target), tuple(f"▁{word}" for word in target), **fields)
     nbest = options.search.nbest
     if nbest > 1:
         others = [replace(best, text=f"{written} {'!' * rank}", score=-0.5 - rank) for rank in range(1, nbest)]

@@ -11,6 +11,7 @@ from dragoman.files import (
     atomic_write,
     file_lock,
     read_json,
+    read_json_lines,
     remove_temporary_files,
     sha256_of_file,
     usual_permissions,
@@ -100,3 +101,10 @@ def test_files_have_the_permissions_of_the_umask(tmp_path: Path, mask: int):
     finally:
         os.umask(before)
     assert [path.stat().st_mode & 0o777 for path in sorted(tmp_path.iterdir())] == [0o666 & ~mask] * 2
+
+
+def test_a_log_is_read_up_to_an_incomplete_line(tmp_path: Path):
+    log = tmp_path / "log.jsonl"
+    assert list(read_json_lines(log)) == []
+    log.write_bytes(b'{"a": 1}\n\xff\n[2]\n' + b"[" * 100_000 + b'\n{"a": 3}\n{"a": ')
+    assert list(read_json_lines(log)) == [{"a": 1}, {"a": 3}]

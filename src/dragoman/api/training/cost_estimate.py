@@ -64,8 +64,12 @@ def estimate_cost(config: Config, sample: PairSample, batches: BatchStatistics) 
 
 
 def _measure(task: _Task) -> DryRun:
-    from dragoman.data.batch import Batch  # noqa: PLC0415 -- as above
+    import torch  # noqa: PLC0415 -- as above
+
+    from dragoman.api.training.training_precision import precision_of_device  # noqa: PLC0415
+    from dragoman.data.batch import Batch  # noqa: PLC0415
     from dragoman.training.dry_run import measure_updates  # noqa: PLC0415
 
     batches = [Batch.from_flat(pairs, np.arange(len(pairs))) for pairs in task.batches]
-    return measure_updates(task.config, task.vocabulary, batches)
+    config = precision_of_device(task.config, torch.device("cpu"))
+    return measure_updates(config, task.vocabulary, batches)

@@ -1,6 +1,7 @@
 """Serve the page of a running training on the loopback interface, and write it as the report of the run.
 
-The page is rendered when a browser requests it, in a thread of the server, so that training does not wait for it.
+For a browser, the page is rendered in a thread of the server, at most once a second. Training itself renders it after
+each validation, to write the report.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from dragoman.api.training.run_directory import REPORT
 from dragoman.files import atomic_write
 from dragoman.inspection.pages.training_report import LiveProgress, TestResult, render_training_report
 from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
@@ -22,9 +24,7 @@ from dragoman.training.callbacks.status import TrainingStatus
 if TYPE_CHECKING:
     from dragoman.api.training.training_run import TrainResult
 
-__all__ = ["LivePage", "REPORT"]
-
-REPORT = "report.html"
+__all__ = ["LivePage"]
 
 _FRESH = 1.0  # seconds for which a rendered page is served again
 _WATCHED = 6.0  # seconds since its last request in which a browser counts as open

@@ -11,7 +11,7 @@ from dragoman.errors import ConfigError
 from dragoman.files import file_lock, remove_temporary_files
 from dragoman.training.checkpoint.store import CheckpointStore
 
-__all__ = ["lock_run_directory"]
+__all__ = ["REPORT", "lock_run_directory"]
 
 _CHANGEABLE = {
     "max_updates",
@@ -29,7 +29,9 @@ _CHANGEABLE = {
 }
 """Settings that may change when a run is resumed: its length, its files, its validations, its use of the machine."""
 
-_FILES = ("dragoman.toml", "log.jsonl", "run.json", "report.html", "bundle")
+REPORT = "report.html"
+
+_FILES = ("dragoman.toml", "log.jsonl", "run.json", REPORT, "bundle")
 """Output of a run; the directory of a new run must have none of it."""
 
 

@@ -17,6 +17,7 @@ from dragoman.api.training.bundle_writer import best_weights, write_trained
 from dragoman.api.training.held_out_scores import HeldOutSet, SetScore, held_out_sets, score_set
 from dragoman.api.training.run_directory import lock_run_directory
 from dragoman.api.training.single_thread import single_thread
+from dragoman.api.training.training_precision import with_precision
 from dragoman.api.training.translation_scorer import TranslationScorer
 from dragoman.bundle import Bundle
 from dragoman.config import Config, to_toml
@@ -95,6 +96,7 @@ def train_model(
             held.enter_context(single_thread(deterministic=True))
         check_micro_batches(config.training.micro_batches, group.size)
         checkpoints = CheckpointStore(run / "checkpoints")
+        given, config = config, with_precision(config, run, group, resume=resume)
         group.run_on_main(lambda: lock_run_directory(run, folder, checkpoints, config, held, resume=resume))
         base = open_start_bundle(config, folder)
         config = with_start_tokenizer(config, base)
@@ -104,6 +106,8 @@ def train_model(
         group.run_on_main(lambda: _save_tests(run, config, sets or ()))
         loader = held.enter_context(_loader(prepared, config, group, loader_workers))
         reports = _callbacks(run, config, _data_facts(prepared, loader, base), callbacks, group)
+        if given.training.precision == "auto":
+            reports.on_message(f"training.precision = auto: {config.training.precision}")
         validation = _validation(prepared, config, tokenizers, group)
         trainer = Trainer(config, model, loader, checkpoints, reports, group=group, validation=validation)
         if resume:

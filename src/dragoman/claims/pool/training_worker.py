@@ -27,7 +27,7 @@ from dragoman.claims.pool.pool_model import CODE_VERSION, PoolModel
 from dragoman.claims.record import FORMAT, ModelRecord
 from dragoman.config import parse_config
 from dragoman.environment import machine_info, package_versions
-from dragoman.files import read_json, write_json
+from dragoman.files import read_json, read_json_lines, write_json
 from dragoman.training.callbacks.events import CallbackList
 
 __all__ = [
@@ -177,7 +177,7 @@ def train_and_measure(order: WorkOrder) -> bool:
 def _training_facts(run: Path) -> dict[str, Any]:
     """Return the size, the duration and the curves of a run."""
     facts = json.loads((run / "run.json").read_text(encoding="utf-8"))
-    entries = [json.loads(line) for line in (run / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    entries = list(read_json_lines(run / "log.jsonl"))
     updates = [entry for entry in entries if entry["kind"] == "update"]
     validations = [entry for entry in entries if entry["kind"] == "validation"]
     return {

@@ -50,13 +50,13 @@ def check(  # noqa: PLR0913, PLR0917 -- one parameter per option
     from dragoman.environment import require
 
     with report_errors(), network_access(allow_network):
+        require("polars", "train", "dragoman check")
         from dragoman.config import load_config
 
         config = config_file(config)
         settings = load_config(config, overrides_with(overrides, on_bad_line))
         if output is not None:
             check_output(output, _ENDINGS, force=force)
-        require("polars", "train", "dragoman check")
         from dragoman.api.training.preparation import check_corpora
         from dragoman.cli.screens.check import print_report
         from dragoman.cli.screens.progress import ProgressDisplay

@@ -96,7 +96,8 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
 
         check(project.config, allow_network=allow_network)
         return
-    print_next(f"cd {shlex.quote(str(project.config.parent))} && dragoman check")
+    network = " --allow-network" if allow_network else ""
+    print_next(f"cd {shlex.quote(str(project.config.parent))} && dragoman check{network}")
 
 
 def _write(answers: ProjectAnswers) -> Project:

@@ -38,11 +38,12 @@ def prepare(
     from dragoman.environment import require
 
     with report_errors(), network_access(allow_network):
+        require("polars", "train", "dragoman prepare")
         from dragoman.config import load_config
 
         config = config_file(config)
-        settings = load_config(config, overrides_with(overrides, on_bad_line))
-        require("polars", "train", "dragoman prepare")
+        overrides = overrides_with(overrides, on_bad_line)
+        settings = load_config(config, overrides)
         from dragoman.api.training.preparation import prepare_corpora
         from dragoman.cli.screens.progress import ProgressDisplay
 
@@ -52,7 +53,7 @@ def prepare(
         print_json(prepared.manifest)
     else:
         _print(prepared.folder, prepared.manifest)
-        print_next(next_command("train", config, overrides))
+        print_next(next_command("train", config, overrides, *(["--allow-network"] if allow_network else [])))
 
 
 def _print(folder: Path, manifest: dict[str, Any]) -> None:

@@ -65,14 +65,14 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
     limit_kernel_caches()
     advice = "run the same command with --resume to continue from the last checkpoint"
     with report_errors(advice), network_access(allow_network):
+        for module in ("torch", "polars", "sacrebleu"):
+            require(module, "train", "dragoman train")
         from dragoman.config import load_config
 
         options = {"loader-workers": loader_workers, "threads": threads, "page": page, "allow-network": allow_network}
         again = _resume_command(config, overrides or [], run, options)
         config = config_file(config)
         settings = load_config(config, [*(overrides or []), *([f"training.threads={threads}"] if threads else [])])
-        for module in ("torch", "polars", "sacrebleu"):
-            require(module, "train", "dragoman train")
         if verify_resume:
             _verify(settings, config.parent)
             return
@@ -135,6 +135,8 @@ def _resume_command(
 
 def _print(trained: TrainResult, *, json: bool) -> None:
     """Print the bundle, its scores and the next command."""
+    from dragoman.api.training.run_directory import REPORT
+
     bundle, ended = trained.bundle, trained.ended
     assert bundle is not None
     if json:
@@ -146,7 +148,7 @@ def _print(trained: TrainResult, *, json: bool) -> None:
         print_table(_score_rows(trained.scores), right=frozenset({1, 3, 4}))
         echo(f"greedy translations, {'; '.join(score.signature for score in trained.scores[0].scores)}\n")
     echo(f"bundle  {bundle.folder}    (card.md describes it)")
-    if (report := trained.run / "report.html").is_file():
+    if (report := trained.run / REPORT).is_file():
         echo(f"report  {report}")
     echo(f"curves  tensorboard --logdir {shlex.quote(str(trained.run / 'curves'))}")
 

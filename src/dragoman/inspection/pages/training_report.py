@@ -6,8 +6,7 @@ content every few seconds; the same file, opened from disk, is the report of the
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isfinite
@@ -18,7 +17,7 @@ import numpy as np
 
 from dragoman.evaluation.metrics.metadata import metric_title
 from dragoman.evaluation.results import Score
-from dragoman.files import read_json
+from dragoman.files import read_json, read_json_lines
 from dragoman.reporting.heatmap import heatmap_svg
 from dragoman.reporting.html import render_page
 from dragoman.reporting.line_chart import Scale, Series, legend_html, line_chart_svg
@@ -101,7 +100,7 @@ def render_training_report(
 ) -> str:
     """Render the page of a run, to be written as UTF-8. All texts are escaped."""
     log, facts = _Log(), read_json(folder / "run.json") or {}
-    for entry in _entries(folder / "log.jsonl"):
+    for entry in read_json_lines(folder / "log.jsonl"):
         log.add(entry)
     level, verdict = _verdict(facts, live)
     config = folder / "dragoman.toml"
@@ -128,20 +127,6 @@ def render_training_report(
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         config=config.read_text(encoding="utf-8").splitlines() if config.is_file() else [],
     )
-
-
-def _entries(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the valid entries of a log; the last line of a running training may be incomplete."""
-    if not path.is_file():
-        return
-    with path.open("rb") as file:
-        for line in file:
-            try:
-                entry = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(entry, dict):
-                yield entry
 
 
 def _verdict(facts: Mapping[str, Any], live: LiveProgress | None) -> tuple[str, str]:

@@ -218,10 +218,11 @@ def _only_requested(translation: Translation, options: TranslateOptions) -> Tran
     """Remove the alignment that only tags needed."""
     if options.alignment and options.attention:
         return translation
-    if not (options.alignment or options.attention):
-        translation = replace(translation, source_words=(), target_words=())
+    has_words = options.alignment or options.attention
     return replace(
         translation,
+        source_words=translation.source_words if has_words else (),
+        target_words=translation.target_words if has_words else (),
         alignment=translation.alignment if options.alignment else None,
         weights=translation.weights if options.attention else None,
         sentences=tuple(_only_requested(each, options) for each in translation.sentences),

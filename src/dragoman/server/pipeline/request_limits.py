@@ -14,7 +14,7 @@ _MAX_TERMS = 200
 _MAX_TERM_CHARACTERS = 200
 _CHARACTERS_PER_TOKEN = 4
 _HTML_CHARACTERS_PER_TOKEN = 8  # of the limit of tokens: tags take time, and are not tokens
-_TOKENS_PER_SEGMENT = 4  # of the limit of tokens, for each HTML segment and each inline tag: these take time
+_TOKENS_PER_SEGMENT = 4  # of the limit of tokens, for each HTML segment, inline tag and placeholder
 
 
 def charged_tokens(characters: int) -> int:
@@ -61,13 +61,14 @@ def check_html_size(texts: Sequence[str], limits: Limits) -> None:
 
 
 def check_html_segments(pages: Sequence[HtmlText], limits: Limits) -> None:
-    """Reject HTML with too many segments or inline tags: each segment is a sentence, and each tag is aligned."""
-    segments = [segment for page in pages for segment in page.segments]
-    counts = {"segments of text": len(segments), "inline tags": sum(len(each.spans) for each in segments)}
+    """Reject HTML with too many segments, inline tags and placeholders: each takes time to be translated or aligned."""
+    count = sum(1 + len(segment.spans) + len(segment.kept) for page in pages for segment in page.segments)
     limit = limits.request_tokens // _TOKENS_PER_SEGMENT
-    for name, count in counts.items():
-        if count > limit:
-            raise TooLarge(f"HTML must have {limit:,} {name} at most, got {count:,}; send it in several requests")
+    if count > limit:
+        raise TooLarge(
+            f"HTML must have {limit:,} segments, inline tags and placeholders at most, got {count:,}; "
+            "send it in several requests"
+        )
 
 
 def _check_unicode(text: str, number: int) -> None:

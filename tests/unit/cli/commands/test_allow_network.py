@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 
 from tests.unit.cli.tiny_translators import typed
+from tests.unit.data.preparation.corpus import pairs, write_pairs
 
 CONFIG = """
 extends = "pairs-5k"
@@ -35,3 +37,16 @@ def test_a_url_is_refused_in_one_line(command: str, url: str, said: str, tmp_pat
     allowed = typed(command, config, "--allow-network")
     assert allowed.exit_code == 1
     assert "add --allow-network" not in " ".join((allowed.stdout + allowed.stderr).split())
+
+
+def test_the_next_command_may_use_the_network_too(tmp_path: Path):
+    write_pairs(tmp_path, "train", pairs(300))
+    files = [tmp_path / "train.en", tmp_path / "train.de"]
+    new = typed("new", tmp_path / "project", "--corpus", *files, "--allow-network")
+    assert "dragoman check --allow-network" in new.output
+    assert "--allow-network" not in typed("new", tmp_path / "other", "--corpus", *files).output
+    config = tmp_path / "project" / "dragoman.toml"
+    prepared = typed("prepare", config, "--allow-network", "--on-bad-line", "skip")
+    assert prepared.exit_code == 0, prepared.output
+    (shown,) = [line for line in prepared.output.splitlines() if line.startswith("next")]
+    assert shlex.split(shown)[-3:] == ["--set", 'data.on_bad_line="skip"', "--allow-network"]
