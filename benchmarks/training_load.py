@@ -144,8 +144,10 @@ def measure(options: argparse.Namespace) -> None:
     stored = RESULTS / "training-load.json"
     found: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8")) if stored.is_file() else {}
     if "speed" in options.parts:
-        settings = {"load": os.getloadavg()[0], "rounds": options.rounds, "seconds": options.seconds}
-        found["speed"] = settings | {"threads": options.threads, "figures": measure_speed(options)}
+        before = {(each["precision"], each["busy"]): each for each in found.get("speed", {}).get("figures", ())}
+        settings = {"load": os.getloadavg()[0], "seconds": options.seconds, "threads": options.threads}
+        now = {(each["precision"], each["busy"]): each for each in measure_speed(options)}
+        found["speed"] = settings | {"figures": list((before | now).values())}
     if "memory" in options.parts:
         settings = {"updates": options.updates, "threads": options.threads}
         found["memory"] = settings | {"figures": measure_memory(options)}
@@ -160,18 +162,18 @@ def measure(options: argparse.Namespace) -> None:
 
 
 def speed_section(found: dict[str, Any]) -> str:
-    text = "\n## Speed\n\nThousand target tokens per second, median of "
+    text = "\n## Speed\n\nThousand target tokens per second, median of interleaved rounds of "
+    text += f"{found['seconds']:g} s, on {found['threads']} cores. The ratio is automatic to the better of the others, "
     text += (
-        f"{found['rounds']} interleaved rounds of {found['seconds']:g} s; two threads on {found['threads']} cores. The "
+        "median of the rounds; the goal is the lowest that is allowed. The load average before the last measurement "
     )
-    text += "ratio is automatic to the better of the others, median of the rounds; the goal is the lowest that is "
-    text += f"allowed. The load average before the first measurement was {found['load']:.1f}; the figures are of value "
-    text += "only if it was near 0.\n\n"
+    text += f"was {found['load']:.1f}; the figures are of value only if it was near 0.\n\n"
     rows = []
     for each in found["figures"]:
         shown = [f"{statistics.median(each[name]) / 1000:.2f}" for name in CHOICES]
-        rows.append([f"{each['precision']}, {each['busy']} busy", *shown, f"**{automatic_ratio(each):.2f}**", "0.90"])
-    return text + table(["precision and load", *CHOICES, "ratio", "goal"], rows)
+        name = f"{each['precision']}, {each['busy']} busy"
+        rows.append([name, str(len(each["one"])), *shown, f"**{automatic_ratio(each):.2f}**", "0.90"])
+    return text + table(["precision and load", "rounds", *CHOICES, "ratio", "goal"], rows)
 
 
 def automatic_ratio(figure: dict[str, Any]) -> float:
