@@ -66,7 +66,12 @@ def measured_config(options: argparse.Namespace) -> Config:
     """The Transformer of the preset for 5,000 pairs: width 128, two layers per side, 2 million parameters."""
     whole = load_config(options.work / "dragoman.toml")
     settings: dict[str, Any] = {"precision": options.precision, "threads": options.fixed, "max_updates": NEVER}
-    settings |= {"max_epochs": 0, "validate_every": NEVER, "checkpoint_every": NEVER, "batch_tokens": 4096}
+    settings |= {
+        "max_epochs": 0,
+        "validate_every": NEVER,
+        "checkpoint_every": NEVER,
+        "batch_tokens": options.batch_tokens,
+    }
     model = load_config(options.work / "model.toml").model
     return whole.model_copy(update={"model": model, "training": whole.training.model_copy(update=settings)})
 
@@ -86,6 +91,7 @@ def ask(options: argparse.Namespace, *arguments: str, capacity: int | None = Non
     if capacity:
         environment |= {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": str(capacity), "LRU_CACHE_CAPACITY": str(capacity)}
     command = [sys.executable, "-m", "benchmarks.training_load", "--child", "--work", str(options.work), *arguments]
+    command += ["--batch-tokens", str(options.batch_tokens)]
     found = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
     result: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
     print(*arguments, capacity, result, flush=True)
@@ -146,28 +152,27 @@ def measure(options: argparse.Namespace) -> None:
     if "speed" in options.parts:
         before = {(each["precision"], each["busy"]): each for each in found.get("speed", {}).get("figures", ())}
         settings = {"load": os.getloadavg()[0], "seconds": options.seconds, "threads": options.threads}
+        settings["batch_tokens"] = options.batch_tokens
         now = {(each["precision"], each["busy"]): each for each in measure_speed(options)}
         found["speed"] = settings | {"figures": list((before | now).values())}
     if "memory" in options.parts:
-        settings = {"updates": options.updates, "threads": options.threads}
+        settings = {"updates": options.updates, "threads": options.threads, "batch_tokens": options.batch_tokens}
         found["memory"] = settings | {"figures": measure_memory(options)}
     text = heading("Training on a busy machine", "python -m benchmarks.training_load", options.threads)
-    text += (
-        f"\n{__doc__ or ''}\nMulti30k en→de, a Transformer of width 128 and 2 million parameters, batches of at most "
-    )
-    text += "4,096 tokens.\n"
+    text += f"\n{__doc__ or ''}\nMulti30k en→de, a Transformer of width 128 and 2 million parameters.\n"
     for part, section in {"speed": speed_section, "memory": memory_section}.items():
         text += section(found[part]) if part in found else ""
     write("training-load", text, found)
 
 
 def speed_section(found: dict[str, Any]) -> str:
-    text = "\n## Speed\n\nThousand target tokens per second, median of interleaved rounds of "
-    text += f"{found['seconds']:g} s, on {found['threads']} cores. The ratio is automatic to the better of the others, "
+    text = "\n## Speed\n\nThousand target tokens per second, "
+    text += f"batches of at most {found['batch_tokens']:,} tokens, median of "
+    text += f"interleaved rounds of {found['seconds']:g} s, on {found['threads']} cores. The ratio is automatic to the "
     text += (
-        "median of the rounds; the goal is the lowest that is allowed. The load average before the last measurement "
+        "better of the others, median of the rounds; the goal is the lowest that is allowed. The load average before "
     )
-    text += f"was {found['load']:.1f}; the figures are of value only if it was near 0.\n\n"
+    text += f"the last measurement was {found['load']:.1f}; the figures are of value only if it was near 0.\n\n"
     rows = []
     for each in found["figures"]:
         shown = [f"{statistics.median(each[name]) / 1000:.2f}" for name in CHOICES]
@@ -183,11 +188,11 @@ def automatic_ratio(figure: dict[str, Any]) -> float:
 
 
 def memory_section(found: dict[str, Any]) -> str:
-    text = "\n## Memory\n\nPeak memory after 150 updates and at the end, with "
+    text = f"\n## Memory\n\nPeak memory with {format_count(found['threads'], 'thread')} and batches of at most "
     text += (
-        f"{format_count(found['threads'], 'thread')}; the ratio is to fp32 at the end, the goal 1.5. The speed is in "
+        f"{found['batch_tokens']:,} tokens; the ratio is to fp32 at the end, the goal 1.5. The speed is in thousand "
     )
-    text += "thousand tokens per second, one run each: it is of value only on an idle machine.\n\n"
+    text += "tokens per second, one run each: it is of value only on an idle machine.\n\n"
     rows = []
     base = max(found["figures"][0]["memory"].values())
     for each in found["figures"]:
@@ -208,6 +213,7 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=40.0, help="of one measurement of speed")
     options.add_argument("--settle", type=float, default=10.0, help="seconds before it")
     options.add_argument("--updates", type=int, default=2500, help="of one measurement of memory")
+    options.add_argument("--batch-tokens", type=int, default=4096)
     options.add_argument("--capacities", nargs="*", type=int, default=[64, 256], help="other limits to compare")
     options.add_argument("--work", type=Path, help=argparse.SUPPRESS)
     options.add_argument("--precision", default="fp32", help=argparse.SUPPRESS)

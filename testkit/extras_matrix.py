@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import parse_config
+from dragoman.engines.ctranslate2.export import export_ctranslate2
 from testkit.random_bundle import random_bundle, words
 
 SETS = {"base": (), "serve": ("serve",), "export": ("export",), "train": ("train",)}
@@ -60,6 +62,7 @@ LINES = (
     CommandLine("inspect {folder}/rnn a b --max-length 4 -o {folder}/map.png"),
     CommandLine("export {folder}/transformer --to ctranslate2 -o {folder}/ct2"),
     CommandLine("export {folder}/rnn --to onnx -o {folder}/onnx"),
+    CommandLine("import {folder}/foreign -o {folder}/imported"),
     CommandLine("serve {folder}/transformer --check"),
     CommandLine("serve --new-key me --keys {folder}/keys.txt"),
 )
@@ -83,6 +86,7 @@ def write_files(folder: Path) -> None:
     (folder / "project" / "dragoman.toml").write_text(_PROJECT, encoding="utf-8")
     for family, preset in PRESETS.items():
         _bundle(folder / family, random_bundle(folder / f"{family}-random", preset))
+    _ctranslate2_model(folder / "foreign", Bundle.open(folder / "transformer"))
 
 
 _PROJECT = """
@@ -112,6 +116,16 @@ def _bundle(folder: Path, made: Bundle) -> None:
     data = {"source": "en", "target": "de", "train": [{"files": ["a", "b"]}]}
     config = parse_config(made.config.model_dump(exclude_none=True) | {"data": data})
     write_bundle(folder, config, made.weights(), made.tokenizers(), "# Never trained\n")
+
+
+def _ctranslate2_model(folder: Path, bundle: Bundle) -> None:
+    """Write a model of CTranslate2 whose tokens are single characters, so that it needs no tokenizer."""
+    folder.mkdir()
+    export_ctranslate2(bundle, folder, "float32")
+    for path in folder.glob("*_vocabulary.json"):
+        tokens = json.loads(path.read_text(encoding="utf-8"))
+        characters = [chr(0x4E00 + number) for number in range(len(tokens) - 4)]
+        path.write_text(json.dumps([*tokens[:4], *characters]), encoding="utf-8")
 
 
 def suggested(code: int, stderr: str) -> str:

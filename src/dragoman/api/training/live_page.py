@@ -1,6 +1,6 @@
 """Serve the page of a running training on the loopback interface, and write it as the report of the run.
 
-For a browser, the page is rendered in a thread of the server, at most once a second. Training itself renders it after
+For a browser, the page is rendered in a thread of the server, at most once per second. Training itself renders it after
 each validation, to write the report.
 """
 

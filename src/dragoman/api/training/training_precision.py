@@ -46,5 +46,5 @@ def _replaced(config: Config, precision: str) -> Config:
 def has_fast_bf16(device: torch.device) -> bool:
     """Whether the device has instructions for matrix products in bf16; elsewhere these are slower than in fp32."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return device.type == "cpu" and "AMX bf16" in machine_info(accelerators=False).features
