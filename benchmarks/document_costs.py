@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
-from benchmarks.reporting import heading, parser, table, write
+from benchmarks.reporting import RESULTS, heading, parser, table, write
 
 SUFFIXES = ("txt", "md", "html", "srt", "po", "xlf", "tmx", "docx", "pptx", "odt")
 LIMIT_SECONDS, LIMIT_MEMORY = 2.0, 200 << 20
@@ -23,25 +24,31 @@ def measure(suffix: str, every: int) -> dict[str, tuple[float, int, str]]:
     return found
 
 
+def row(suffix: str, costs: dict[str, tuple[float, int, str]]) -> list[str]:
+    seconds, memory = (max(each[place] for each in costs.values()) for place in (0, 1))
+    missed = [each for each in costs.values() if each[0] > LIMIT_SECONDS or each[1] > LIMIT_MEMORY]
+    slowest = max(costs, key=lambda shape: costs[shape][0])
+    shown = json.dumps(slowest, ensure_ascii=True).strip('"').replace("|", "\\|").replace("`", "'")
+    size = costs[slowest][2].partition(":")[0]
+    figures = [f"{seconds:.2f} s", f"{memory / 2**20:.0f} MiB", str(len(missed))]
+    return [suffix, str(len(costs)), *figures, f"`{shown[:60]}`: {size}"]
+
+
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("suffixes", nargs="*", default=SUFFIXES)
     options.add_argument("--every", type=int, default=1, help="step between the measured shapes of text")
     chosen = options.parse_args()
-    rows, figures = [], {}
+    stored = RESULTS / "document-costs.json"
+    figures: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8")) if stored.is_file() else {}
     for suffix in chosen.suffixes:
-        costs = figures[suffix] = measure(suffix, chosen.every)
-        seconds, memory = (max(each[place] for each in costs.values()) for place in (0, 1))
-        missed = [each for each in costs.values() if each[0] > LIMIT_SECONDS or each[1] > LIMIT_MEMORY]
-        slowest = max(costs, key=lambda shape: costs[shape][0])
-        shown = json.dumps(slowest, ensure_ascii=True).strip('"').replace("|", "\\|").replace("`", "'")
-        rows.append([suffix, str(len(costs)), f"{seconds:.2f} s", f"{memory / 2**20:.0f} MiB", str(len(missed))])
-        rows[-1].append(f"`{shown[:60]}`: {costs[slowest][2].partition(':')[0]}")
-        print(*rows[-1], flush=True)
+        figures[suffix] = measure(suffix, chosen.every)
+        print(*row(suffix, figures[suffix]), flush=True)
     text = heading("The largest documents", "python -m benchmarks.document_costs", 1)
     sample = f"One in {chosen.every} of the shapes of text was measured.\n" if chosen.every > 1 else ""
     text += f"\n{__doc__}\n{sample}\n"
-    text += table(["format", "shapes", "most CPU time", "most memory", "over the promise", "slowest shape"], rows)
+    header = ["format", "shapes", "most CPU time", "most memory", "over the promise", "slowest shape"]
+    text += table(header, [row(suffix, figures[suffix]) for suffix in SUFFIXES if suffix in figures])
     write("document-costs", text, figures)
 
 

@@ -28,6 +28,27 @@ def test_the_largest_documents_take_little_time_and_memory(suffix: str):
     assert not costly
 
 
+QUOTED = """
+from dragoman.documents.formats import read_document
+from dragoman.errors import DataError
+from tests.hostile.document_costs import status
+data = b'msgid "' + b"a" * 8_000_000 + b'"\\nmsgstr ""\\n'
+before = status("VmRSS")
+try:
+    read_document("a.po", data)
+except DataError as error:
+    print(status("VmHWM") - before, error)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured on Linux")
+def test_a_long_quoted_string_takes_little_memory():
+    done = subprocess.run([sys.executable, "-c", QUOTED], capture_output=True, text=True, check=True)
+    memory, _, error = done.stdout.partition(" ")
+    assert "characters in one paragraph" in error
+    assert int(memory) < MEMORY
+
+
 @pytest.mark.parametrize(
     ("name", "data", "fault"),
     [
@@ -40,6 +61,7 @@ def test_the_largest_documents_take_little_time_and_memory(suffix: str):
         ("a.tmx", b"<tmx>" + b"<a/>" * 300_001 + b"</tmx>", "at most 300,000 tags"),
         ("a.xlf", b"<xliff>" + b"<a b='' c=''/>" * 200_001 + b"</xliff>", "at most 400,000 attributes"),
         ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\n" + b"<i>" * 100_001, "at most 100,000 tags"),
+        ("a.po", b'msgid "' + rb"\n" * 400_001 + b'a"\nmsgstr ""\n', "at most 400,000 escapes"),
         ("a.po", b'msgid "' + b"a" * 100_001 + b'"\nmsgstr ""\n', "characters in one paragraph"),
     ],
 )

@@ -16,7 +16,7 @@ __all__ = ["find_placeholders", "locate_placeholders", "placeholder_strings"]
 # https://example.org/{id}/edit
 _URL = (
     r"(?<![A-Za-z0-9])(?:[A-Za-z][A-Za-z0-9+.-]{1,20}://|[Ww]{3}\.|mailto:)"
-    rf"(?:[^\s<>\"|`{{}}\\^{SPACELESS}]|\{{\w{{0,40}}\}})+"
+    rf"(?:[^\s<>\"|`{{}}\\^{SPACELESS}]|\{{\w{{0,40}}\}})++"
 )
 _BRACES = (
     r"\{\{\{?[^{}\n]{1,200}\}\}\}?",  # {{name}}

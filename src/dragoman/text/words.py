@@ -158,7 +158,7 @@ def count_words(text: str) -> int:
 def _word_pattern() -> re.Pattern[str]:
     """Return the pattern of a word in a text without white space."""
     marks = attaching_class()
-    return re.compile(rf"[{SPACELESS}][{marks}]*|[^{SPACELESS}](?:[^{SPACELESS}]|[{marks}])*")
+    return re.compile(rf"[{SPACELESS}][{marks}]*|[^{SPACELESS}](?:[^{SPACELESS}]|[{marks}])*+")
 
 
 def split_words(text: str) -> list[str]:

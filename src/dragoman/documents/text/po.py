@@ -26,13 +26,14 @@ __all__ = ["read_po"]
 
 _KEYWORD = re.compile(r'\s*(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d{1,2})\])?\s+(".*")\s*$')
 _MORE = re.compile(r'\s*(".*")\s*$')
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"')  # possessive: no memory per character
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _PLURALS = re.compile(r"nplurals\s*=\s*(\d+)")
 _LANGUAGE = re.compile(r"^Language:.*$", re.MULTILINE)
 _NEWLINE = re.compile(r"(\n)")
 _MAX_PLURALS = 6
 _MAX_TAGS = 100_000
+_MAX_ESCAPES = 400_000
 
 
 @dataclass
@@ -73,6 +74,7 @@ class _Messages:
     def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
         self._file: TextFile = decode_file(name, data, limits)
         limits.check("tags", self._file.text.count("<"), _MAX_TAGS)
+        limits.check("escapes", self._file.text.count("\\"), _MAX_ESCAPES)
         entries = list(_entries(name, self._file.text))
         if not any("msgid" in entry.texts for entry in entries):
             raise DataError(f"{name} must have messages (msgid, msgstr), got none; check the suffix")

@@ -24,7 +24,7 @@ _MAX_TAGS = 100_000
 _TIMES = re.compile(r"\s*\d+:\d\d:\d\d[,.]\d{1,3}\s*-->\s*\d+:\d\d:\d\d[,.]\d{1,3}")
 _NUMBER = re.compile(r"\s*\d+\s*$")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|\{\\[^{}]*\}")
-_SPEAKER = re.compile(r"(?:</?[A-Za-z][^<>]*>|\{\\[^{}]*\})*\s*[-\u2010-\u2015]")
+_SPEAKER = re.compile(r"(?:</?[A-Za-z][^<>]*>|\{\\[^{}]*\})*+\s*[-\u2010-\u2015]")
 _DASH = re.compile(r"(?:\{\\[^{}]*\})*\s*[-\u2010-\u2015]\s*")
 """Dash before a speaker's words; it is copied."""
 

@@ -22,7 +22,7 @@ def _word_pattern() -> re.Pattern[str]:
     """Return the pattern of one token; the matches cover a text with marked spaces completely."""
     marks = attaching_class()
     letter = rf"[^\W{SPACELESS}]"
-    word = f"{letter}(?:{letter}|[{marks}])*"
+    word = f"{letter}(?:{letter}|[{marks}])*+"
     return re.compile(f"{SPACE_MARK}?(?:{word}|[^{SPACE_MARK}][{marks}]*)|{SPACE_MARK}")
 
 
