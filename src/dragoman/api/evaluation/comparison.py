@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.api.evaluation.comparison_examples import attention_examples, select_readable, sentence_examples
 from dragoman.api.evaluation.run_history import RunHistory, flatten_settings, read_run
 from dragoman.api.evaluation.system_arguments import System, bundle_of, run_of
 from dragoman.bundle import Bundle
@@ -57,6 +56,12 @@ def compare_systems(
     }
     if test is None:
         return ComparisonReport(models, None, package_versions(), machine_info().signature, command)
+    from dragoman.api.evaluation.comparison_examples import (  # noqa: PLC0415 -- needs sacrebleu, which records do not
+        attention_examples,
+        select_readable,
+        sentence_examples,
+    )
+
     evaluation, sources, references = test.evaluation, test.sources, test.references
     tell("selecting sentences that differ")
     differing = sentence_examples(evaluation, sources, references, max(sentences, maps))
