@@ -6,7 +6,7 @@ import functools
 import json
 import threading
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +18,16 @@ from dragoman.language_codes import canonical_language, match_rank
 from dragoman.server.errors import NotFound, RequestError, TooLarge
 from dragoman.text.glossary import Glossary, lenient_glossary
 
-__all__ = ["GlossaryStore", "StoredGlossary", "TermDictionary", "open_glossary_store", "term_dictionary"]
+__all__ = [
+    "MAX_DICTIONARIES",
+    "GlossaryStore",
+    "StoredGlossary",
+    "TermDictionary",
+    "open_glossary_store",
+    "term_dictionary",
+]
+
+MAX_DICTIONARIES = 100  # per glossary
 
 _FORMAT = 1
 _MAX_GLOSSARIES = 1000
@@ -26,12 +35,12 @@ _MAX_OWN_GLOSSARIES = _MAX_GLOSSARIES // 2  # of one key, so that it cannot take
 _MAX_TERMS = 20_000  # per dictionary
 _MAX_CHARACTERS = 32 << 20  # of all terms together
 _MAX_NAME = 1024
-_MAX_DICTIONARIES = 100
+_MAX_MERGED_TERMS = 100_000  # of all dictionaries to which one change adds terms: they are normalized again
 
 
 @dataclass(frozen=True)
 class TermDictionary:
-    """Terms of one language pair. Languages are canonical codes."""
+    """Terms of one language pair, checked by `term_dictionary`. Languages are canonical codes."""
 
     source: str
     target: str
@@ -67,13 +76,38 @@ class StoredGlossary:
         """Return the dictionary of a language pair."""
         return next((each for each in self.dictionaries if each.matches(source, target)), None)
 
-    def with_dictionary(self, wanted: TermDictionary, *, merge: bool = False) -> StoredGlossary:
-        """Return the glossary with a dictionary replaced or added; `merge` keeps the other terms of the old one."""
-        old = self.find(wanted.source, wanted.target)
-        terms = {**old.terms, **wanted.terms} if old and merge else wanted.terms
-        new = TermDictionary(old.source, old.target, terms) if old else wanted
-        others = [each for each in self.dictionaries if each is not old]
-        return replace(self, dictionaries=(*others, new))
+    @functools.cached_property
+    def characters(self) -> int:
+        """Number of characters of all terms."""
+        return sum(each.characters for each in self.dictionaries)
+
+    def with_dictionary(self, wanted: TermDictionary) -> StoredGlossary:
+        """Return the glossary with a dictionary replaced or added."""
+        others = (each for each in self.dictionaries if not each.matches(wanted.source, wanted.target))
+        return replace(self, dictionaries=(*others, wanted))
+
+    def merged(self, wanted: Iterable[TermDictionary]) -> StoredGlossary:
+        """Return the glossary with more terms; terms that it has change their translation. Raises `TooLarge`.
+
+        Only the dictionaries that change are checked again, each once.
+        """
+        known = list(self.dictionaries)
+        changed: dict[int, dict[str, str]] = {}
+        for more in wanted:
+            place = next((at for at, each in enumerate(known) if each.matches(more.source, more.target)), len(known))
+            if place == len(known):
+                known.append(TermDictionary(more.source, more.target, {}))
+            terms = changed.setdefault(place, dict(known[place].terms))
+            terms.update(more.terms)
+        count = sum(map(len, changed.values()))
+        if count > _MAX_MERGED_TERMS:
+            raise TooLarge(
+                f"the changed dictionaries must have {_MAX_MERGED_TERMS:,} terms at most together, got {count:,}; "
+                "change fewer at once"
+            )
+        others = (each for at, each in enumerate(known) if at not in changed)
+        new = (term_dictionary(known[at].source, known[at].target, terms) for at, terms in changed.items())
+        return replace(self, dictionaries=(*others, *new))
 
     def without(self, source: str, target: str) -> StoredGlossary:
         """Return the glossary without the dictionary of a language pair."""
@@ -89,33 +123,34 @@ class GlossaryStore:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def create(self, owner: str, name: str, dictionaries: Sequence[TermDictionary]) -> StoredGlossary:
-        """Store a new glossary."""
+        """Store a new glossary; raises `TooLarge` or `RequestError` if it must not be stored."""
         created = datetime.now(UTC).isoformat(timespec="microseconds")
-        return self.save(StoredGlossary(str(uuid.uuid4()), name, owner, created, tuple(dictionaries)))
-
-    def save(self, glossary: StoredGlossary) -> StoredGlossary:
-        """Store a new or changed glossary; raises `TooLarge` or `RequestError` if it must not be stored."""
-        _check(glossary)
+        made = StoredGlossary(str(uuid.uuid4()), name, owner, created, tuple(dictionaries))
+        _check(made)
+        _check_pairs(made)
         with self._lock:
-            others = [each for each in self._glossaries.values() if each.id != glossary.id]
-            own = [each for each in others if each.owner == glossary.owner]
-            if len(own) >= _MAX_OWN_GLOSSARIES and glossary.id not in self._glossaries:
-                raise TooLarge(f"a key must have {_MAX_OWN_GLOSSARIES} glossaries at most, got another one; use fewer")
-            if len(others) >= _MAX_GLOSSARIES:
+            if len(self._glossaries) >= _MAX_GLOSSARIES:
                 raise TooLarge(f"a server must have {_MAX_GLOSSARIES} glossaries at most, got another one; use fewer")
-            if sum(map(_characters, (*others, glossary))) > _MAX_CHARACTERS:
-                raise TooLarge(
-                    f"all glossaries must have {_MAX_CHARACTERS:,} characters at most, got more; use fewer terms"
-                )
-            if self.folder is not None:
-                write_json(self.folder / f"{glossary.id}.json", _to_json(glossary))
-            self._glossaries[glossary.id] = glossary
-        return glossary
+            if len(self.of_owner(owner)) >= _MAX_OWN_GLOSSARIES:
+                raise TooLarge(f"a key must have {_MAX_OWN_GLOSSARIES} glossaries at most, got another one; use fewer")
+            self._write(made)
+        return made
+
+    def change(self, owner: str, id_: str, changed: Callable[[StoredGlossary], StoredGlossary]) -> StoredGlossary:
+        """Replace a glossary by what `changed` returns for it. Raises `NotFound` if it does not exist or is deleted.
+
+        No other change happens meanwhile: two clients that add terms at the same time both succeed.
+        """
+        with self._lock:
+            made = changed(self.get(owner, id_))
+            _check(made)
+            self._write(made)
+        return made
 
     def of_owner(self, owner: str) -> list[StoredGlossary]:
         """Return the glossaries of a client, the oldest first."""
-        found = [each for each in self._glossaries.values() if each.owner == owner]
-        return sorted(found, key=lambda each: each.created)
+        known = list(self._glossaries.values())  # one step of the interpreter: other threads change the dict
+        return sorted((each for each in known if each.owner == owner), key=lambda each: each.created)
 
     def get(self, owner: str, id_: str) -> StoredGlossary:
         """Return a glossary of a client; raises `NotFound`."""
@@ -147,11 +182,22 @@ class GlossaryStore:
 
     def delete(self, owner: str, id_: str) -> None:
         """Delete a glossary; raises `NotFound`."""
-        self.get(owner, id_)
         with self._lock:
-            self._glossaries.pop(id_, None)
+            self.get(owner, id_)
+            del self._glossaries[id_]
             if self.folder is not None:
                 (self.folder / f"{id_}.json").unlink(missing_ok=True)
+
+    def _write(self, glossary: StoredGlossary) -> None:
+        """Store a glossary; the caller has the lock."""
+        others = (each.characters for each in self._glossaries.values() if each.id != glossary.id)
+        if sum(others) + glossary.characters > _MAX_CHARACTERS:
+            raise TooLarge(
+                f"all glossaries must have {_MAX_CHARACTERS:,} characters at most, got more; use fewer terms"
+            )
+        if self.folder is not None:
+            write_json(self.folder / f"{glossary.id}.json", _to_json(glossary))
+        self._glossaries[glossary.id] = glossary
 
 
 def open_glossary_store(folder: Path | None) -> GlossaryStore:
@@ -167,22 +213,32 @@ def open_glossary_store(folder: Path | None) -> GlossaryStore:
 
 
 def term_dictionary(source: str, target: str, terms: Mapping[str, str]) -> TermDictionary:
-    """Return a dictionary of canonical languages whose terms are checked."""
-    made = TermDictionary(canonical_language(source), canonical_language(target), dict(terms))
+    """Return a dictionary of canonical languages; raises `TooLarge`.
+
+    The terms are checked and normalized here, once, and not where they are used.
+    """
     if len(terms) > _MAX_TERMS:
-        raise TooLarge(f"a glossary must have {_MAX_TERMS:,} terms per language pair at most, got {len(terms):,}")
+        raise TooLarge(
+            f"a glossary must have {_MAX_TERMS:,} terms per language pair at most, got {len(terms):,}; use fewer"
+        )
+    made = TermDictionary(canonical_language(source), canonical_language(target), dict(terms))
     assert made.glossary is not None
     return made
 
 
 def _check(glossary: StoredGlossary) -> None:
+    """Check the name and the number of language pairs. The terms were checked when their dictionary was made."""
     if not glossary.name.strip() or len(glossary.name) > _MAX_NAME:
         raise RequestError(
             f"name must have 1 to {_MAX_NAME} characters, got {len(glossary.name)}; name the glossary",
             code="invalid_glossary",
         )
-    if len(glossary.dictionaries) > _MAX_DICTIONARIES:
-        raise TooLarge(f"a glossary must have {_MAX_DICTIONARIES} language pairs at most, got more; create another one")
+    if len(glossary.dictionaries) > MAX_DICTIONARIES:
+        raise TooLarge(f"a glossary must have {MAX_DICTIONARIES} language pairs at most, got more; create another one")
+
+
+def _check_pairs(glossary: StoredGlossary) -> None:
+    """Check that no language pair occurs twice; changes of a stored glossary cannot add one again."""
     for number, each in enumerate(glossary.dictionaries):
         if any(each.matches(other.source, other.target) for other in glossary.dictionaries[:number]):
             raise RequestError(
@@ -190,11 +246,6 @@ def _check(glossary: StoredGlossary) -> None:
                 "join them",
                 code="invalid_glossary",
             )
-        term_dictionary(each.source, each.target, each.terms)  # a merge may have too many terms
-
-
-def _characters(glossary: StoredGlossary) -> int:
-    return sum(each.characters for each in glossary.dictionaries)
 
 
 def _to_json(glossary: StoredGlossary) -> dict[str, Any]:
@@ -222,6 +273,7 @@ def _from_json(path: Path) -> StoredGlossary:
         if found.id != path.stem:
             raise ValueError("the name of the file is not its id")
         _check(found)
+        _check_pairs(found)
     except (AttributeError, KeyError, TypeError, ValueError, RequestError) as error:
         raise ConfigError(
             f"{path} must be a stored glossary, got an invalid one: {error}; restore it from a copy"
@@ -233,7 +285,7 @@ def _dictionaries(value: Mapping[str, Any]) -> tuple[TermDictionary, ...]:
     found = []
     for each in value["dictionaries"]:
         source, target, *_ = _texts([each["source"], each["target"], *each["terms"], *each["terms"].values()])
-        found.append(TermDictionary(source, target, each["terms"]))
+        found.append(term_dictionary(source, target, each["terms"]))
     return tuple(found)
 
 

@@ -1,6 +1,8 @@
 """Glossaries are stored by client and survive a restart."""
 
 import shutil
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,14 @@ import pytest
 from dragoman.errors import ConfigError
 from dragoman.server.errors import NotFound, RequestError, TooLarge
 from dragoman.server.glossaries import store as module
-from dragoman.server.glossaries.store import GlossaryStore, TermDictionary, open_glossary_store, term_dictionary
+from dragoman.server.glossaries.store import (
+    GlossaryStore,
+    StoredGlossary,
+    TermDictionary,
+    open_glossary_store,
+    term_dictionary,
+)
+from dragoman.text.glossary import Glossary, lenient_glossary
 
 FROZEN = Path(__file__).parents[3] / "fixtures" / "formats-0.1" / "glossaries"
 
@@ -47,7 +56,7 @@ def test_the_newest_of_a_name_is_found() -> None:
 
 def test_dictionaries_are_replaced_merged_and_removed() -> None:
     made = GlossaryStore().create("", "Winter", [dictionary(dog="Hund", cat="Katze")])
-    merged = made.with_dictionary(dictionary("EN", "DE", dog="Dackel"), merge=True)
+    merged = made.merged([dictionary("EN", "DE", dog="Dackel")])
     replaced = made.with_dictionary(dictionary(dog="Dackel"))
     more = made.with_dictionary(dictionary("en", "fr", dog="chien"))
 
@@ -80,10 +89,17 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     made = store.create("", "a", [dictionary()])
     with pytest.raises(TooLarge, match="1 glossaries at most"):
         store.create("", "b", [dictionary()])
-    store.save(made)  # the same one again
+    store.change("", made.id, lambda found: found)  # the same one again
+    with pytest.raises(TooLarge, match="1 terms per language pair"):
+        store.change("", made.id, lambda found: found.merged([dictionary(cat="Katze")]))
+    with pytest.raises(RequestError, match="name must have 1 to"):
+        store.change("", made.id, lambda found: replace(found, name=" "))
+    monkeypatch.setattr(module, "_MAX_MERGED_TERMS", 0)
+    with pytest.raises(TooLarge, match="the changed dictionaries must have 0 terms at most"):
+        store.change("", made.id, lambda found: found.merged([dictionary()]))
     monkeypatch.setattr(module, "_MAX_CHARACTERS", 3)
     with pytest.raises(TooLarge, match="characters at most"):
-        store.save(made)
+        store.change("", made.id, lambda found: found)
 
 
 def test_one_key_cannot_take_all_glossaries(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,8 +108,84 @@ def test_one_key_cannot_take_all_glossaries(monkeypatch: pytest.MonkeyPatch) -> 
     made = store.create("anna", "a", [dictionary()])
     with pytest.raises(TooLarge, match="a key must have 1 glossaries at most"):
         store.create("anna", "b", [dictionary()])
-    store.save(made)
+    store.change("anna", made.id, lambda found: found)
     store.create("bert", "c", [dictionary()])
+
+
+def test_terms_are_checked_once_and_not_at_each_change(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    store = open_glossary_store(tmp_path)
+    made = store.create("", "a", [dictionary("en", other) for other in ("de", "fr", "it")])
+    normalized: list[int] = []
+
+    def counted(terms: dict[str, str | None]) -> Glossary:
+        normalized.append(len(terms))
+        return lenient_glossary(terms)
+
+    monkeypatch.setattr(module, "lenient_glossary", counted)
+    store.change("", made.id, lambda found: replace(found, name="b"))
+    store.change("", made.id, lambda found: found.without("en", "it"))
+    assert normalized == []
+    both = [dictionary(cat="Katze"), dictionary(cow="Kuh")]
+    normalized.clear()
+    store.change("", made.id, lambda found: found.merged(both))
+    assert normalized == [3]  # dog, cat and cow of the one dictionary that changed
+
+    normalized.clear()
+    open_glossary_store(tmp_path)
+    assert normalized == [1, 3]  # when they are read, not in the first request that uses them
+
+
+def test_a_file_with_too_many_terms_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    open_glossary_store(tmp_path).create("", "a", [dictionary(dog="Hund", cat="Katze")])
+    monkeypatch.setattr(module, "_MAX_TERMS", 1)
+    with pytest.raises(ConfigError, match="1 terms per language pair"):
+        open_glossary_store(tmp_path)
+
+
+def test_a_change_does_not_restore_a_deleted_glossary(tmp_path: Path) -> None:
+    store = open_glossary_store(tmp_path)
+    made = store.create("", "a", [dictionary()])
+    has_begun, is_deleting = threading.Event(), threading.Event()
+
+    def delete() -> None:
+        has_begun.wait()
+        is_deleting.set()
+        store.delete("", made.id)
+
+    def slowly(found: StoredGlossary) -> StoredGlossary:
+        has_begun.set()
+        is_deleting.wait()
+        return replace(found, name="b")
+
+    other = threading.Thread(target=delete)
+    other.start()
+    store.change("", made.id, slowly)
+    other.join()
+
+    assert store.of_owner("") == []
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(NotFound):
+        store.change("", made.id, lambda found: found)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_change_made_at_the_same_time_is_lost() -> None:
+    store = GlossaryStore()
+    made = store.create("", "a", [dictionary()])
+    start = threading.Barrier(4)
+
+    def add(thread: int) -> None:
+        start.wait()
+        for number in range(25):
+            more = dictionary(**{f"term{thread}-{number}": "x"})
+            store.change("", made.id, lambda found, more=more: found.merged([more]))  # type: ignore[misc]
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(store.get("", made.id).dictionaries[0].terms) == 101
 
 
 def test_the_first_format_is_read(tmp_path: Path) -> None:

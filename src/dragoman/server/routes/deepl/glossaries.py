@@ -165,11 +165,12 @@ def _version_3(store: GlossaryStore) -> APIRouter:
         """Rename a glossary, or add terms."""
 
         def run() -> StoredGlossary:
-            found = _stored(store, access.name, request)
-            changed = replace(found, name=body.name or found.name)
-            for each in body.dictionaries:
-                changed = changed.with_dictionary(each.to_dictionary(), merge=True)
-            return store.save(changed)
+            more = [each.to_dictionary() for each in body.dictionaries]
+
+            def changed(found: StoredGlossary) -> StoredGlossary:
+                return replace(found, name=body.name or found.name).merged(more)
+
+            return store.change(access.name, _id(request), changed)
 
         return json_response(multilingual_json(await asyncio.to_thread(run)))
 
@@ -202,7 +203,7 @@ def _dictionaries(store: GlossaryStore) -> APIRouter:
 
         def run() -> TermDictionary:
             wanted = body.to_dictionary()
-            store.save(_stored(store, access.name, request).with_dictionary(wanted))
+            store.change(access.name, _id(request), lambda found: found.with_dictionary(wanted))
             return wanted
 
         return json_response(dictionary_info(await asyncio.to_thread(run)))
@@ -213,9 +214,12 @@ def _dictionaries(store: GlossaryStore) -> APIRouter:
     @route_policy("key")
     async def delete_dictionary(request: Request, access: Access) -> Response:
         """Delete the terms of a language pair."""
-        found = _stored(store, access.name, request)
-        gone = _dictionary(found, request)
-        await asyncio.to_thread(store.save, found.without(gone.source, gone.target))
+
+        def changed(found: StoredGlossary) -> StoredGlossary:
+            gone = _dictionary(found, request)
+            return found.without(gone.source, gone.target)
+
+        await asyncio.to_thread(store.change, access.name, _id(request), changed)
         return Response(status_code=204)
 
     return routes
@@ -225,7 +229,7 @@ def _delete(store: GlossaryStore) -> Any:
     @route_policy("key")
     async def delete(request: Request, access: Access) -> Response:
         """Delete a glossary."""
-        await asyncio.to_thread(store.delete, access.name, request.path_params["glossary_id"])
+        await asyncio.to_thread(store.delete, access.name, _id(request))
         return Response(status_code=204)
 
     return delete
@@ -242,8 +246,12 @@ def _with_parameters(described: dict[str, Any], parameters: list[dict[str, Any]]
     return described
 
 
+def _id(request: Request) -> str:
+    return str(request.path_params["glossary_id"])
+
+
 def _stored(store: GlossaryStore, owner: str, request: Request) -> StoredGlossary:
-    return store.get(owner, request.path_params["glossary_id"])
+    return store.get(owner, _id(request))
 
 
 def _single(store: GlossaryStore, owner: str, request: Request) -> StoredGlossary:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dragoman.language_codes import parse_language
 from dragoman.server.glossaries.entries import EntriesFormat, format_tsv, parse_entries
-from dragoman.server.glossaries.store import StoredGlossary, TermDictionary, term_dictionary
+from dragoman.server.glossaries.store import MAX_DICTIONARIES, StoredGlossary, TermDictionary, term_dictionary
 from dragoman.server.routes.deepl.languages import source_code
 
 __all__ = [
@@ -63,7 +63,7 @@ class MultilingualGlossaryBody(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     name: str = Field(min_length=1, examples=["Winter"])
-    dictionaries: list[DictionaryBody] = Field(min_length=1)
+    dictionaries: list[DictionaryBody] = Field(min_length=1, max_length=MAX_DICTIONARIES)
 
 
 class MultilingualGlossaryPatch(BaseModel):
@@ -72,7 +72,7 @@ class MultilingualGlossaryPatch(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     name: str | None = Field(None, min_length=1)
-    dictionaries: list[DictionaryBody] = Field(default_factory=list)
+    dictionaries: list[DictionaryBody] = Field(default_factory=list, max_length=MAX_DICTIONARIES)
 
 
 class GlossaryLanguagePair(BaseModel):

@@ -136,6 +136,15 @@ def test_version_3_from_creation_to_deletion(call: Caller) -> None:
     assert call.get(path).status_code == 404
 
 
+def test_too_many_dictionaries_are_rejected_before_they_are_read(call: Caller) -> None:
+    pair = {"source_lang": "en", "target_lang": "de", "entries": "no translation", "entries_format": "tsv"}
+    many = {"name": "Winter", "dictionaries": [pair] * 101}
+
+    for answer in (call.post("/v3/glossaries", json=many), call("PATCH", f"/v3/glossaries/{create(call)}", json=many)):
+        assert answer.status_code == 400
+        assert "dictionaries" in answer.json()["message"]
+
+
 def test_glossaries_belong_to_a_key(tmp_path: Path) -> None:
     keys = [create_key(tmp_path / "keys", name) for name in ("anna", "ben")]
     call = Caller(settings=ServerSettings(keys=str(tmp_path / "keys"), glossaries=str(tmp_path / "glossaries")))
