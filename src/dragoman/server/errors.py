@@ -131,7 +131,7 @@ class MethodNotAllowed(RequestError):
 
 
 class RateLimited(RequestError):
-    """The token limit per minute of a key or address is exceeded."""
+    """A key or address exceeds its token limit per minute, or its share of the documents in progress."""
 
     status = 429
     code: ErrorCode = "rate_limited"

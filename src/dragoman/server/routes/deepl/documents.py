@@ -31,6 +31,7 @@ __all__ = ["router"]
 
 _STATUS_WAIT = 2.0  # seconds that a status request waits for the end: DeepL's client polls every five
 _DOCUMENT_TIME = 10  # times the deadline of other requests
+_LARGEST_DOCUMENTS = 8  # documents of the largest size that may be in progress; one client may have half of them
 _ID = parameter("document_id", "path", {"type": "string"}, "Id of the document.")
 _BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
@@ -77,7 +78,7 @@ def router(pipeline: TranslationPipeline, downloads: DownloadStore | None = None
     """Return the routes of documents."""
     routes = APIRouter(prefix="/v2", tags=["DeepL"])
     store = downloads or DownloadStore()
-    jobs = DocumentJobs(store)
+    jobs = DocumentJobs(store, max_bytes=_LARGEST_DOCUMENTS * pipeline.settings.limits.file_bytes)
 
     @routes.post("/document", **responses(DeeplDocumentHandle, *BODY_ERRORS, 404), openapi_extra=_form())
     @route_policy("body_key", translates=True, is_upload=True)
@@ -88,12 +89,12 @@ def router(pipeline: TranslationPipeline, downloads: DownloadStore | None = None
         wanted = _to_request(pipeline, fields, given, access.name)
         store.make_room(len(given.data), access.client)  # before the work: its size is about that of the translation
         pipeline.resolve(replace(wanted, texts=[""]))  # raises for unknown languages
-        jobs.make_room(access.client)
+        jobs.make_room(access.client, len(given.data))
         # The reservation of this request ends with it.
         seconds = pipeline.settings.limits.seconds * _DOCUMENT_TIME
         reservation = pipeline.service.admit(seconds, access.charge)
         work = _translate(pipeline, given, wanted, access, reservation)
-        job = jobs.start(work, lambda language: translated_name(given.name, language), access.client)
+        job = jobs.start(work, lambda language: translated_name(given.name, language), access.client, len(given.data))
         return json_response({"document_id": job.id, "document_key": job.key})
 
     @routes.post(
