@@ -155,7 +155,7 @@ def with_placeholders(count: int) -> TaggedText:
     )
 
 
-@pytest.mark.parametrize("make", [beside, with_placeholders])
+@pytest.mark.parametrize("make", [beside, nested, with_placeholders])
 def test_projection_is_linear(make: Callable[[int], TaggedText]):
     def run(count: int) -> None:
         source = cache.setdefault(count, make(count))

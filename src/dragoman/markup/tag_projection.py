@@ -4,7 +4,8 @@ A target word belongs to the tags of the source words it is linked to. Each tag 
 words: the range with the most words of the tag, minus the words in it that belong to other tags. Unlinked words inside
 the range are included. A distant outlier is therefore excluded and does not extend the tag over the sentence. A
 `SoftAlignment` replaces these counts by fractions of words. The nesting of the tags is preserved, and each tag occurs
-exactly once: a tag whose words have no translation becomes empty, next to the translation of its neighbours.
+exactly once: a tag whose words have no translation becomes empty, next to the translation of its neighbours. A tag
+inside 64 others has the range of the tag around it, so that the time does not grow with the depth.
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ class _Projection:
         return found
 
     def _place(self, place: int, span: TagSpan, parent: int, region: tuple[int, int]) -> tuple[int, int]:
+        if place in self._ranges.inherited:
+            return region
         if place in self._ranges.by_span:
             return self._edges(span, self._ranges.words[place], self._ranges.by_span[place])
         start = self._before_punctuation(span, self._empty_place(place, span, parent, region), region[0])

@@ -21,6 +21,8 @@ _OVERLAP_COST = 1 << 40
 """Cost of covering the range of another tag; more than the value of any range."""
 _TAKEN_GAIN = -1e6
 """Gain of one word in the range of another tag, for a soft alignment."""
+_MAX_DEPTH = 64
+"""Levels of nested tags for which ranges are chosen; a level takes time proportional to the length of the text."""
 
 WordRange = tuple[int, int]
 """First and last target word, both included."""
@@ -31,7 +33,8 @@ class TagRanges:
 
     `by_span` maps the index of a span to its range; spans without target words are missing. `images` are the target
     words linked to each source word, `origins` the source words linked to each target word, and `words` the source
-    words in each span.
+    words in each span. `inherited` are the spans below the deepest level for which ranges are chosen: a span has the
+    range of its parent if no other child of the parent has words, and no range otherwise.
     """
 
     def __init__(
@@ -53,9 +56,15 @@ class TagRanges:
             source.inside(span.start, span.end) if span.end > span.start else range(0) for span in tagged.spans
         ]
         self.by_span: dict[int, WordRange] = {}
+        self.inherited: set[int] = set()
+        levels = {-1: 0}
         for place in range(-1, len(tagged.spans)):  # outer spans first
-            if place in self.children:
+            if place >= 0:
+                levels[place] = levels[self.parents[place]] + 1
+            if place in self.children and levels[place] < _MAX_DEPTH:
                 self._choose(place)
+            elif place in self.children:
+                self._inherit(place)
 
     def _link(self, links: Sequence[tuple[int, int]] | None) -> None:
         sources, targets = self._sizes
@@ -87,6 +96,12 @@ class TagRanges:
                 if chosen is not None:
                     self.by_span[place] = chosen
                     taken.add(chosen)
+
+    def _inherit(self, parent: int) -> None:
+        held = [place for place in self.children[parent] if self.words[place]]
+        if len(held) == 1 and parent in self.by_span:
+            self.by_span[held[0]] = self.by_span[parent]
+            self.inherited.update(held)
 
     def _best(self, words: range, region: WordRange, taken: _TakenRanges) -> WordRange | None:
         """Return the range with the highest value; ties go to the nearest to the diagonal, then to the shortest.

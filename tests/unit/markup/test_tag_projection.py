@@ -159,6 +159,20 @@ def test_no_tag_starts_or_ends_with_a_space(source: TaggedText, data: st.DataObj
             assert inside.strip() == inside
 
 
+def test_tags_inside_many_others_have_the_range_of_the_tag_around_them():
+    depth = 70
+    text = " ".join(["word"] * 100)
+    spans = [TagSpan(5 * place, len(text), place, place) for place in range(depth)]
+    spans += [TagSpan(5 * depth, 5 * depth + 4, depth, depth), TagSpan(len(text) - 4, len(text), depth + 1, depth)]
+    found = project_tags(TaggedText(text, tuple(spans)), text.split(), text.upper(), text.upper().split(), None)
+
+    assert nesting(found) == nesting(TaggedText(text, tuple(spans)))
+    starts = [span.start for span in found.spans]
+    assert starts[:64] == [5 * place for place in range(64)]
+    assert starts[64:depth] == [starts[63]] * (depth - 64)
+    assert all(span.start == span.end for span in found.spans[depth:])
+
+
 @pytest.mark.parametrize("nested", [False, True])
 def test_many_tags_take_little_time(nested: bool):
     chance = random.Random(1)
