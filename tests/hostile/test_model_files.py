@@ -5,6 +5,7 @@ import json
 import random
 import shutil
 import struct
+import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -136,3 +137,31 @@ def test_a_zip_that_is_no_package_is_refused(tmp_path: Path):
     with pytest.raises(DragomanError, match="must be a folder with a model, got a file"):
         import_model(archive, tmp_path / "b")
     shutil.rmtree(tmp_path / "b", ignore_errors=True)
+
+
+def test_a_compressed_model_expands_to_a_limited_multiple_of_its_size(tmp_path: Path):
+    folder, _ = firefox(tmp_path)
+    model = folder / "model.enpt.bin"
+    packed = model.with_suffix(".bin.gz")
+    packed.write_bytes(gzip.compress(model.read_bytes()))
+    model.unlink()
+    import_model(folder, tmp_path / "b", format_name="firefox")
+
+    packed.write_bytes(gzip.compress(bytes(64 << 20)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(DragomanError, match="must hold one complete gzip stream of at most 2,"):
+            import_model(folder, tmp_path / "b", format_name="firefox")
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_package_expands_to_a_limited_multiple_of_its_size(tmp_path: Path):
+    archive = tmp_path / "a.argosmodel"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("x/metadata.json", json.dumps({}))
+        for name in ("x/sentencepiece.model", "x/model/config.json", "x/model/model.bin"):
+            opened.writestr(name, bytes(8 << 20))
+    with pytest.raises(DragomanError, match="must expand to at most 1,"):
+        import_model(archive, tmp_path / "b")

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from dragoman.errors import BundleError
 from dragoman.importing.ctranslate2_folder import read_network
 from dragoman.importing.imported_model import ImportedModel, setting
-from dragoman.importing.source_files import MAX_TEXT_BYTES, SourceFolder
+from dragoman.importing.source_files import MAX_TEXT_BYTES, SourceFolder, max_expanded_bytes
 from dragoman.language_codes import parse_language
 
 __all__ = ["FILES", "matches", "read", "unpacked"]
@@ -70,6 +70,7 @@ def _unpack(package: Path, archive: zipfile.ZipFile, folder: Path) -> None:
     if len(entries) > _MAX_ENTRIES:
         raise BundleError(f"{package} must hold at most {_MAX_ENTRIES:,} files, got {len(entries):,}; get it again")
     (folder / "model").mkdir()
+    left = max_expanded_bytes(package.stat().st_size)  # entries may share compressed data: all together
     for entry in entries:
         name = _known_name(entry.filename)
         if name is None or entry.is_dir():
@@ -79,6 +80,12 @@ def _unpack(package: Path, archive: zipfile.ZipFile, folder: Path) -> None:
         if kind not in (0, stat.S_IFREG) or entry.file_size > most or (folder / name).exists():
             raise BundleError(
                 f"{package} must hold {name} once, as a plain file of at most {most:,} bytes, got another; get it again"
+            )
+        left -= entry.file_size
+        if left < 0:
+            raise BundleError(
+                f"{package} must expand to at most {max_expanded_bytes(package.stat().st_size):,} bytes, got more; "
+                "get it again"
             )
         with archive.open(entry) as source, (folder / name).open("xb") as target:
             shutil.copyfileobj(_Limited(source, entry.file_size), target)  # a header can state a smaller size

@@ -13,6 +13,8 @@ from dragoman.errors import BundleError
 
 MAX_TEXT_BYTES = 64 << 20
 MAX_WEIGHT_BYTES = 32 << 30
+_MAX_EXPANSION = 20  # weights compress by half at most, vocabularies by a factor of 5
+_SMALL = 1 << 20
 _MAX_LISTED = 1000
 _SHOWN = 12
 
@@ -78,13 +80,14 @@ class SourceFolder:
         if not name.endswith(".gz"):
             return data
         stream = zlib.decompressobj(wbits=31)
+        most = min(max_bytes, max_expanded_bytes(len(data)))
         try:
-            content = stream.decompress(data, max_bytes)
+            content = stream.decompress(data, most + 1)  # no more than this is decompressed
         except zlib.error as error:
             raise BundleError(f"{self.path / name} must be a gzip file, got: {error}; get the file again") from None
-        if not stream.eof or stream.unused_data:
+        if len(content) > most or not stream.eof or stream.unused_data:
             raise BundleError(
-                f"{self.path / name} must hold one complete gzip stream of at most {max_bytes:,} bytes, got another; "
+                f"{self.path / name} must hold one complete gzip stream of at most {most:,} bytes, got another; "
                 "get the file again"
             )
         return content
@@ -102,6 +105,11 @@ class SourceFolder:
         names = [ascii(name)[1:-1][:60] for name in self.names()]
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         return (", ".join(names[:_SHOWN]) + more) or "no files"
+
+
+def max_expanded_bytes(size: int) -> int:
+    """Return the most bytes that compressed data of a size may expand to."""
+    return _MAX_EXPANSION * size + _SMALL
 
 
 def _snapshot(path: Path) -> Path:

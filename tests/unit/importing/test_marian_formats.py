@@ -229,7 +229,7 @@ def test_an_array_of_objects_and_a_lying_header_are_refused(vocabulary: bytes, t
 def test_a_gzip_bomb_is_refused(vocabulary: bytes, tmp_path: Path):
     folder = folder_with(tmp_path / "model", gzip.compress(bytes(100 << 20)), "vocab.enpt.spm.gz")
     (folder / "model.enpt.bin").write_bytes(b"x" * 100)
-    with pytest.raises(BundleError, match="must hold one complete gzip stream of at most 67,108,864 bytes"):
+    with pytest.raises(BundleError, match=r"must hold one complete gzip stream of at most 3,[0-9]{3},[0-9]{3} bytes"):
         import_model(folder, tmp_path / "b")
 
 
