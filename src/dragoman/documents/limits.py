@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 __all__ = ["DocumentLimits", "DocumentTooLargeError", "MAX_SEGMENT_CHARACTERS"]
 
 _MAX_SEGMENTS = 20_000
+_MAX_TAGS = 300_000  # start, end and empty tags of one XML file
+_MAX_ALL_TAGS = 600_000  # of all files of an archive
 MAX_SEGMENT_CHARACTERS = 100_000  # a paragraph; some steps take more than linear time within one
 _MAX_CHARACTERS = 8_000_000
 
@@ -29,6 +31,8 @@ class DocumentLimits:
         self._characters = _MAX_CHARACTERS if characters is None else characters
         self._count = 0
         self._size = 0
+        self._tags: dict[str, int] = {}  # by XML file
+        self._all_tags = 0
 
     def add(self, segment: TaggedText) -> TaggedText:
         """Count a segment, and return it."""
@@ -39,6 +43,13 @@ class DocumentLimits:
             self.check("paragraphs", self._count, self.segments)
             self.check("characters of text", self._size, self._characters)
         return segment
+
+    def add_tags(self, file: str, count: int) -> None:
+        """Count the tags of an XML file of the document; a file that is parsed again counts once."""
+        self.check("tags", count, _MAX_TAGS)
+        self._all_tags += count - self._tags.get(file, 0)
+        self._tags[file] = count
+        self.check("tags in all its files", self._all_tags, _MAX_ALL_TAGS)
 
     def check_paragraph(self, length: int) -> None:
         """Check the length of a paragraph in its notation, before it is parsed."""

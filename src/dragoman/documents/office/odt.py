@@ -165,14 +165,18 @@ class _SpacedText:
         self._is_after_space = True
 
     def __call__(self, parent: Any, text: str) -> None:
+        written: list[str] = []  # one call per text: appending to a text copies it
         for fragment in _SPACES.split(text):
             if not fragment.startswith(" "):
-                append_text(parent, fragment)
+                written.append(fragment)
                 self._is_after_space = self._is_after_space and not fragment
                 continue
             more = len(fragment) - (not self._is_after_space)
-            append_text(parent, "" if self._is_after_space else " ")
+            written.append("" if self._is_after_space else " ")
             if more:
+                append_text(parent, "".join(written))
+                written.clear()
                 spaces = etree.SubElement(parent, f"{{{_TEXT}}}s")
                 spaces.set(f"{{{_TEXT}}}c", str(more))
             self._is_after_space = not more
+        append_text(parent, "".join(written))

@@ -6,6 +6,7 @@ whose words were split into runs by a spelling check or an old edit is therefore
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -132,10 +133,10 @@ def _has_text(item: RunItem) -> bool:
 def properties_key(properties: Any, ignored: Callable[[Any, str | None], bool]) -> str:
     """Return a comparable key of a format; `ignored` tests whether an element or an attribute has no visible effect.
 
-    It is a string, whose hash is computed once: many texts of a run have the same key, which may be long.
+    It is a digest: the keys of all texts of a paragraph are compared with each other, and formats may be long.
     """
     visible = () if properties is None else _visible(properties, ignored)
-    return repr(visible) if visible else ""
+    return hashlib.blake2b(repr(visible).encode(), digest_size=16).hexdigest() if visible else ""
 
 
 def _visible(properties: Any, ignored: Callable[[Any, str | None], bool]) -> tuple[Any, ...]:

@@ -129,8 +129,15 @@ def _item(atom: RunElement, depth: int) -> RunItem:
         settings = named.get("sdtPr")
         if content is None or (settings is not None and any(local_name(part) in _CHOSEN for part in settings)):
             return OpaqueItem([atom])
+    if any(_holds_paragraph(part) for part in element if local_name(part).endswith("Pr")):
+        return OpaqueItem([atom])
     group = RunGroup.from_items(_items([part for part in content if not local_name(part).endswith("Pr")], depth + 1))
     return RunContainer(group, lambda inside: [_around(element, inside)]) if group.items else OpaqueItem([atom])
+
+
+def _holds_paragraph(element: Any) -> bool:
+    """Whether an element contains a paragraph: it is not copied, since copies of copies would fill the memory."""
+    return next(paragraphs(element), None) is not None
 
 
 def _around(element: Any, inside: list[Any]) -> Any:
@@ -179,6 +186,9 @@ def _field(atoms: list[TextRun | RunElement], depth: int) -> RunItem:
     )
     if code.split()[:1] == ["HYPERLINK"] and kinds.count("begin") == 1 and "separate" in kinds:
         shown = kinds.index("separate") + 1
+        copied = [atom for atom in (*atoms[:shown], atoms[-1]) if isinstance(atom, RunElement)]
+        if any(_holds_paragraph(atom.element) for atom in copied):
+            return _opaque(atoms)
         group = RunGroup.from_items(
             [atom if isinstance(atom, TextRun) else _item(atom, depth) for atom in atoms[shown:-1]]
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from copy import deepcopy
 from enum import Enum
 from typing import Any
@@ -10,9 +10,17 @@ from typing import Any
 from lxml import etree
 
 from dragoman.documents.inline_markup import InlineBuilder, InlineText, Node
-from dragoman.documents.xml.safe_parser import strip_invalid_characters
+from dragoman.documents.xml.safe_parser import local_name, strip_invalid_characters
 
-__all__ = ["InlineRole", "append_text", "clear_element", "fill_element", "insert_after", "read_mixed_content"]
+__all__ = [
+    "InlineRole",
+    "append_text",
+    "clear_element",
+    "fill_element",
+    "insert_after",
+    "is_nested",
+    "read_mixed_content",
+]
 
 
 class InlineRole(Enum):
@@ -104,6 +112,16 @@ def fill_element(
         else:
             made = etree.SubElement(parent, node.tag.tag, attrib=dict(node.tag.attrib), nsmap=node.tag.nsmap)
             fill_element(made, node.children, is_copy=is_copy, is_empty=is_empty, add_text=add_text)
+
+
+def is_nested(element: Any, names: Collection[str], known: dict[Any, bool]) -> bool:
+    """Whether an element is inside another with one of these names; `known` caches the answer for the parents."""
+    parent = element.getparent()
+    if parent is None:
+        return False
+    if parent not in known:
+        known[parent] = local_name(parent) in names or is_nested(parent, names, known)
+    return known[parent]
 
 
 def insert_after(neighbour: Any, element: Any) -> None:

@@ -15,7 +15,6 @@ __all__ = ["XML_LANG", "XML_SPACE", "local_name", "parse_xml", "serialize_xml", 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
-_MAX_TAGS = 300_000  # start, end and empty tags
 _MAX_ATTRIBUTES = 400_000
 _MAX_DECLARATION = 500  # bytes
 _PROLOG = re.compile(rb"(?:\s|<\?.*?\?>|<!--.*?-->)*+(<!DOCTYPE[^>\[]*+\[?)?", re.DOTALL)
@@ -36,7 +35,7 @@ def parse_xml(name: str, data: bytes, limits: DocumentLimits, *, doctype: bool =
     A tree takes many times the memory of the file, so tags and attributes are counted before it is built. Nesting is
     limited to 256 levels.
     """
-    limits.check("tags", data.count(b"<"), _MAX_TAGS)
+    limits.add_tags(name, data.count(b"<"))
     limits.check("attributes", data.count(b"="), _MAX_ATTRIBUTES)
     _check_prolog(name, data, doctype=doctype)
     parser = etree.XMLParser(

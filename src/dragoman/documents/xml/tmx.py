@@ -10,7 +10,7 @@ from lxml import etree
 from dragoman.documents.document import Document, changed_segments
 from dragoman.documents.inline_markup import InlineText
 from dragoman.documents.limits import DocumentLimits
-from dragoman.documents.xml.mixed_content import InlineRole, fill_element, insert_after, read_mixed_content
+from dragoman.documents.xml.mixed_content import InlineRole, fill_element, insert_after, is_nested, read_mixed_content
 from dragoman.documents.xml.safe_parser import XML_LANG, local_name, parse_xml, serialize_xml
 from dragoman.errors import DataError
 from dragoman.markup.tagged_text import TaggedText
@@ -58,7 +58,10 @@ class _Tmx:
 def _units(root: Any) -> Iterator[tuple[Any, Any, InlineText]]:
     header = next(root.iter("{*}header"), None)
     stated = "" if header is None else header.get("srclang", "")
+    nested: dict[Any, bool] = {}
     for unit in root.iter("{*}tu"):
+        if is_nested(unit, ("tu",), nested):
+            continue  # a copy of the outer unit has a copy of it: copies of copies would fill the memory
         variants = [variant for variant in _variants(unit) if _seg(variant) is not None]
         if not variants:
             continue

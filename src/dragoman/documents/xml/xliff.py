@@ -17,6 +17,7 @@ from dragoman.documents.xml.mixed_content import (
     clear_element,
     fill_element,
     insert_after,
+    is_nested,
     read_mixed_content,
 )
 from dragoman.documents.xml.safe_parser import local_name, parse_xml, serialize_xml
@@ -25,6 +26,7 @@ from dragoman.markup.tagged_text import TaggedText
 
 __all__ = ["read_xliff"]
 
+_UNITS = ("trans-unit", "segment")
 _CONTAINERS = {"g", "mrk", "pc"}
 _UNTRANSLATED = {"new", "needs-translation", "initial"}
 _UNREVIEWED = {"trans-unit": "needs-review-translation", "segment": "translated"}
@@ -73,7 +75,10 @@ class _Xliff:
 
 def _units(root: Any) -> Iterator[_Unit]:
     inherited: dict[Any, str] = {}
-    for element in root.iter("{*}trans-unit", "{*}segment"):
+    nested: dict[Any, bool] = {}
+    for element in root.iter(*(f"{{*}}{name}" for name in _UNITS)):
+        if is_nested(element, _UNITS, nested):
+            continue  # a copy of the outer unit has a copy of it: copies of copies would fill the memory
         parts = {local_name(child): child for child in reversed(element) if local_name(child)}
         source, target = parts.get("source"), parts.get("target")
         if source is None or _translate(element, inherited) == "no" or not _is_pending(element, target):
