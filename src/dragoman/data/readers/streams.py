@@ -44,6 +44,9 @@ class RawFile(Protocol):
     def read(self, size: int = -1, /) -> bytes:
         """Read the next bytes."""
 
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Move to a position."""
+
     def close(self) -> None:
         """Close it."""
 

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from dragoman.config.corpus import OnBadLine
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import DecodedLines, LineFault, decode_lines
+from dragoman.data.readers.formats.parquet_pages import PageSize, page_sizes
 from dragoman.data.readers.formats.single_file import ChunkBuilder
 from dragoman.data.readers.language_columns import find_language_columns
 from dragoman.data.readers.streams import RawFile, open_raw, stored_size
@@ -114,30 +115,37 @@ def _batches(
             paths = select(name, file.schema_arrow)
         names = [".".join(path) for path in paths]
         with pq.ParquetFile(raw, read_dictionary=names) as file:  # a repeated text is stored once
-            _check_compression(name, file.metadata)
+            _check_compression(name, raw, file.metadata, names)
             for batch in file.iter_batches(batch_size=rows, columns=names):
                 for part in _parts(name, batch, paths):
                     seen += len(part)
                     source, target = (_as_bytes(name, part, path) for path in paths)
                     yield (source, target), seen / file.metadata.num_rows
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         reason = str(error).partition("\n")[0]
         raise DataError(f"{name} must be a whole Parquet file, got damage after row {seen:,}: {reason}") from error
     if not seen:
         raise DataError(f"{name} must hold text, got a Parquet file without rows")
 
 
-def _check_compression(name: str, metadata: pq.FileMetaData) -> None:
-    """Raise `DataError` if a column is much larger than its compressed form: one page of it could fill the memory."""
+def _check_compression(name: str, raw: RawFile, metadata: pq.FileMetaData, columns: Sequence[str]) -> None:
+    """Raise `DataError` if a column is much larger than its compressed form: one page of it could fill the memory.
+
+    The metadata may state other sizes than the pages, so the headers of all pages that are read are checked too.
+    """
     for group in range(metadata.num_row_groups):
         for number in range(metadata.row_group(group).num_columns):
             column = metadata.row_group(group).column(number)
-            size = column.total_uncompressed_size
-            if size > max(_SMALL_BYTES, _MAX_RATIO * column.total_compressed_size):
-                raise DataError(
-                    f"{name} must not expand to more than {_MAX_RATIO} times its size, got {size:,} bytes in column "
-                    f"{column.path_in_schema}; check whether it is a decompression bomb"
-                )
+            sizes = [PageSize(column.total_uncompressed_size, column.total_compressed_size)]
+            if column.path_in_schema in columns:
+                first = min(filter(None, (column.dictionary_page_offset, column.data_page_offset)), default=0)
+                sizes += page_sizes(raw, first, column.total_compressed_size)
+            for size in sizes:
+                if size.uncompressed > max(_SMALL_BYTES, _MAX_RATIO * size.compressed):
+                    raise DataError(
+                        f"{name} must not expand to more than {_MAX_RATIO} times its size, got {size.uncompressed:,} "
+                        f"bytes in column {column.path_in_schema}; check whether it is a decompression bomb"
+                    )
 
 
 def _parts(name: str, batch: pa.RecordBatch, paths: list[list[str]]) -> Iterator[pa.RecordBatch]:

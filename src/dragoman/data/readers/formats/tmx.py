@@ -25,6 +25,7 @@ from dragoman.text.characters import attaches, is_spaceless
 __all__ = ["TmxChunk", "TmxReader", "TmxUnit"]
 
 _CODES = {"bpt", "ept", "it", "ph", "ut"}  # contain native codes; other elements within a segment contain text
+_ELEMENT_BYTES = 400  # of memory per variant or inline element
 _REPEATED = "several variants in one language, the first with text taken"
 
 
@@ -201,6 +202,7 @@ class _Document:
             self.units.append(TmxUnit(self._parser.CurrentLineNumber, None, fault))
         elif local == "tuv":
             self._variants.append(_Variant(_language(attributes)))
+            self._hold(_ELEMENT_BYTES)
         elif local == "seg" and self._variants:
             self._is_segment = True
             self._codes, self._inline = 0, []
@@ -208,6 +210,7 @@ class _Document:
 
     def _start_inline(self, local: str) -> None:
         self._tags[local] = None
+        self._hold(_ELEMENT_BYTES)
         self._codes += local in _CODES or self._codes > 0
         self._inline.append(self._variants[-1].count())
         self._variants[-1].segments += local == "seg"  # one within the other
@@ -228,9 +231,13 @@ class _Document:
     def _characters(self, data: str) -> None:
         if self._is_segment and not self._codes:
             self._variants[-1].add(data)
-            self._held += len(data)
-            if self._held > MOST_BYTES:
-                self._refuse_size()
+            self._hold(len(data))
+
+    def _hold(self, size: int) -> None:
+        """Count what the unit takes in memory."""
+        self._held += size
+        if self._held > MOST_BYTES:
+            self._refuse_size()
 
     def _unit(self) -> TmxUnit:
         spoken = [variant for variant in self._variants if variant.segments]
