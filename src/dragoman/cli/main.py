@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dragoman.cli.console import EXIT_CODES, print_error, set_command
+from dragoman.cli.console import EXIT_CODES, print_error, report_errors, set_command
 from dragoman.cli.help_pages import HELP_NAMES, PlainCommand, PlainGroup
 from dragoman.cli.usage_errors import UsageFault, usage_message
 from dragoman.version import __version__
@@ -153,8 +153,26 @@ def _root(
 
 def main() -> None:
     """Run the command line; entry point of the console script."""
+    _open_missing_streams()
     try:
-        app(prog_name="dragoman")
-    except BrokenPipeError:  # the reader of stdout has closed it, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter flushes again at exit
-        sys.exit(0)
+        with report_errors():
+            app(prog_name="dragoman")
+    except typer.Exit as ended:
+        sys.exit(ended.exit_code)
+    finally:
+        _discard_unwritable_output()
+
+
+def _open_missing_streams() -> None:
+    """Replace standard streams that the calling program has closed, which Python represents by None."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 -- open until the end
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+
+
+def _discard_unwritable_output() -> None:
+    """Discard buffered output that cannot be written: the interpreter would flush it again at exit, and fail."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -64,3 +65,27 @@ def test_every_option_has_help(name: str):
     command = load_command(name)
     commands = getattr(command, "commands", {name: command}).values()
     assert all(option.help for each in commands for option in each.params if not getattr(option, "hidden", False))
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error(closed: str):
+    command = f"{sys.executable} -m dragoman config presets {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (">&-" in closed.replace("2>&-", "")) == (not done.stdout)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_of_stdout_is_one_line():
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [sys.executable, "-m", "dragoman", "config", "presets"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "error: No space left on device; check the disk, the folder and its permissions"
+    ]
