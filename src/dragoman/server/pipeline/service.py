@@ -150,10 +150,12 @@ class TranslationService:
                 code="inspection_needs_direct_model",
             )
         translator = await self._before_deadline(self._registry.get(names[0], "inspection"), reservation)
-        (prepared,) = await self._offload(
-            len(text), lambda: translator.prepare([text], TranslateOptions(split_sentences=False))
+        # Each token of a given translation is a step with its own attention weights and candidates.
+        texts = [text] if translation is None else [text, translation]
+        prepared = await self._offload(
+            sum(map(len, texts)), lambda: translator.prepare(texts, TranslateOptions(split_sentences=False))
         )
-        reservation.reserve(prepared.tokens * _INSPECTION_COST)
+        reservation.reserve(sum(each.tokens for each in prepared) * _INSPECTION_COST)
 
         abandoned = threading.Event()
 

@@ -218,6 +218,19 @@ def test_inspection(bundles: dict[str, Path]):
     run(test, bundles)
 
 
+def test_a_long_translation_to_inspect_is_too_large(bundles: dict[str, Path]):
+    async def test(service: TranslationService) -> None:
+        wanted = request("de", "fr", "a b")
+        reservation = service.admit()
+        await service.inspect(wanted, reservation, translation="b a", counterfactuals=0)
+        with_short = reservation.tokens
+        with pytest.raises(TooLarge, match="tokens of text"):
+            await service.inspect(wanted, reservation, translation="a b " * 1000, counterfactuals=0)
+        assert reservation.tokens == with_short
+
+    run(test, bundles)
+
+
 def test_what_is_asked_wrong_is_refused(bundles: dict[str, Path]):
     async def test(service: TranslationService) -> None:
         for wanted in (request("xx", "de"), request("en", "de", model="none"), request("fr", "en")):
