@@ -51,7 +51,7 @@ typed:
 clean-room:
     .ci/run
 
-# training fault campaign: 200 kills and other faults, about 15 minutes
+# training fault campaign: 200 kills and other faults, about half an hour; some guarantees: just campaign kills disks
 campaign *arguments:
     python -m benchmarks.training_campaign {{ arguments }}
 

@@ -2,18 +2,23 @@
 
 import json
 import xml.etree.ElementTree as ET
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from benchmarks.training_campaign.__main__ import page
+from benchmarks.promise_tests import PROMISES
+from benchmarks.promise_tests import page as promise_page
+from benchmarks.training_campaign import __main__ as campaign
 from benchmarks.training_campaign.suites import SUITES, count
 from dragoman.config import load_config
 from testkit.tiny_project import tiny_project, tiny_training, train_tiny
+from testkit.training_faults import trials
+from testkit.training_faults.process_start import CommandLine
 from testkit.training_faults.project import VARIANTS, make_project
 from testkit.training_faults.run_differences import curve, differences
-from testkit.training_faults.runs import Run, interrupted_phase
-from testkit.training_faults.trials import Row
+from testkit.training_faults.runs import Reference, Run, interrupted_phase
+from testkit.training_faults.trials import OutOfTime, Row
 
 
 @pytest.fixture(scope="module")
@@ -83,15 +88,45 @@ def test_tests_are_counted():
 
 
 def test_every_promise_has_tests(root: Path):
-    assert len({suite.promise for suite in SUITES}) == len(SUITES)
-    assert all((root / test).exists() for suite in SUITES for test in suite.tests)
+    suites = (*SUITES, *PROMISES)
+    assert len({suite.promise for suite in suites}) == len(suites)
+    assert all((root / test).exists() for suite in suites for test in suite.tests)
 
 
-def test_the_page_has_every_row():
+def test_the_page_of_the_added_promises_has_their_failures():
+    row = {"promise": "linear time", "trials": 3, "where": {"skipped": 1}, "failures": ["a::b"], "seconds": 1.0}
+    text = promise_page([row | {"control": "", "tests": "`a.py`"}], "python -m benchmarks.promise_tests")
+    assert "| linear time | 3 | 1 | **1** | 1 | – | `a.py` |" in text
+    assert "- linear time: a::b" in text
+
+
+def test_the_page_has_every_row_of_every_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(campaign, "RESULTS", tmp_path)
     rows = [
-        Row("kill -9", trials=3, runs=1, control="forget-optimizer: found"),
-        Row("SIGTERM", failures=["exit code 1"]),
+        Row("kill -9", trials=3, runs=1, where=Counter({"a save": 2}), control="a fault: found", planned=3),
+        Row("SIGTERM", trials=2, failures=["exit code 1"], planned=50),
     ]
-    text = page(rows, "python -m benchmarks.training_campaign")
+    for row in rows:
+        text = campaign.page(campaign.keep(row, f"the command of {row.promise}", "page"))
     assert "| kill -9 | 3 | 1 | **0** |" in text
+    assert "| SIGTERM | 2 of 50 | – | **1** |" in text
+    assert "| 2 in a save | a fault: found |" in text
     assert "- SIGTERM: exit code 1" in text
+    assert "- kill -9: `the command of kill -9`" in text
+
+
+def test_trials_that_run_out_of_time_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    compared = []
+    monkeypatch.setattr(trials, "_end", lambda run, *_: compared.append(run.folder.name))
+    row = Row("kill -9")
+
+    def disturb(run: Run, reference: Reference) -> bool:
+        row.trials += 1
+        if row.trials == 2:
+            raise OutOfTime
+        return False
+
+    reference = Reference(Run(tiny_project(), tmp_path / "reference"), 1.0, 1.0)
+    trials._until_the_end([reference], CommandLine(), tmp_path, 5, row, disturb)
+    assert row.trials == 2
+    assert compared == ["kill -90"]  # the run that was disturbed last is compared

@@ -4,181 +4,246 @@
 ends; then its last checkpoint (weights, optimizer, counters, position in the data), its bundle's weights and its log
 must be byte for byte those of an undisturbed run. After each disturbance the newest checkpoint must be complete, not
 older than before, and at most `checkpoint_every` updates behind the log; after a signal, none. The *control* is the
-same with a planted fault, which must be found.
+same with a planted fault, which must be found. Where the trials are tests, the control is among them.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime as dt
+import json
 import signal
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from benchmarks.reporting import heading, table, write
-from benchmarks.training_campaign.suites import SUITES, suite_row
-from testkit.training_faults.process_start import CommandLine, Start
+from benchmarks.reporting import RESULTS, table, write
+from benchmarks.training_campaign.suites import SUITES, Suite, suite_row
+from dragoman import __version__
+from dragoman.environment import machine_info
+from testkit.training_faults.process_start import CommandLine, Start, fork_server
 from testkit.training_faults.project import VARIANTS, Project, make_project
 from testkit.training_faults.runs import Reference, Run, train_reference
-from testkit.training_faults.trials import Row, disk_trials, kill_trials, small_disk, stop_trials
+from testkit.training_faults.trials import OutOfTime, Row, disk_trials, kill_trials, small_disk, stop_trials
 
-__all__ = ["Campaign", "main", "page"]
+__all__ = ["NAMES", "Campaign", "main", "page"]
 
-LANES = 2
 CONTROLS = 4  # trials with a planted fault
+NAME = "training-campaign"
+NAMES = ("kills", "sigterms", "sigints", "disks", *(suite.promise for suite in SUITES))
 
 Trials = Callable[..., Row]
 
 
 class Campaign:
-    """All that is tried, one row after the other, within a time."""
+    """The guarantees, one after the other, within a time. Each is stored as soon as it is measured."""
 
-    def __init__(self, folder: Path, seconds: float, seed: int) -> None:
-        self._folder = folder
-        self._end = time.monotonic() + seconds
-        self._seed = seed
-        self._project: Project = make_project(folder / "project")
+    def __init__(self, folder: Path, options: argparse.Namespace) -> None:
+        self._folder, self._options = folder, options
+        self._end = time.monotonic() + 60 * options.minutes
+        self._references: list[Reference] = []
         self.rows: list[Row] = []
-        self._references = self._make_references()
 
-    def disturb(self, trials: Trials, count: int, promise: str, fault: str) -> None:
-        """Two lanes of trials side by side, then some with a planted fault."""
-        began = time.monotonic()
-        row = Row(promise)
-        shares = [count // LANES + (lane < count % LANES) for lane in range(LANES)]
-        with ThreadPoolExecutor(LANES) as lanes:
+    def run(self, name: str) -> None:
+        """Try one guarantee."""
+        began, count = time.monotonic(), getattr(self._options, name, 0)
+        suite = next((each for each in SUITES if each.promise == name), None)
+        if suite is not None:
+            row = self._run_suite(suite)
+        elif name == "disks":
+            row = self._fill_disks(count)
+        else:
+            trials, promise, fault = {
+                "kills": (kill_trials, "kill -9", "forget-optimizer"),
+                "sigterms": (stop_trials, "SIGTERM", "forget-place"),
+                "sigints": (partial(stop_trials, asked=signal.SIGINT), "SIGINT", ""),
+            }[name]
+            row = self._disturb(trials, count, promise, fault)
+        row.seconds = time.monotonic() - began
+        row.planned = count
+        for failure in row.failures[:3]:
+            self._say(f"FAILED {row.promise}: {failure}")
+        self._say(f"{row.promise}: {row.trials} trials, {len(row.failures)} failures, {row.seconds:.0f} s")
+        self.rows.append(row)
+
+    def _disturb(self, trials: Trials, count: int, promise: str, fault: str) -> Row:
+        """Run lanes of trials side by side, then some with a planted fault."""
+        row, lanes = Row(promise), self._options.lanes
+        shares = [count // lanes + (lane < count % lanes) for lane in range(lanes)]
+        references = self._trained()
+        with ThreadPoolExecutor(lanes) as threads:
             jobs = [
-                lanes.submit(self._lane, trials, CommandLine(), f"{promise}-{lane}", share, lane)
+                threads.submit(self._lane, trials, references, "", f"{promise}-{lane}", share, lane)
                 for lane, share in enumerate(shares)
                 if share
             ]
             for job in jobs:
                 row.add(job.result())
         if fault and count:
-            control = self._lane(trials, CommandLine(fault), f"{promise}-control", CONTROLS, LANES)
-            row.control = f"{fault}: {'found' if control.failures else 'NOT FOUND'}"
-        self._done(row, began)
+            control = self._lane(trials, references, fault, f"{promise}-control", CONTROLS, lanes, is_control=True)
+            row.control = _control(fault, control)
+        row.remark = "forked from a process with everything imported" if self._options.start == "fork" else ""
+        return row
 
-    def fill_disks(self, count: int) -> None:
+    def _fill_disks(self, count: int) -> Row:
         """Full disks, where this user may mount one."""
-        began, row = time.monotonic(), Row("disk full")
+        row = Row("disk full")
         with small_disk(self._folder / "disk") as disk:
             if disk is None:
                 row.remark = "not tried: this user may not mount a disk"
             elif count:
-                row = disk_trials(self._references[0], CommandLine(), disk, count, self._seed, self._told("disk full"))
+                reference, seed = self._trained()[0], self._options.seed
+                row = disk_trials(reference, CommandLine(), disk, count, seed, self._told("disk full"))
                 faulty = CommandLine("careless-disk")
-                control = disk_trials(self._references[0], faulty, disk, 2, self._seed + 1, self._told("its control"))
-                row.control = f"careless-disk: {'found' if control.failures else 'NOT FOUND'}"
-        self._done(row, began)
+                control = disk_trials(reference, faulty, disk, 2, seed + 1, self._told("its control", is_control=True))
+                row.control = _control("careless-disk", control)
+        return row
 
-    def run_suites(self) -> None:
-        """The promises that tests try."""
-        for suite in SUITES:
-            self._say(f"{suite.promise}: tests …")
-            self._done(suite_row(suite, self._folder, max(1.0, self._end - time.monotonic())))
+    def _run_suite(self, suite: Suite) -> Row:
+        self._say(f"{suite.promise}: tests …")
+        return suite_row(suite, self._folder, max(1.0, self._end - time.monotonic()))
 
-    def _make_references(self) -> list[Reference]:
-        self._say("training undisturbed …")
-        runs = [
-            Run(self._project, self._folder / f"reference{number}", settings)
-            for number, settings in enumerate(VARIANTS.values())
-        ]
-        references = [train_reference(run, CommandLine()) for run in runs]
-        self._say(", ".join(f"{each.startup:.1f} s to start, {each.training:.1f} s to train" for each in references))
-        return references
+    def _trained(self) -> list[Reference]:
+        """Undisturbed runs, trained at the first use."""
+        if not self._references:
+            self._say("training undisturbed …")
+            project: Project = make_project(self._folder / "project")
+            runs = [
+                Run(project, self._folder / f"reference{number}", settings)
+                for number, settings in enumerate(VARIANTS.values())
+            ]
+            self._references = [train_reference(run, CommandLine()) for run in runs]
+            times = (f"{each.startup:.1f} s to start, {each.training:.1f} s to train" for each in self._references)
+            self._say(", ".join(times))
+        return self._references
 
-    def _lane(self, trials: Trials, start: Start, name: str, count: int, lane: int) -> Row:
+    def _lane(
+        self, trials: Trials, references: list[Reference], fault: str, name: str, count: int, lane: int,
+        *, is_control: bool = False,
+    ) -> Row:  # fmt: skip
         folder = self._folder / name.replace(" ", "-")
         folder.mkdir()
-        references = self._references[lane % len(self._references) :] + self._references
-        return trials(references, start, folder, count, self._seed + lane, self._told(name))
+        turned = references[lane % len(references) :] + references
+        with ExitStack() as opened:
+            is_forked = self._options.start == "fork"
+            start: Start = opened.enter_context(fork_server(fault)) if is_forked else CommandLine(fault)
+            told = self._told(name, is_control=is_control)
+            return trials(turned, start, folder, count, self._options.seed + lane, told)
 
-    def _told(self, name: str) -> Callable[[Row], None]:
+    def _told(self, name: str, *, is_control: bool = False) -> Callable[[Row], None]:
         def tell(row: Row) -> None:
-            if time.monotonic() > self._end:
-                raise TimeoutError(f"the campaign must end in time; {name} had {row.trials} trials")
             self._say(f"{name}: {row.trials} trials, {len(row.failures)} failures")
+            if time.monotonic() > self._end and not is_control:
+                raise OutOfTime
 
         return tell
-
-    def _done(self, row: Row, began: float | None = None) -> None:
-        if began is not None:
-            row.seconds = time.monotonic() - began
-        self.rows.append(row)
-        for failure in row.failures[:3]:
-            self._say(f"FAILED {row.promise}: {failure}")
-        self._say(f"{row.promise}: {row.trials} trials, {len(row.failures)} failures, {row.seconds:.0f} s")
 
     def _say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def page(rows: list[Row], command: str) -> str:
-    """The report."""
-    header = ["promise", "trials", "runs", "failures", "seconds", "where, and how long", "control"]
+def _control(fault: str, control: Row) -> str:
+    return f"{fault}: {'found' if control.failures else 'NOT FOUND'}"
+
+
+def keep(row: Row, command: str, name: str) -> dict[str, Any]:
+    """Store a row next to those of other runs, and return all."""
+    path = RESULTS / f"{name}.json"
+    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    kept[row.promise] = {
+        **asdict(row),
+        "where": dict(row.where),  # asdict makes a Counter of pairs of it
+        "failures": row.failures[:5],
+        "failed": len(row.failures),
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "command": command,
+        "machine": machine_info().signature,
+        "version": __version__,
+    }
+    path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    return kept
+
+
+def page(kept: dict[str, Any]) -> str:
+    """Return the report of stored rows."""
+    header = ["guarantee", "trials", "runs", "failures", "seconds", "where, and how long", "control", "measured"]
     cells = [
         [
-            row.promise,
-            str(row.trials),
-            str(row.runs or "–"),
-            f"**{len(row.failures)}**",
-            f"{row.seconds:.0f}",
+            promise,
+            _trials(row),
+            str(row["runs"] or "–"),
+            f"**{row['failed']}**",
+            f"{row['seconds']:.0f}",
             "; ".join(
-                [f"{count} in {place}" for place, count in row.where.most_common()]
-                + ([f"longest {row.longest:.1f} s"] if row.longest else [])
-                + ([row.remark] if row.remark else [])
+                [f"{count} in {place}" for place, count in sorted(row["where"].items(), key=lambda each: -each[1])]
+                + ([f"longest {row['longest']:.1f} s"] if row["longest"] else [])
+                + ([row["remark"]] if row["remark"] else [])
             )
             or "–",
-            row.control or "–",
+            row["control"] or "–",
+            row["date"],
         ]
-        for row in rows
+        for promise, row in kept.items()
     ]
-    failures = [f"- {row.promise}: {failure}" for row in rows for failure in row.failures[:5]]
+    failures = [f"- {promise}: {failure}" for promise, row in kept.items() for failure in row["failures"]]
     faults = "\n".join(["\nWhat failed:\n", *failures, ""]) if failures else ""
-    kinds = "; ".join(VARIANTS)
-    about = f"{__doc__ or ''}\nRuns, in turn: {kinds}.\n"
-    return f"{heading('Training, disturbed', command, 1)}\n{about}\n{table(header, cells)}{faults}"
+    commands = "".join(f"- {promise}: `{row['command']}`\n" for promise, row in kept.items())
+    machines = "; ".join(sorted({row["machine"] for row in kept.values()}))
+    versions = ", ".join(sorted({row["version"] for row in kept.values()}))
+    about = f"{__doc__ or ''}\nRuns, in turn: {'; '.join(VARIANTS)}.\n"
+    return (
+        f"# Reliability of training\n\n{about}\n{table(header, cells)}{faults}\n"
+        f"On: {machines}. dragoman {versions}.\n\nCommands:\n\n{commands}"
+    )
+
+
+def _trials(row: dict[str, Any]) -> str:
+    """The number of trials, and of those that were planned if there were fewer."""
+    return f"{row['trials']:,}" + (f" of {row['planned']:,}" if row["trials"] < row["planned"] else "")
 
 
 def _options() -> argparse.Namespace:
     options = argparse.ArgumentParser(prog="python -m benchmarks.training_campaign", description=__doc__)
+    options.add_argument("only", nargs="*", choices=[*NAMES, []], help="guarantees to try (default: all)")
     options.add_argument("--kills", type=int, default=200)
     options.add_argument("--sigterms", type=int, default=50)
     options.add_argument("--sigints", type=int, default=5)
     options.add_argument("--disks", type=int, default=10, help="full disks")
-    options.add_argument("--no-suites", action="store_true", help="leave out the promises that tests try")
+    options.add_argument("--start", choices=["command", "fork"], default="command", help="a command, or a fork of one")
+    options.add_argument("--lanes", type=int, default=2, help="runs that are disturbed side by side")
     options.add_argument("--minutes", type=float, default=30.0, help="the most it may take")
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--results", default="campaign", help="another name for the page, for trials")
+    options.add_argument("--results", default=NAME, help="another name for the page, for trials")
     return options.parse_args()
 
 
 def main() -> int:
     """Run it; 1 where something failed, or a control was not found."""
     chosen = _options()
-
-    def sigints(*arguments: object) -> Row:
-        return stop_trials(*arguments, signal.SIGINT)  # type: ignore[call-arg, arg-type]
-
+    names = chosen.only or list(NAMES)
     with tempfile.TemporaryDirectory(prefix="dragoman-campaign-") as room:
-        campaign = Campaign(Path(room), 60 * chosen.minutes, chosen.seed)
-        try:
-            campaign.disturb(kill_trials, chosen.kills, "kill -9", "forget-optimizer")
-            campaign.disturb(stop_trials, chosen.sigterms, "SIGTERM", "forget-place")
-            campaign.disturb(sigints, chosen.sigints, "SIGINT", "")
-            campaign.fill_disks(chosen.disks)
-            if not chosen.no_suites:
-                campaign.run_suites()
-        except TimeoutError as error:
-            campaign.rows.append(Row("all in time", trials=1, failures=[str(error)]))
-    command = f"python -m benchmarks.training_campaign --kills {chosen.kills} --sigterms {chosen.sigterms}"
-    write(chosen.results, page(campaign.rows, command), [asdict(row) for row in campaign.rows])
+        campaign = Campaign(Path(room), chosen)
+        for name in names:
+            campaign.run(name)
+            count = f" --{name} {getattr(chosen, name)}" if hasattr(chosen, name) else ""
+            start = (
+                " --start fork" if chosen.start == "fork" and name not in {suite.promise for suite in SUITES} else ""
+            )
+            command = f"python -m benchmarks.training_campaign {_quoted(name)}{count}{start}"
+            kept = keep(campaign.rows[-1], command, chosen.results)
+            write(chosen.results, page(kept), kept)
     return int(any(row.failures or "NOT FOUND" in row.control for row in campaign.rows))
+
+
+def _quoted(name: str) -> str:
+    return f"'{name}'" if " " in name else name
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from testkit.training_faults.process_start import Start, Started
 from testkit.training_faults.run_differences import differences
 from testkit.training_faults.runs import TIMEOUT, Reference, Run, interrupted_phase
 
-__all__ = ["Row", "disk_trials", "kill_trials", "small_disk", "stop_trials"]
+__all__ = ["OutOfTime", "Row", "disk_trials", "kill_trials", "small_disk", "stop_trials"]
 
 CHECKPOINT_EVERY = 5
 IN_TIME = 10.0  # seconds from SIGTERM to the end
@@ -40,6 +40,8 @@ class Row:
     seconds: float = 0.0
     control: str = ""
     remark: str = ""
+    planned: int = 0
+    """Trials that were to be made; 0 where their number is that of the tests."""
 
     def fail(self, text: str) -> None:
         """Count something that must not be."""
@@ -52,6 +54,10 @@ class Row:
         self.failures += other.failures
         self.where += other.where
         self.longest = max(self.longest, other.longest)
+
+
+class OutOfTime(Exception):  # noqa: N818 -- no error
+    """Raised by a callback to end the trials: the run that was disturbed last is still compared."""
 
 
 Tell = Callable[[Row], None]
@@ -152,7 +158,10 @@ def disk_trials(reference: Reference, start: Start, disk: Path, trials: int, see
         _check_nothing_lost(run, row, -1, within=CHECKPOINT_EVERY)
         ballast.unlink()
         _end(run, reference, start, row)
-        tell(row)
+        try:
+            tell(row)
+        except OutOfTime:
+            break
     return row
 
 
@@ -183,13 +192,17 @@ def _until_the_end(
     disturb: Callable[[Run, Reference], bool],
 ) -> None:  # fmt: skip
     """Disturb runs of each kind until they end, up to a total number of times; compare each with its reference."""
-    while row.trials < trials:
+    is_over = False
+    while row.trials < trials and not is_over:
         reference = references[row.runs % len(references)]
         run = Run(reference.run.project, folder / f"{row.promise}{row.runs}", reference.run.settings)
         row.runs += 1
         ended = False
-        while not ended and row.trials < trials and len(row.failures) < trials:
-            ended = disturb(run, reference)
+        try:
+            while not ended and row.trials < trials and len(row.failures) < trials:
+                ended = disturb(run, reference)
+        except OutOfTime:
+            is_over = True
         _end(run, reference, start, row)
 
 

@@ -113,6 +113,15 @@ def test_reproducible_runs_have_the_same_bits_whatever_the_processes(together: T
 
 
 @pytest.mark.slow
+def test_sums_in_another_order_are_noticed(together: Together, tmp_path: Path):
+    """Control: without the reproducible mode, other numbers of processes give other bits."""
+    config = four_batches("luong2015-desk", "training.ema_decay=0.9")
+    for size in (1, 4):
+        together.train(size, job(config, tmp_path / str(size)))
+    assert differences(tmp_path / "4", tmp_path / "1") != []
+
+
+@pytest.mark.slow
 def test_one_process_that_is_asked_to_stop_stops_all_with_a_checkpoint(together: Together, tmp_path: Path):
     config = four_batches("luong2015-desk")
     reports = together.train(2, job(config, tmp_path / "run", stop_after=6, stopping_rank=1))

@@ -90,6 +90,17 @@ def test_replacing_mends_what_is_no_text_and_nothing_else(case: Case, tmp_path: 
     assert not {"not UTF-8", "NUL byte", "lone surrogate"} & set(faults.counts)
 
 
+def test_a_careless_reader_is_noticed():
+    """Control: lines split at any line break, paired by `zip`, and other bytes replaced."""
+    plain = [case for case in malformed_lines.CASES if len(case.files) == 2 and not case.says]
+
+    def read_carelessly(case: Case) -> Pairs:
+        sides = (data.decode("utf-8", "replace").splitlines() for data in case.files.values())
+        return [(number, *pair) for number, pair in enumerate(zip(*sides, strict=False), 1)]
+
+    assert sum(read_carelessly(case) != case.good for case in plain) > len(plain) / 2
+
+
 def test_a_file_that_may_not_be_read(tmp_path: Path):
     case = next(case for case in CASES if case.name == "crlf")
     config = write(case, tmp_path)
