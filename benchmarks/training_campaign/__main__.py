@@ -43,7 +43,7 @@ Trials = Callable[..., Row]
 
 
 class Campaign:
-    """The guarantees, one after the other, within a time. Each is stored as soon as it is measured."""
+    """The guarantees, one after the other, within a time. Each result is stored at once."""
 
     def __init__(self, folder: Path, options: argparse.Namespace) -> None:
         self._folder, self._options = folder, options

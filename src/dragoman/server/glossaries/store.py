@@ -19,8 +19,8 @@ from dragoman.server.errors import NotFound, RequestError, TooLarge
 from dragoman.text.glossary import Glossary, lenient_glossary
 
 __all__ = [
-    "MAX_DICTIONARIES",
     "GlossaryStore",
+    "MAX_DICTIONARIES",
     "StoredGlossary",
     "TermDictionary",
     "open_glossary_store",
