@@ -62,6 +62,11 @@ def test_a_long_quoted_string_takes_little_memory():
         ("a.xlf", b"<xliff>" + b"<a b='' c=''/>" * 200_001 + b"</xliff>", "at most 400,000 attributes"),
         ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\n" + b"<i>" * 100_001, "at most 100,000 tags"),
         ("a.po", b'msgid "' + rb"\n" * 400_001 + b'a"\nmsgstr ""\n', "at most 400,000 escapes"),
+        (
+            "a.tmx",
+            b"<tmx><tu><tuv><seg>a" + b"<ph/>" * 20_001 + b"</seg></tuv></tu></tmx>",
+            "at most 20,000 inline tags",
+        ),
         ("a.po", b'msgid "' + b"a" * 100_001 + b'"\nmsgstr ""\n', "characters in one paragraph"),
     ],
 )

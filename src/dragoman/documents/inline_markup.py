@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dragoman.documents.limits import MAX_SEGMENT_CHARACTERS
+from dragoman.documents.limits import DocumentLimits
 from dragoman.markup.protected_spans import find_placeholders
 from dragoman.markup.tag_nesting import walk_tags
 from dragoman.markup.tagged_text import TaggedText, TagSpan
@@ -80,9 +80,10 @@ def _take_spaces(nodes: list[Node], spaced: set[int]) -> None:
 
 
 class InlineBuilder:
-    """Builder of an `InlineText` from text and tags in file order."""
+    """Builder of an `InlineText` from text and tags in file order; `limits` are checked with each of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: DocumentLimits) -> None:
+        self._limits = limits
         self._texts: list[str] = []
         self._length = 0
         self._spans: list[TagSpan] = []
@@ -104,6 +105,7 @@ class InlineBuilder:
             self._kept.append((self._length, self._length + len(text)))
         self._texts.append(text)
         self._length += len(text)
+        self._limits.check_paragraph(self._length)
 
     def open(self, tag: Any) -> None:
         """Open a tag."""
@@ -134,6 +136,7 @@ class InlineBuilder:
     def _add(self, tag: Any) -> None:
         self._spans.append(TagSpan(self._length, self._length, len(self._tags), len(self._open)))
         self._tags.append(tag)
+        self._limits.check_inline_tags(len(self._tags))
 
     def build(self) -> InlineText:
         """Return the collected text without surrounding white space."""
@@ -159,7 +162,7 @@ class InlineBuilder:
 
 def _all_kept(text: str, own: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Merge the spans kept by the format with those of placeholders and addresses; the format's spans win."""
-    found = find_placeholders(text) if len(text) <= MAX_SEGMENT_CHARACTERS else ()  # a longer text is rejected
+    found = find_placeholders(text)
     if not own:
         return found
     mine = set(own)

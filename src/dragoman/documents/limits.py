@@ -15,6 +15,7 @@ _MAX_SEGMENTS = 20_000
 _MAX_TAGS = 300_000  # start, end and empty tags of one XML file
 _MAX_ALL_TAGS = 600_000  # of all files of an archive
 MAX_SEGMENT_CHARACTERS = 100_000  # a paragraph; some steps take more than linear time within one
+_MAX_INLINE_TAGS = 20_000
 _MAX_CHARACTERS = 8_000_000
 
 
@@ -54,6 +55,10 @@ class DocumentLimits:
     def check_paragraph(self, length: int) -> None:
         """Check the length of a paragraph in its notation, before it is parsed."""
         self.check("characters in one paragraph", length, MAX_SEGMENT_CHARACTERS)
+
+    def check_inline_tags(self, count: int) -> None:
+        """Check the number of inline tags of a paragraph; it may be the number so far."""
+        self.check("inline tags in one paragraph", count, _MAX_INLINE_TAGS)
 
     def check(self, what: str, found: int, limit: int) -> None:
         """Compare a number with its limit; it may be the number so far."""

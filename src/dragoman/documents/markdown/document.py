@@ -61,6 +61,7 @@ def _parser() -> MarkdownIt:
 class _Markdown:
     def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
         limits.segments = _MAX_SEGMENTS
+        self._limits = limits
         self._file = decode_file(name, data, limits, lines=_MAX_LINES)
         self._parser = _parser()
         self._parser.core.ruler.after("block", "limits", partial(_check_blocks, limits))
@@ -102,7 +103,7 @@ class _Markdown:
             if token.type == "inline" and token.map and token.content:
                 is_cell = before is not None and before.type in {"th_open", "td_open"}
                 found = _cell(token, lines, reached, misses) if is_cell else _located(token, lines)
-                inline = parse_inline(token.content, token.children or [])
+                inline = parse_inline(token.content, token.children or [], self._limits)
                 if found and inline:
                     yield _Text(found[0][0], found[-1][1], _separators(found, lines, token.map[0]), is_cell, inline)
             before = token

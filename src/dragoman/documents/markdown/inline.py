@@ -12,6 +12,7 @@ from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 from markdown_it.token import Token
 
 from dragoman.documents.inline_markup import InlineBuilder, InlineText, Node
+from dragoman.documents.limits import DocumentLimits
 from dragoman.markup.tagged_text import TaggedText
 
 __all__ = ["MarkdownInline", "emphases", "parse_inline", "render_inline"]
@@ -58,11 +59,14 @@ class _Reader:
     raw: str
     tokens: Sequence[Token]
     pairs: Mapping[int, int]
+    limits: DocumentLimits
     place: int = 0
-    builder: InlineBuilder = field(default_factory=InlineBuilder)
     verbatim: set[str] = field(default_factory=set)
     hard_breaks: int = 0
     checkbox: str = ""
+
+    def __post_init__(self) -> None:
+        self.builder = InlineBuilder(self.limits)
 
     def read(self, start: int, end: int) -> None:
         """Read a range of tokens with their content."""
@@ -118,7 +122,7 @@ class _Reader:
         self._skip("[")
         content = self.place
         # The tag contains the target, which is known only after the link text is read: read it twice.
-        inner = _Reader(self.raw, self.tokens, self.pairs, content)
+        inner = _Reader(self.raw, self.tokens, self.pairs, self.limits, content)
         inner.read(at + 1, closing)
         end = inner.place
         inner._skip_target(token)
@@ -180,10 +184,10 @@ class _Reader:
         self.place += len(expected)
 
 
-def parse_inline(raw: str, tokens: Sequence[Token]) -> MarkdownInline | None:
+def parse_inline(raw: str, tokens: Sequence[Token], limits: DocumentLimits) -> MarkdownInline | None:
     """Parse a paragraph; None if the notation of its tokens is unknown, so that it stays unchanged."""
     try:
-        reader = _Reader(raw, tokens, _pairs(tokens))
+        reader = _Reader(raw, tokens, _pairs(tokens), limits)
         reader.read(0, len(tokens))
     except _UnknownNotation:
         return None

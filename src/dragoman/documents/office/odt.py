@@ -93,10 +93,10 @@ class _OpenDocument:
     def _texts(self, part: str) -> tuple[Any, bytes, Iterator[tuple[Any, InlineText]]]:
         original = self._archive.read(part)
         tree = parse_xml(f"{self._archive.name}: {part}", original, self._limits)
-        return tree, original, _translatable(tree.getroot())
+        return tree, original, _translatable(tree.getroot(), self._limits)
 
 
-def _translatable(root: Any) -> Iterator[tuple[Any, InlineText]]:
+def _translatable(root: Any, limits: DocumentLimits) -> Iterator[tuple[Any, InlineText]]:
     invisible = _invisible_styles(root)
 
     def role_of(element: Any) -> InlineRole | str:
@@ -113,7 +113,7 @@ def _translatable(root: Any) -> Iterator[tuple[Any, InlineText]]:
     deleted = set(_DELETED(root))
     for paragraph in list(root.iter(f"{{{_TEXT}}}p", f"{{{_TEXT}}}h")):
         if paragraph not in deleted:
-            inline = read_mixed_content(paragraph, role_of, _CollapsedSpaces())
+            inline = read_mixed_content(paragraph, role_of, limits, _CollapsedSpaces())
             if inline.tagged.has_words:
                 yield paragraph, inline
 

@@ -99,7 +99,8 @@ class _OfficeOpenXml:
     def _texts(self, part: str) -> tuple[Any, bytes, Iterator[tuple[Any, RunGroup, InlineText]]]:
         original = self._archive.read(part)
         tree = parse_xml(f"{self._archive.name}: {part}", original, self._limits)
-        return tree, original, _translatable(tree, self._dialect.paragraphs, self._dialect.paragraph_group)
+        dialect = self._dialect
+        return tree, original, _translatable(tree, dialect.paragraphs, dialect.paragraph_group, self._limits)
 
     def _find_parts(self, kind: _Kind) -> list[str]:
         name = self._archive.name
@@ -127,11 +128,14 @@ def _reading_order(main: str, part: str) -> tuple[bool, list[str | tuple[int, st
 
 
 def _translatable(
-    tree: Any, paragraphs: Callable[[Any], Iterator[Any]], group_of: Callable[[Any], RunGroup]
+    tree: Any,
+    paragraphs: Callable[[Any], Iterator[Any]],
+    group_of: Callable[[Any], RunGroup],
+    limits: DocumentLimits,
 ) -> Iterator[tuple[Any, RunGroup, InlineText]]:
     for paragraph in list(paragraphs(tree.getroot())):
         group = group_of(paragraph)
         if group.items and group.is_movable:
-            inline = group_text(group)
+            inline = group_text(group, limits)
             if inline.tagged.has_words:
                 yield paragraph, group, inline

@@ -16,7 +16,7 @@ from typing import Any
 from lxml import etree
 
 from dragoman.documents.inline_markup import InlineBuilder, InlineText, Node, TagNode
-from dragoman.documents.limits import DocumentTooLargeError
+from dragoman.documents.limits import DocumentLimits, DocumentTooLargeError
 
 __all__ = [
     "OpaqueItem",
@@ -150,9 +150,9 @@ def _visible(properties: Any, ignored: Callable[[Any, str | None], bool]) -> tup
     return (*sorted(attributes), *children)
 
 
-def group_text(group: RunGroup) -> InlineText:
+def group_text(group: RunGroup, limits: DocumentLimits) -> InlineText:
     """Return the text of a group, with tags where its format differs from the base format."""
-    builder = InlineBuilder()
+    builder = InlineBuilder(limits)
     _add(builder, group)
     return builder.build()
 

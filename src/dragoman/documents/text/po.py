@@ -143,7 +143,7 @@ def _lines_of(text: str, limits: DocumentLimits) -> list[InlineText | str]:
     parts: list[InlineText | str] = []
     for line in _NEWLINE.split(text):
         limits.check_paragraph(len(line))
-        inline = parse_tags(line, _TAG) if has_letters(line) else None
+        inline = parse_tags(line, _TAG, limits) if has_letters(line) else None
         if inline is not None and inline.tagged.has_words:
             limits.add(inline.tagged)
             parts.append(inline)

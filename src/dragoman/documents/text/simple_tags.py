@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.documents.inline_markup import InlineBuilder, InlineText, Node
+from dragoman.documents.limits import DocumentLimits
 
 __all__ = ["parse_tags", "render_tags"]
 
@@ -20,12 +21,12 @@ class _Tag:
     closing: str = ""
 
 
-def parse_tags(text: str, tag: re.Pattern[str]) -> InlineText:
+def parse_tags(text: str, tag: re.Pattern[str], limits: DocumentLimits) -> InlineText:
     """Parse a text; `tag` matches its tags. An unpaired start or end tag becomes an empty tag."""
     found = list(tag.finditer(text))
     closed_by = _pairs([match[0] for match in found])
     closers = set(closed_by.values())
-    builder = InlineBuilder()
+    builder = InlineBuilder(limits)
     done = 0
     for place, match in enumerate(found):
         builder.add_text(text[done : match.start()])

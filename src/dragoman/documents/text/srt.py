@@ -55,7 +55,7 @@ class _Subtitles:
         self._texts: list[_Text] = []
         for lines in cues:
             limits.check_paragraph(sum(len(line[1]) for line in lines))
-            for text in _texts(lines):
+            for text in _texts(lines, limits):
                 if text.inline.tagged.has_words:
                     limits.add(text.inline.tagged)
                     self._texts.append(text)
@@ -80,18 +80,18 @@ def _cues(text: str) -> Iterator[list[re.Match[str]]]:
         yield [line for line in lines[place + 1 : end] if line[1].strip()]
 
 
-def _texts(lines: Sequence[re.Match[str]]) -> Iterator[_Text]:
+def _texts(lines: Sequence[re.Match[str]], limits: DocumentLimits) -> Iterator[_Text]:
     """Yield the texts of a cue: one over all lines, or one per line if each line starts with a speaker's dash."""
     if len(lines) > 1 and all(_SPEAKER.match(line[1]) for line in lines):
         for line in lines:
-            yield from _texts([line])
+            yield from _texts([line], limits)
         return
     if lines:
         dash = _DASH.match(lines[0][1])
         start = dash.end() if dash else 0
         joined = " ".join([lines[0][1][start:].strip(), *(line[1].strip() for line in lines[1:])])
         ends = tuple(line[2] for line in lines[:-1])
-        yield _Text(lines[0].start(1) + start, lines[-1].end(1), ends, parse_tags(joined, _TAG))
+        yield _Text(lines[0].start(1) + start, lines[-1].end(1), ends, parse_tags(joined, _TAG, limits))
 
 
 def _written(text: _Text, tagged: TaggedText) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from lxml import etree
 
 from dragoman.documents.inline_markup import InlineBuilder, InlineText, Node
+from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.xml.safe_parser import local_name, strip_invalid_characters
 
 __all__ = [
@@ -34,14 +35,17 @@ class InlineRole(Enum):
 
 
 def read_mixed_content(
-    element: Any, role_of: Callable[[Any], InlineRole | str], plain: Callable[[str, bool], str] = lambda text, _: text
+    element: Any,
+    role_of: Callable[[Any], InlineRole | str],
+    limits: DocumentLimits,
+    plain: Callable[[str, bool], str] = lambda text, _: text,
 ) -> InlineText:
     """Read the content of an element. `role_of` returns the role of a child, or the text that it represents.
 
     `plain` converts each fragment of text; its second argument is True for text that an element represents. Adjacent
     elements with the same name and attributes are merged.
     """
-    builder = InlineBuilder()
+    builder = InlineBuilder(limits)
     _add(builder, element, role_of, plain)
     return builder.build()
 

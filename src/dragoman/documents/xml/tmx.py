@@ -33,13 +33,13 @@ class _Tmx:
         root = self._parse().getroot()
         if local_name(root) != "tmx":
             raise DataError(f"{name} must be TMX, got XML with the root {local_name(root)[:40]!r}; check the suffix")
-        self.segments = tuple(limits.add(inline.tagged) for _, _, inline in _units(root))
+        self.segments = tuple(limits.add(inline.tagged) for _, _, inline in _units(root, limits))
 
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
         changed_segments(self.segments, translated)
         tree = self._parse()
         is_changed = False
-        for (unit, variant, inline), tagged in zip(list(_units(tree.getroot())), translated, strict=True):
+        for (unit, variant, inline), tagged in zip(list(_units(tree.getroot(), self._limits)), translated, strict=True):
             if any(_matches(_language(other), language) for other in _variants(unit)):
                 continue
             is_changed = True
@@ -55,7 +55,7 @@ class _Tmx:
         return parse_xml(self._name, self._data, self._limits, doctype=True)
 
 
-def _units(root: Any) -> Iterator[tuple[Any, Any, InlineText]]:
+def _units(root: Any, limits: DocumentLimits) -> Iterator[tuple[Any, Any, InlineText]]:
     header = next(root.iter("{*}header"), None)
     stated = "" if header is None else header.get("srclang", "")
     nested: dict[Any, bool] = {}
@@ -67,7 +67,7 @@ def _units(root: Any) -> Iterator[tuple[Any, Any, InlineText]]:
             continue
         wanted = unit.get("srclang") or stated
         variant = next((some for some in variants if _matches(_language(some), wanted)), variants[0])
-        inline = read_mixed_content(_seg(variant), _role_of)
+        inline = read_mixed_content(_seg(variant), _role_of, limits)
         if inline.tagged.has_words:
             yield unit, variant, inline
 

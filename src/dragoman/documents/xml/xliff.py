@@ -56,7 +56,7 @@ class _Xliff:
         root = self._parse().getroot()
         if local_name(root) != "xliff":
             raise DataError(f"{name} must be XLIFF, got XML with the root {local_name(root)[:40]!r}; check the suffix")
-        self.segments = tuple(limits.add(inline.tagged) for unit in _units(root) for _, inline in unit.texts)
+        self.segments = tuple(inline.tagged for unit in _units(root, limits) for _, inline in unit.texts)
 
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
         changed_segments(self.segments, translated)
@@ -64,7 +64,7 @@ class _Xliff:
             return self._data
         tree = self._parse()
         new = iter(translated)
-        for unit in list(_units(tree.getroot())):
+        for unit in list(_units(tree.getroot(), DocumentLimits(self._name))):
             _write_unit(unit, [next(new) for _ in unit.texts])
         _set_language(tree.getroot(), language)
         return serialize_xml(tree, self._data)
@@ -73,7 +73,8 @@ class _Xliff:
         return parse_xml(self._name, self._data, self._limits, doctype=True)
 
 
-def _units(root: Any) -> Iterator[_Unit]:
+def _units(root: Any, limits: DocumentLimits) -> Iterator[_Unit]:
+    """Yield the units with text to translate, and count their texts."""
     inherited: dict[Any, str] = {}
     nested: dict[Any, bool] = {}
     for element in root.iter(*(f"{{*}}{name}" for name in _UNITS)):
@@ -88,8 +89,12 @@ def _units(root: Any) -> Iterator[_Unit]:
         source = cut if cut is not None and sentences else source
         elements = list(source.iter())
         places = [(place, elements[place]) for place in sentences] or [(-1, source)]
-        texts = [(place, read_mixed_content(text, _role_of)) for place, text in places]
-        texts = [(place, inline) for place, inline in texts if inline.tagged.has_words]
+        texts = []
+        for place, text in places:
+            inline = read_mixed_content(text, _role_of, limits)
+            if inline.tagged.has_words:
+                limits.add(inline.tagged)
+                texts.append((place, inline))
         if texts:
             yield _Unit(element, source, target, texts)
 
