@@ -1,8 +1,10 @@
 """Limits are checked while a document is read: 8 MiB of any format takes at most 2 s of CPU time and 200 MiB."""
 
 import json
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,22 @@ def test_the_largest_documents_take_little_time_and_memory(suffix: str):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     costly = {shape: cost for shape, cost in json.loads(done.stdout).items() if cost[0] > SECONDS or cost[1] > MEMORY}
     assert not costly
+
+
+def test_a_long_text_of_a_slide_is_not_split_at_its_tabs():
+    """Each of 4 million tabs would be an object; the time of the refusal does not depend on them."""
+    space = "http://schemas.openxmlformats.org/drawingml/2006/main"
+
+    def seconds(unit: str) -> float:
+        slide = f"<p:sld xmlns:p='p' xmlns:a='{space}'><a:p><a:r><a:t>{unit * 500_000}</a:t></a:r></a:p></p:sld>"
+        media = {"media.bin": os.urandom(1 << 16)}  # for the permitted ratio of compression
+        data = packed(members(deck()) | {"ppt/slides/slide1.xml": slide.encode()} | media)
+        began = time.process_time()
+        with pytest.raises(DocumentTooLargeError, match="characters in one paragraph"):
+            read_document("a.pptx", data)
+        return time.process_time() - began
+
+    assert min(seconds("a\t") for _ in range(3)) < 3 * min(seconds("aa") for _ in range(3))
 
 
 QUOTED = """

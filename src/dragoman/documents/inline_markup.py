@@ -10,6 +10,7 @@ from dragoman.documents.limits import DocumentLimits
 from dragoman.markup.protected_spans import find_placeholders
 from dragoman.markup.tag_nesting import walk_tags
 from dragoman.markup.tagged_text import TaggedText, TagSpan
+from dragoman.text.characters import has_letters
 
 __all__ = ["InlineBuilder", "InlineText", "Node", "TagNode"]
 
@@ -137,6 +138,10 @@ class InlineBuilder:
         self._spans.append(TagSpan(self._length, self._length, len(self._tags), len(self._open)))
         self._tags.append(tag)
         self._limits.check_inline_tags(len(self._tags))
+
+    def has_letters(self) -> bool:
+        """Whether the text so far has something to translate."""
+        return has_letters("".join(self._texts))
 
     def build(self) -> InlineText:
         """Return the collected text without surrounding white space."""

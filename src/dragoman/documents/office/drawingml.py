@@ -9,6 +9,7 @@ from typing import Any
 
 from lxml import etree
 
+from dragoman.documents.limits import MAX_SEGMENT_CHARACTERS
 from dragoman.documents.office.runs import OpaqueItem, RunElement, RunGroup, RunItem, TextRun, properties_key
 from dragoman.documents.xml.safe_parser import local_name, strip_invalid_characters
 
@@ -34,19 +35,22 @@ def fixed_position(child: Any) -> str:
 def paragraph_group(paragraph: Any) -> RunGroup:
     """Return the runs of a paragraph."""
     items: list[RunItem] = []
+    length = 0
     for child in paragraph:
         if local_name(child) == "r":
-            items.extend(_run_items(child))
+            text = "".join(part.text or "" for part in child if local_name(part) == "t")
+            length += len(text)
+            items.extend(_run_items(child, text, is_split=length <= MAX_SEGMENT_CHARACTERS))
         elif not fixed_position(child):
             items.append(OpaqueItem([RunElement(child)], breaks=local_name(child) == "br"))
     return RunGroup.from_items(items)
 
 
-def _run_items(run: Any) -> Iterator[RunItem]:
+def _run_items(run: Any, text: str, *, is_split: bool) -> Iterator[RunItem]:
+    """Yield the text of a run, split at tabs. A paragraph that is too long is not split: it will be rejected."""
     properties = next((part for part in run if local_name(part) == "rPr"), None)
     key = properties_key(properties, lambda _, attribute: attribute in _INVISIBLE)
-    text = "".join(part.text or "" for part in run if local_name(part) == "t")
-    for place, fragment in enumerate(_TABS.split(text)):
+    for place, fragment in enumerate(_TABS.split(text) if is_split else [text]):
         if place % 2:
             tabs = fragment if properties is not None else make_run(fragment, None, like=run)
             yield OpaqueItem([RunElement(tabs, properties=properties)], breaks=True)

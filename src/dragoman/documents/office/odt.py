@@ -114,7 +114,7 @@ def _translatable(root: Any, limits: DocumentLimits) -> Iterator[tuple[Any, Inli
     for paragraph in list(root.iter(f"{{{_TEXT}}}p", f"{{{_TEXT}}}h")):
         if paragraph not in deleted:
             inline = read_mixed_content(paragraph, role_of, limits, _CollapsedSpaces())
-            if inline.tagged.has_words:
+            if inline is not None and inline.tagged.has_words:
                 yield paragraph, inline
 
 

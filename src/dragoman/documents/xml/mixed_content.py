@@ -39,15 +39,16 @@ def read_mixed_content(
     role_of: Callable[[Any], InlineRole | str],
     limits: DocumentLimits,
     plain: Callable[[str, bool], str] = lambda text, _: text,
-) -> InlineText:
-    """Read the content of an element. `role_of` returns the role of a child, or the text that it represents.
+) -> InlineText | None:
+    """Read the content of an element; None if it has no letters.
 
+    `role_of` returns the role of a child, or the text that it represents.
     `plain` converts each fragment of text; its second argument is True for text that an element represents. Adjacent
     elements with the same name and attributes are merged.
     """
     builder = InlineBuilder(limits)
     _add(builder, element, role_of, plain)
-    return builder.build()
+    return builder.build() if builder.has_letters() else None
 
 
 def _add(

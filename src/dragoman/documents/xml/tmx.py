@@ -68,7 +68,7 @@ def _units(root: Any, limits: DocumentLimits) -> Iterator[tuple[Any, Any, Inline
         wanted = unit.get("srclang") or stated
         variant = next((some for some in variants if _matches(_language(some), wanted)), variants[0])
         inline = read_mixed_content(_seg(variant), _role_of, limits)
-        if inline.tagged.has_words:
+        if inline is not None and inline.tagged.has_words:
             yield unit, variant, inline
 
 

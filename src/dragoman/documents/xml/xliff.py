@@ -92,7 +92,7 @@ def _units(root: Any, limits: DocumentLimits) -> Iterator[_Unit]:
         texts = []
         for place, text in places:
             inline = read_mixed_content(text, _role_of, limits)
-            if inline.tagged.has_words:
+            if inline is not None and inline.tagged.has_words:
                 limits.add(inline.tagged)
                 texts.append((place, inline))
         if texts:
