@@ -64,6 +64,7 @@ def main() -> int:
             is_small=options.small,
             seed=options.seed,
             bundles={name: Path(path).absolute() for name, path in trained.items()},
+            share=options.share,
         )
         try:
             for name in options.experiments or EXPERIMENTS:
@@ -86,6 +87,7 @@ def run_experiment(name: str, environment: Environment) -> ExperimentResult:
     began = time.monotonic()
     result = EXPERIMENTS[name](environment)
     result.seconds = time.monotonic() - began
+    result.share = environment.share
     return result
 
 
@@ -108,6 +110,7 @@ def _options() -> argparse.Namespace:
     run = commands.add_parser("run")
     run.add_argument("experiments", nargs="*", choices=[*EXPERIMENTS, []], help="default: all")
     run.add_argument("--small", action="store_true", help="few trials; the report is only printed")
+    run.add_argument("--share", type=float, default=1.0, help="part of the trials to make, for a busy machine")
     run.add_argument("--seed", type=int, default=1)
     run.add_argument(
         "--bundle", action="append", default=[], metavar="FAMILY=BUNDLE", help="a trained bundle for batch-independence"

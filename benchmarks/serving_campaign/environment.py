@@ -36,10 +36,21 @@ def admin_key(folder: Path) -> tuple[Path, dict[str, str]]:
 
 
 class Environment:
-    """Scratch folder and servers of one campaign. `is_small` selects the short version for CI."""
+    """Scratch folder and servers of one campaign. `is_small` selects the short version for CI.
 
-    def __init__(self, folder: Path, *, is_small: bool, seed: int = 1, bundles: dict[str, Path] | None = None) -> None:
-        self.folder, self.is_small, self.seed = folder, is_small, seed
+    `share` is the part of the full number of trials that is made, at least that of the short version.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        is_small: bool,
+        seed: int = 1,
+        bundles: dict[str, Path] | None = None,
+        share: float = 1.0,
+    ) -> None:
+        self.folder, self.is_small, self.seed, self.share = folder, is_small, seed, share
         self.trained = bundles or {}
         """Trained bundles by family, used in place of untrained ones."""
         self._numbers = itertools.count()
@@ -52,7 +63,7 @@ class Environment:
         return 5.0 if self.is_small else 1.0
 
     def scaled(self, small: int, full: int) -> int:
-        return small if self.is_small else full
+        return small if self.is_small else max(small, round(full * self.share))
 
     def bundle(self, family: str = "transformer", seed: int = 1) -> Path:
         """Return a tiny bundle, created once."""

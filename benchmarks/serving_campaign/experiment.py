@@ -34,6 +34,8 @@ class ExperimentResult:
     is_control_found: bool | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    share: float = 1.0
+    """Part of the full number of trials that was made."""
     signature: dict[str, str] = field(default_factory=signature)
 
     def target(self, what: str, goal: str, found: str, is_met: bool) -> None:

@@ -46,7 +46,7 @@ def page(kept: dict[str, Any]) -> str:
     rows = [
         [
             result["promise"],
-            f"{result['trials']:,}",
+            f"{result['trials']:,}" + ("" if result.get("share", 1.0) == 1.0 else f" ({result['share']:.0%} of all)"),
             "met" if _is_passed(result) else "**not met**",
             result["control"] or "–",
             f"{result['seconds']:.0f}",
