@@ -14,16 +14,16 @@ import pytest
 
 from dragoman.errors import DragomanError
 from dragoman.importing.import_model import import_model
-from tests.unit.importing.random_marian import SHAPES, write_folder
-from tests.unit.importing.test_ctranslate2 import exported
-from tests.unit.importing.test_marian_formats import (
+from tests.unit.importing.random_firefox import (
+    firefox_folder,
     folder_with,
     options,
     random_arrays,
     tokens_of,
-    write_bin,
     write_npz,
 )
+from tests.unit.importing.random_marian import SHAPES, write_folder
+from tests.unit.importing.test_ctranslate2 import exported
 
 MUTATIONS = 30
 
@@ -43,9 +43,8 @@ def ctranslate2(folder: Path) -> tuple[Path, list[str]]:
 
 def firefox(folder: Path) -> tuple[Path, list[str]]:
     vocabulary = (hugging_face(folder)[0] / "source.spm").read_bytes()
-    target = folder_with(folder / "firefox", vocabulary)
-    write_bin(target / "model.enpt.bin", random_arrays(tokens_of(vocabulary), ssru=False), options(), int8=True)
-    return target, ["model.enpt.bin"]
+    target = firefox_folder(folder / "firefox", vocabulary, lexicon=True)
+    return target, ["model.enpt.intgemm.alphas.bin", "lex.50.50.enpt.s2t.bin"]
 
 
 def marian(folder: Path) -> tuple[Path, list[str]]:

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.bundle.bundle_config import read_shared_config, shared_config
+from dragoman.bundle.quantization import Quantization
 from dragoman.bundle.sandboxed_parse import check_sentencepiece
+from dragoman.bundle.shortlist import Shortlist
 from dragoman.bundle.verified_folder import MANIFEST, check_hashes, manifest_digest, verify, write_verified
 from dragoman.bundle.weight_shapes import weight_shapes
 from dragoman.bundle.weights import (
@@ -42,6 +44,8 @@ from dragoman.text import (
 CONFIG = "dragoman.toml"
 WEIGHTS = "weights.safetensors"
 CARD = "card.md"
+QUANTIZATION = "quantization.safetensors"
+SHORTLIST = "shortlist.safetensors"
 
 _SIDES = ("source", "target")
 _TOKENIZERS = (*TOKENIZER_FILES, *(f"{side}.{name}" for side in _SIDES for name in TOKENIZER_FILES))
@@ -50,6 +54,8 @@ _MAX_BYTES = {
     CONFIG: 1 << 18,
     CARD: 1 << 20,
     WEIGHTS: 1 << 38,
+    QUANTIZATION: 1 << 26,
+    SHORTLIST: 1 << 28,
     **dict.fromkeys(_TOKENIZERS, 1 << 24),
 }
 """Every allowed file name, with the maximum size of the file."""
@@ -114,6 +120,8 @@ class Bundle:
         sizes = [tokenizer.size for tokenizer in bundle.tokenizers().values()]
         check_shapes(folder, read_shapes(folder / WEIGHTS), weight_shapes(config.model, *sizes))
         refuse_non_finite(folder / WEIGHTS)
+        bundle.quantization()
+        bundle.shortlist()
         return bundle
 
     @property
@@ -129,6 +137,14 @@ class Bundle:
         """The weights by parameter name, in float32; their hash is checked again."""
         check_hashes(self.folder, {"files": {WEIGHTS: self.manifest["files"][WEIGHTS]}})
         return read_weights(self.folder / WEIGHTS)
+
+    def quantization(self) -> Quantization | None:
+        """The int8 form of the weights, if the model was imported with int8 weights and not trained since."""
+        return self._quantization
+
+    def shortlist(self) -> Shortlist | None:
+        """The lexical shortlist, if the model has one."""
+        return self._shortlist
 
     def parameter_count(self) -> int:
         """Return the number of weights."""
@@ -151,6 +167,19 @@ class Bundle:
                 raise BundleError(f"{self.folder / name} must be a tokenizer, got an error: {error}") from None
             if model is not None:
                 check_sentencepiece(model)
+
+    @functools.cached_property
+    def _quantization(self) -> Quantization | None:
+        if QUANTIZATION not in self.manifest["files"]:
+            return None
+        return Quantization.from_bytes(self._verified(QUANTIZATION), read_shapes(self.folder / WEIGHTS))
+
+    @functools.cached_property
+    def _shortlist(self) -> Shortlist | None:
+        if SHORTLIST not in self.manifest["files"]:
+            return None
+        sizes = [tokenizer.size for tokenizer in self.tokenizers().values()]
+        return Shortlist.from_bytes(self._verified(SHORTLIST), *sizes)
 
     @functools.cached_property
     def _tokenizers(self) -> dict[str, Tokenizer]:
@@ -187,6 +216,9 @@ def write_bundle(
     weights: Mapping[str, NDArray[Any]],
     tokenizers: Mapping[str, Tokenizer],
     card: str,
+    *,
+    quantization: Quantization | None = None,
+    shortlist: Shortlist | None = None,
 ) -> Bundle:
     """Write a bundle atomically, replacing an earlier one. Its configuration has file names instead of paths.
 
@@ -210,6 +242,10 @@ def write_bundle(
         for name, tokenizer in dict(zip(names, (source, target), strict=False)).items():
             (draft / name).write_bytes(tokenizer.to_bytes())
         (draft / CARD).write_text(card, encoding="utf-8")
+        if quantization is not None:
+            (draft / QUANTIZATION).write_bytes(quantization.to_bytes())
+        if shortlist is not None:
+            (draft / SHORTLIST).write_bytes(shortlist.to_bytes())
     return Bundle.open(folder, trusted=True)
 
 
@@ -227,6 +263,6 @@ def _check_names(folder: Path, names: set[str], version: int) -> Config:
     expected = {CONFIG, WEIGHTS, CARD, *_tokenizer_names(config.tokenizer)}
     if missing := expected - names:
         raise BundleError(f"{folder} must hold {min(missing)}, as its {CONFIG} requires, got no such file")
-    if others := names - expected:
+    if others := names - expected - {QUANTIZATION, SHORTLIST}:
         raise BundleError(f"{folder} must hold only what its {CONFIG} requires, got {min(others)} as well; use another")
     return config

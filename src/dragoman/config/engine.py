@@ -19,9 +19,11 @@ class EngineSettings(Settings):
 
     engine: Annotated[EngineName, Cli(_PANEL, default="fastest available")] = "auto"
     """Inference engine."""
-    precision: Annotated[PrecisionName, Cli(_PANEL, default="float32")] = "auto"
+    precision: Annotated[PrecisionName, Cli(_PANEL, default="float32, or int8 if the model is")] = "auto"
     """Number format of weights and activations."""
     threads: Annotated[Size | None, Cli(_PANEL, default="all cores")] = None
     """Number of threads."""
     batch_tokens: Annotated[Size | None, Cli(_PANEL, default="chosen by the engine")] = None
     """Maximum number of source tokens per batch, padding included."""
+    shortlist: Annotated[bool, Cli(_PANEL)] = True
+    """Choose among the tokens of the model's lexical shortlist, if it has one and the engine is onnx."""

@@ -45,7 +45,10 @@ def export_bundle(
     """
     kind = next((kind for kind in _KINDS if kind == to), None)
     if kind is None:
-        raise ConfigError(f"--to must be {' or '.join(_KINDS)}, got {to}; the first is for Transformers")
+        raise ConfigError(
+            f"--to must be {' or '.join(_KINDS)}, got {to}; the first is for Transformers, the second for "
+            "recurrent models and SSRU decoders"
+        )
     if precision not in _PRECISIONS:
         raise ConfigError(f"--precision must be {' or '.join(_PRECISIONS)} for an export, got {precision}")
     require(kind, "export", f"an export to {kind}")

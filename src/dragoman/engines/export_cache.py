@@ -49,7 +49,12 @@ _MAX_BYTES: dict[str, dict[str, int]] = {
         "config.json": 1 << 16,
         **dict.fromkeys((f"{side}_vocabulary.json" for side in ("shared", "source", "target")), 1 << 26),
     },
-    "onnx": {_FACTS: 1 << 16, "reader.onnx": 1 << 31, "writer.onnx": 1 << 31},
+    "onnx": {
+        _FACTS: 1 << 16,
+        **dict.fromkeys(
+            (f"{name}.onnx" for name in ("reader", "writer", "output", "shortlist", "projection")), 1 << 31
+        ),
+    },
 }
 """The allowed file names of each kind, with their maximum sizes."""
 _POLL_SECONDS = 0.05  # while another process creates the export

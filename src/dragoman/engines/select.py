@@ -9,6 +9,7 @@ from typing import Any, cast, get_args
 
 from dragoman.bundle import Bundle
 from dragoman.config.engine import EngineName, PrecisionName
+from dragoman.config.schema import ModelConfig, TransformerConfig
 from dragoman.config.search import SearchSettings
 from dragoman.engines.incremental import EnsembleEngine, IncrementalEngine
 from dragoman.engines.protocol import Engine
@@ -18,12 +19,12 @@ from dragoman.errors import CombinationError, ConfigError
 
 @dataclass(frozen=True)
 class _Kind:
-    """Class, package, model families and precisions of an engine."""
+    """Class, package, architectures and precisions of an engine."""
 
     path: str
     package: str
     extra: str
-    families: tuple[str, ...]
+    architectures: tuple[str, ...]
     precisions: tuple[str, ...]
 
     def load(self) -> Any:
@@ -39,11 +40,24 @@ _KINDS = {
         ("transformer",),
         ("float32", "int8"),
     ),
-    "onnx": _Kind("dragoman.engines.onnx.engine:OnnxEngine", "onnxruntime", "export", ("rnn",), ("float32", "int8")),
+    "onnx": _Kind(
+        "dragoman.engines.onnx.engine:OnnxEngine", "onnxruntime", "export", ("rnn", "ssru"), ("float32", "int8")
+    ),
     "torch": _Kind(
-        "dragoman.engines.torch_engine:TorchEngine", "torch", "train", ("rnn", "transformer"), ("float32", "bfloat16")
+        "dragoman.engines.torch_engine:TorchEngine",
+        "torch",
+        "train",
+        ("rnn", "transformer", "ssru"),
+        ("float32", "bfloat16"),
     ),
 }
+
+
+def architecture(model: ModelConfig) -> str:
+    """The architecture that decides on engines: the family of a model, or ssru for a Transformer with that decoder."""
+    if isinstance(model, TransformerConfig) and model.decoder == "ssru":
+        return "ssru"
+    return model.family
 
 
 @dataclass(frozen=True)
@@ -65,9 +79,10 @@ class _Requirements:
     phrases: bool
     trace: bool
     incremental: bool
+    shortlist: bool
 
 
-def open_engine(
+def open_engine(  # noqa: PLR0913 -- one keyword per requirement
     bundles: Sequence[Bundle],
     *,
     engine: EngineName = "auto",
@@ -77,18 +92,22 @@ def open_engine(
     phrases: bool = False,
     trace: bool = False,
     incremental: bool = False,
+    shortlist: bool = True,
 ) -> OpenedEngine:
     """Open an engine for a bundle, or for an ensemble of several, that supports the settings.
 
-    `auto` selects the fastest suitable engine (CTranslate2 for Transformers, ONNX Runtime for recurrent models,
-    otherwise torch) and float32. `phrases`: translations must contain given phrases. `trace`: the search tree is
-    required. `incremental`: every step must be accessible, for streaming and cancellation. By default all cores are
-    used.
+    `auto` selects the fastest suitable engine (CTranslate2 for Transformers, ONNX Runtime for recurrent models and SSRU
+    decoders, otherwise torch) and float32, or int8 for a model that has int8 weights, if the engine supports it.
+    `phrases`: translations must contain given phrases. `trace`: the search tree is required. `incremental`: every step
+    must be accessible, for streaming and cancellation. `shortlist`: use that of the bundle, if it has one and the
+    engine supports it. By default all cores are used.
     """
     _check("engine", engine, get_args(EngineName))
     _check("precision", precision, get_args(PrecisionName))
     threads = threads or usable_cores()
-    required = _Requirements(engine, precision, threads, settings or SearchSettings(), phrases, trace, incremental)
+    required = _Requirements(
+        engine, precision, threads, settings or SearchSettings(), phrases, trace, incremental, shortlist
+    )
     if len(bundles) == 1:
         return _open(bundles[0], required)
     members = [_open(bundle, required, together=True) for bundle in bundles]
@@ -96,12 +115,12 @@ def open_engine(
     return OpenedEngine(ensemble, f"ensemble of {len(members)}: " + "; ".join(member.description for member in members))
 
 
-def supports_phrases(family: str) -> bool:
+def supports_phrases(architecture_name: str) -> bool:
     """Whether an installed engine can include given phrases in translations, as a glossary requires."""
     return is_installed(_KINDS["torch"].package) or any(
         kind.load().unsupported(SearchSettings(), phrases=True) is None
         for name, kind in _KINDS.items()
-        if name != "torch" and family in kind.families and is_installed(kind.package)
+        if name != "torch" and architecture_name in kind.architectures and is_installed(kind.package)
     )
 
 
@@ -117,11 +136,11 @@ def supports_inspection() -> bool:
 
 def _open(bundle: Bundle, required: _Requirements, *, together: bool = False) -> OpenedEngine:
     """Open the engine of one bundle. A member of an ensemble (`together`) must be incremental."""
-    family = bundle.config.model.family
+    wanted = architecture(bundle.config.model)
     if required.engine != "auto":
         return _forced(bundle, required, together=together)
     for name, kind in _KINDS.items():
-        if family in kind.families and name != "torch":
+        if wanted in kind.architectures and name != "torch":
             reason = _obstacle(name, required, together=together)
             if reason is None:
                 try:
@@ -131,14 +150,15 @@ def _open(bundle: Bundle, required: _Requirements, *, together: bool = False) ->
             if not is_installed(_KINDS["torch"].package):
                 require(kind.package, kind.extra, f"the engine {name}")  # smaller to install than torch
             return _start(bundle, "torch", required, f"not {name}: {reason}")
-    raise AssertionError(f"no engine is faster than torch for the family {family}")
+    raise AssertionError(f"no engine is faster than torch for {wanted}")
 
 
 def _forced(bundle: Bundle, required: _Requirements, *, together: bool) -> OpenedEngine:
-    kind, family = _KINDS[required.engine], bundle.config.model.family
-    if family not in kind.families:
-        fitting = ", ".join(name for name, each in _KINDS.items() if family in each.families)
-        raise CombinationError(f"engine must be one of {fitting} for the family {family}, got {required.engine}")
+    kind, wanted = _KINDS[required.engine], architecture(bundle.config.model)
+    if wanted not in kind.architectures:
+        fitting = ", ".join(name for name, each in _KINDS.items() if wanted in each.architectures)
+        model = "a Transformer with an SSRU decoder" if wanted == "ssru" else f"the family {wanted}"
+        raise CombinationError(f"engine must be one of {fitting} for {model}, got {required.engine}")
     require(kind.package, kind.extra, f"the engine {required.engine}")
     _check_precision(required.engine, required.precision)
     if reason := _obstacle(required.engine, required, together=together):
@@ -168,12 +188,18 @@ def _obstacle(name: str, required: _Requirements, *, together: bool) -> str | No
 
 def _start(bundle: Bundle, name: str, required: _Requirements, why: str = "") -> OpenedEngine:
     kind = _KINDS[name]
-    precision = "float32" if required.precision == "auto" else required.precision
+    precision = _default_precision(bundle, name) if required.precision == "auto" else required.precision
     _check_precision(name, precision, why)
     require(kind.package, kind.extra, f"the engine {name}")
-    engine = kind.load().open(bundle, precision=precision, threads=required.threads)
+    options = {} if required.shortlist or name != "onnx" else {"shortlist": False}
+    engine = kind.load().open(bundle, precision=precision, threads=required.threads, **options)
     description = f"{name} {precision}, {required.threads} {'thread' if required.threads == 1 else 'threads'}"
     return OpenedEngine(engine, f"{description} ({why})" if why else description)
+
+
+def _default_precision(bundle: Bundle, name: str) -> str:
+    """int8 for a model that has int8 weights, where the engine uses them as they are stored."""
+    return "int8" if name == "onnx" and bundle.quantization() is not None else "float32"
 
 
 def _check(what: str, value: str, legal: Sequence[str]) -> None:

@@ -137,7 +137,15 @@ def _import(
         "licence": licence,
     }
     progress.begin("writing the bundle")
-    bundle = write_bundle(output, config, model.weights, model.tokenizers, imported_model_card(config, facts))
+    bundle = write_bundle(
+        output,
+        config,
+        model.weights,
+        model.tokenizers,
+        imported_model_card(config, facts),
+        quantization=model.quantization,
+        shortlist=model.shortlist,
+    )
     if not licence:
         notes.append("the files state no licence; --licence records it in the model card")
     return ImportResult(bundle, name, tuple(notes))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dragoman.bundle.quantization import Quantization
+from dragoman.bundle.shortlist import Shortlist
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.weight_table import Array
 from dragoman.text import Tokenizer
@@ -25,6 +27,8 @@ class ImportedModel:
     tokenizers: dict[str, Tokenizer]
     languages: tuple[str, str] = ("", "")
     notes: list[str] = field(default_factory=list)
+    quantization: Quantization | None = None
+    shortlist: Shortlist | None = None
 
 
 def setting(table: Any, name: str, kind: type, default: Any = None, *, file: str = "config.json") -> Any:

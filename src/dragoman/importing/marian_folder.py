@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 from sentencepiece import SentencePieceProcessor
 
 from dragoman.bundle.sandboxed_parse import check_sentencepiece
+from dragoman.bundle.shortlist import Shortlist
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.bergamot_file import read_bergamot
+from dragoman.importing.file_formats.lexical_shortlist_file import read_lexical_shortlist
 from dragoman.importing.file_formats.npz_file import read_npz
 from dragoman.importing.imported_model import ImportedModel
-from dragoman.importing.marian_network import convert_network, parse_options
+from dragoman.importing.marian_network import convert_network, convert_quantization, parse_options
 from dragoman.importing.source_files import MAX_TEXT_BYTES, SourceFolder
 from dragoman.importing.token_order import TokenOrder
 from dragoman.language_codes import is_known_language
-from dragoman.text import ImportedTokenizer, Tokenizer
+from dragoman.text import UNK_ID, ImportedTokenizer, Tokenizer
 
 __all__ = ["FIREFOX_FILES", "MARIAN_FILES", "matches_firefox", "matches_marian", "read_firefox", "read_marian"]
 
-FIREFOX_FILES = "model.*.bin and vocab.*.spm, or srcvocab.*.spm and trgvocab.*.spm; each may be .gz"
+FIREFOX_FILES = (
+    "model.*.bin and vocab.*.spm, or srcvocab.*.spm and trgvocab.*.spm, and optionally lex.*.bin; each may be .gz"
+)
 MARIAN_FILES = "*.npz and one or two *.spm"
 _MAX_MODEL = 2 << 30
+_MAX_LEXICON = 256 << 20
+_LEXICON = re.compile(r"lex\..*\.bin(?:\.gz)?")
 _BINARY = re.compile(r"model\..*\.bin(?:\.gz)?")
 _VOCABULARY = re.compile(r"(src|trg)?vocab\..*spm(?:\.gz)?|vocab\.spm")
 _PAIR = re.compile(r"\.([a-z]{2})([a-z]{2})\.")
@@ -42,10 +49,40 @@ def read_firefox(folder: SourceFolder) -> ImportedModel:
     weights, config = read_bergamot(folder.path / name, data)
     settings, arrays = convert_network(parse_options(config), weights, *orders)
     imported = ImportedModel(settings, arrays, _tokenizers(orders, models), _languages(name))
-    imported.notes.append("int8 weights were converted to float32")
-    if any(each.startswith("lex.") for each in folder.names()):
-        imported.notes.append("the lexical shortlist is not used: every token of the vocabulary can be written")
+    imported.quantization = convert_quantization(settings, weights, len(orders[0].rows))
+    imported.shortlist = _shortlist(folder, *orders)
+    if imported.quantization is not None:
+        imported.notes.append("weights are int8; the bundle holds them as float32 and their multipliers")
+    elif weights.multipliers:
+        imported.notes.append("int8 weights were converted to float32")
+    if imported.shortlist is not None:
+        imported.notes.append("the lexical shortlist is used by ONNX Runtime; --no-shortlist turns it off")
     return imported
+
+
+def _shortlist(folder: SourceFolder, source: TokenOrder, target: TokenOrder) -> Shortlist | None:
+    """The lexical shortlist of the folder, with the ids of the bundle.
+
+    As in Marian, a source token that is also a target token may be copied.
+    """
+    names = [each for each in folder.names() if _LEXICON.fullmatch(each)]
+    if not names:
+        return None
+    name = _only(folder, names, "lex.*.bin")
+    data = folder.read_decompressed(name, max_bytes=_MAX_LEXICON)
+    sizes = (max(source.rows) + 1, max(target.rows) + 1)
+    frequent, lists = read_lexical_shortlist(folder.path / name, data, *sizes)
+    ours = np.full(sizes[1], UNK_ID, np.int64)  # their id to ours
+    for number, row in enumerate(target.rows):
+        if row >= 0:
+            ours[row] = number
+    is_shared = source.tokens == target.tokens
+    nothing = np.empty(0, np.int64)
+    found = [
+        np.append(ours[lists[row]], number) if is_shared and row >= 0 else ours[lists[row]] if row >= 0 else nothing
+        for number, row in enumerate(source.rows)
+    ]
+    return Shortlist.of_lists(ours[:frequent].tolist(), found)
 
 
 def matches_marian(folder: SourceFolder) -> bool:

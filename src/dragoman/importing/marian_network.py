@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from dragoman.bundle.quantization import Quantization
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.weight_table import Array, WeightTable
 from dragoman.importing.token_order import TokenOrder
 
-__all__ = ["convert_network", "parse_options"]
+__all__ = ["convert_network", "convert_quantization", "parse_options"]
 
 _OPTION = re.compile(r"([a-z][a-z0-9-]*):[ \t]*(.*)")
 _MAX_OPTIONS = 1 << 20
 _MAX_SIZE = 1 << 20
+_UNNAMED = "none"
 _ACTIVATIONS = ("relu", "swish")
 _REQUIRED = {
     "type": ("transformer",),
@@ -57,6 +60,54 @@ def convert_network(
             found |= _layer(weights, side, number, settings)
     weights.check_all_taken()
     return settings, found
+
+
+def convert_quantization(settings: dict[str, Any], weights: WeightTable, vocab: int) -> Quantization | None:
+    """The multipliers of int8 weights by their names in Dragoman; None if a matrix of a layer is not int8.
+
+    `vocab` is the number of rows of a shared embedding in the bundle.
+    """
+    dim, inner = settings["dim"], settings["feedforward"]
+    parts: dict[str, list[tuple[str, int]]] = {}
+    for side in ("encoder", "decoder"):
+        for number in range(settings[f"{side}_layers"]):
+            theirs, ours = f"{side}_l{number + 1}", f"{side}.layers.{number}"
+            attentions = {"self": "attention"} if side == "encoder" else {"context": "source_attention"}
+            if side == "decoder" and settings["decoder"] == "ssru":
+                parts[f"{ours}.ssru.W"] = [(f"{theirs}_rnn_W", dim)]
+                parts[f"{ours}.ssru.W_f"] = [(f"{theirs}_rnn_Wf", dim)]
+            elif side == "decoder":
+                attentions["self"] = "self_attention"
+            for their, our in attentions.items():
+                parts[f"{ours}.{our}.W_qkv"] = [(f"{theirs}_{their}_W{part}", dim) for part in "qkv"]
+                parts[f"{ours}.{our}.W_o"] = [(f"{theirs}_{their}_Wo", dim)]
+            parts[f"{ours}.feedforward.W_1.weight"] = [(f"{theirs}_ffn_W1", inner)]
+            parts[f"{ours}.feedforward.W_2.weight"] = [(f"{theirs}_ffn_W2", dim)]
+    if not all(name in weights.multipliers for part in parts.values() for name, _ in part):
+        return None
+    found = Quantization(
+        {ours: _repeated(weights.multipliers, part) for ours, part in parts.items()},
+        {
+            ours: _repeated(weights.input_multipliers, part)
+            for ours, part in parts.items()
+            if all(name in weights.input_multipliers for name, _ in part)
+        },
+    )
+    return _with_embedding(found, weights, vocab) if settings["tie"] == "all" else found
+
+
+def _with_embedding(found: Quantization, weights: WeightTable, vocab: int) -> Quantization:
+    """Add the embedding that is also the output layer; Marian gives the latter no name."""
+    if "Wemb" not in weights.multipliers:
+        return found
+    name, inputs = "encoder.embedding.weight", dict(found.inputs)
+    if _UNNAMED in weights.input_multipliers:
+        inputs[name] = _repeated(weights.input_multipliers, [(_UNNAMED, vocab)])
+    return Quantization({**found.weights, name: _repeated(weights.multipliers, [("Wemb", vocab)])}, inputs)
+
+
+def _repeated(multipliers: Mapping[str, float], part: list[tuple[str, int]]) -> Array:
+    return np.concatenate([np.full(rows, multipliers[name], np.float32) for name, rows in part])
 
 
 def _settings(options: dict[str, str]) -> dict[str, Any]:

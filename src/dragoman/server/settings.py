@@ -61,7 +61,9 @@ class ServerSettings(Settings):
     engine: Annotated[EngineName, Cli(_ENGINE)] = "auto"
     """Engine that runs the models; `auto` selects the fastest."""
     precision: Annotated[PrecisionName, Cli(_ENGINE)] = "auto"
-    """Number format of the weights; `auto` is float32."""
+    """Number format of the weights; `auto` is float32, or int8 for a model with int8 weights on onnx."""
+    shortlist: Annotated[bool, Cli(_ENGINE)] = True
+    """Choose among the tokens of a model's lexical shortlist, if it has one and the engine is onnx."""
     threads: Annotated[Size | None, Cli(_ENGINE, default="all cores")] = None
     """Number of batches translated in parallel, over all models."""
     incremental: Annotated[bool, Cli(_ENGINE)] = False

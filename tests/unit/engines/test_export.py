@@ -35,7 +35,7 @@ def test_what_there_is_not(to: str, precision: str, says: str, tmp_path: Path):
 
 def test_a_transformer_is_not_for_onnx(tmp_path: Path):
     pytest.importorskip("onnx")
-    with pytest.raises(CombinationError, match=r"model\.family must be rnn"):
+    with pytest.raises(CombinationError, match=r"model\.decoder must be ssru"):
         export_bundle(tiny_transformer(tmp_path / "b"), "onnx")
 
 

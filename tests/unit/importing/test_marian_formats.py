@@ -6,7 +6,7 @@ import io
 import json
 import struct
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,83 +22,19 @@ from dragoman.errors import BundleError
 from dragoman.importing.import_model import import_model
 from dragoman.search.hypothesis import SearchInput
 from dragoman.text import EOS_ID, UNK_ID
+from tests.unit.importing.random_firefox import (
+    DIM,
+    INPUT_MULTIPLIER,
+    firefox_folder,
+    folder_with,
+    options,
+    random_arrays,
+    tokens_of,
+    write_bin,
+    write_lexicon,
+    write_npz,
+)
 from tests.unit.importing.random_marian import SHAPES, write_vocabularies
-
-Arrays = dict[str, NDArray[np.float32]]
-DIM, HEADS, INNER = 16, 4, 24
-OPTIONS = {
-    "type": "transformer",
-    "dim-emb": DIM,
-    "transformer-heads": HEADS,
-    "transformer-dim-ffn": INNER,
-    "enc-depth": 2,
-    "dec-depth": 1,
-    "transformer-ffn-activation": "relu",
-    "transformer-preprocess": '""',
-    "transformer-postprocess": "dan",
-    "transformer-postprocess-emb": "d",
-    "transformer-no-projection": "false",
-    "tied-embeddings-all": "true",
-}
-SSRU = {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
-
-
-def random_arrays(vocab: int, *, ssru: bool) -> Arrays:
-    """Weights by the names of Marian, matrices [in, out]."""
-    generator = np.random.default_rng(1)
-
-    def normal(*shape: int) -> NDArray[np.float32]:
-        return (0.3 * generator.standard_normal(shape)).astype(np.float32)
-
-    def norm(name: str) -> Arrays:
-        return {f"{name}_ln_scale": 1 + normal(1, DIM), f"{name}_ln_bias": normal(1, DIM)}
-
-    def attention(name: str) -> Arrays:
-        matrices = {f"{name}_W{part}": normal(DIM, DIM) for part in "qkvo"}
-        return matrices | {f"{name}_b{part}": normal(1, DIM) for part in "qkvo"} | norm(f"{name}_Wo")
-
-    def feed_forward(name: str) -> Arrays:
-        matrices = {f"{name}_W1": normal(DIM, INNER), f"{name}_W2": normal(INNER, DIM)}
-        return matrices | {f"{name}_b1": normal(1, INNER), f"{name}_b2": normal(1, DIM)} | norm(f"{name}_ffn")
-
-    found = {"Wemb": normal(vocab, DIM), "decoder_ff_logit_out_b": normal(1, vocab)}
-    for layer in ("encoder_l1", "encoder_l2"):
-        found |= attention(f"{layer}_self") | feed_forward(f"{layer}_ffn")
-    unit = {"decoder_l1_rnn_W": normal(DIM, DIM), "decoder_l1_rnn_Wf": normal(DIM, DIM)}
-    unit |= {"decoder_l1_rnn_bf": normal(1, DIM)} | norm("decoder_l1_rnn_ffn")
-    found |= unit if ssru else attention("decoder_l1_self")
-    return found | attention("decoder_l1_context") | feed_forward("decoder_l1_ffn")
-
-
-def options(**changes: object) -> bytes:
-    table = OPTIONS | {name.replace("_", "-"): value for name, value in changes.items()}
-    lines = [f"{name}: {value}" for name, value in table.items()]
-    return "\n".join([*lines, "dim-vocabs:", "  - 47", "  - 47", "version: v1.9"]).encode() + b"\0"
-
-
-def write_npz(path: Path, arrays: Mapping[str, NDArray[Any]], config: bytes) -> None:
-    everything: dict[str, Any] = {**arrays, "special:model.yml": np.frombuffer(config, np.int8)}
-    np.savez(path, **everything)
-
-
-def write_bin(path: Path, arrays: Mapping[str, NDArray[np.float32]], config: bytes, *, int8: bool = False) -> None:
-    """The layout that Marian writes; with int8, matrices are integers with their multiplier."""
-    entries: list[tuple[str, int, tuple[int, ...], bytes]] = [("special:model.yml", 0x101, (len(config),), config)]
-    for name, array in arrays.items():
-        if int8 and 1 not in array.shape:
-            factor = np.float32(127 / np.abs(array).max())
-            numbers = np.rint((array if name == "Wemb" else array.T) * factor).astype(np.int8)
-            entries.append((name, 0x4101, array.shape, numbers.tobytes() + factor.tobytes() + bytes(252)))
-            entries.append((f"{name}_QuantMultA", 0x4101, (1, 1), bytes(256)))
-        else:
-            entries.append((name, 0x404, array.shape, array.tobytes() + bytes(-array.nbytes % 256)))
-    head = struct.pack("<QQ", 1, len(entries))
-    for name, kind, shape, data in entries:
-        head += struct.pack("<QQQQ", len(name) + 1, kind, len(shape), len(data))
-    head += b"".join(name.encode() + b"\0" for name, *_ in entries)
-    head += b"".join(struct.pack(f"<{len(shape)}i", *shape) for _, _, shape, _ in entries)
-    padding = -(len(head) + 8) % 256
-    path.write_bytes(head + struct.pack("<Q", padding) + bytes(padding) + b"".join(data for *_, data in entries))
 
 
 @pytest.fixture
@@ -106,16 +42,6 @@ def vocabulary(tmp_path: Path) -> bytes:
     (tmp_path / "spm").mkdir()
     write_vocabularies(tmp_path / "spm", SHAPES["shared, swish"])
     return (tmp_path / "spm" / "source.spm").read_bytes()
-
-
-def folder_with(path: Path, vocabulary: bytes, name: str = "vocab.enpt.spm") -> Path:
-    path.mkdir()
-    (path / name).write_bytes(vocabulary)
-    return path
-
-
-def tokens_of(vocabulary: bytes) -> int:
-    return len(SentencePieceProcessor(model_proto=vocabulary))
 
 
 @pytest.mark.parametrize("ssru", [False, True])
@@ -138,7 +64,7 @@ def test_both_files_give_the_same_bundle(ssru: bool, vocabulary: bytes, tmp_path
     assert np.array_equal(first["encoder.embedding.weight"][[UNK_ID, EOS_ID]], [unk, eos])
     assert not first["encoder.embedding.weight"][2].any(), "decoding starts with a zero vector"
     translator = Translator.open(student.bundle)
-    assert translator.engine.name == ("torch" if ssru else "ctranslate2")
+    assert translator.engine.name == ("onnx" if ssru else "ctranslate2")
     assert translator.translate("The cat sat on the mat.", beam=2).text is not None
 
 
@@ -155,6 +81,67 @@ def test_int8_and_gzip(vocabulary: bytes, tmp_path: Path):
     for ours, theirs in (("ssru.W", "rnn_W"), ("feedforward.W_1.weight", "ffn_W1")):
         exact = arrays[f"decoder_l1_{theirs}"].T
         assert np.abs(found[f"decoder.layers.0.{ours}"] - exact).max() <= 0.51 * np.abs(exact).max() / 127
+
+
+def test_the_stored_integers_can_be_computed_from_the_bundle(vocabulary: bytes, tmp_path: Path):
+    folder = firefox_folder(tmp_path / "model", vocabulary)
+    result = import_model(folder, tmp_path / "b")
+    assert any("weights are int8" in note for note in result.notes)
+    quantization, weights = result.bundle.quantization(), result.bundle.weights()
+    assert quantization is not None
+    matrices = {name for name, array in weights.items() if array.ndim == 2}
+    assert quantization.weights.keys() == quantization.inputs.keys() == matrices
+    assert all((each == INPUT_MULTIPLIER).all() for each in quantization.inputs.values())
+    arrays = random_arrays(tokens_of(vocabulary), ssru=True)
+    for part, name in enumerate("qkv"):
+        array = arrays[f"encoder_l2_self_W{name}"]
+        stored = np.rint(array.T * np.float32(127 / np.abs(array).max())).astype(np.int8)
+        found = quantization.integers("encoder.layers.1.attention.W_qkv", weights["encoder.layers.1.attention.W_qkv"])
+        assert np.array_equal(found[part * DIM : (part + 1) * DIM], stored)
+
+
+def test_a_model_without_int8_has_no_quantization(vocabulary: bytes, tmp_path: Path):
+    arrays = random_arrays(tokens_of(vocabulary), ssru=True)
+    config = options(transformer_decoder_autoreg="rnn", dec_cell="ssru")
+    write_bin(folder_with(tmp_path / "bin", vocabulary) / "model.enpt.bin", arrays, config)
+    result = import_model(tmp_path / "bin", tmp_path / "b")
+    assert result.bundle.quantization() is None
+    assert result.bundle.shortlist() is None
+    assert not any("int8" in note for note in result.notes)
+
+
+def test_the_lexical_shortlist_is_kept_with_the_ids_of_the_bundle(vocabulary: bytes, tmp_path: Path):
+    folder = firefox_folder(tmp_path / "model", vocabulary, lexicon=True)
+    result = import_model(folder, tmp_path / "b")
+    shortlist, tokenizer = result.bundle.shortlist(), result.bundle.tokenizers()["source"]
+    assert shortlist is not None
+    theirs = SentencePieceProcessor(model_proto=vocabulary)
+    ours = {tokenizer.id_to_token(number): number for number in range(tokenizer.size)}
+    frequent = [theirs.id_to_piece(number) for number in range(6)]
+    assert set(shortlist.always.tolist()) == {0, 1, 2, 3, *(ours[token] for token in frequent)}
+    size = tokens_of(vocabulary)
+    for token in (7, 10, 23):
+        listed = {ours[theirs.id_to_piece((3 * token + step) % size)] for step in range(token % 4)}
+        number = ours[theirs.id_to_piece(token)]
+        assert set(shortlist.candidates([number]).tolist()) - set(shortlist.always.tolist()) == (
+            {number, *listed} - set(shortlist.always.tolist())
+        )
+    assert "lex.50.50.enpt.s2t.bin" in result.bundle.card()
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [("one list", "must have a list for each of"), ("token", "must hold tokens below"), ("magic", "binary shortlist")],
+)
+def test_a_damaged_shortlist_is_refused(damage: str, complaint: str, vocabulary: bytes, tmp_path: Path):
+    folder, size = firefox_folder(tmp_path / "model", vocabulary), tokens_of(vocabulary)
+    path = folder / "lex.s2t.bin"
+    write_lexicon(path, 5, [[size if damage == "token" else 3]] * (1 if damage == "one list" else size))
+    if damage == "magic":
+        path.write_bytes(bytes(8) + path.read_bytes()[8:])
+    with pytest.raises(BundleError, match=complaint):
+        import_model(folder, tmp_path / "b")
+    assert not (tmp_path / "b").exists()
 
 
 @pytest.mark.parametrize(

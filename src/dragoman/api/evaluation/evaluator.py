@@ -227,6 +227,7 @@ class _EvaluationRun:
             threads=engine.threads,
             search=self.search,
             batch_tokens=engine.batch_tokens,
+            shortlist=engine.shortlist,
         )
         if self.tell is not None:
             for line in _engine_messages(translator):

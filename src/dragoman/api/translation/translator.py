@@ -116,7 +116,7 @@ class Translator:
         )
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 -- one keyword per option
         cls,
         *bundles: Bundle | Path | str,
         engine: EngineName = "auto",
@@ -127,6 +127,7 @@ class Translator:
         batch_tokens: int | None = None,
         search_tree: bool = False,
         incremental: bool = False,
+        shortlist: bool = True,
     ) -> Self:
         """Open a bundle, or several as an ensemble, on the fastest engine that supports what is required.
 
@@ -135,7 +136,8 @@ class Translator:
         `search_tree` selects an engine that records search trees. `incremental` selects an engine that runs one step
         at a time, torch or ONNX Runtime: with a beam, CTranslate2, though faster, returns complete sentences only, and
         cannot be cancelled within them. `batch_tokens` is the number of source tokens per batch, padding included, at a
-        beam of 5; wider beams, more samples and glossary terms make batches smaller.
+        beam of 5; wider beams, more samples and glossary terms make batches smaller. With `shortlist` the ONNX engine
+        chooses among the tokens of a model's lexical shortlist, if it has one.
         """
         opened = [
             bundle if isinstance(bundle, Bundle) else Bundle.open(find_bundle(Path(bundle)).path) for bundle in bundles
@@ -150,6 +152,7 @@ class Translator:
             phrases=glossary is not None,
             trace=search_tree,
             incremental=incremental,
+            shortlist=shortlist,
         )
         translator = cls(
             chosen.engine,

@@ -55,7 +55,7 @@ GoldFrom = Annotated[int | None, _option("0|1", "Number of the first word in gol
 FindBest = Annotated[bool, flag("--find-best", "Rank all layers, heads and readings by their errors.", _GOLD)]
 
 
-@settings_options(settings=AlignmentSettings, engine=EngineSettings, exclude={"batch_tokens"})
+@settings_options(settings=AlignmentSettings, engine=EngineSettings, exclude={"batch_tokens", "shortlist"})
 def align(  # noqa: PLR0913 -- one parameter per option
     bundle: BundlePath,
     source: SourceText,

@@ -22,7 +22,10 @@ __all__ = ["export"]
 def export(
     bundle: BundlePath,
     to: Annotated[
-        str, typer.Option(metavar="ctranslate2|onnx", help="Target engine; ctranslate2 runs Transformers, onnx RNNs.")
+        str,
+        typer.Option(
+            metavar="ctranslate2|onnx", help="Target engine; ctranslate2 runs Transformers, onnx RNNs and SSRUs."
+        ),
     ],
     precision: Annotated[str, typer.Option(metavar="float32|int8", help="Number format.")] = "float32",
     output: Annotated[

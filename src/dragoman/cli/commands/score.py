@@ -20,7 +20,7 @@ _ENDINGS = (".tsv", ".json", ".jsonl")
 Output = Annotated[Path | None, output_option(_ENDINGS)]
 
 
-@settings_options(engine=EngineSettings, exclude={"batch_tokens"})
+@settings_options(engine=EngineSettings, exclude={"batch_tokens", "shortlist"})
 def score(
     bundle: BundlePath,
     source: SourceText,

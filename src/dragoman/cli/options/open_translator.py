@@ -40,6 +40,7 @@ def open_translator(
             search=search,
             glossary=None if glossary is None else Glossary.from_file(glossary),
             batch_tokens=engine.batch_tokens,
+            shortlist=engine.shortlist,
         )
     echo(f"engine  {translator.engine_reason}", err=True)
     members: Sequence[Any] = getattr(translator.engine, "members", (translator.engine,))

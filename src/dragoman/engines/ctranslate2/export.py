@@ -18,14 +18,14 @@ from dragoman.config import Config
 from dragoman.config.schema import TransformerConfig
 from dragoman.engines.ctranslate2.torch_free_import import import_ctranslate2
 from dragoman.engines.export_cache import Precision
+from dragoman.engines.position_table import longest_sentence as longest_positions
+from dragoman.engines.position_table import position_table
 from dragoman.errors import CombinationError
 from dragoman.text import BOS_ID, EOS_ID, SPECIALS, UNK_ID, Tokenizer
 
 FORMAT = 1
 """Increased whenever the exported files change."""
 PACKAGES = ("ctranslate2",)
-
-_POSITIONS = 4096
 
 Array = NDArray[np.float32]
 
@@ -55,8 +55,7 @@ def export_ctranslate2(bundle: Bundle, folder: Path, precision: Precision) -> No
 
 def longest_sentence(config: Config) -> int:
     """Maximum length of source and target of an exported model, including the end."""
-    model = _transformer(config)
-    return model.max_positions if model.positions == "learned" else _POSITIONS
+    return longest_positions(_transformer(config))
 
 
 def vocabulary_of(tokenizer: Tokenizer) -> list[str]:
@@ -73,7 +72,8 @@ def _transformer(config: Config) -> TransformerConfig:
         )
     if config.model.decoder != "self-attention":
         raise CombinationError(
-            f"model.decoder must be self-attention for CTranslate2, got {config.model.decoder}; use the engine torch"
+            f"model.decoder must be self-attention for CTranslate2, got {config.model.decoder}; use the engine onnx or "
+            "torch"
         )
     return config.model
 
@@ -104,37 +104,13 @@ def _fill(spec: Any, config: TransformerConfig, weights: _Weights, source: int, 
     spec.decoder.projection.bias = weights.take("decoder.output.bias", target)
     for side, part in (("encoder", spec.encoder), ("decoder", spec.decoder)):
         part.scale_embeddings = config.scale_embeddings  # × √dim
-        part.position_encodings.encodings = _positions(config, weights, side)
+        part.position_encodings.encodings = position_table(config, weights.arrays, side)
+        weights.left.discard(f"{side}.positions.weight")
         if config.norm == "pre":
             _norm(part.layer_norm, weights, f"{side}.norm", dim)
         for number, layer in enumerate(part.layer):
             _layer(layer, config, weights, f"{side}.layers.{number}")
     assert not weights.left
-
-
-def _positions(config: TransformerConfig, weights: _Weights, side: str) -> Array:
-    """Shapes: -> [positions, dim]."""
-    if config.positions == "learned":
-        rows = config.max_positions + config.position_offset
-        return weights.take(f"{side}.positions.weight", rows, config.dim)[config.position_offset :]
-    if config.positions == "none":
-        return np.zeros((_POSITIONS, config.dim), np.float32)
-    return _sinusoids(config).astype(np.float32)
-
-
-def _sinusoids(config: TransformerConfig) -> NDArray[np.float64]:
-    """The layouts of `dragoman.nn.positional_encoding`. Shapes: -> [positions, dim]."""
-    even, step = np.arange(0, config.dim, 2, dtype=np.float64), config.dim
-    if config.positions == "sinusoidal-tensor2tensor":
-        even, step = even[: config.dim // 2], max(config.dim // 2 - 1, 1) * 2
-    positions = np.arange(_POSITIONS, dtype=np.float64)[:, np.newaxis] + config.position_offset
-    angle = positions * np.exp(even * (-np.log(10000.0) / step))
-    if config.positions == "sinusoidal":
-        both = np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(_POSITIONS, -1)  # sine, cosine, sine, …
-    else:
-        both = np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)
-        both = np.pad(both, ((0, 0), (0, max(0, config.dim - both.shape[1]))))
-    return both[:, : config.dim]
 
 
 def _layer(layer: Any, config: TransformerConfig, weights: _Weights, name: str) -> None:

@@ -1,4 +1,4 @@
-"""ONNX Runtime inference engine for recurrent models. Imports no torch."""
+"""ONNX Runtime inference engine for recurrent models and Transformers with an SSRU decoder. Imports no torch."""
 
 from __future__ import annotations
 
@@ -10,18 +10,36 @@ from typing import Any, Self
 import numpy as np
 
 from dragoman.bundle import Bundle
+from dragoman.bundle.shortlist import Shortlist
+from dragoman.config.schema import TransformerConfig
 from dragoman.engines.export_cache import Precision, cached_export
 from dragoman.engines.incremental import IncrementalEngine
-from dragoman.engines.onnx.export import DECODER_STEP_FILE, ENCODER_FILE, FORMAT, PACKAGES, export_onnx
+from dragoman.engines.onnx.export import (
+    DECODER_STEP_FILE,
+    ENCODER_FILE,
+    FORMAT,
+    OUTPUT_FILE,
+    PACKAGES,
+    SHORTLIST_OUTPUT_FILE,
+    SHORTLIST_ROWS_FILE,
+    export_onnx,
+)
 from dragoman.engines.onnx.session import Session
+from dragoman.engines.onnx.shortlisted_search import ShortlistVocabulary, search_shortlisted
+from dragoman.engines.position_table import longest_sentence
+from dragoman.errors import DataError
+from dragoman.search import Hypothesis, SearchInput, SearchMonitor, SearchSettings, SearchTrace
 from dragoman.search.decoding_protocol import Floats, Numbers, StepOutput
 from dragoman.text import EOS_ID, PAD_ID
 
+_LEAST_PRESENT = 0.75
+
 
 class OnnxEngine(IncrementalEngine):
-    """A recurrent model as two graphs: the encoder, and one decoder step for all rows.
+    """A model as graphs: the encoder, one decoder step for all rows, and for a Transformer the output layer.
 
-    `files` are the exported graphs by file name.
+    `files` are the exported graphs by file name. With a `shortlist` a search chooses among its tokens; scores of given
+    translations are those of the whole vocabulary. `full_range` is that of `Session`.
     """
 
     name = "onnx"
@@ -34,26 +52,86 @@ class OnnxEngine(IncrementalEngine):
         threads: int | None = None,
         note: str = "",
         has_new_export: bool = False,
+        longest: int | None = None,
+        shortlist: Shortlist | None = None,
+        full_range: bool = False,
     ) -> None:
         self.precision = precision
         self.note = note
         self.has_new_export = has_new_export
-        self.encoder = Session(files[ENCODER_FILE], threads)
-        self.decoder_step = Session(files[DECODER_STEP_FILE], threads)
+        self.longest = longest
+        session = functools.partial(Session, threads=threads, full_range=full_range)
+        self.encoder = session(files[ENCODER_FILE])
+        self.decoder_step = session(files[DECODER_STEP_FILE])
         self.counts_steps = "position" in self.decoder_step.inputs
         self.shows = "weights" in self.decoder_step.outputs
         self.states = [name for name in self.decoder_step.inputs if name.startswith("state.")]
         self.nexts = [name.replace("state.", "next.") for name in self.states]
+        self.has_output_layer = OUTPUT_FILE in files
+        self._open_output = functools.partial(session, files[OUTPUT_FILE]) if self.has_output_layer else None
+        self.shortlist = shortlist if SHORTLIST_ROWS_FILE in files else None
+        if self.shortlist is not None:
+            self.shortlist_rows = Session(files[SHORTLIST_ROWS_FILE], threads=1)
+            self.shortlist_output = session(files[SHORTLIST_OUTPUT_FILE])
 
     @classmethod
-    def open(cls, bundle: Bundle, *, precision: Precision = "float32", threads: int | None = None) -> Self:
-        """Open the model of a bundle from its export, which is created if necessary (reported in `note`)."""
+    def open(
+        cls,
+        bundle: Bundle,
+        *,
+        precision: Precision = "float32",
+        threads: int | None = None,
+        shortlist: bool = True,
+    ) -> Self:
+        """Open the model of a bundle from its export, which is created if necessary (reported in `note`).
+
+        Without `shortlist` a shortlist of the bundle is not used.
+        """
         make = functools.partial(export_onnx, bundle, precision=precision)
         export = cached_export(bundle, "onnx", precision, make, format_number=FORMAT, packages=PACKAGES)
-        return cls(export.files, precision=precision, threads=threads, note=export.note, has_new_export=export.is_new)
+        config = bundle.config.model
+        return cls(
+            export.files,
+            precision=precision,
+            threads=threads,
+            note=export.note,
+            has_new_export=export.is_new,
+            longest=longest_sentence(config) if isinstance(config, TransformerConfig) else None,
+            shortlist=bundle.shortlist() if shortlist else None,
+            full_range=precision == "int8" and bundle.quantization() is not None,
+        )
+
+    @functools.cached_property
+    def output(self) -> Session:
+        """The output layer over the vocabulary, loaded when it is first needed."""
+        assert self._open_output is not None
+        return self._open_output()
+
+    def search(
+        self,
+        sentences: Sequence[SearchInput],
+        settings: SearchSettings,
+        *,
+        return_attention: bool = False,
+        monitor: SearchMonitor | None = None,
+        trace: SearchTrace | None = None,
+    ) -> list[list[Hypothesis]]:
+        if self.shortlist is None or not sentences:
+            return super().search(sentences, settings, return_attention=return_attention, monitor=monitor, trace=trace)
+        return search_shortlisted(
+            self.start_shortlisted,
+            ShortlistVocabulary.of(self.shortlist, sentences),
+            sentences,
+            settings,
+            longest=self.longest,
+            return_attention=return_attention,
+            monitor=monitor,
+            trace=trace,
+        )
 
     def start(self, sources: Sequence[Sequence[int]], return_attention: bool) -> OnnxDecodingState:
         lengths = np.asarray([len(source) + 1 for source in sources], np.int64)
+        self._check_length(int(lengths.max()))
         padded = np.full((len(sources), lengths.max()), PAD_ID, np.int64)  # [batch, src]
         for row, source in zip(padded, sources, strict=True):
             row[: len(source)] = source
@@ -63,41 +141,93 @@ class OnnxEngine(IncrementalEngine):
         read = dict(zip(names, found, strict=True))
         state = tuple(read[name] for name in self.states)
         memory = {name: array for name, array in read.items() if name.startswith("memory.")}
-        return OnnxDecodingState(self, memory, state, return_attention and self.shows)
+        present = np.arange(len(sources))
+        return OnnxDecodingState(self, memory, state, return_attention and self.shows, len(sources), present)
+
+    def start_shortlisted(
+        self, vocabulary: ShortlistVocabulary, sources: Sequence[Sequence[int]], return_attention: bool
+    ) -> OnnxDecodingState:
+        """Start decoding with token ids of a shortlist."""
+        names = list(self.shortlist_rows.outputs)
+        found = self.shortlist_rows.run(names, {"tokens": vocabulary.tokens}, 1)
+        feeds = dict(zip(names, found, strict=True))
+        is_padding = np.arange(vocabulary.tokens.shape[1]) >= vocabulary.counts[:, np.newaxis]  # [sentences, n]
+        feeds["output.bias"][is_padding[:, np.newaxis]] = -np.inf
+        return replace(self.start(sources, return_attention), output=feeds, tokens=vocabulary.tokens)
+
+    def _check_length(self, length: int) -> None:
+        if self.longest is not None and length > self.longest:
+            raise DataError(
+                f"a sentence must be at most {self.longest - 1} tokens long for this model on ONNX Runtime, got "
+                f"{length - 1}; split it, or use the engine torch"
+            )
 
 
 @dataclass(frozen=True)
 class OnnxDecodingState:
     """Decoding state. The `beam` rows of a sentence are adjacent and share its memory.
 
-    Shapes: memory each [sentences, …]; state each [sentences * beam, hidden].
+    `present` are the places in the memory of the sentences that are still decoded. The others are removed when they are
+    a quarter: copying the memory at every departure takes longer than computing rows that are not used.
+
+    Shapes: memory, output and tokens (those of shortlists) each [stored, …]; state each [len(present) * beam, hidden].
     """
 
     engine: OnnxEngine
-    memory: dict[str, Floats]
+    memory: Mapping[str, Any]
     state: tuple[Floats, ...]
     return_attention: bool
+    stored: int
+    present: Numbers
     beam: int = 1
     position: int = 0
+    output: Mapping[str, Any] | None = None
+    tokens: Numbers | None = None
 
     def step(self, tokens: Numbers) -> StepOutput:
         engine = self.engine
         feeds: dict[str, Any] = dict(self.memory)
         for name, part in zip(engine.states, self.state, strict=True):
-            feeds[name] = self._grouped(part)
-        feeds["tokens"] = self._grouped(np.asarray(tokens, np.int64))
+            feeds[name] = self._spread(part)
+        feeds["tokens"] = self._spread(self._token_ids(np.asarray(tokens, np.int64)))
         if engine.counts_steps:
             feeds["position"] = np.asarray(self.position, np.int64)
-        wanted = ["log_probs", *engine.nexts, *(["weights"] if self.return_attention else [])]
-        found = engine.decoder_step.run(wanted, feeds, len(tokens))
+        first = "features" if engine.has_output_layer else "log_probs"
+        wanted = [first, *engine.nexts, *(["weights"] if self.return_attention else [])]
+        found = engine.decoder_step.run(wanted, feeds, self.stored * self.beam)
+        if engine.has_output_layer and self.output is not None:
+            found[0] = self._shortlisted(found[0])
+        found = [self._gathered(array) for array in found]
+        if engine.has_output_layer and self.output is None:
+            (found[0],) = engine.output.run(["log_probs"], {"features": found[0]}, len(tokens))
         log_probs, *rest = [array.reshape(-1, array.shape[-1]) for array in found]
         state = tuple(rest[: len(engine.nexts)])
         after = replace(self, state=state, position=self.position + 1)
         return StepOutput(log_probs, rest[-1] if self.return_attention else None, after)
 
-    def _grouped(self, rows: Any) -> Any:
-        """Shapes: [rows, *] -> [sentences, beam, *]."""
-        return rows.reshape(-1, self.beam, *rows.shape[1:])
+    def _shortlisted(self, features: Floats) -> Floats:
+        """Shapes: [stored, beam, dim] -> [stored, beam, n]."""
+        assert self.output is not None
+        feeds = {"features": features, **self.output}
+        (log_probs,) = self.engine.shortlist_output.run(["log_probs"], feeds, self.stored * self.beam)
+        return log_probs
+
+    def _token_ids(self, tokens: Numbers) -> Numbers:
+        """Shapes: [rows] -> [rows]."""
+        return tokens if self.tokens is None else self.tokens[np.repeat(self.present, self.beam), tokens]
+
+    def _spread(self, rows: Any) -> Any:
+        """Shapes: [len(present) * beam, *] -> [stored, beam, *]."""
+        grouped = rows.reshape(-1, self.beam, *rows.shape[1:])
+        if len(self.present) == self.stored:
+            return grouped
+        spread = np.zeros((self.stored, *grouped.shape[1:]), grouped.dtype)
+        spread[self.present] = grouped
+        return spread
+
+    def _gathered(self, array: Any) -> Any:
+        """Shapes: [stored, *] -> [len(present), *]."""
+        return array if len(self.present) == self.stored else array[self.present]
 
     def reorder(self, rows: Numbers) -> Self:
         return replace(self, state=self._rows(rows))
@@ -108,9 +238,22 @@ class OnnxDecodingState:
         beam, rest = divmod(len(owners), max(1, len(starts)))
         if rest or not np.array_equal(starts, np.arange(0, len(owners), max(1, beam))):
             starts, beam = np.arange(len(owners)), 1
-        sentences = owners[starts]
-        memory = {name: array.take(sentences, 0) for name, array in self.memory.items()}
-        return replace(self, memory=memory, state=self._rows(rows), beam=max(1, beam))
+        places = self.present[owners[starts]]
+        selected = replace(self, state=self._rows(rows), beam=max(1, beam), present=places)
+        if len(places) > _LEAST_PRESENT * self.stored and (np.diff(places) > 0).all():
+            return selected
+        return replace(
+            selected,
+            memory=_taken(self.memory, places),
+            output=None if self.output is None else _taken(self.output, places),
+            tokens=None if self.tokens is None else self.tokens.take(places, 0),
+            stored=len(places),
+            present=np.arange(len(places)),
+        )
 
     def _rows(self, rows: Numbers) -> tuple[Floats, ...]:
         return tuple(part.take(rows, 0) for part in self.state)
+
+
+def _taken(arrays: Mapping[str, Any], places: Numbers) -> dict[str, Any]:
+    return {name: array.take(places, 0) for name, array in arrays.items()}

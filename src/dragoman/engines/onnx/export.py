@@ -1,6 +1,7 @@
-"""Export a saved recurrent model to two ONNX graphs, encoder and decoder step. Imports no torch.
+"""Export a saved model to ONNX graphs: recurrent models, and Transformers with an SSRU decoder. Imports no torch.
 
 With int8, large products use 8-bit integers; encoder recurrences, attention and all other operations use float32.
+Weights that a bundle has in int8 are exported as they are stored.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dragoman.config.schema import RnnConfig
 from dragoman.engines.onnx.graph.builder import Array
 from dragoman.engines.onnx.graph.decoder_step import build_decoder_step
 from dragoman.engines.onnx.graph.encoder import build_encoder
+from dragoman.engines.onnx.graph.ssru_graphs import SsruGraphs
 from dragoman.errors import CombinationError
 
 FORMAT = 1
@@ -20,20 +22,34 @@ FORMAT = 1
 PACKAGES = ("onnx",)
 ENCODER_FILE = "reader.onnx"
 DECODER_STEP_FILE = "writer.onnx"
+OUTPUT_FILE = "output.onnx"
+"""The output layer over the vocabulary; recurrent models have it in the decoder step."""
+SHORTLIST_ROWS_FILE = "shortlist.onnx"
+SHORTLIST_OUTPUT_FILE = "projection.onnx"
 
 
 def export_onnx(bundle: Bundle, folder: Path, precision: str) -> None:
     """Write the graphs to an existing folder; `precision` is float32 or int8."""
     config = bundle.config.model
-    if not isinstance(config, RnnConfig):
+    if isinstance(config, RnnConfig):
+        write_graphs(config, bundle.weights(), folder, precision)
+        return
+    if config.decoder != "ssru":
         raise CombinationError(
-            f"model.family must be rnn for ONNX Runtime, got {config.family}; use the engine ctranslate2 or torch"
+            f"model.decoder must be ssru for a Transformer on ONNX Runtime, got {config.decoder}; use the engine "
+            "ctranslate2 or torch"
         )
-    write_graphs(config, bundle.weights(), folder, precision)
+    graphs = SsruGraphs(config, bundle.weights(), precision, bundle.quantization())
+    graphs.encoder().save(folder / ENCODER_FILE)
+    graphs.decoder_step().save(folder / DECODER_STEP_FILE)
+    graphs.output_layer().save(folder / OUTPUT_FILE)
+    if bundle.shortlist() is not None:
+        graphs.shortlist_rows().save(folder / SHORTLIST_ROWS_FILE)
+        graphs.shortlist_output().save(folder / SHORTLIST_OUTPUT_FILE)
 
 
 def write_graphs(config: RnnConfig, weights: Mapping[str, Array], folder: Path, precision: str) -> None:
-    """Write the graphs of a model; the weights must match its configuration."""
+    """Write the graphs of a recurrent model; the weights must match its configuration."""
     encoder, memory = build_encoder(config, weights, precision)
     encoder.save(folder / ENCODER_FILE)
     build_decoder_step(config, weights, precision, memory).save(folder / DECODER_STEP_FILE)

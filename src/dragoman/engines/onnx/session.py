@@ -6,9 +6,11 @@ thread computes all operations for a part of the sentences. All inputs and outpu
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,16 +24,37 @@ Array = NDArray[Any]
 _MIN_ROWS = 8  # per thread
 
 
-class Session:
-    """A graph on up to `threads` threads. Safe to use from several threads at once."""
+@functools.cache
+def has_vnni(cpu_info: Path = Path("/proc/cpuinfo")) -> bool:
+    """Whether the processor is known to multiply bytes without intermediate overflow."""
+    try:
+        flags = cpu_info.read_text(encoding="utf-8", errors="replace").split()
+    except OSError:
+        return False
+    return not {"avx512_vnni", "avx_vnni"}.isdisjoint(flags)
 
-    def __init__(self, graph: bytes, threads: int | None) -> None:
+
+class Session:
+    """A graph on up to `threads` threads. Safe to use from several threads at once.
+
+    `full_range`: int8 weights up to 127. Processors without VNNI add two products of such weights in 16 bits, which
+    overflows, unless ONNX Runtime uses slower kernels.
+    """
+
+    def __init__(self, graph: bytes, threads: int | None, *, full_range: bool = False) -> None:
         runtime = import_onnxruntime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.enable_mem_pattern = False  # it would keep a plan for every shape
         options.log_severity_level = 3
-        self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        if full_range and not has_vnni():
+            options.add_session_config_entry("session.x64quantprecision", "1")
+        self._session = runtime.InferenceSession(
+            graph,
+            options,
+            providers=["CPUExecutionProvider"],
+            disabled_optimizers=["SkipLayerNormFusion"],  # its kernel takes four times as long as both parts
+        )
         self.inputs = {value.name: value.shape for value in self._session.get_inputs()}
         self.outputs = {value.name: value.shape for value in self._session.get_outputs()}
         self._threads = threads or usable_cores()

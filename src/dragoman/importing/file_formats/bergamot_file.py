@@ -8,6 +8,7 @@ except embeddings.
 from __future__ import annotations
 
 import functools
+import math
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,10 @@ __all__ = ["read_bergamot"]
 
 _VERSION = 1
 _FLOAT32, _INT8, _INTGEMM8 = 0x404, 0x101, 0x4101
+_INTEGERS = (_INT8, _INTGEMM8)
 _CONFIG = "special:model.yml"
+_INPUT = "_QuantMultA"
+"""Ending of the name of an array that holds the multiplier of the input of a product."""
 _MAX_ARRAYS = 100_000
 _MAX_NAME = 1000
 
@@ -43,17 +47,33 @@ def read_bergamot(path: Path, data: bytes) -> tuple[WeightTable, bytes]:
     reader.bytes(reader.number("Q"))
     config = b""
     arrays: dict[str, Any] = {}
+    multipliers: dict[str, float] = {}
+    input_multipliers: dict[str, float] = {}
     for name, (_, kind, _, size), shape in zip(names, headers, shapes, strict=True):
         content = reader.bytes(size)
         if name == _CONFIG:
             config = content.rstrip(b"\0")
-        elif not name.endswith("_QuantMultA"):  # scales of activations, for integer arithmetic
+        elif name.endswith(_INPUT):
+            if kind == _FLOAT32 and (factor := _factor(content, 0)):  # other types hold no number
+                input_multipliers[name.removesuffix(_INPUT)] = factor
+        else:
             arrays[name] = functools.partial(_array, path, name, kind, shape, content)
+            if kind in _INTEGERS and (factor := _factor(content, math.prod(shape))):
+                multipliers[name] = factor
     reader.check_end()
     if not config:
         raise BundleError(f"{path} must hold {_CONFIG}, got none; the model is too old")
     by_name = dict(zip(names, shapes, strict=True))
-    return WeightTable(arrays, {name: by_name[name] for name in arrays}), config
+    shapes_of_arrays = {name: by_name[name] for name in arrays}
+    return WeightTable(arrays, shapes_of_arrays, multipliers=multipliers, input_multipliers=input_multipliers), config
+
+
+def _factor(content: bytes, place: int) -> float:
+    """A multiplier at a position; 0 if it is not there, or not a positive number."""
+    if not 0 <= place <= len(content) - 4:
+        return 0.0
+    factor = float(np.frombuffer(content, "<f4", 1, offset=place)[0])
+    return factor if np.isfinite(factor) and factor > 0 else 0.0
 
 
 def _array(path: Path, name: str, kind: int, shape: tuple[int, ...], content: bytes) -> NDArray[Any]:
@@ -61,7 +81,7 @@ def _array(path: Path, name: str, kind: int, shape: tuple[int, ...], content: by
         size = 4 * int(np.prod(shape, dtype=np.int64))
         check_shape(path, name, shape, 4, size if 0 <= size <= len(content) else -1)  # data is padded
         return np.frombuffer(content[:size], "<f4").reshape(shape)
-    if kind not in (_INT8, _INTGEMM8) or len(shape) != 2:
+    if kind not in _INTEGERS or len(shape) != 2:
         raise BundleError(f"{ascii(name)[:80]} in {path} must be float32 or an int8 matrix, got the type {kind:#x}")
     rows, columns = shape
     count = rows * columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,23 @@ _FIX = "get the model again; if it is complete, its architecture is not supporte
 
 
 class WeightTable:
-    """Arrays by name. `left` are the names of those that were not taken."""
+    """Arrays by name. `left` are the names of those that were not taken.
 
-    def __init__(self, arrays: Mapping[str, Callable[[], NDArray[Any]]], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    `multipliers` of int8 arrays turn their numbers into integers; `input_multipliers` are those of the other factor of
+    a product, as far as the file has them.
+    """
+
+    def __init__(
+        self,
+        arrays: Mapping[str, Callable[[], NDArray[Any]]],
+        shapes: Mapping[str, tuple[int, ...]],
+        *,
+        multipliers: Mapping[str, float] = MappingProxyType({}),
+        input_multipliers: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
         self._arrays = arrays
+        self.multipliers = multipliers
+        self.input_multipliers = input_multipliers
         self.shapes = dict(shapes)
         self.left = set(shapes)
 

@@ -15,7 +15,7 @@ from dragoman.bundle import Bundle
 from dragoman.bundle.bundle import WEIGHTS
 from dragoman.bundle.verified_folder import MANIFEST
 from dragoman.config.search import SearchSettings
-from dragoman.engines.select import supports_inspection, supports_phrases
+from dragoman.engines.select import architecture, supports_inspection, supports_phrases
 from dragoman.environment import is_installed
 from dragoman.errors import BundleError, ConfigError
 from dragoman.server.request_types import ModelInfo
@@ -91,7 +91,7 @@ class ServedModel:
             precision=precision,
             bytes=self.size,
             why=self.failure or reason,
-            supports_glossary=_supports_phrases(self.bundle.config.model.family),
+            supports_glossary=_supports_phrases(architecture(self.bundle.config.model)),
             supports_inspection=supports_inspection(),
         )
 
@@ -132,9 +132,12 @@ def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, 
             threads=threads,
             search=search,
             incremental=settings.incremental,
+            shortlist=settings.shortlist,
         )
     elif role == "capable":
-        translator = Translator.open(bundle, threads=threads, search=search, incremental=True)
+        translator = Translator.open(
+            bundle, threads=threads, search=search, incremental=True, shortlist=settings.shortlist
+        )
     else:
         engine: Literal["torch", "auto"] = "torch" if is_installed("torch") else "auto"
         translator = Translator.open(bundle, engine=engine, threads=threads, search=search, incremental=True)

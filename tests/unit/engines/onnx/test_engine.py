@@ -139,7 +139,7 @@ def test_an_export_is_the_same_every_time(bundle: Bundle, tmp_path: Path):
 
 def test_a_transformer_is_refused(tmp_path: Path):
     bundle = tiny_transformer(tmp_path / "bundle")
-    with pytest.raises(CombinationError, match=r"model\.family must be rnn for ONNX Runtime, got transformer"):
+    with pytest.raises(CombinationError, match=r"model\.decoder must be ssru for a Transformer .*, got self-attention"):
         OnnxEngine.open(bundle)
 
 

@@ -1,3 +1,3 @@
-"""Build a recurrent model as two ONNX graphs from its weights: the encoder, and one step of the decoder."""
+"""Build a model as ONNX graphs from its weights: the encoder, and one step of the decoder."""
 
 __all__: list[str] = []

@@ -40,7 +40,7 @@ def attention_memory(
         kept["keys"] = (_product_keys(graph, config, weights, keys, bounded), ["batch", config.decoder.hidden, "src"])
     kept["values"] = (graph.linear(values, W_context, bounded=bounded), ["batch", "src", W_context.shape[0]])
     if config.attention.alignment in ("global", "hard"):
-        kept["mask"] = (_mask(graph, states, lengths), ["batch", 1, "src"])
+        kept["mask"] = (padding_mask(graph, states, lengths), ["batch", 1, "src"])
     else:
         each = graph.op("Unsqueeze", graph.op("Cast", lengths, to=FLOAT), graph.numbers(1, 2))
         kept["lengths"] = (each, ["batch", 1, 1])
@@ -64,7 +64,7 @@ def _places(graph: Graph, like: Value, axis: int) -> Value:
     return graph.op("Cast", graph.op("Range", zero, count, step), to=FLOAT)
 
 
-def _mask(graph: Graph, states: Value, lengths: Value) -> Value:
+def padding_mask(graph: Graph, states: Value, lengths: Value) -> Value:
     """Zero for real positions, the lowest float for padding. Shapes: -> [batch, 1, src]."""
     each = graph.op("Unsqueeze", graph.op("Cast", lengths, to=FLOAT), graph.numbers(1, 2))
     is_real = graph.op("Less", _places(graph, states, 1), each)

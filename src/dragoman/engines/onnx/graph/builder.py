@@ -24,7 +24,7 @@ OPSET = 21
 IR = 10
 
 _MICROSOFT = "com.microsoft"
-FLOAT, INT32, INT64 = 1, 6, 7
+FLOAT, INT8, INT32, INT64 = 1, 3, 6, 7
 """ONNX type numbers."""
 _LEVELS = 127
 """Quantisation levels on each side of zero."""
@@ -51,7 +51,7 @@ class Graph:
         self._bytes: dict[Value, tuple[Value, Value | None]] = {}
 
     def input(self, name: str, kind: int, shape: Sequence[Size]) -> Value:
-        """Add an input of type FLOAT or INT64."""
+        """Add an input of one of the types above."""
         self._inputs.append(self._onnx.make_tensor_value_info(name, kind, shape))
         return name
 
@@ -108,13 +108,41 @@ class Graph:
 
     def _linear_int8(self, x: Value, W: Array, b: Array | None, *, bounded: bool) -> Value:
         """Weights have one scale per row of W; x is in [-1, 1], if necessary after division by its row maximum."""
+        return self._integer_product(x, *quantised_rows(W), b, bounded=bounded)
+
+    def linear_stored(
+        self,
+        x: Value,
+        integers: Array,
+        steps: Array,
+        b: Array | None,
+        *,
+        multiplier: float | None = None,
+        is_positive: bool = False,
+    ) -> Value:
+        """x W^T + b for stored integers, W = integers × steps. `multiplier` of x; None takes the range of each row.
+
+        `is_positive`: max(0, x) instead of x, as unsigned integers. Shapes: integers [out, in], steps, b [out].
+        """
+        if multiplier is None:
+            assert not is_positive
+            return self._integer_product(x, integers, steps, b, bounded=False)
+        step = self.number(1 / multiplier)
+        zero = self.constant(np.asarray(0, np.uint8)) if is_positive else self._middle()
+        key = f"{x} × {multiplier}, {is_positive}"
+        if key not in self._bytes:
+            self._bytes[key] = self.op("QuantizeLinear", x, step, zero), None
+        inputs = [self._bytes[key][0], self.constant(integers.T), step, self.constant(steps.astype(np.float32)), zero]
+        bias = [] if b is None else ["", self.constant(b)]
+        return self.op("MatMulIntegerToFloat", *inputs, *bias, domain=_MICROSOFT)
+
+    def _integer_product(self, x: Value, integers: Array, steps: Array, b: Array | None, *, bounded: bool) -> Value:
         if x not in self._bytes:
             self._bytes[x] = self._quantised(x, bounded=bounded)
         quantised, scale = self._bytes[x]
-        steps = np.maximum(np.abs(W).max(1), np.finfo(np.float32).tiny) / _WEIGHT_LEVELS  # [out]
         inputs = [
             quantised,
-            self.constant(np.rint(W / steps[:, None]).astype(np.int8).T),
+            self.constant(integers.T),
             self.number(1 / _LEVELS),
             self.constant(steps.astype(np.float32)),
             self._middle(),
@@ -125,6 +153,17 @@ class Graph:
             return self.op("MatMulIntegerToFloat", *inputs, *bias, domain=_MICROSOFT)
         product = self.op("Mul", self.op("MatMulIntegerToFloat", *inputs, domain=_MICROSOFT), scale)
         return product if b is None else self.op("Add", product, self.constant(b))
+
+    def product_of_inputs(self, x: Value, integers: Value, *, multiplier: float | None = None) -> Value:
+        """x B for integers B that are an input of the graph. Shapes: B [batch, in, out]; x [batch, n, in]."""
+        scale = None
+        if multiplier is None:
+            quantised, scale = self._quantised(x, bounded=False)
+        else:
+            quantised = self.op("QuantizeLinear", x, self.number(1 / multiplier), self._middle())
+        inputs = [quantised, integers, self.number(1 / (multiplier or _LEVELS)), self.number(1.0), self._middle()]
+        product = self.op("MatMulIntegerToFloat", *inputs, domain=_MICROSOFT)
+        return product if scale is None else self.op("Mul", product, scale)
 
     def _quantised(self, x: Value, *, bounded: bool) -> tuple[Value, Value | None]:
         """x as 8-bit integers, and the scale of the product. Shapes: [*, dim] -> [*, dim], [*, 1]."""
@@ -143,3 +182,9 @@ class Graph:
         graph = self._onnx.make_graph(self._nodes, self.name, self._inputs, self._outputs, self._constants)
         opsets = [self._onnx.make_opsetid("", OPSET), self._onnx.make_opsetid(_MICROSOFT, 1)]
         import_onnx().save_model(self._onnx.make_model(graph, opset_imports=opsets, ir_version=IR), path)
+
+
+def quantised_rows(W: Array) -> tuple[Array, Array]:
+    """Integers and one step per row, W ≈ integers × steps. Shapes: [out, in] -> [out, in], [out]."""
+    steps = np.maximum(np.abs(W).max(1), np.finfo(np.float32).tiny) / _WEIGHT_LEVELS
+    return np.rint(W / steps[:, None]).astype(np.int8), steps.astype(np.float32)

@@ -1,0 +1,76 @@
+"""Lexical shortlist: the target tokens that may translate each source token.
+
+An output layer over the shortlist of a sentence takes a fraction of the time of one over the vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from dragoman.errors import BundleError
+from dragoman.text import EOS_ID, SPECIALS
+
+__all__ = ["Shortlist"]
+
+_NAMES = {"always", "offsets", "tokens"}
+_FIX = "write the bundle again, or leave the shortlist out"
+
+
+@dataclass(frozen=True)
+class Shortlist:
+    """Target tokens of the source token s: `tokens[offsets[s] : offsets[s + 1]]`; `always` are those of every sentence.
+
+    Shapes: always [n], offsets [source vocab + 1], tokens [offsets[-1]], all int64.
+    """
+
+    always: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+
+    @classmethod
+    def of_lists(cls, always: Sequence[int], lists: Sequence[Sequence[int]]) -> Self:
+        """A shortlist from one list of target tokens per source token; the special tokens are always included."""
+        offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+        tokens = np.concatenate([np.empty(0, np.int64), *(np.asarray(each, np.int64) for each in lists)])
+        return cls(np.union1d(np.arange(len(SPECIALS)), np.asarray(always, np.int64)), offsets, tokens)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, source_vocab: int, target_vocab: int) -> Self:
+        """Parse and check the file of a bundle with vocabularies of these sizes."""
+        try:
+            arrays = load(data)
+        except (SafetensorError, ValueError, KeyError, TypeError, OverflowError) as error:
+            raise BundleError(f"the shortlist of a bundle must be safetensors, got: {error}; {_FIX}") from None
+        if arrays.keys() != _NAMES or any(_is_other(array) for array in arrays.values()):
+            raise BundleError(f"the shortlist of a bundle must hold three lists of int32, got others; {_FIX}")
+        always, offsets, tokens = (arrays[name].astype(np.int64) for name in ("always", "offsets", "tokens"))
+        if len(offsets) != source_vocab + 1 or offsets[0] != 0 or offsets[-1] != len(tokens):
+            raise BundleError(f"the shortlist must have one list per source token, got {len(offsets):,}; {_FIX}")
+        if (np.diff(offsets) < 0).any():
+            raise BundleError(f"the lists of a shortlist must be in order, got another order; {_FIX}")
+        both = np.concatenate([always, tokens])
+        if both.min(initial=0) < 0 or both.max(initial=0) >= target_vocab:
+            raise BundleError(f"a shortlist must hold tokens below {target_vocab:,}, got others; {_FIX}")
+        return cls(np.union1d(np.arange(len(SPECIALS)), always), offsets, tokens)
+
+    def to_bytes(self) -> bytes:
+        """The content of the file."""
+        arrays = {"always": self.always, "offsets": self.offsets, "tokens": self.tokens}
+        return bytes(save({name: array.astype(np.int32) for name, array in arrays.items()}))
+
+    def candidates(self, source: Sequence[int]) -> NDArray[np.int64]:
+        """The target tokens of a sentence (token ids without specials), each once, in no order."""
+        words = np.unique(np.asarray([*source, EOS_ID], np.int64))
+        parts = [self.tokens[self.offsets[word] : self.offsets[word + 1]] for word in words.tolist()]
+        return np.concatenate([self.always, *parts])
+
+
+def _is_other(array: NDArray[Any]) -> bool:
+    return bool(array.dtype != np.int32 or array.ndim != 1)

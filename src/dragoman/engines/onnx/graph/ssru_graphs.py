@@ -1,0 +1,199 @@
+"""Build a Transformer with an SSRU decoder as ONNX graphs: encoder, decoder step and output layers. Paper: [kim2019].
+
+The output layer is a graph of its own, because it exists twice: over the vocabulary, and over the shortlists of the
+sentences, whose rows are gathered once per batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dragoman.bundle.quantization import Quantization
+from dragoman.config.schema import TransformerConfig
+from dragoman.engines.onnx.graph.attention import padding_mask
+from dragoman.engines.onnx.graph.builder import FLOAT, INT8, INT64, Array, Graph, Size, Value
+from dragoman.engines.onnx.graph.transformer_parts import Rows, TransformerParts, rows_quantised
+from dragoman.engines.position_table import position_table
+
+
+class SsruGraphs:
+    """The graphs of one model."""
+
+    def __init__(
+        self,
+        config: TransformerConfig,
+        weights: Mapping[str, Array],
+        precision: str,
+        quantization: Quantization | None = None,
+    ) -> None:
+        self.config = config
+        self.weights = weights
+        self.precision = precision
+        self.quantization = quantization
+
+    def _parts(self, name: str) -> TransformerParts:
+        return TransformerParts(Graph(name, self.precision), self.config, self.weights, self.quantization)
+
+    @property
+    def _output_weight(self) -> str:
+        """The name of the output matrix; that of an embedding if they are tied."""
+        return {"none": "decoder.output.weight", "target": "decoder.embedding.weight"}.get(
+            self.config.tie, "encoder.embedding.weight"
+        )
+
+    @property
+    def _target_embedding(self) -> str:
+        return "encoder.embedding.weight" if self.config.tie == "all" else "decoder.embedding.weight"
+
+    def encoder(self) -> Graph:
+        """source [batch, src], lengths [batch] -> initial states and the source memory of each decoder layer."""
+        parts, config = self._parts("reader"), self.config
+        graph = parts.graph
+        source = graph.input("source", INT64, ["batch", "src"])
+        lengths = graph.input("lengths", INT64, ["batch"])
+        if not config.source_end:  # the end is treated as padding; an empty sentence keeps it
+            lengths = graph.op("Max", graph.op("Sub", lengths, graph.numbers(1)), graph.numbers(1))
+        table = graph.constant(position_table(config, self.weights, "encoder"))
+        src = graph.op("Shape", source, start=1, end=2)
+        positions = graph.op("Slice", table, graph.numbers(0), src, graph.numbers(0))  # [src, dim]
+        x = parts.embed(source, "encoder.embedding.weight", positions)
+        mask = graph.op("Unsqueeze", padding_mask(graph, x, lengths), graph.numbers(1))  # [batch, 1, 1, src]
+        for number in range(config.encoder_layers):
+            x = self._encoder_layer(parts, x, mask, f"encoder.layers.{number}")
+        self._memory(parts, parts.final_norm(x, "encoder"), mask)
+        batch = graph.op("Concat", graph.op("Shape", source, start=0, end=1), graph.numbers(config.dim), axis=0)
+        nothing = graph.op("Expand", graph.number(0.0), batch)
+        for number in range(config.decoder_layers):
+            graph.output(f"state.{number}", nothing, FLOAT, ["batch", config.dim])
+        return graph
+
+    def _encoder_layer(self, parts: TransformerParts, x: Value, mask: Value, layer: str) -> Value:
+        graph, dim, name = parts.graph, self.config.dim, f"{layer}.attention"
+        around = f"{layer}.around_attention"
+        queries = Rows(f"{name}.W_qkv", f"{name}.b_qkv", slice(dim), parts.score_scale)
+        others = Rows(f"{name}.W_qkv", f"{name}.b_qkv", slice(dim, None))
+        q, k, v = graph.split(parts.linear(parts.before(x, around), queries, others), dim, dim, dim)
+        context, _ = parts.attend(parts.heads(q), parts.heads(k, transposed=True), parts.heads(v), mask)
+        x = parts.after(x, parts.linear(context, Rows(f"{name}.W_o", f"{name}.b_o")), around)
+        return parts.feed_forward(x, layer)
+
+    def _memory(self, parts: TransformerParts, states: Value, mask: Value) -> None:
+        """Add outputs: keys and values of all decoder layers, in one product."""
+        graph, config, dim = parts.graph, self.config, self.config.dim
+        rows = []
+        for number in range(config.decoder_layers):
+            name = f"decoder.layers.{number}.source_attention"
+            rows.append(Rows(f"{name}.W_qkv", f"{name}.b_qkv", slice(dim, 2 * dim), parts.score_scale))
+            rows.append(Rows(f"{name}.W_qkv", f"{name}.b_qkv", slice(2 * dim, None)))
+        projected = graph.split(parts.linear(states, *rows), *[dim] * len(rows))
+        for number in range(config.decoder_layers):
+            keys, values = projected[2 * number : 2 * number + 2]
+            graph.output(
+                f"memory.keys.{number}", parts.heads(keys, transposed=True), FLOAT, self._memory_shapes["keys"]
+            )
+            graph.output(f"memory.values.{number}", parts.heads(values), FLOAT, self._memory_shapes["values"])
+        graph.output("memory.mask", mask, FLOAT, self._memory_shapes["mask"])
+
+    @property
+    def _memory_shapes(self) -> dict[str, list[Size]]:
+        heads, size = self.config.heads, self.config.dim // self.config.heads
+        return {
+            "keys": ["batch", heads, size, "src"],
+            "values": ["batch", heads, "src", size],
+            "mask": ["batch", 1, 1, "src"],
+        }
+
+    def decoder_step(self) -> Graph:
+        """tokens [batch, beam], position, states and memory -> features, weights, the next states.
+
+        The attention weights are those of `Alignment.one_map`: the mean over the heads of the penultimate layer.
+        """
+        parts, config = self._parts("writer"), self.config
+        graph = parts.graph
+        row: list[Size] = ["batch", "beam", config.dim]
+        tokens = graph.input("tokens", INT64, ["batch", "beam"])
+        position = graph.input("position", INT64, [])
+        states = [graph.input(f"state.{number}", FLOAT, row) for number in range(config.decoder_layers)]
+        mask = graph.input("memory.mask", FLOAT, self._memory_shapes["mask"])
+        table = graph.constant(position_table(config, self.weights, "decoder"))
+        x = parts.embed(tokens, self._target_embedding, graph.op("Gather", table, position))
+        for number, state in enumerate(states):
+            layer = f"decoder.layers.{number}"
+            keys, values = (
+                graph.input(f"memory.{name}.{number}", FLOAT, self._memory_shapes[name]) for name in ("keys", "values")
+            )
+            x, after = self._ssru(parts, x, state, layer)
+            graph.output(f"next.{number}", after, FLOAT, row)
+            x, shares = self._source_attention(parts, x, (keys, values, mask), layer)
+            if number == max(config.decoder_layers - 2, 0):
+                mean = graph.op("ReduceMean", shares, graph.numbers(1), keepdims=0)
+                graph.output("weights", mean, FLOAT, ["batch", "beam", "src"])
+            x = parts.feed_forward(x, layer)
+        graph.output("features", parts.final_norm(x, "decoder"), FLOAT, row)
+        return graph
+
+    def _ssru(self, parts: TransformerParts, x: Value, cell: Value, layer: str) -> tuple[Value, Value]:
+        """c_t = f_t ⊙ c_{t−1} + (1 − f_t) ⊙ W x_t = W x_t + f_t ⊙ (c_{t−1} − W x_t)."""
+        graph, dim, around = parts.graph, self.config.dim, f"{layer}.around_self"
+        matrices = Rows(f"{layer}.ssru.W", ""), Rows(f"{layer}.ssru.W_f", f"{layer}.ssru.b_f")
+        added, forget = graph.split(parts.linear(parts.before(x, around), *matrices), dim, dim)
+        kept = graph.op("Mul", graph.op("Sigmoid", forget), graph.op("Sub", cell, added))
+        after = graph.op("Add", added, kept)
+        return parts.after(x, graph.op("Relu", after), around), after
+
+    def _source_attention(
+        self, parts: TransformerParts, x: Value, memory: tuple[Value, Value, Value], layer: str
+    ) -> tuple[Value, Value]:
+        name, around = f"{layer}.source_attention", f"{layer}.around_source"
+        rows = Rows(f"{name}.W_qkv", f"{name}.b_qkv", slice(self.config.dim))
+        queries = parts.heads(parts.linear(parts.before(x, around), rows))
+        context, shares = parts.attend(queries, *memory)
+        return parts.after(x, parts.linear(context, Rows(f"{name}.W_o", f"{name}.b_o")), around), shares
+
+    def output_layer(self) -> Graph:
+        """features [batch, beam, dim] -> log_probs [batch, beam, vocab]."""
+        parts = self._parts("output")
+        graph = parts.graph
+        features = graph.input("features", FLOAT, ["batch", "beam", self.config.dim])
+        scores = parts.linear(features, Rows(self._output_weight, "decoder.output.bias"))
+        vocab = len(self.weights["decoder.output.bias"])
+        graph.output("log_probs", graph.op("LogSoftmax", scores, axis=-1), FLOAT, ["batch", "beam", vocab])
+        return graph
+
+    def shortlist_rows(self) -> Graph:
+        """tokens [batch, n] -> the output matrix of these tokens, transposed, their steps, and their biases."""
+        parts = self._parts("shortlist")
+        graph = parts.graph
+        tokens = graph.input("tokens", INT64, ["batch", "n"])
+        kind, matrix = FLOAT, self.weights[self._output_weight]
+        if graph.is_int8:
+            kind = INT8
+            found = rows_quantised(parts, self._output_weight)
+            matrix = found.integers
+            steps = graph.op("Gather", graph.constant(found.steps), graph.op("Unsqueeze", tokens, graph.numbers(1)))
+            graph.output("output.steps", steps, FLOAT, ["batch", 1, "n"])
+        chosen = graph.op("Transpose", graph.op("Gather", graph.constant(matrix), tokens), perm=[0, 2, 1])
+        graph.output("output.matrix", chosen, kind, ["batch", self.config.dim, "n"])
+        biases = graph.op("Gather", graph.constant(self.weights["decoder.output.bias"]), tokens)
+        graph.output("output.bias", graph.op("Unsqueeze", biases, graph.numbers(1)), FLOAT, ["batch", 1, "n"])
+        return graph
+
+    def shortlist_output(self) -> Graph:
+        """features [batch, beam, dim] and the outputs of `shortlist_rows` -> log_probs [batch, beam, n].
+
+        A bias of −∞ excludes a token.
+        """
+        parts, dim = self._parts("projection"), self.config.dim
+        graph = parts.graph
+        features = graph.input("features", FLOAT, ["batch", "beam", dim])
+        matrix = graph.input("output.matrix", INT8 if graph.is_int8 else FLOAT, ["batch", dim, "n"])
+        bias = graph.input("output.bias", FLOAT, ["batch", 1, "n"])
+        if graph.is_int8:
+            steps = graph.input("output.steps", FLOAT, ["batch", 1, "n"])
+            multiplier = rows_quantised(parts, self._output_weight).multiplier
+            product = graph.op("Mul", graph.product_of_inputs(features, matrix, multiplier=multiplier), steps)
+        else:
+            product = graph.op("MatMul", features, matrix)
+        scores = graph.op("Add", product, bias)
+        graph.output("log_probs", graph.op("LogSoftmax", scores, axis=-1), FLOAT, ["batch", "beam", "n"])
+        return graph

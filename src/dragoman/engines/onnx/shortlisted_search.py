@@ -1,0 +1,128 @@
+"""Search within the shortlists of sentences.
+
+During the search the id of a token is its place in the shortlist of its sentence. The special tokens are in every
+shortlist and come first, so that they keep their ids. Each sentence has its own shortlist, not that of the batch: its
+translation does not depend on other sentences, and the output layer is smaller.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from dragoman.bundle.shortlist import Shortlist
+from dragoman.search import (
+    DecodingState,
+    Hypothesis,
+    SearchInput,
+    SearchMonitor,
+    SearchSettings,
+    SearchTrace,
+    search,
+)
+from dragoman.search.decoding_protocol import Numbers
+from dragoman.text import PAD_ID
+
+StartShortlisted = Callable[["ShortlistVocabulary", Sequence[Sequence[int]], bool], DecodingState]
+"""Start decoding of sources with the token ids of a shortlist."""
+
+
+@dataclass(frozen=True)
+class ShortlistVocabulary:
+    """The tokens that each sentence of a batch can write, sorted, with those of required prefixes and phrases.
+
+    Shapes: tokens [sentences, n], padded at the end; counts [sentences], without padding.
+    """
+
+    tokens: Numbers
+    counts: Numbers
+
+    @classmethod
+    def of(cls, shortlist: Shortlist, sentences: Sequence[SearchInput]) -> Self:
+        """The vocabulary of a batch."""
+        each = [
+            np.unique(np.concatenate([shortlist.candidates(sentence.tokens), _required(sentence)]))
+            for sentence in sentences
+        ]
+        counts = np.asarray([len(tokens) for tokens in each], np.int64)
+        tokens = np.full((len(sentences), counts.max()), PAD_ID, np.int64)
+        for row, own in zip(tokens, each, strict=True):
+            row[: len(own)] = own
+        return cls(tokens, counts)
+
+    def number(self, sentence: int, tokens: Sequence[int]) -> list[int]:
+        """Ids in the shortlist of tokens that are in it."""
+        own = self.tokens[sentence, : self.counts[sentence]]
+        found: list[int] = np.searchsorted(own, np.asarray(tokens, np.int64)).tolist()
+        return found
+
+    def name(self, sentence: int, numbers: Sequence[int]) -> list[int]:
+        """Token ids of ids in the shortlist."""
+        found: list[int] = self.tokens[sentence, np.asarray(numbers, np.int64)].tolist()
+        return found
+
+    def numbered(self, place: int, sentence: SearchInput) -> SearchInput:
+        """Constraints of a sentence with ids in the shortlist; the source keeps its ids."""
+        return replace(
+            sentence,
+            prefix=self.number(place, sentence.prefix),
+            phrases=[self.number(place, phrase) for phrase in sentence.phrases],
+            may_follow=None if sentence.may_follow is None else sentence.may_follow[self.tokens[place]],
+        )
+
+
+def search_shortlisted(
+    start: StartShortlisted,
+    vocabulary: ShortlistVocabulary,
+    sentences: Sequence[SearchInput],
+    settings: SearchSettings,
+    *,
+    longest: int | None,
+    return_attention: bool,
+    monitor: SearchMonitor | None,
+    trace: SearchTrace | None,
+) -> list[list[Hypothesis]]:
+    """`dragoman.search.search` within a vocabulary of shortlists."""
+    tree = None if trace is None else SearchTrace()
+    found = search(
+        functools.partial(start, vocabulary),
+        [vocabulary.numbered(place, sentence) for place, sentence in enumerate(sentences)],
+        settings,
+        longest=longest,
+        return_attention=return_attention,
+        monitor=None if monitor is None else _NamingMonitor(monitor, vocabulary),
+        trace=tree,
+    )
+    if trace is not None and tree is not None:
+        for sentence, nodes in tree.trees.items():
+            for node, token in zip(nodes, vocabulary.name(sentence, [node.token for node in nodes]), strict=True):
+                trace.add(sentence, replace(node, token=token))
+    return [
+        [replace(each, tokens=vocabulary.name(sentence, each.tokens)) for each in hypotheses]
+        for sentence, hypotheses in enumerate(found)
+    ]
+
+
+@dataclass(frozen=True)
+class _NamingMonitor:
+    """A monitor that receives token ids instead of ids in a shortlist."""
+
+    monitor: SearchMonitor
+    vocabulary: ShortlistVocabulary
+
+    def is_cancelled(self, sentence: int) -> bool:
+        return self.monitor.is_cancelled(sentence)
+
+    def is_streamed(self, sentence: int) -> bool:
+        return self.monitor.is_streamed(sentence)
+
+    def on_tokens(self, sentence: int, tokens: list[int]) -> None:
+        self.monitor.on_tokens(sentence, self.vocabulary.name(sentence, tokens))
+
+
+def _required(sentence: SearchInput) -> Numbers:
+    return np.asarray([*sentence.prefix, *(token for phrase in sentence.phrases for token in phrase)], np.int64)

@@ -1,0 +1,242 @@
+"""Transformers with an SSRU decoder on ONNX Runtime: the results of torch, stored integers, and shortlists."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dragoman.api.translation.translator import Translator
+from dragoman.bundle import Bundle, write_bundle
+from dragoman.bundle.shortlist import Shortlist
+from dragoman.engines.export import export_bundle
+from dragoman.engines.onnx.engine import OnnxEngine
+from dragoman.engines.onnx.export import DECODER_STEP_FILE, ENCODER_FILE, OUTPUT_FILE, export_onnx
+from dragoman.engines.onnx.imports import import_onnx
+from dragoman.engines.select import open_engine
+from dragoman.engines.torch_engine import TorchEngine
+from dragoman.errors import CombinationError, DataError
+from dragoman.importing.import_model import import_model
+from dragoman.search import Hypothesis, SearchInput, SearchSettings, SearchTrace
+from tests.unit.engines.tiny_transformers import KINDS, random_sentences, tiny_transformer
+from tests.unit.importing.random_firefox import firefox_folder
+from tests.unit.importing.random_marian import SHAPES, write_vocabularies
+
+pytest.importorskip("onnxruntime")
+
+SENTENCES = [SearchInput(tokens) for tokens in [*random_sentences(12, seed=5), []]]
+GREEDY, BEAM = SearchSettings(beam=1), SearchSettings(beam=4, nbest=3)
+LONG = SearchSettings(beam=1, min_length=10)
+
+
+def assert_equal(found: list[list[Hypothesis]], wanted: list[list[Hypothesis]], tolerance: float = 1e-4) -> None:
+    for one, other in zip(found, wanted, strict=True):
+        assert [each.tokens for each in one] == [each.tokens for each in other]
+        for a, b in zip(one, other, strict=True):
+            assert a.log_prob == pytest.approx(b.log_prob, abs=tolerance)
+            assert (a.alignment is None) == (b.alignment is None)
+            if a.alignment is not None and b.alignment is not None:
+                np.testing.assert_allclose(a.alignment, b.alignment, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_finds_what_torch_finds(kind: str, tmp_path: Path):
+    bundle = tiny_transformer(tmp_path / "b", {**KINDS[kind], "decoder": "ssru"}, end=1.0)
+    engine, reference = OnnxEngine.open(bundle, threads=1), TorchEngine.open(bundle)
+    for settings in (GREEDY, BEAM):
+        for shown in (False, True):
+            wanted = reference.search(SENTENCES, settings, return_attention=shown)
+            assert_equal(engine.search(SENTENCES, settings, return_attention=shown), wanted)
+    sources = [list(sentence.tokens) for sentence in SENTENCES]
+    pairs = sources, [[token % 40 for token in source] for source in sources[::-1]]
+    wanted = [[each] for each in reference.score(*pairs, return_attention=True)]
+    assert_equal([[each] for each in engine.score(*pairs, return_attention=True)], wanted)
+
+
+def test_int8_is_nearly_float32(tmp_path: Path):
+    bundle = tiny_transformer(tmp_path / "b", {"decoder": "ssru", "activation": "swish"})
+    exact, coarse = (OnnxEngine.open(bundle, precision=each, threads=1) for each in ("float32", "int8"))
+    sources = [list(sentence.tokens) for sentence in SENTENCES]
+    pairs = zip(exact.score(sources, sources[::-1]), coarse.score(sources, sources[::-1]), strict=True)
+    gaps = np.array([(a.log_prob - b.log_prob) / (len(a.tokens) + 1) for a, b in pairs])
+    assert 0.0 < np.abs(gaps).mean() < 0.1
+
+
+def test_a_sentence_that_is_too_long_is_refused(tmp_path: Path):
+    settings = {"decoder": "ssru", "positions": "learned", "max_positions": "8"}
+    engine = OnnxEngine.open(tiny_transformer(tmp_path / "b", settings), threads=1)
+    engine.search([SearchInput([5] * 7)], GREEDY)
+    with pytest.raises(DataError, match="must be at most 7 tokens long"):
+        engine.search([SearchInput([5] * 8)], GREEDY)
+
+
+# ------------------------------------------------------------------------------------------------------ stored integers
+
+
+@pytest.fixture(scope="module")
+def student(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    """An imported int8 model with a shortlist."""
+    folder = tmp_path_factory.mktemp("student")
+    write_vocabularies(folder, SHAPES["shared, swish"])
+    source = firefox_folder(folder / "firefox", (folder / "source.spm").read_bytes(), lexicon=True)
+    return import_model(source, folder / "bundle").bundle
+
+
+def test_the_stored_integers_are_exported_as_they_are(student: Bundle, tmp_path: Path):
+    export_onnx(student, tmp_path, "int8")
+    stored, weights = student.quantization(), student.weights()
+    assert stored is not None
+    onnx, numpy_helper = import_onnx(), import_onnx("onnx.numpy_helper")
+    found = []
+    for name in (ENCODER_FILE, DECODER_STEP_FILE, OUTPUT_FILE):
+        graph = onnx.load(tmp_path / name).graph
+        arrays = [numpy_helper.to_array(each) for each in graph.initializer]
+        found += [array for array in arrays if array.dtype == np.int8]
+    rows = {row.tobytes() for array in found for row in array.T} | {row.tobytes() for array in found for row in array}
+    for name in stored.weights:
+        assert all(row.tobytes() in rows for row in stored.integers(name, weights[name])), name
+
+
+def test_a_student_runs_in_int8_on_onnx_by_default_and_translates_like_torch(student: Bundle):
+    translator = Translator.open(student, threads=1)
+    assert translator.engine_reason == "onnx int8, 1 thread"
+    exact = open_engine([student], engine="torch").engine
+    coarse = OnnxEngine.open(student, precision="int8", threads=1, shortlist=False)
+    sources = [list(sentence.tokens) for sentence in student_sentences()]
+    pairs = zip(exact.score(sources, sources[::-1]), coarse.score(sources, sources[::-1]), strict=True)
+    gaps = np.array([(a.log_prob - b.log_prob) / (len(a.tokens) + 1) for a, b in pairs])
+    assert 0.0 < np.abs(gaps).mean() < 0.1
+    plain = OnnxEngine.open(student, threads=1, shortlist=False)
+    assert_equal(plain.search(student_sentences(), BEAM), exact.search(student_sentences(), BEAM))
+
+
+def test_a_trained_bundle_of_the_same_model_has_its_own_integers(student: Bundle, tmp_path: Path):
+    weights = student.weights()
+    weights["decoder.layers.0.ssru.W"] += np.float32(0.01)
+    trained = write_bundle(tmp_path / "b", student.config, weights, student.tokenizers(), "card")
+    assert trained.quantization() is None
+    assert open_engine([trained], threads=1).description == "onnx float32, 1 thread"
+    assert open_engine([trained], precision="int8", threads=1).description == "onnx int8, 1 thread"
+
+
+# ------------------------------------------------------------------------------------------------------------ shortlist
+
+
+def student_sentences() -> list[SearchInput]:
+    return [SearchInput(tokens) for tokens in [*random_sentences(14, seed=3, vocab=40), []]]
+
+
+@pytest.fixture(scope="module", params=["float32", "int8"])
+def shortlisted(student: Bundle, request: pytest.FixtureRequest) -> OnnxEngine:
+    return OnnxEngine.open(student, precision=request.param, threads=1)
+
+
+def test_a_translation_holds_only_tokens_of_the_shortlist(student: Bundle, shortlisted: OnnxEngine):
+    shortlist = student.shortlist()
+    assert shortlist is not None
+    whole = OnnxEngine.open(student, precision=shortlisted.precision, threads=1, shortlist=False)  # type: ignore[arg-type]
+    sentences = student_sentences()
+    for settings in (LONG, BEAM, SearchSettings(sample=True, nbest=4)):
+        for sentence, hypotheses in zip(sentences, shortlisted.search(sentences, settings), strict=True):
+            allowed = set(shortlist.candidates(sentence.tokens).tolist())
+            assert all(set(each.tokens) <= allowed for each in hypotheses)
+    free = whole.search(sentences, LONG)
+    assert any(
+        not set(found[0].tokens) <= set(shortlist.candidates(sentence.tokens).tolist())
+        for sentence, found in zip(sentences, free, strict=True)
+    ), "the test needs a model that writes other tokens"
+
+
+def test_a_sentence_finds_the_same_in_any_batch(shortlisted: OnnxEngine):
+    sentences = student_sentences()
+    alone = [shortlisted.search([sentence], BEAM, return_attention=True)[0] for sentence in sentences]
+    assert_equal(shortlisted.search(sentences, BEAM, return_attention=True), alone)
+    assert_equal(shortlisted.search(sentences[5:], BEAM, return_attention=True), alone[5:])
+
+
+def test_threads_change_nothing(student: Bundle, shortlisted: OnnxEngine):
+    several = OnnxEngine.open(student, precision=shortlisted.precision, threads=3)  # type: ignore[arg-type]
+    sentences = student_sentences() * 2
+    assert_equal(several.search(sentences, BEAM), shortlisted.search(sentences, BEAM))
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_a_shortlist_of_all_tokens_changes_nothing(student: Bundle, precision: str, tmp_path: Path):
+    size = student.tokenizers()["target"].size
+    everything = Shortlist.of_lists(range(size), [[] for _ in range(size)])
+    bundle = write_bundle(
+        tmp_path / "b",
+        student.config,
+        student.weights(),
+        student.tokenizers(),
+        "card",
+        quantization=student.quantization(),
+        shortlist=everything,
+    )
+    engine, whole = (
+        OnnxEngine.open(bundle, precision=precision, threads=1, shortlist=each)  # type: ignore[arg-type]
+        for each in (True, False)
+    )
+    for settings in (GREEDY, BEAM, SearchSettings(beam=4, groups=2), SearchSettings(beam=2, no_repeat_ngram=2)):
+        assert_equal(engine.search(student_sentences(), settings), whole.search(student_sentences(), settings))
+
+
+def test_prefixes_and_phrases_may_hold_other_tokens(student: Bundle, shortlisted: OnnxEngine):
+    shortlist = student.shortlist()
+    assert shortlist is not None
+    sentence = SearchInput([9, 14, 20])
+    others = sorted(set(range(4, 40)) - set(shortlist.candidates(sentence.tokens).tolist()))[:3]
+    (with_prefix,) = shortlisted.search([replace(sentence, prefix=others)], BEAM)
+    assert all(each.tokens[:3] == others for each in with_prefix)
+    (with_phrase,) = shortlisted.search([replace(sentence, phrases=[others], may_follow=np.ones(60, np.bool_))], BEAM)
+    assert str(others)[1:-1] in str(with_phrase[0].tokens)
+
+
+def test_streams_and_search_trees_have_token_ids(shortlisted: OnnxEngine):
+    class Recorder:
+        def __init__(self) -> None:
+            self.seen: list[list[int]] = []
+
+        def is_cancelled(self, sentence: int) -> bool:
+            return False
+
+        def is_streamed(self, sentence: int) -> bool:
+            return True
+
+        def on_tokens(self, sentence: int, tokens: list[int]) -> None:
+            self.seen.append(tokens)
+
+    recorder, trace, sentence = Recorder(), SearchTrace(), SearchInput([9, 14, 20])
+    settings = SearchSettings(beam=4, min_length=6)
+    ((best, *_),) = shortlisted.search([sentence], settings, monitor=recorder, trace=trace)
+    assert recorder.seen[-1] == best.tokens
+    nodes = trace.trees[0]
+    paths = set()
+    for node in nodes:
+        path, walked = [], node
+        while True:
+            path.append(walked.token)
+            if walked.parent < 0:
+                break
+            walked = nodes[walked.parent]
+        paths.add(tuple(path[::-1]))
+    assert tuple(best.tokens) in {path[:-1] for path in paths} | paths
+
+
+def test_scores_of_given_translations_ignore_the_shortlist(student: Bundle, shortlisted: OnnxEngine):
+    whole = OnnxEngine.open(student, precision=shortlisted.precision, threads=1, shortlist=False)  # type: ignore[arg-type]
+    sources = [list(sentence.tokens) for sentence in student_sentences()]
+    found, wanted = (each.score(sources, sources[::-1]) for each in (shortlisted, whole))
+    assert [each.log_prob for each in found] == [each.log_prob for each in wanted]
+
+
+# ------------------------------------------------------------------------------------------------------------- messages
+
+
+def test_an_engine_that_cannot_run_an_ssru_names_those_that_can(student: Bundle, tmp_path: Path):
+    with pytest.raises(CombinationError, match="engine must be one of onnx, torch for a Transformer with an SSRU dec"):
+        open_engine([student], engine="ctranslate2")
+    with pytest.raises(CombinationError, match="got ssru; use the engine onnx or torch"):
+        export_bundle(student, "ctranslate2")
+    with pytest.raises(CombinationError, match="got self-attention; use the engine ctranslate2 or torch"):
+        export_bundle(tiny_transformer(tmp_path / "b"), "onnx")
