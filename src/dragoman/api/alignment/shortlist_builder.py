@@ -14,11 +14,11 @@ from dragoman.api.translation.forced_decoding import ForcedDecoder
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.bundle.shortlist import Shortlist
-from dragoman.config.schema import TransformerConfig
+from dragoman.config.schema import ModelConfig, TransformerConfig
 from dragoman.errors import CombinationError, DataError
 from dragoman.search.hypothesis import Hypothesis
 
-__all__ = ["ShortlistResult", "add_shortlist"]
+__all__ = ["ShortlistResult", "add_shortlist", "check_architecture"]
 
 _MAX_TOKENS = 256  # per side; longer pairs are left out
 _LEAST_WEIGHT = 0.1  # attention weights below it are no alignment
@@ -41,7 +41,9 @@ class ShortlistResult:
 class _Counts:
     """Alignment weights of source and target tokens, frequencies of target tokens, and the pairs that were read."""
 
-    aligned: defaultdict[int, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    aligned: defaultdict[int, defaultdict[int, float]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(float))
+    )
     targets: Counter[int] = field(default_factory=Counter)
     pairs: list[_Pair] = field(default_factory=list)
 
@@ -53,7 +55,16 @@ class _Counts:
             return
         weights = hypothesis.alignment[: len(target), : len(source)]
         for row, column in zip(*np.nonzero(weights >= _LEAST_WEIGHT), strict=True):
-            self.aligned[source[column]][target[row]] += float(weights[row, column])  # type: ignore[assignment]
+            self.aligned[source[column]][target[row]] += float(weights[row, column])
+
+
+def check_architecture(model: ModelConfig) -> None:
+    """Raise a `CombinationError` for a model whose engine cannot use a shortlist."""
+    if not isinstance(model, TransformerConfig) or model.decoder != "ssru":
+        got = model.decoder if isinstance(model, TransformerConfig) else model.family
+        raise CombinationError(
+            f"model.decoder must be ssru for a shortlist, got {got}; the engines of other models have no shortlist"
+        )
 
 
 def add_shortlist(
@@ -70,12 +81,7 @@ def add_shortlist(
     A sentence may write the `frequent` most frequent target tokens, up to `per_token` tokens that attend most to each
     of its source tokens, and its own source tokens if the vocabulary is joint.
     """
-    model = bundle.config.model
-    if not isinstance(model, TransformerConfig) or model.decoder != "ssru":
-        got = model.decoder if isinstance(model, TransformerConfig) else model.family
-        raise CombinationError(
-            f"model.decoder must be ssru for a shortlist, got {got}; the engines of other models have no shortlist"
-        )
+    check_architecture(bundle.config.model)
     counts = _count(Translator.open(bundle, threads=threads, shortlist=False), blocks)
     if not counts.pairs:
         raise DataError("a shortlist must be built from sentence pairs, got none; name files with text")

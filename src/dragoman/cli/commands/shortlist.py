@@ -39,12 +39,14 @@ def shortlist(  # noqa: PLR0913 -- one parameter per option
     """
     with report_errors("start it again"):
         check_folder(output, force=force)
-        from dragoman.api.alignment.shortlist_builder import add_shortlist
+        from dragoman.api.alignment.shortlist_builder import add_shortlist, check_architecture
         from dragoman.api.files.parallel_lines import read_pairs
         from dragoman.bundle import Bundle
 
+        opened = Bundle.open(locate_bundle(bundle))
+        check_architecture(opened.config.model)
         found = add_shortlist(
-            Bundle.open(locate_bundle(bundle)),
+            opened,
             read_pairs(source, target),
             output,
             frequent=frequent,
