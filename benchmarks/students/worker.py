@@ -71,7 +71,7 @@ def measure_sessions() -> Counter[str]:
     """Count the CPU seconds of every graph of the ONNX engine from now on."""
     from dragoman.engines.onnx.session import Session
 
-    names = {"source": "encoder", "position": "decoder step", "output.bias": "output layer"}
+    names = {"source": "encoder", "position": "decoder step", "features": "output layer"}
     spent: Counter[str] = Counter()
     run = Session.run
 

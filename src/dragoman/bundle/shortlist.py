@@ -35,7 +35,7 @@ class Shortlist:
     tokens: NDArray[np.int64]
 
     @classmethod
-    def of_lists(cls, always: Sequence[int], lists: Sequence[Sequence[int]]) -> Self:
+    def of_lists(cls, always: Sequence[int], lists: Sequence[Sequence[int] | NDArray[np.int64]]) -> Self:
         """A shortlist from one list of target tokens per source token; the special tokens are always included."""
         offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
         tokens = np.concatenate([np.empty(0, np.int64), *(np.asarray(each, np.int64) for each in lists)])

@@ -81,7 +81,7 @@ def decode_rows(
             last = attended if stuck[row] else partial
             found[names[row]] = last.close(row, len(sentences[rows[row]].tokens), penalties).hypothesis
         cancelled |= _report_tokens(monitor, partial, rows, copies)
-        active = np.flatnonzero(~ended & ~np.isin(rows, list(cancelled)))
+        active = np.flatnonzero(~ended & ~np.isin(rows, list(cancelled)) if cancelled else ~ended)
         if len(active) < len(rows):
             rows, tokens, names = rows[active], tokens[active], [names[row] for row in active]
             state, partial = state.select(active), partial.select(active)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +33,8 @@ from dragoman.search.decoding_protocol import Floats, Numbers, StepOutput
 from dragoman.text import EOS_ID, PAD_ID
 
 _LEAST_PRESENT = 0.75
+_ROWS_OF_VOCABULARY = 8
+"""From this number of rows, the product with the matrix of the vocabulary takes less time than with gathered rows."""
 
 
 class OnnxEngine(IncrementalEngine):
@@ -148,12 +150,15 @@ class OnnxEngine(IncrementalEngine):
         self, vocabulary: ShortlistVocabulary, sources: Sequence[Sequence[int]], return_attention: bool
     ) -> OnnxDecodingState:
         """Start decoding with token ids of a shortlist."""
-        names = list(self.shortlist_rows.outputs)
-        found = self.shortlist_rows.run(names, {"tokens": vocabulary.tokens}, 1)
-        feeds = dict(zip(names, found, strict=True))
         is_padding = np.arange(vocabulary.tokens.shape[1]) >= vocabulary.counts[:, np.newaxis]  # [sentences, n]
-        feeds["output.bias"][is_padding[:, np.newaxis]] = -np.inf
-        return replace(self.start(sources, return_attention), output=feeds, tokens=vocabulary.tokens)
+        bias = np.where(is_padding, np.float32(-np.inf), np.float32(0.0))[:, np.newaxis]  # [sentences, 1, n]
+        begun = self.start(sources, return_attention)
+        return replace(begun, output={"tokens": vocabulary.tokens, "bias": bias}).with_rows()
+
+    def gather_rows(self, tokens: Numbers) -> dict[str, Any]:
+        """The rows of the output layer for tokens of shortlists. Shapes: [sentences, n]."""
+        names = list(self.shortlist_rows.outputs)
+        return dict(zip(names, self.shortlist_rows.run(names, {"tokens": tokens}, 1), strict=True))
 
     def _check_length(self, length: int) -> None:
         if self.longest is not None and length > self.longest:
@@ -170,7 +175,10 @@ class OnnxDecodingState:
     `present` are the places in the memory of the sentences that are still decoded. The others are removed when they are
     a quarter: copying the memory at every departure takes longer than computing rows that are not used.
 
-    Shapes: memory, output and tokens (those of shortlists) each [stored, …]; state each [len(present) * beam, hidden].
+    `output` has the tokens of shortlists, a bias that excludes their padding, and for few rows the gathered rows of the
+    output layer; it is empty without shortlists.
+
+    Shapes: memory and output each [stored, …]; state each [len(present) * beam, hidden].
     """
 
     engine: OnnxEngine
@@ -181,8 +189,7 @@ class OnnxDecodingState:
     present: Numbers
     beam: int = 1
     position: int = 0
-    output: Mapping[str, Any] | None = None
-    tokens: Numbers | None = None
+    output: Mapping[str, Any] = field(default_factory=dict)
 
     def step(self, tokens: Numbers) -> StepOutput:
         engine = self.engine
@@ -195,26 +202,38 @@ class OnnxDecodingState:
         first = "features" if engine.has_output_layer else "log_probs"
         wanted = [first, *engine.nexts, *(["weights"] if self.return_attention else [])]
         found = engine.decoder_step.run(wanted, feeds, self.stored * self.beam)
-        if engine.has_output_layer and self.output is not None:
-            found[0] = self._shortlisted(found[0])
-        found = [self._gathered(array) for array in found]
-        if engine.has_output_layer and self.output is None:
-            (found[0],) = engine.output.run(["log_probs"], {"features": found[0]}, len(tokens))
+        if engine.has_output_layer and self.output:
+            found[0] = self._log_probs(found[0])
+        if len(self.present) < self.stored:
+            found = [array[self.present] for array in found]
+        if engine.has_output_layer and not self.output:
+            found[0] = self._log_probs(found[0])
         log_probs, *rest = [array.reshape(-1, array.shape[-1]) for array in found]
         state = tuple(rest[: len(engine.nexts)])
         after = replace(self, state=state, position=self.position + 1)
         return StepOutput(log_probs, rest[-1] if self.return_attention else None, after)
 
-    def _shortlisted(self, features: Floats) -> Floats:
-        """Shapes: [stored, beam, dim] -> [stored, beam, n]."""
-        assert self.output is not None
-        feeds = {"features": features, **self.output}
-        (log_probs,) = self.engine.shortlist_output.run(["log_probs"], feeds, self.stored * self.beam)
-        return log_probs
+    def _log_probs(self, features: Floats) -> Floats:
+        """Shapes: [sentences, beam, dim] -> [sentences, beam, tokens]."""
+        sentences, rows = len(features), len(features) * self.beam
+        feeds: dict[str, Any] = {"features": features}
+        if rows < _ROWS_OF_VOCABULARY and "output.matrix" in self.output:
+            feeds |= {name: array for name, array in self.output.items() if name != "tokens"}
+            return self.engine.shortlist_output.run(["log_probs"], feeds, rows)[0]
+        feeds["tokens"] = self.output.get("tokens", np.empty((sentences, 0), np.int64))
+        feeds["bias"] = self.output.get("bias", np.empty((sentences, 1, 0), np.float32))
+        return self.engine.output.run(["log_probs"], feeds, rows)[0]
+
+    def with_rows(self) -> Self:
+        """Gather the rows of the output layer for shortlists, if that will save time."""
+        if not self.output or "output.matrix" in self.output or self.stored * self.beam >= _ROWS_OF_VOCABULARY:
+            return self
+        return replace(self, output={**self.output, **self.engine.gather_rows(self.output["tokens"])})
 
     def _token_ids(self, tokens: Numbers) -> Numbers:
         """Shapes: [rows] -> [rows]."""
-        return tokens if self.tokens is None else self.tokens[np.repeat(self.present, self.beam), tokens]
+        names: Numbers | None = self.output.get("tokens")
+        return tokens if names is None else names[np.repeat(self.present, self.beam), tokens]
 
     def _spread(self, rows: Any) -> Any:
         """Shapes: [len(present) * beam, *] -> [stored, beam, *]."""
@@ -224,10 +243,6 @@ class OnnxDecodingState:
         spread = np.zeros((self.stored, *grouped.shape[1:]), grouped.dtype)
         spread[self.present] = grouped
         return spread
-
-    def _gathered(self, array: Any) -> Any:
-        """Shapes: [stored, *] -> [len(present), *]."""
-        return array if len(self.present) == self.stored else array[self.present]
 
     def reorder(self, rows: Numbers) -> Self:
         return replace(self, state=self._rows(rows))
@@ -245,11 +260,10 @@ class OnnxDecodingState:
         return replace(
             selected,
             memory=_taken(self.memory, places),
-            output=None if self.output is None else _taken(self.output, places),
-            tokens=None if self.tokens is None else self.tokens.take(places, 0),
+            output=_taken(self.output, places),
             stored=len(places),
             present=np.arange(len(places)),
-        )
+        ).with_rows()
 
     def _rows(self, rows: Numbers) -> tuple[Floats, ...]:
         return tuple(part.take(rows, 0) for part in self.state)

@@ -67,24 +67,41 @@ class Session:
         if parts < 2:
             found: list[Array] = self._session.run(wanted, feeds)
             return found
-        sizes = self._sizes(feeds)
-        results = [np.empty([sizes.get(size, size) for size in self.outputs[name]], np.float32) for name in wanted]
         cuts = [sentences * number // parts for number in range(parts + 1)]
         slices = [slice(first, last) for first, last in itertools.pairwise(cuts)]
+        shapes = self._shapes(feeds, wanted)
+        if shapes is None:
+            return self._run_and_join(slices, feeds, wanted)
+        results = [np.empty(shape, np.float32) for shape in shapes]
         waiting = [self._pool.submit(self._run_part, part, feeds, wanted, results) for part in slices[1:]]
         self._run_part(slices[0], feeds, wanted, results)
         for each in waiting:
             each.result()
         return results
 
-    def _sizes(self, feeds: Mapping[str, Array]) -> dict[str, int]:
-        """The current values of the named dimensions."""
-        return {
+    def _shapes(self, feeds: Mapping[str, Array], wanted: Sequence[str]) -> list[list[int]] | None:
+        """The shapes of outputs; None if one has a dimension that no input has."""
+        sizes = {
             size: found
             for name, array in feeds.items()
             for size, found in zip(self.inputs[name], array.shape, strict=True)
             if isinstance(size, str)
         }
+        shapes = [[sizes.get(size, size) for size in self.outputs[name]] for name in wanted]
+        return None if any(isinstance(size, str) for shape in shapes for size in shape) else shapes
+
+    def _run_and_join(self, slices: Sequence[slice], feeds: Mapping[str, Array], wanted: Sequence[str]) -> list[Array]:
+        """Run the parts of the sentences and concatenate the results."""
+
+        def run(part: slice) -> list[Array]:
+            found: list[Array] = self._session.run(
+                wanted, {name: array[part] if array.ndim else array for name, array in feeds.items()}
+            )
+            return found
+
+        waiting = [self._pool.submit(run, part) for part in slices[1:]]
+        parts = [run(slices[0]), *(each.result() for each in waiting)]
+        return [np.concatenate(each) for each in zip(*parts, strict=True)]
 
     def _run_part(
         self, part: slice, feeds: Mapping[str, Array], wanted: Sequence[str], results: Sequence[Array]

@@ -39,8 +39,9 @@ class Graph:
     inputs of a product is fixed, or computed per row.
     """
 
-    def __init__(self, name: str, precision: str) -> None:
+    def __init__(self, name: str, precision: str, *, prefix: str = "") -> None:
         self.name = name
+        self._prefix = prefix
         self.is_int8 = precision == "int8"
         self._onnx = import_onnx("onnx.helper")
         self._nodes: list[Any] = []
@@ -67,7 +68,7 @@ class Graph:
             raise CombinationError(
                 f"a model must have at most {LARGEST:,} bytes of weights for ONNX, got more; use the engine torch"
             )
-        name = f"constant.{len(self._constants)}"
+        name = f"{self._prefix}constant.{len(self._constants)}"
         self._constants.append(import_onnx("onnx.numpy_helper").from_array(np.asarray(array, order="C"), name))
         return name
 
@@ -85,9 +86,17 @@ class Graph:
 
     def several(self, kind: str, *inputs: Value, results: int, domain: str = "", **attributes: Any) -> list[Value]:
         """An operation with several results."""
-        names = [f"{kind}.{len(self._nodes)}.{number}" for number in range(results)]
+        names = [f"{self._prefix}{kind}.{len(self._nodes)}.{number}" for number in range(results)]
         self._nodes.append(self._onnx.make_node(kind, inputs, names, domain=domain, **attributes))
         return names
+
+    def branch(self, name: str) -> Graph:
+        """A graph for `when`, which can use the values of this one; add one output to it."""
+        return Graph(name, "int8" if self.is_int8 else "float32", prefix=f"{name}.")
+
+    def when(self, condition: Value, then: Graph, otherwise: Graph) -> Value:
+        """The output of one of two branches; only that branch is computed."""
+        return self.op("If", condition, then_branch=then.proto(), else_branch=otherwise.proto())
 
     def split(self, x: Value, *sizes: int) -> list[Value]:
         """Parts along the last dimension."""
@@ -177,9 +186,13 @@ class Graph:
     def _middle(self) -> Value:
         return self.constant(np.asarray(_LEVELS + 1, np.uint8))
 
+    def proto(self) -> Any:
+        """The graph as an ONNX message."""
+        return self._onnx.make_graph(self._nodes, self.name, self._inputs, self._outputs, self._constants)
+
     def save(self, path: Path) -> None:
         """Write the graph to a file."""
-        graph = self._onnx.make_graph(self._nodes, self.name, self._inputs, self._outputs, self._constants)
+        graph = self.proto()
         opsets = [self._onnx.make_opsetid("", OPSET), self._onnx.make_opsetid(_MICROSOFT, 1)]
         import_onnx().save_model(self._onnx.make_model(graph, opset_imports=opsets, ir_version=IR), path)
 

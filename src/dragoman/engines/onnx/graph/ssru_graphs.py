@@ -1,12 +1,14 @@
 """Build a Transformer with an SSRU decoder as ONNX graphs: encoder, decoder step and output layers. Paper: [kim2019].
 
-The output layer is a graph of its own, because it exists twice: over the vocabulary, and over the shortlists of the
-sentences, whose rows are gathered once per batch.
+The output layer is a graph of its own, because it exists twice: over the vocabulary, of which the tokens of shortlists
+can be chosen, and over the rows of shortlists, gathered once per batch, which takes less time for a few sentences.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+import numpy as np
 
 from dragoman.bundle.quantization import Quantization
 from dragoman.config.schema import TransformerConfig
@@ -151,13 +153,26 @@ class SsruGraphs:
         return parts.after(x, parts.linear(context, Rows(f"{name}.W_o", f"{name}.b_o")), around), shares
 
     def output_layer(self) -> Graph:
-        """features [batch, beam, dim] -> log_probs [batch, beam, vocab]."""
+        """features [batch, beam, dim], tokens [batch, n], bias [batch, 1, n] -> log_probs of these tokens.
+
+        The product is that of the vocabulary, whose matrix is prepared once. Without tokens (n = 0) the log_probs are
+        [batch, beam, vocab]. A bias of −∞ excludes a token; that of the output layer is added in any case.
+        """
         parts = self._parts("output")
         graph = parts.graph
         features = graph.input("features", FLOAT, ["batch", "beam", self.config.dim])
+        tokens = graph.input("tokens", INT64, ["batch", "n"])
+        bias = graph.input("bias", FLOAT, ["batch", 1, "n"])
         scores = parts.linear(features, Rows(self._output_weight, "decoder.output.bias"))
-        vocab = len(self.weights["decoder.output.bias"])
-        graph.output("log_probs", graph.op("LogSoftmax", scores, axis=-1), FLOAT, ["batch", "beam", vocab])
+        beam = graph.op("Shape", features, start=1, end=2)
+        some, every = graph.branch("some"), graph.branch("every")
+        rows = some.op("Concat", some.numbers(1), beam, some.numbers(1), axis=0)
+        columns = some.op("Expand", some.op("Unsqueeze", tokens, some.numbers(1)), rows)  # [batch, beam, n]
+        chosen = some.op("Add", some.op("GatherElements", scores, columns, axis=-1), bias)
+        for branch, values in ((some, chosen), (every, scores)):
+            branch.output(f"{branch.name}.log_probs", branch.op("LogSoftmax", values, axis=-1), FLOAT, ["b", "r", "t"])
+        has_tokens = graph.op("Greater", graph.op("Size", tokens), graph.constant(np.asarray(0, np.int64)))
+        graph.output("log_probs", graph.when(has_tokens, some, every), FLOAT, ["batch", "beam", "tokens"])
         return graph
 
     def shortlist_rows(self) -> Graph:
@@ -165,35 +180,37 @@ class SsruGraphs:
         parts = self._parts("shortlist")
         graph = parts.graph
         tokens = graph.input("tokens", INT64, ["batch", "n"])
+        ones = graph.op("Unsqueeze", tokens, graph.numbers(1))  # [batch, 1, n]
         kind, matrix = FLOAT, self.weights[self._output_weight]
         if graph.is_int8:
             kind = INT8
             found = rows_quantised(parts, self._output_weight)
             matrix = found.integers
-            steps = graph.op("Gather", graph.constant(found.steps), graph.op("Unsqueeze", tokens, graph.numbers(1)))
+            steps = graph.op("Gather", graph.constant(found.steps), ones)
             graph.output("output.steps", steps, FLOAT, ["batch", 1, "n"])
         chosen = graph.op("Transpose", graph.op("Gather", graph.constant(matrix), tokens), perm=[0, 2, 1])
         graph.output("output.matrix", chosen, kind, ["batch", self.config.dim, "n"])
-        biases = graph.op("Gather", graph.constant(self.weights["decoder.output.bias"]), tokens)
-        graph.output("output.bias", graph.op("Unsqueeze", biases, graph.numbers(1)), FLOAT, ["batch", 1, "n"])
+        biases = graph.op("Gather", graph.constant(self.weights["decoder.output.bias"]), ones)
+        graph.output("output.bias", biases, FLOAT, ["batch", 1, "n"])
         return graph
 
     def shortlist_output(self) -> Graph:
-        """features [batch, beam, dim] and the outputs of `shortlist_rows` -> log_probs [batch, beam, n].
+        """features [batch, beam, dim], the outputs of `shortlist_rows`, bias -> log_probs [batch, beam, n].
 
-        A bias of −∞ excludes a token.
+        A bias of −∞ excludes a token. Shapes: bias [batch, 1, n].
         """
         parts, dim = self._parts("projection"), self.config.dim
         graph = parts.graph
         features = graph.input("features", FLOAT, ["batch", "beam", dim])
         matrix = graph.input("output.matrix", INT8 if graph.is_int8 else FLOAT, ["batch", dim, "n"])
-        bias = graph.input("output.bias", FLOAT, ["batch", 1, "n"])
+        own_bias = graph.input("output.bias", FLOAT, ["batch", 1, "n"])
+        bias = graph.input("bias", FLOAT, ["batch", 1, "n"])
         if graph.is_int8:
             steps = graph.input("output.steps", FLOAT, ["batch", 1, "n"])
             multiplier = rows_quantised(parts, self._output_weight).multiplier
             product = graph.op("Mul", graph.product_of_inputs(features, matrix, multiplier=multiplier), steps)
         else:
             product = graph.op("MatMul", features, matrix)
-        scores = graph.op("Add", product, bias)
+        scores = graph.op("Add", product, graph.op("Add", own_bias, bias))
         graph.output("log_probs", graph.op("LogSoftmax", scores, axis=-1), FLOAT, ["batch", "beam", "n"])
         return graph
