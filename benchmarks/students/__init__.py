@@ -1,1 +1,1 @@
-"""Firefox's students: quality and speed beside other engines for the same files."""
+"""Firefox's students: quality and speed, compared with other engines for the same files."""

@@ -129,7 +129,7 @@ CLASSES = {
             "precision: 'PrecisionName' = 'auto', threads: 'int | None' = None, "
             "search: 'SearchSettings | None' = None, glossary: 'Glossary | None' = None, "
             "batch_tokens: 'int | None' = None, search_tree: 'bool' = False, "
-            "incremental: 'bool' = False) -> Self"
+            "incremental: 'bool' = False, shortlist: 'bool' = True) -> Self"
         ),
         "translate": (
             "(self, text: 'str | Sequence[str]', *, prefix: 'str | Sequence[str]' = '', "

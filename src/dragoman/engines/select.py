@@ -198,7 +198,7 @@ def _start(bundle: Bundle, name: str, required: _Requirements, why: str = "") ->
 
 
 def _default_precision(bundle: Bundle, name: str) -> str:
-    """int8 for a model that has int8 weights, where the engine uses them as they are stored."""
+    """int8 for a model that has int8 weights, where the engine uses them unchanged."""
     return "int8" if name == "onnx" and bundle.quantization() is not None else "float32"
 
 

@@ -1,7 +1,7 @@
 """Export a saved model to ONNX graphs: recurrent models, and Transformers with an SSRU decoder. Imports no torch.
 
 With int8, large products use 8-bit integers; encoder recurrences, attention and all other operations use float32.
-Weights that a bundle has in int8 are exported as they are stored.
+Weights that a bundle has in int8 are exported unchanged.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dragoman.bundle.quantization import Quantization
 from dragoman.config.schema import TransformerConfig
 from dragoman.engines.onnx.graph.attention import padding_mask
 from dragoman.engines.onnx.graph.builder import FLOAT, INT8, INT64, Array, Graph, Size, Value
-from dragoman.engines.onnx.graph.transformer_parts import Rows, TransformerParts, rows_quantised
+from dragoman.engines.onnx.graph.transformer_parts import TransformerParts, WeightRows, rows_quantised
 from dragoman.engines.position_table import position_table
 
 
@@ -72,11 +72,11 @@ class SsruGraphs:
     def _encoder_layer(self, parts: TransformerParts, x: Value, mask: Value, layer: str) -> Value:
         graph, dim, name = parts.graph, self.config.dim, f"{layer}.attention"
         around = f"{layer}.around_attention"
-        queries = Rows(f"{name}.W_qkv", f"{name}.b_qkv", slice(dim), parts.score_scale)
-        others = Rows(f"{name}.W_qkv", f"{name}.b_qkv", slice(dim, None))
+        queries = WeightRows(f"{name}.W_qkv", f"{name}.b_qkv", slice(dim), parts.score_scale)
+        others = WeightRows(f"{name}.W_qkv", f"{name}.b_qkv", slice(dim, None))
         q, k, v = graph.split(parts.linear(parts.before(x, around), queries, others), dim, dim, dim)
         context, _ = parts.attend(parts.heads(q), parts.heads(k, transposed=True), parts.heads(v), mask)
-        x = parts.after(x, parts.linear(context, Rows(f"{name}.W_o", f"{name}.b_o")), around)
+        x = parts.after(x, parts.linear(context, WeightRows(f"{name}.W_o", f"{name}.b_o")), around)
         return parts.feed_forward(x, layer)
 
     def _memory(self, parts: TransformerParts, states: Value, mask: Value) -> None:
@@ -85,8 +85,8 @@ class SsruGraphs:
         rows = []
         for number in range(config.decoder_layers):
             name = f"decoder.layers.{number}.source_attention"
-            rows.append(Rows(f"{name}.W_qkv", f"{name}.b_qkv", slice(dim, 2 * dim), parts.score_scale))
-            rows.append(Rows(f"{name}.W_qkv", f"{name}.b_qkv", slice(2 * dim, None)))
+            rows.append(WeightRows(f"{name}.W_qkv", f"{name}.b_qkv", slice(dim, 2 * dim), parts.score_scale))
+            rows.append(WeightRows(f"{name}.W_qkv", f"{name}.b_qkv", slice(2 * dim, None)))
         projected = graph.split(parts.linear(states, *rows), *[dim] * len(rows))
         for number in range(config.decoder_layers):
             keys, values = projected[2 * number : 2 * number + 2]
@@ -137,7 +137,7 @@ class SsruGraphs:
     def _ssru(self, parts: TransformerParts, x: Value, cell: Value, layer: str) -> tuple[Value, Value]:
         """c_t = f_t ⊙ c_{t−1} + (1 − f_t) ⊙ W x_t = W x_t + f_t ⊙ (c_{t−1} − W x_t)."""
         graph, dim, around = parts.graph, self.config.dim, f"{layer}.around_self"
-        matrices = Rows(f"{layer}.ssru.W", ""), Rows(f"{layer}.ssru.W_f", f"{layer}.ssru.b_f")
+        matrices = WeightRows(f"{layer}.ssru.W", ""), WeightRows(f"{layer}.ssru.W_f", f"{layer}.ssru.b_f")
         added, forget = graph.split(parts.linear(parts.before(x, around), *matrices), dim, dim)
         kept = graph.op("Mul", graph.op("Sigmoid", forget), graph.op("Sub", cell, added))
         after = graph.op("Add", added, kept)
@@ -147,10 +147,10 @@ class SsruGraphs:
         self, parts: TransformerParts, x: Value, memory: tuple[Value, Value, Value], layer: str
     ) -> tuple[Value, Value]:
         name, around = f"{layer}.source_attention", f"{layer}.around_source"
-        rows = Rows(f"{name}.W_qkv", f"{name}.b_qkv", slice(self.config.dim))
+        rows = WeightRows(f"{name}.W_qkv", f"{name}.b_qkv", slice(self.config.dim))
         queries = parts.heads(parts.linear(parts.before(x, around), rows))
         context, shares = parts.attend(queries, *memory)
-        return parts.after(x, parts.linear(context, Rows(f"{name}.W_o", f"{name}.b_o")), around), shares
+        return parts.after(x, parts.linear(context, WeightRows(f"{name}.W_o", f"{name}.b_o")), around), shares
 
     def output_layer(self) -> Graph:
         """features [batch, beam, dim], tokens [batch, n], bias [batch, 1, n] -> log_probs of these tokens.
@@ -163,7 +163,7 @@ class SsruGraphs:
         features = graph.input("features", FLOAT, ["batch", "beam", self.config.dim])
         tokens = graph.input("tokens", INT64, ["batch", "n"])
         bias = graph.input("bias", FLOAT, ["batch", 1, "n"])
-        scores = parts.linear(features, Rows(self._output_weight, "decoder.output.bias"))
+        scores = parts.linear(features, WeightRows(self._output_weight, "decoder.output.bias"))
         beam = graph.op("Shape", features, start=1, end=2)
         some, every = graph.branch("some"), graph.branch("every")
         rows = some.op("Concat", some.numbers(1), beam, some.numbers(1), axis=0)

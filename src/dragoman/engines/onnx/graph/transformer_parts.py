@@ -19,7 +19,7 @@ from dragoman.engines.onnx.graph.builder import FLOAT, Array, Graph, Value, quan
 _ALL = slice(None)
 
 
-class Rows(NamedTuple):
+class WeightRows(NamedTuple):
     """Rows of a matrix and of its bias, multiplied by a factor. A bias named "" is zero."""
 
     matrix: str
@@ -68,7 +68,7 @@ class TransformerParts:
             words = graph.op("Gather", graph.constant(self.weights[name] * np.float32(scale)), tokens)
         return graph.op("Add", words, positions)
 
-    def linear(self, x: Value, *parts: Rows, is_positive: bool = False) -> Value:
+    def linear(self, x: Value, *parts: WeightRows, is_positive: bool = False) -> Value:
         """The products with all parts, concatenated. `is_positive`: of max(0, x) instead of x."""
         bias = self._bias(parts)
         matrix = self.quantised(*parts)
@@ -82,7 +82,7 @@ class TransformerParts:
         whole = np.concatenate([self.weights[each.matrix][each.rows] * np.float32(each.factor) for each in parts])
         return self.graph.linear(x, whole, bias, bounded=False)
 
-    def quantised(self, *parts: Rows) -> QuantisedMatrix | None:
+    def quantised(self, *parts: WeightRows) -> QuantisedMatrix | None:
         """The stored integers of all parts; None if they are not stored.
 
         The multiplier is None if the parts have several, so that the range of the input is measured.
@@ -97,16 +97,16 @@ class TransformerParts:
         multiplier = float(multipliers[0]) if len(inputs) == len(parts) and len(multipliers) == 1 else None
         return QuantisedMatrix(np.concatenate(integers), np.concatenate(steps).astype(np.float32), multiplier)
 
-    def _bias(self, parts: tuple[Rows, ...]) -> Array | None:
+    def _bias(self, parts: tuple[WeightRows, ...]) -> Array | None:
         if not any(each.bias in self.weights for each in parts):
             return None
-        pieces = [
+        parts_of_bias = [
             self.weights[each.bias][each.rows] * np.float32(each.factor)
             if each.bias in self.weights
             else np.zeros(len(self.weights[each.matrix][each.rows]), np.float32)
             for each in parts
         ]
-        return np.concatenate(pieces)
+        return np.concatenate(parts_of_bias)
 
     def norm(self, x: Value, name: str) -> Value:
         """Layer normalization."""
@@ -129,8 +129,8 @@ class TransformerParts:
     def feed_forward(self, x: Value, layer: str) -> Value:
         """The feed-forward sub-layer with its residual."""
         around, inner = f"{layer}.around_feedforward", f"{layer}.feedforward"
-        first = Rows(f"{inner}.W_1.weight", f"{inner}.W_1.bias")
-        second = Rows(f"{inner}.W_2.weight", f"{inner}.W_2.bias")
+        first = WeightRows(f"{inner}.W_1.weight", f"{inner}.W_1.bias")
+        second = WeightRows(f"{inner}.W_2.weight", f"{inner}.W_2.bias")
         hidden = self.linear(self.before(x, around), first)
         is_relu = self.config.activation == "relu"
         y = self.linear(hidden if is_relu else self._activation(hidden), second, is_positive=is_relu)
@@ -161,5 +161,5 @@ class TransformerParts:
 
 def rows_quantised(parts: TransformerParts, name: str) -> QuantisedMatrix:
     """A matrix as integers: those stored, or new ones."""
-    stored = parts.quantised(Rows(name, ""))
+    stored = parts.quantised(WeightRows(name, ""))
     return stored or QuantisedMatrix(*quantised_rows(parts.weights[name]), None)
