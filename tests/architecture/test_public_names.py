@@ -72,6 +72,8 @@ CLASSES = {
         "digest": "property",
         "tokenizers": "(self) -> dict[str, Tokenizer]",
         "weights": "(self) -> dict[str, NDArray[np.float32]]",
+        "quantization": "(self) -> Quantization | None",
+        "shortlist": "(self) -> Shortlist | None",
         "parameter_count": "(self) -> int",
         "card": "(self) -> str",
         "folder": "field",

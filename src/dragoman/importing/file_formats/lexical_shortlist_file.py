@@ -17,7 +17,7 @@ from dragoman.importing.file_formats.binary_reader import BinaryReader
 __all__ = ["read_lexical_shortlist"]
 
 _MAGIC = 0xF11A48D5013417F5
-_FIX = "get the file again, or remove it to import without a shortlist"
+_FIX = "get the file again; a folder without it is imported without a shortlist"
 
 
 def read_lexical_shortlist(
