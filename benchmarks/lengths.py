@@ -11,7 +11,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.alignment.training import LONGEST, bundle_of, corpus_of
+from benchmarks.alignment.corpus import LONGEST
+from benchmarks.alignment.training import bundle_of, corpus_of
 from benchmarks.reporting import RESULTS, evaluated, heading, parser, table, write
 from dragoman.api.evaluation.evaluator import evaluate_systems
 from dragoman.api.evaluation.system_arguments import System

@@ -10,18 +10,25 @@ tag and target word with a sure link, inside or not; the mean over the cases of 
 
 *gold* uses the gold links, and shows the loss of projection alone: a tag is one contiguous span of the target, and
 words that are adjacent in one language may be separated in the other. *proportion* uses no links. The others use the
-attention of a model for the given translation: *links* are those of `Translator.align`; *served* is the method of the
-server and `translate_markup`, with the single map that a search stores, and the spelling of words.
+model for the given translation: *links* are those of `Translator.align`; *attention* is the single map that a search
+stores, with the spelling of words; *served* is the method of the server and `translate_markup`: the same map,
+multiplied by the likelihood of each target word as the translation of each source word alone.
 
 The method of *served* was chosen on every other hand-aligned sentence; all cases here are of the remaining sentences.
 The cost of a foreign word in a tag that follows links was chosen on both, so the rows *gold* and *links* are slightly
-optimistic. *Decisions* also counts words that are rightly left out, and so is high even for *proportion*.
+optimistic. *Decisions* also counts words that are rightly left out, and so is high even for *proportion*. Chinese is
+written without spaces; a gold word of several characters is inside a tag if at least half of it is.
 
-Then the model translates sentences of Multi30k with tags, placeholders and addresses in them.
+Then the CPU time of translation with links and weights, with and without the likelihoods: *first* with an empty cache
+of words, *again* when the same sentences are translated a second time. Then the model translates sentences of Multi30k
+with tags, placeholders and addresses in them.
 """
 
 from __future__ import annotations
 
+import re
+import statistics
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,53 +38,77 @@ from typing import Any
 
 import html5lib
 
-from benchmarks.alignment.corpus import PAIRS, Pair, read
+from benchmarks.alignment.corpus import CORPORA, joined, read
 from benchmarks.reporting import heading, parser, table, write
 from dragoman.api.translation.markup import shares_of, translate_markup
+from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.evaluation.alignment.error_rate import GoldLinks, Links
 from dragoman.evaluation.alignment.formats import parse_gold_links
 from dragoman.markup.html_text import HtmlText
 from dragoman.markup.protected_spans import placeholder_strings
-from dragoman.markup.soft_alignment import SoftAlignment
 from dragoman.markup.tag_nesting import parent_indices
 from dragoman.markup.tag_projection import project_tags
 from dragoman.markup.tagged_text import TaggedText, TagSpan
 
-CASES = 500
+HAND_MADE = Path(__file__).with_name("markup_cases.txt")
+CASES = 750
+COSTED = 100
+ROUNDS = 3
+MODEL_WAYS = ("links", "attention", "served")
 _MOST_WORDS = 5
 _LEAST_WORDS = 4
 
 
+PAIRS = {"en-de": "de-en", "en-fr": "en-fr", "en-zh": "en-zh"}
+"""The corpus of each pair of languages."""
+
+Sentence = tuple[str, tuple[str, ...], GoldLinks]
+"""A source whose words stand between spaces, the words of its translation, and the links that people drew."""
+
+
 @dataclass(frozen=True)
 class Case:
-    """A sentence pair whose words stand between spaces, tags in its source, and the links that people drew."""
+    """A source with tags, the words of its translation, the text that they make, and the links that people drew."""
 
     tagged: TaggedText
+    target_words: tuple[str, ...]
     target: str
     gold: GoldLinks
     row: int
 
-    def words_of(self, span: TagSpan, text: str | None = None) -> frozenset[int]:
-        """The words that a span of the source, or of another text, holds."""
-        text = self.tagged.text if text is None else text
+    def source_words(self, span: TagSpan) -> frozenset[int]:
+        """The words of the source that a tag holds."""
+        text = self.tagged.text
         first = len(text[: span.start].split())
         return frozenset(range(first, first + len(text[span.start : span.end].split())))
 
+    def held_words(self, span: TagSpan) -> frozenset[int]:
+        """The words of the target of which a tag holds at least a half."""
+        found, at = set(), 0
+        for place, word in enumerate(self.target_words):
+            at = self.target.index(word, at)
+            inside = min(at + len(word), span.end) - max(at, span.start)
+            if 2 * inside >= len(word):
+                found.add(place)
+            at += len(word)
+        return frozenset(found)
 
-def gold_pairs(data: Path, pair: Pair) -> list[tuple[str, str, GoldLinks]]:
+
+def gold_pairs(data: Path, name: str) -> list[Sentence]:
     """The hand-aligned sentences of a pair, in small letters."""
-    source, target = (
-        [" ".join(line.lower().split()) for line in read(data / f"{pair.gold}.{side}.gz")] for side in pair.sides
-    )
-    lengths = [(len(one.split()), len(other.split())) for one, other in zip(source, target, strict=True)]
+    pair = CORPORA[PAIRS[name]]
+    sides = tuple(reversed(pair.sides)) if pair.is_swapped else pair.sides
+    texts = [[line.lower().split() for line in read(data / f"{pair.gold}.{side}.gz")] for side in sides]
+    lengths = [(len(one), len(other)) for one, other in zip(*texts, strict=True)]
     path = data / f"{pair.gold}.align.gz"
-    return list(
-        zip(source, target, parse_gold_links(read(path), name=str(path), first=1, lengths=lengths), strict=True)
-    )
+    gold = parse_gold_links(read(path), name=str(path), first=1, lengths=lengths)
+    if sides[0] != name[:2]:
+        texts, gold = [texts[1], texts[0]], [each.swapped() for each in gold]
+    return [(" ".join(one), tuple(other), links) for one, other, links in zip(*texts, gold, strict=True)]
 
 
-def cases(pairs: Sequence[tuple[str, str, GoldLinks]], count: int, seed: int = 1) -> list[Case]:
+def cases(pairs: Sequence[Sentence], count: int, seed: int = 1, *, language: str = "") -> list[Case]:
     """This number of cases, always the same; with fewer sentences, they are reused with other tags."""
     chance = Random(seed)
     long = [row for row, (source, _, gold) in enumerate(pairs) if len(source.split()) >= _LEAST_WORDS and gold.sure]
@@ -87,7 +118,7 @@ def cases(pairs: Sequence[tuple[str, str, GoldLinks]], count: int, seed: int = 1
         source, target, gold = pairs[row]
         spans = tuple(_spans(source.split(), {one for one, _ in gold.sure}, chance))
         if spans:
-            found.append(Case(TaggedText(source, spans), target, gold, row))
+            found.append(Case(TaggedText(source, spans), target, joined(target, language), gold, row))
     return found
 
 
@@ -120,11 +151,12 @@ def best_gold(gold: GoldLinks) -> Links:
     return tuple(sorted(gold.sure | {link for link in gold.possible if link[1] not in sure}))
 
 
-def projected(case: Case, links: Links | SoftAlignment | None) -> TaggedText:
-    words = case.tagged.text.split(), case.target.split()
-    if isinstance(links, SoftAlignment):
-        return project_tags(case.tagged, words[0], case.target, words[1], None, shares=links)
-    return project_tags(case.tagged, words[0], case.target, words[1], links)
+def projected(case: Case, links: Links | Translation | None) -> TaggedText:
+    """The tags on the translation: by links between gold words, or by the weights of a scored translation."""
+    if isinstance(links, Translation):
+        words = links.source_words, links.target_words
+        return project_tags(case.tagged, words[0], case.target, words[1], links.alignment, shares=shares_of(links))
+    return project_tags(case.tagged, case.tagged.text.split(), case.target, case.target_words, links)
 
 
 def is_well_formed(source: TaggedText, target: TaggedText) -> bool:
@@ -168,8 +200,8 @@ class Score:
         spans = {span.tag: span for span in found.spans}
         decided = 0
         for span in case.tagged.spans:
-            source = case.words_of(span)
-            held = case.words_of(spans[span.tag], found.text)
+            source = case.source_words(span)
+            held = case.held_words(spans[span.tag])
             known = held & possible.keys()
             right = {word for word in known if possible[word] & source}
             wanted = {word for word in sure if sure[word] & source}
@@ -196,20 +228,99 @@ class Score:
         }
 
 
-def scored(some: Sequence[Case], links: Sequence[Links | SoftAlignment | None]) -> dict[str, float | int]:
+def scored(some: Sequence[Case], links: Sequence[Links | Translation | None]) -> dict[str, float | int]:
     score = Score()
     for case, found in zip(some, links, strict=True):
         score.add(case, projected(case, found))
     return score.to_json()
 
 
-def served(translator: Translator, some: Sequence[Case]) -> tuple[list[Links | None], list[SoftAlignment | None]]:
-    """The links of a model for the translations that are given, and what tags follow."""
-    rows = sorted({case.row for case in some})
-    pairs = {case.row: (case.tagged.text, case.target) for case in some}
-    sources, targets = zip(*(pairs[row] for row in rows), strict=True)
-    found = dict(zip(rows, translator.score(sources, targets, alignment=True, attention=True), strict=True))
-    return [found[case.row].alignment for case in some], [shares_of(found[case.row]) for case in some]
+def forced(translator: Translator, some: Sequence[Case], *, posterior: bool, attention: bool) -> list[Translation]:
+    """The given translations with their links, and with weights, which tags follow."""
+    texts = {case.row: (case.tagged.text, case.target) for case in some}
+    rows = sorted(texts)
+    sources, targets = zip(*(texts[row] for row in rows), strict=True)
+    found = translator.score(sources, targets, alignment=True, attention=attention, posterior=posterior)
+    by_row = dict(zip(rows, found, strict=True))
+    return [by_row[case.row] for case in some]
+
+
+def hand_tagged(text: str) -> TaggedText:
+    """A text of `markup_cases.txt`: the tags that people placed, `<1>…</1>`, in the order of their places."""
+    spans: list[TagSpan] = []
+    plain, begun = "", {}
+    for part in re.split(r"(</?[0-9]>)", text):
+        if re.fullmatch(r"<[0-9]>", part):
+            begun[part[1]] = len(plain)
+        elif re.fullmatch(r"</[0-9]>", part):
+            spans.append(TagSpan(begun[part[2]], len(plain), int(part[2])))
+        else:
+            plain += part
+    return TaggedText(plain, tuple(sorted(spans, key=lambda span: span.start)))
+
+
+def hand_cases(pair: str) -> list[tuple[TaggedText, TaggedText]]:
+    """Sentences in two languages with the same tags, placed by hand in both."""
+    blocks = HAND_MADE.read_text(encoding="utf-8").strip().split("\n\n")
+    lines = [dict(line.split(": ", 1) for line in block.split("\n")) for block in blocks]
+    return [(hand_tagged(each[pair[:2]]), hand_tagged(each[pair[-2:]])) for each in lines]
+
+
+def hand_score(some: Sequence[tuple[TaggedText, TaggedText]], found: Sequence[TaggedText]) -> dict[str, float | int]:
+    """How many tags have more than half of their characters in the tag placed by hand, and how many are equal."""
+    tags = on_words = exact = 0
+    for (_, expected), target in zip(some, found, strict=True):
+        spans = {span.tag: span for span in target.spans}
+        for span in expected.spans:
+            mine = spans[span.tag]
+            inside = min(mine.end, span.end) - max(mine.start, span.start)
+            tags += 1
+            on_words += 2 * inside > mine.end - mine.start
+            exact += (mine.start, mine.end) == (span.start, span.end)
+    return {"sentences": len(some), "tags": tags, "on_words": on_words / tags, "exact": exact / tags}
+
+
+def hand_measured(pair: str, translator: Translator) -> dict[str, Any]:
+    """Figures of the tags placed by hand, on every other sentence: the rest is for tuning."""
+    some = hand_cases(pair)[1::2]
+    sources, targets = [source.text for source, _ in some], [target.text for _, target in some]
+    found: dict[str, Any] = {}
+    ways = {"proportion": (False, False), "links": (True, False), "attention": (False, True), "served": (True, True)}
+    for way, (posterior, attention) in ways.items():
+        scored_ = translator.score(sources, targets, alignment=True, attention=attention, posterior=posterior)
+        tagged = [
+            project_tags(
+                source,
+                each.source_words,
+                target.text,
+                each.target_words,
+                None if way == "proportion" else each.alignment,
+                shares=shares_of(each),
+            )
+            for (source, target), each in zip(some, scored_, strict=True)
+        ]
+        found[way] = hand_score(some, tagged)
+    return found
+
+
+def cost(translator: Translator, sentences: Sequence[str], rounds: int) -> dict[str, float]:
+    """CPU seconds of translations with links and weights, without and with likelihoods, by turns."""
+
+    def seconds(*, posterior: bool) -> float:
+        began = time.process_time()
+        translator.translate(sentences, alignment=True, attention=True, posterior=posterior)
+        return time.process_time() - began
+
+    seconds(posterior=False)
+    first = seconds(posterior=True)
+    pairs = [(seconds(posterior=False), seconds(posterior=True)) for _ in range(rounds)]
+    without = statistics.median(one for one, _ in pairs)
+    return {
+        "sentences": len(sentences),
+        "without": without,
+        "first": first / without - 1,
+        "again": statistics.median(other / one for one, other in pairs) - 1,
+    }
 
 
 KEPT = (
@@ -270,15 +381,18 @@ def _elements(page: str) -> Counter[tuple[str, str]]:
 
 def measure(pair: str, data: Path, translator: Translator | None, count: int) -> dict[str, Any]:
     """Figures of one pair, by where links come from."""
-    some = cases(gold_pairs(data, PAIRS[pair])[1::2], count)
+    some = cases(gold_pairs(data, pair)[1::2], count, language=pair[-2:])
     found = {"gold": scored(some, [best_gold(case.gold) for case in some]), "proportion": scored(some, [None] * count)}
     if translator is not None:
-        links, better = served(translator, some)
-        found |= {"links": scored(some, links), "served": scored(some, better)}
+        ways = {"links": (True, False), "attention": (False, True), "served": (True, True)}
+        for way, (posterior, attention) in ways.items():
+            found[way] = scored(some, forced(translator, some, posterior=posterior, attention=attention))
     return found
 
 
-def report(figures: dict[str, Any], pages_of: dict[str, Any], threads: int) -> str:
+def report(
+    figures: dict[str, Any], hand: dict[str, Any], costs: dict[str, Any], pages_of: dict[str, Any], threads: int
+) -> str:
     text = heading("Tags and placeholders", "python -m benchmarks.markup", threads) + f"\n{__doc__ or ''}\n"
     names = ["well_formed", "precision", "recall", "on_words", "exact", "decisions"]
     header = ["pair", "links", "cases", "tags", "well-formed", "precision", "recall", "on their words", "exact"]
@@ -288,6 +402,31 @@ def report(figures: dict[str, Any], pages_of: dict[str, Any], threads: int) -> s
         for way, each in ways.items()
     ]
     text += table([*header, "decisions"], rows) + "\n"
+    header = ["pair, model", "links", "sentences", "tags", "on their words", "exact"]
+    rows = [
+        [
+            name,
+            way,
+            f"{each['sentences']}",
+            f"{each['tags']}",
+            *(f"{100 * each[k]:.1f} %" for k in ("on_words", "exact")),
+        ]
+        for name, ways in hand.items()
+        for way, each in ways.items()
+    ]
+    text += table(header, rows) + "\n"
+    header = ["model", "engine", "sentences", "CPU s without", "more CPU time, first", "again"]
+    rows = [
+        [
+            name,
+            each["engine"],
+            f"{each['sentences']}",
+            f"{each['without']:.2f}",
+            *(f"{100 * each[way]:+.1f} %" for way in ("first", "again")),
+        ]
+        for name, each in costs.items()
+    ]
+    text += table(header, rows) + "\n"
     header = ["model", "pages", "well-formed", "pages with kept strings", "kept strings", "byte-identical"]
     rows = [
         [
@@ -308,23 +447,31 @@ def main() -> None:
     options.add_argument("--gold", type=Path, default=Path("../shared/data/alignment-gold"))
     options.add_argument("--corpus", type=Path, default=Path("../shared/data/multi30k"))
     options.add_argument("--models", nargs="*", default=[], metavar="PAIR=BUNDLE", help="of benchmarks.alignment")
+    options.add_argument("--captions", nargs="*", default=[], metavar="PAIR=BUNDLE", help="trained on image captions")
     options.add_argument("--translators", nargs="*", default=[], metavar="NAME=BUNDLE", help="of benchmarks.quality")
     options.add_argument("--cases", type=int, default=CASES, help="of all pairs together, and pages")
     given = options.parse_args()
     models = dict(each.split("=", 1) for each in given.models)
     figures: dict[str, Any] = {}
+    costs: dict[str, Any] = {}
     for pair in PAIRS:
         named = {name: path for name, path in models.items() if name.startswith(pair)} or {pair: ""}
         for name, path in named.items():
             translator = Translator.open(path, threads=given.threads) if path else None
             found = measure(pair, given.gold, translator, given.cases // len(PAIRS))
-            figures[name] = {way: each for way, each in found.items() if name == pair or way in ("links", "served")}
+            figures[name] = {way: each for way, each in found.items() if name == pair or way in MODEL_WAYS}
     sentences = read(given.corpus / "test_2016_flickr.en.gz")
+    hand: dict[str, Any] = {}
+    for name, path in (each.split("=", 1) for each in given.captions):
+        translator = Translator.open(path, threads=given.threads)
+        hand[name] = hand_measured(name[:5], translator)
+        costs[name] = {"engine": translator.engine.name, **cost(translator, sentences[:COSTED], ROUNDS)}
     pages_of = {
         name: translated_pages(Translator.open(path, threads=given.threads), pages(sentences, given.cases))
         for name, path in (each.split("=", 1) for each in given.translators)
     }
-    write("markup", report(figures, pages_of, given.threads), {"projected": figures, "translated": pages_of})
+    kept = {"projected": figures, "hand": hand, "cost": costs, "translated": pages_of}
+    write("markup", report(figures, hand, costs, pages_of, given.threads), kept)
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ def measure(pair: str, output: Path, data: Path, threads: int) -> dict[str, Any]
             continue
         sides = ((sentences.sources, sentences.targets), (sentences.targets, sentences.sources))
         shown = [
-            Translator.open(bundle, engine="torch", threads=threads).attention(*texts, likelihoods=True)
+            Translator.open(bundle, engine="torch", threads=threads).attention(*texts, likelihoods=True, lexical=True)
             for bundle, texts in zip(bundles, sides, strict=True)
             if bundle.is_dir()
         ]
@@ -232,6 +232,7 @@ def main() -> None:
     options.add_argument("--data", type=Path, default=Path("../shared/data"))
     options.add_argument("--output", type=Path, default=Path("alignment-runs"), help="where text and runs are kept")
     options.add_argument("--pairs", nargs="+", choices=list(PAIRS), default=list(PAIRS), help="to measure anew")
+    options.add_argument("--updates", type=int, help="of each training, if not those of its configuration")
     options.add_argument("--note", default="", help="what else the page should say of how they were trained")
     chosen = options.parse_args()
     torch.set_num_threads(chosen.threads)
@@ -240,7 +241,7 @@ def main() -> None:
         return
     for direction in chosen.directions:
         for name in chosen.names:
-            train(name, direction, chosen.output, chosen.data)
+            train(name, direction, chosen.output, chosen.data, chosen.updates)
 
 
 if __name__ == "__main__":

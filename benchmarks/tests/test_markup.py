@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.markup import Case, best_gold, cases, pages, projected, scored
+from benchmarks.markup import Case, Sentence, best_gold, cases, pages, projected, scored
 from dragoman.evaluation.alignment.error_rate import GoldLinks
 from dragoman.markup.html_text import HtmlText
 from dragoman.markup.tagged_text import TaggedText, TagSpan
@@ -14,9 +14,10 @@ def sentence(letter: str) -> str:
     return " ".join(f"{letter}{place}" for place in range(LENGTH))
 
 
-def mirrored() -> tuple[str, str, GoldLinks]:
+def mirrored() -> Sentence:
     """A language with reversed word order."""
-    return sentence("a"), sentence("b"), GoldLinks(frozenset((place, LENGTH - 1 - place) for place in range(LENGTH)))
+    gold = GoldLinks(frozenset((place, LENGTH - 1 - place) for place in range(LENGTH)))
+    return sentence("a"), tuple(sentence("b").split()), gold
 
 
 def test_gold_links_put_every_tag_on_its_words():
@@ -36,8 +37,8 @@ def test_wrong_links_are_seen():
 
 def test_figures_are_those_of_the_page():
     gold = GoldLinks(frozenset({(0, 0), (1, 1), (2, 2)}))
-    case = Case(TaggedText("a b c", (TagSpan(0, 3, 0),)), "x y z", gold, 0)
-    assert case.words_of(case.tagged.spans[0]) == {0, 1}
+    case = Case(TaggedText("a b c", (TagSpan(0, 3, 0),)), ("x", "y", "z"), "x y z", gold, 0)
+    assert case.source_words(case.tagged.spans[0]) == case.held_words(TagSpan(0, 3, 0)) == {0, 1}
     assert projected(case, ((0, 0), (2, 1))) == TaggedText("x y z", (TagSpan(0, 1, 0),))
     found = scored([case], [((0, 0), (2, 1))])
     assert (found["precision"], found["recall"], found["exact"], found["on_words"]) == (1.0, 0.5, 0.0, 1.0)
@@ -53,3 +54,11 @@ def test_pages_hold_tags_and_what_must_be_kept():
     assert sum(bool(each.kept) for each in segments) > 5
     assert sum(len(each.spans) for each in segments) > 30
     assert any(span.depth for each in segments for span in each.spans)
+
+
+def test_a_chinese_word_is_held_by_the_tag_that_has_half_of_it():
+    gold = GoldLinks(frozenset({(0, 0), (1, 1)}))
+    case = Case(TaggedText("big house", (TagSpan(0, 3, 0),)), ("大", "房子"), "大房子", gold, 0)
+    assert case.held_words(TagSpan(0, 1, 0)) == {0}
+    assert case.held_words(TagSpan(0, 2, 0)) == {0, 1}
+    assert scored([case], [((0, 0), (1, 1))])["exact"] == 1.0

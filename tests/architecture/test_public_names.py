@@ -19,7 +19,7 @@ SIGNATURES = {
     "align": (
         "(translator: 'Translator | Bundle | Path | str', sources: 'Lines', targets: 'Lines', *, "
         "backward: 'Translator | Bundle | Path | str | None' = None, layer: 'int | None' = None, "
-        "head: \"int | Literal['mean']\" = 'mean', reading: 'AttentionReading' = 'predicted', "
+        "head: \"int | Literal['mean']\" = 'mean', reading: 'AttentionReading' = 'lexical', "
         "backward_layer: 'int | None' = None, backward_head: \"int | Literal['mean'] | None\" = None, "
         "backward_reading: 'AttentionReading | None' = None, extraction: 'Extraction' = 'argmax', "
         "threshold: 'float | None' = None, symmetrization: 'Symmetrization' = 'grow-diag-final', "
@@ -137,7 +137,8 @@ CLASSES = {
             "(self, text: 'str | Sequence[str]', *, prefix: 'str | Sequence[str]' = '', "
             "split_sentences: 'bool' = True, max_sentence_tokens: 'int | None' = None, "
             "search: 'SearchSettings | None' = None, beam: 'int | None' = None, nbest: 'int | None' = None, "
-            "alignment: 'bool' = False, attention: 'bool' = False, flags: 'bool' = False, "
+            "alignment: 'bool' = False, attention: 'bool' = False, posterior: 'bool' = False, "
+            "flags: 'bool' = False, "
             "search_tree: 'bool' = False, glossary: 'Glossary | None' = None, first: 'int' = 0, "
             "cancelled: 'Cancellation | None' = None, "
             "progress: 'Progress | None' = None) -> Translation | list[Translation]"
@@ -150,7 +151,7 @@ CLASSES = {
         ),
         "score": (
             "(self, sources: 'Sequence[str]', targets: 'Sequence[str]', *, alignment: 'bool' = False, "
-            "attention: 'bool' = False, flags: 'bool' = False) -> list[Translation]"
+            "attention: 'bool' = False, posterior: 'bool' = False, flags: 'bool' = False) -> list[Translation]"
         ),
         "attention": (
             "(self, sources: 'Sequence[str]', targets: 'Sequence[str]', *, "

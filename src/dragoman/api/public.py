@@ -257,7 +257,7 @@ def align(  # noqa: PLR0913 -- one keyword per setting
     backward: Translator | Bundle | Path | str | None = None,
     layer: int | None = None,
     head: int | Literal["mean"] = "mean",
-    reading: AttentionReading = "predicted",
+    reading: AttentionReading = "lexical",
     backward_layer: int | None = None,
     backward_head: int | Literal["mean"] | None = None,
     backward_reading: AttentionReading | None = None,
@@ -276,7 +276,8 @@ def align(  # noqa: PLR0913 -- one keyword per setting
         backward: Translator or bundle from target to source; the links of both directions are combined.
         layer: Layer, from 1; the last but one by default.
         head: Head, from 1, or the mean of all heads.
-        reading: Step of a word: the step that predicts it, the step that reads it as input, or the posterior.
+        reading: Step of a word: the step that predicts it, the step that reads it as input, or the first given the
+            word, by its source position (``posterior``) or by its source word alone (``lexical``).
         backward_layer: Layer of `backward`; `layer` by default.
         backward_head: Head of `backward`; `head` by default.
         backward_reading: Reading of `backward`; `reading` by default.

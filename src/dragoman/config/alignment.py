@@ -10,14 +10,24 @@ from pydantic import Field, model_validator
 from dragoman.config.base import Cli, Settings, Size
 from dragoman.config.validation_errors import SettingError
 
-__all__ = ["AlignmentSettings", "AttentionChoice", "AttentionReading", "Extraction", "Symmetrization", "Words"]
+__all__ = [
+    "AlignmentSettings",
+    "AttentionChoice",
+    "AttentionReading",
+    "Extraction",
+    "Symmetrization",
+    "USUAL_MAP",
+    "Words",
+]
 
-AttentionReading = Literal["predicted", "input", "posterior"]
+AttentionReading = Literal["predicted", "input", "posterior", "lexical"]
 """The step whose attention weights belong to a target word.
 
 ``predicted``: the step that predicts the word. ``input``: the next step, which has the word as its input;
 Transformers align words better this way ([chen2020], section 3). ``posterior``: the step that predicts the word, with
 its weights multiplied by the likelihood of the word given each source position alone ([shankar2019], section 2).
+``lexical``: the same with the likelihood of the word as the translation of each source word alone, which every engine
+computes in a small fraction of the time.
 """
 
 Extraction = Literal["argmax", "threshold", "mutual"]
@@ -46,6 +56,10 @@ class AttentionChoice:
     reading: AttentionReading = "predicted"
 
 
+USUAL_MAP = AttentionChoice(reading="lexical")
+"""The map of `Translator.align`, which every engine provides."""
+
+
 class AlignmentSettings(Settings):
     """How words are aligned. The defaults are those of `Translator.align`.
 
@@ -57,8 +71,9 @@ class AlignmentSettings(Settings):
     """Layer, from 1."""
     head: Annotated[_Head, Cli(_MAP, metavar="N|mean")] = "mean"
     """Head, from 1, or the mean of all heads."""
-    reading: Annotated[AttentionReading, Cli(_MAP)] = "predicted"
-    """Step of a word: the step that predicts it, the step that reads it as input, or the first given the word."""
+    reading: Annotated[AttentionReading, Cli(_MAP)] = "lexical"
+    """Step of a word: the step that predicts it, the step that reads it as input, or the first given the word, by its
+    source position (posterior) or by its source word alone (lexical)."""
     backward_layer: Annotated[Size | None, Cli(_MAP, default="same")] = None
     """Layer of the backward model."""
     backward_head: Annotated[_Head | None, Cli(_MAP, default="same", metavar="N|mean")] = None
@@ -96,7 +111,7 @@ class AlignmentSettings(Settings):
     @property
     def is_usual(self) -> bool:
         """Whether every engine can provide the attention maps."""
-        return {self.choice, self.backward_choice} == {AttentionChoice()} and not self.by_spaces
+        return {self.choice, self.backward_choice} == {USUAL_MAP} and not self.by_spaces
 
     def with_choices(self, forward: AttentionChoice, backward: AttentionChoice) -> AlignmentSettings:
         """Return these settings with other attention maps."""

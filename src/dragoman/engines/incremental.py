@@ -5,6 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.search import (
     DecodingState,
     Hypothesis,
@@ -16,6 +19,7 @@ from dragoman.search import (
     forced_decode,
     search,
 )
+from dragoman.text import BOS_ID
 
 
 class IncrementalEngine(ABC):
@@ -58,6 +62,9 @@ class IncrementalEngine(ABC):
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], *, return_attention: bool = False
     ) -> list[Hypothesis]:
         return forced_decode(self.start, sources, targets, return_attention=return_attention)
+
+    def first_token_log_probs(self, sources: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        return self.start(sources, False).step(np.full(len(sources), BOS_ID)).log_probs
 
 
 class EnsembleEngine(IncrementalEngine):

@@ -49,7 +49,9 @@ class TableEngine:
         self.attends, self.seconds, self.lack = attends, seconds, lack
         self.batches: list[list[SearchInput]] = []
         self.scored: list[tuple[Any, Any]] = []
+        self.first_tokens: list[list[str]] = []
         self.steps = 0
+        self.flat = False
         self._lock = threading.Lock()
 
     def unsupported(self, settings: SearchSettings, *, phrases: bool = False, trace: bool = False) -> str | None:
@@ -79,6 +81,16 @@ class TableEngine:
             Hypothesis(list(target), -1.0 * len(target), self._map(len(source), len(target), return_attention), -1.0)
             for source, target in zip(sources, targets, strict=True)
         ]
+
+    def first_token_log_probs(self, sources: Sequence[Sequence[int]]) -> np.ndarray[Any, Any]:
+        """Log p of 0 for the first token of the table's translation, and of -10 for others."""
+        texts = [self.tokenizers["source"].decode(list(source)) for source in sources]
+        self.first_tokens.append(texts)
+        found = np.full((len(texts), self.tokenizers["target"].size), -10.0, np.float32)
+        for row, text in enumerate(texts):
+            if tokens := self.tokenizers["target"].encode(self.table.get(text, "")):
+                found[row, tokens[0]] = 0.0
+        return found
 
     def _found(
         self,
@@ -121,6 +133,8 @@ class TableEngine:
     def _map(self, source: int, target: int, return_attention: bool) -> np.ndarray[Any, Any] | None:
         if not (return_attention and self.attends):
             return None
+        if self.flat:
+            return np.full((target + 1, source + 1), 1 / (source + 1), np.float32)
         return np.eye(source + 1, dtype=np.float32)[[min(place, source) for place in range(target + 1)]]
 
 

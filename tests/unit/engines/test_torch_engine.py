@@ -11,7 +11,7 @@ from dragoman.data.batch import Batch
 from dragoman.engines.incremental import IncrementalEngine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.search import SearchSettings
-from dragoman.text import BOS_ID
+from dragoman.text import BOS_ID, EOS_ID
 from testkit.presets import MODELS
 from tests.unit.engines.tiny_recurrent import tiny_recurrent
 from tests.unit.engines.tiny_transformers import tiny_transformer
@@ -112,3 +112,14 @@ def test_a_search_leaves_what_it_began_with_alone() -> None:
     first = begun.step(tokens).log_probs.copy()
     begun.step(tokens).next_state.step(tokens)
     np.testing.assert_array_equal(begun.step(tokens).log_probs, first)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_first_tokens_are_those_of_the_first_step(name: str) -> None:
+    """The score of an empty translation is the log p of the end as its first token."""
+    engine = toy_engine(name)
+    found = engine.first_token_log_probs(SOURCES)
+    empty = [each.log_prob for each in engine.score(SOURCES, [[] for _ in SOURCES])]
+    np.testing.assert_allclose(found[:, EOS_ID], empty, atol=1e-5)
+    np.testing.assert_allclose(np.exp(found).sum(1), 1, atol=1e-5)
+    np.testing.assert_allclose(found[2], engine.first_token_log_probs([SOURCES[2]])[0], atol=1e-5)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -223,3 +223,44 @@ def test_every_path_has_a_policy():
     assert {"/", "/docs", "/livez", "/metrics", "/translate", "/v1/translate"} <= policies.templates
     bare = create_app(FakeService(), ServerSettings(page=False, docs=False, metrics=False)).policies
     assert not {"/", "/docs", "/openapi.json", "/metrics"} & bare.templates
+
+
+async def _router(scope: Any, receive: Any, send: Any) -> None:
+    raise AssertionError("the router ran")
+
+
+@pytest.mark.parametrize("path", ["/translate", "/v1/translate", "/v1/chat/completions", "/v2/translate"])
+def test_a_translation_runs_without_the_router_and_responds_the_same(path: str):
+    direct, routed = Caller(), Caller()
+    direct.app.app = _router
+    routed.app.policies.direct.clear()
+    bodies: list[dict[str, Any]] = [BODIES[path], {"json": {"q": 1}}, {"content": b"{"}, {"json": []}]
+    headers = {"content-type": "application/json", "x-request-id": "same"}
+    for body in bodies:
+        one, other = (call.post(path, headers=headers, **body) for call in (direct, routed))
+        assert one.status_code == other.status_code
+        assert sorted(one.headers.multi_items()) == sorted(other.headers.multi_items())
+        same = {"id", "created"} if path == "/v1/chat/completions" else set()
+        values = [{name: value for name, value in each.json().items() if name not in same} for each in (one, other)]
+        assert values[0] == values[1]
+
+
+def test_a_route_with_other_parameters_needs_the_router():
+    router = APIRouter()
+
+    @router.post("/direct")
+    @route_policy("public", translates=True)
+    async def direct(request: Request) -> Response:
+        return Response(request.url.path)
+
+    @router.post("/query")
+    @route_policy("public", translates=True)
+    async def query(number: int) -> Response:
+        return Response(str(number))
+
+    @router.post("/value")
+    @route_policy("public", translates=True)
+    async def value(request: Request) -> dict[str, str]:
+        return {"path": request.url.path}
+
+    assert PolicyTable(router.routes).direct.keys() == {("POST", "/direct")}

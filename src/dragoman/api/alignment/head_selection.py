@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, get_args
 
 from dragoman.api.alignment.word_attention import OnPairs, all_word_attention, attention_maps, check_spaces
 from dragoman.api.translation.translator import Translator
 from dragoman.api.translation.word_alignment import Links
-from dragoman.config.alignment import AlignmentSettings, AttentionChoice
+from dragoman.config.alignment import AlignmentSettings, AttentionChoice, AttentionReading
 from dragoman.errors import ConfigError
 from dragoman.evaluation.alignment.error_rate import AlignmentScores, GoldLinks, score_alignment
 
@@ -45,8 +45,9 @@ def rank_heads(
     settings = settings or AlignmentSettings(words="spaces")
     if len(gold) != len(sources):
         raise ConfigError(f"gold must have links for each pair, got {len(gold)} for {len(sources)}; count the lines")
+    readings = frozenset(get_args(AttentionReading))
     found: dict[AttentionChoice, list[Links]] = {}
-    for number, attention in enumerate(attention_maps(translator, sources, targets, on_pairs, likelihoods=True)):
+    for number, attention in enumerate(attention_maps(translator, sources, targets, on_pairs, readings)):
         for choice, each in all_word_attention(attention, by_spaces=settings.by_spaces):
             if settings.by_spaces:
                 check_spaces(number, each, sources, targets)

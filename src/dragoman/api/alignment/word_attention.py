@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import get_args
 
@@ -10,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.api.translation.attention import AttentionMaps, posterior
+from dragoman.api.translation.lexical_posterior import lexical_posterior
 from dragoman.api.translation.options import PairError
 from dragoman.api.translation.translator import Translator
 from dragoman.api.translation.word_alignment import Links, WordAlignment, require_attention
-from dragoman.config.alignment import AlignmentSettings, AttentionChoice, AttentionReading
+from dragoman.config.alignment import USUAL_MAP, AlignmentSettings, AttentionChoice, AttentionReading
 from dragoman.engines.incremental import EnsembleEngine
 from dragoman.engines.protocol import AttentionEngine, Engine
 from dragoman.errors import ConfigError
@@ -81,12 +83,12 @@ def word_attention(
 
     A pair that is too long is a `PairError`.
     """
-    choice = choice or AttentionChoice()
+    choice = choice or USUAL_MAP
     if not isinstance(translator.engine, AttentionEngine):
         check_default(translator.engine, choice, by_spaces=by_spaces)
         return _default_maps(translator, sources, targets, on_pairs)
     maps = []
-    for attention in attention_maps(translator, sources, targets, on_pairs, likelihoods=choice.reading == "posterior"):
+    for attention in attention_maps(translator, sources, targets, on_pairs, {choice.reading}):
         maps.append(_from_alignment(attention.words(choice, by_spaces=by_spaces)))
         if by_spaces:
             check_spaces(len(maps) - 1, maps[-1], sources, targets)
@@ -98,13 +100,14 @@ def attention_maps(
     sources: Sequence[str],
     targets: Sequence[str],
     on_pairs: OnPairs | None,
-    *,
-    likelihoods: bool,
+    readings: AbstractSet[AttentionReading],
 ) -> Iterator[AttentionMaps]:
-    """Yield all attention maps of every pair, batch by batch."""
+    """Yield all attention maps of every pair, batch by batch, with what these readings require."""
     for first, some, others in _batches(sources, targets):
         try:
-            found = translator.attention(some, others, likelihoods=likelihoods)
+            found = translator.attention(
+                some, others, likelihoods="posterior" in readings, lexical="lexical" in readings
+            )
         except PairError as error:
             raise PairError(first + error.pair, error.fault) from None
         yield from found
@@ -123,10 +126,12 @@ def all_word_attention(attention: AttentionMaps, *, by_spaces: bool) -> Iterator
     end = map_words([*attention.target_tokens, _END], by_spaces=by_spaces)
     target = map_words(attention.target_tokens, by_spaces=by_spaces)
     known = posterior(maps, attention.likelihoods)
+    lexical = lexical_posterior(maps, attention.lexical)
     read = {  # [layers, 1 + heads, tgt words (+ 1), src words + 1]
         "predicted": merge_token_weights(maps, source, end),
         "input": merge_token_weights(maps[:, :, 1:], source, target),
         "posterior": merge_token_weights(known, source, end),
+        "lexical": merge_token_weights(lexical, source, end),
     }
     for layer in range(attention.layers):
         for place, head in enumerate(heads):
@@ -171,7 +176,7 @@ def check_choice(
 
 def check_default(engine: Engine, choice: AttentionChoice, *, by_spaces: bool) -> None:
     """Raise `ConfigError` for any choice but the default, which every engine provides."""
-    if choice == AttentionChoice() and not by_spaces:
+    if choice == USUAL_MAP and not by_spaces:
         return
     what = "words by spaces" if by_spaces else "a layer, a head or a reading"
     if isinstance(engine, EnsembleEngine):
@@ -191,7 +196,7 @@ def _default_maps(
     maps = []
     for first, some, others in _batches(sources, targets):
         try:
-            found = translator.score(some, others, alignment=True, attention=True)
+            found = translator.score(some, others, alignment=True, attention=True, posterior=True)
         except PairError as error:
             raise PairError(first + error.pair, error.fault) from None
         for each in found:

@@ -17,12 +17,15 @@ __all__ = ["errors_by_line", "score_pairs"]
 def score_pairs(
     translator: Translator, blocks: Iterable[LinePairs], source: str, *, alignment: bool = False
 ) -> Iterator[Translation]:
-    """Yield each pair with its score; `source` is the name of the file, or - for standard input."""
+    """Yield each pair with its score; `source` is the name of the file, or - for standard input.
+
+    The links of `alignment` are those of `Translator.align`.
+    """
     before = 0
     for pairs in blocks:
         sources, targets = zip(*pairs, strict=True)
         with errors_by_line(source, before):
-            yield from translator.score(sources, targets, alignment=alignment)
+            yield from translator.score(sources, targets, alignment=alignment, posterior=alignment)
         before += len(pairs)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.api.translation.lexical_posterior import lexical_posterior
 from dragoman.api.translation.word_alignment import WordAlignment, word_alignment
 from dragoman.config.alignment import AttentionChoice
 from dragoman.errors import ConfigError
@@ -28,13 +29,17 @@ class AttentionMaps:
     `likelihoods` are required by the reading `posterior`: the log-probability of each target token given one source
     position alone.
 
-    Shapes: weights [layers, heads, tgt + 1, src + 1], likelihoods [tgt + 1, src + 1], the ends last.
+    `lexical` are required by the reading `lexical`: the log-probability of each target word given one source word as a
+    whole sentence.
+
+    Shapes: weights [layers, heads, tgt + 1, src + 1], likelihoods [tgt + 1, src + 1], lexical [tgt, src]; ends last.
     """
 
     source_tokens: tuple[str, ...]
     target_tokens: tuple[str, ...]
     weights: NDArray[np.float32]
     likelihoods: NDArray[np.float32] | None = None
+    lexical: NDArray[np.float32] | None = None
 
     @property
     def layers(self) -> int:
@@ -60,6 +65,8 @@ class AttentionMaps:
         one: NDArray[np.float32] = heads.mean(0)
         if choice.reading == "posterior":
             return posterior(one, self.likelihoods)
+        if choice.reading == "lexical":
+            return lexical_posterior(one, self.lexical)
         return one if choice.reading == "predicted" else one[1:]
 
     def check(self, choice: AttentionChoice, *, prefix: str = "") -> None:

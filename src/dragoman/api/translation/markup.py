@@ -22,8 +22,8 @@ class MarkupTranslation:
     """Two rounds of translation: all texts, then without their protected spans those whose spans were damaged.
 
     The `texts` of the first round, and those that `second_round` returns, must be translated with sentence splitting,
-    alignment and attention. Tags are placed by attention weights, otherwise by links, otherwise by proportion. Texts
-    whose only letters are in protected spans are in neither round.
+    alignment, attention and posterior. Tags are placed by attention weights, otherwise by links, otherwise by
+    proportion. Texts whose only letters are in protected spans are in neither round.
     """
 
     def __init__(self, marked: Sequence[TaggedText]) -> None:
@@ -68,8 +68,12 @@ class MarkupTranslation:
 def translate_markup(translator: Translator, marked: Sequence[TaggedText]) -> list[TaggedText]:
     """Translate texts with tags, sentence by sentence."""
     work = MarkupTranslation(marked)
-    again = work.second_round(translator.translate(work.texts, alignment=True, attention=True))
-    return work.finish(translator.translate(again, alignment=True, attention=True) if again else [])
+    has_tags = any(each.spans for each in marked)
+    first = translator.translate(work.texts, alignment=True, attention=True, posterior=has_tags)
+    again = work.second_round(first)
+    if not again:
+        return work.finish([])
+    return work.finish(translator.translate(again, alignment=True, attention=True, posterior=has_tags))
 
 
 def _projected(source: TaggedText, found: Translation, withheld: MaskedText | None = None) -> TaggedText:

@@ -54,6 +54,9 @@ class TranslateOptions:
     """Return words, and the links between them."""
     attention: bool = False
     """Return the attention weights between words."""
+    posterior: bool = False
+    """Links and weights given the target words: multiply attention weights by the likelihood of each target word as the
+    translation of each source word alone."""
     flags: bool = False
     """Return quality flags."""
     search_tree: bool = False
@@ -69,7 +72,7 @@ class TranslateOptions:
     @property
     def needs_attention(self) -> bool:
         """Whether the search must return attention weights."""
-        return self.alignment or self.attention or self.flags
+        return self.alignment or self.attention or self.posterior or self.flags
 
 
 class TranslateKeywords(TypedDict, total=False):
@@ -83,6 +86,7 @@ class TranslateKeywords(TypedDict, total=False):
     nbest: int | None
     alignment: bool
     attention: bool
+    posterior: bool
     flags: bool
     search_tree: bool
     glossary: Glossary | None

@@ -12,11 +12,15 @@ from pathlib import Path
 from typing import Self, Unpack, overload
 from weakref import WeakKeyDictionary
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.api.notebook.stage_display import shown_progress
 from dragoman.api.translation.attention import AttentionMaps
 from dragoman.api.translation.batching import batch_chunks
 from dragoman.api.translation.forced_decoding import ForcedDecoder
 from dragoman.api.translation.glossary_constraints import check_glossary
+from dragoman.api.translation.lexical_posterior import LexicalLikelihoods, lexical_posterior
 from dragoman.api.translation.options import (
     Cancellation,
     TranslateKeywords,
@@ -96,6 +100,7 @@ class Translator:
         self.postprocessor = Postprocessor(tokenizers["target"], normalize, tokenizers["source"], self.languages[0])
         self.preprocessor = Preprocessor(tokenizers["source"], normalize, self.languages, most, self.postprocessor)
         self._forced = ForcedDecoder(engine, max_source_tokens(config))
+        self._lexical = LexicalLikelihoods(engine, tokenizers["source"], tokenizers["target"])
         self._glossaries: WeakKeyDictionary[Glossary, Glossary] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._process = os.getpid()
@@ -184,6 +189,7 @@ class Translator:
         nbest: int | None = None,
         alignment: bool = False,
         attention: bool = False,
+        posterior: bool = False,
         flags: bool = False,
         search_tree: bool = False,
         glossary: Glossary | None = None,
@@ -204,6 +210,8 @@ class Translator:
             nbest: Number of translations of each sentence, in place of that of `search`.
             alignment: Return words, and the links between them.
             attention: Return the attention weights between words.
+            posterior: Links and weights given the target words: attention weights are multiplied by the likelihood of
+                each target word as the translation of each source word alone. Links are better this way.
             flags: Return quality flags.
             search_tree: Return the search tree.
             glossary: Required translations of terms, in place of the glossary of the translator.
@@ -220,6 +228,7 @@ class Translator:
                 search=search_settings(search or self.search_settings, beam=beam, nbest=nbest),
                 alignment=alignment,
                 attention=attention,
+                posterior=posterior,
                 flags=flags,
                 search_tree=search_tree,
                 glossary=glossary,
@@ -309,6 +318,8 @@ class Translator:
                 chunk.hypotheses = hypotheses or [Hypothesis([], float("-inf"), score=float("-inf"), is_finished=False)]
                 chunk.tree = None if trace is None else trace.trees.get(place, [])
         self._forced.align_unknown(chunks, self.postprocessor.tokenizer.unk_id)
+        if options.posterior:
+            self._lexical.refine(chunks)
 
     def postprocess(self, chunk: Chunk, options: TranslateOptions) -> Translation:
         """Return the translation of a chunk that was searched; computed once, then stored in the chunk."""
@@ -331,41 +342,62 @@ class Translator:
         *,
         alignment: bool = False,
         attention: bool = False,
+        posterior: bool = False,
         flags: bool = False,
     ) -> list[Translation]:
         """Score given translations: the score is the mean log-probability per token, the end token included.
 
-        `alignment`, `attention` and `flags` are those of `translate`. A pair that is too long is a `PairError`.
+        `alignment`, `attention`, `posterior` and `flags` are those of `translate`. A pair that is too long is
+        a `PairError`.
         """
-        options = TranslateOptions(alignment=alignment, attention=attention, flags=flags)
+        options = TranslateOptions(alignment=alignment, attention=attention, posterior=posterior, flags=flags)
         chunks, given, pairs = self._pairs(sources, targets)
         found = self._forced.score(pairs, show=options.needs_attention)
+        if posterior:
+            likely = self._lexical_likelihoods(chunks, given)
+            found = [
+                each if each.alignment is None else replace(each, alignment=lexical_posterior(each.alignment, known))
+                for each, known in zip(found, likely, strict=True)
+            ]
         return [
             self.postprocessor.translation(chunk, hypothesis, options, given=each)
             for chunk, each, hypothesis in zip(chunks, given, found, strict=True)
         ]
 
     def attention(
-        self, sources: Sequence[str], targets: Sequence[str], *, likelihoods: bool = False
+        self, sources: Sequence[str], targets: Sequence[str], *, likelihoods: bool = False, lexical: bool = False
     ) -> list[AttentionMaps]:
         """Return the attention weights of given translations: every layer and head. Requires the torch engine.
 
-        `likelihoods` takes one more decoding step per source token.
+        `likelihoods`, for the reading `posterior`, take one more decoding step per source token; `lexical` is for the
+        reading of that name.
         """
         chunks, given, pairs = self._pairs(sources, targets)
         maps = self._forced.attention(pairs)
         likely = self._forced.likelihoods(pairs) if likelihoods else [None] * len(pairs)
+        by_word = self._lexical_likelihoods(chunks, given) if lexical else [None] * len(pairs)
         tokenizer = self.preprocessor.tokenizer
         return [
             AttentionMaps(
-                tuple(tokenizer.tokens(chunk.normalized)), tuple(each.tokens), require_attention(weights), known
+                tuple(tokenizer.tokens(chunk.normalized)), tuple(each.tokens), require_attention(weights), known, word
             )
-            for chunk, each, weights, known in zip(chunks, given, maps, likely, strict=True)
+            for chunk, each, weights, known, word in zip(chunks, given, maps, likely, by_word, strict=True)
         ]
 
     def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:
-        """Link every target word of given translations to the source word with the most attention weight."""
-        return [require_attention(each.alignment) for each in self.score(sources, targets, alignment=True)]
+        """Link every target word of given translations to the most likely source word.
+
+        Links are those of the reading `lexical`: attention weights times the likelihood of each target word as the
+        translation of each source word alone.
+        """
+        found = self.score(sources, targets, alignment=True, posterior=True)
+        return [require_attention(each.alignment) for each in found]
+
+    def _lexical_likelihoods(
+        self, chunks: Sequence[Chunk], given: Sequence[TokenizedTarget]
+    ) -> list[NDArray[np.float32]]:
+        pairs = [(chunk.normalized, chunk.ids or [], each.ids) for chunk, each in zip(chunks, given, strict=True)]
+        return self._lexical.between_tokens(pairs, [each.tokens for each in given])
 
     def _pairs(
         self, sources: Sequence[str], targets: Sequence[str]

@@ -63,7 +63,8 @@ class BatchSearch:
     def _translate(self, numbers: list[int]) -> dict[int, list[EngineHypothesis]]:
         """One call for all; then one per length limit for the sentences that exceeded theirs.
 
-        Greedy search gives the same prefix with a lower limit, so its result is cut instead.
+        Greedy search gives the same prefix with a lower limit, so its result is cut instead. A beam with enough
+        finished translations within the limit needs no other call: the beam of a call with that limit is the same.
         """
         if not numbers:
             return {}
@@ -71,8 +72,14 @@ class BatchSearch:
         found = self._call(numbers, max(map(self._limit, numbers)), enough)
         again: dict[int, list[int]] = defaultdict(list)
         for number in numbers:
-            if any(self._is_too_long(each, self._limit(number)) for each in found[number]):
-                again[self._limit(number)].append(number)
+            limit = self._limit(number)
+            if not any(self._is_too_long(each, limit) for each in found[number]):
+                continue
+            within = [each for each in found[number] if each.is_finished and each.length <= limit]
+            if len(within) >= self.settings.nbest and self._is_ranked(number):
+                found[number] = within
+            else:
+                again[limit].append(number)
         if self.settings.beam == 1:
             cut = {number: [each.cut(limit) for each in found[number]] for limit in again for number in again[limit]}
             self._score_again(cut)
@@ -127,6 +134,11 @@ class BatchSearch:
     def _is_too_long(self, found: EngineHypothesis, limit: int) -> bool:
         """Whether the search exceeded its length limit, or was stopped by it."""
         return found.length > limit or (self.settings.beam > 1 and not found.is_finished)
+
+    def _is_ranked(self, number: int) -> bool:
+        """Whether CTranslate2 returns the best translations by our score, which it then has not dropped."""
+        is_same = self.settings.beam > 1 and self.settings.length_penalty != "gnmt"
+        return is_same and not self._needs_rescoring(number)
 
     def _needs_rescoring(self, number: int) -> bool:
         """Whether the log p of CTranslate2 is missing, or normalised over allowed words only."""

@@ -23,6 +23,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.bundle import Bundle
 from dragoman.config.search import SearchSettings
 from dragoman.engines.ctranslate2.adapted_search import BatchSearch
@@ -177,6 +180,10 @@ class CTranslate2Engine:
             hypothesis(list(target), sum(gained), weights, penalties, is_finished=True)
             for target, gained, weights in zip(targets, self._calls.gains(sources, targets), maps, strict=True)
         ]
+
+    def first_token_log_probs(self, sources: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        self._check_lengths(sources)
+        return self._calls.first_token_log_probs(sources)
 
     def _check_lengths(self, sentences: Iterable[Sequence[int]]) -> None:
         longest = max((len(sentence) + 1 for sentence in sentences), default=0)

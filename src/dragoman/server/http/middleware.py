@@ -250,7 +250,8 @@ class _Exchange:
         watcher = asyncio.create_task(self._watch_disconnect())
         try:
             async with asyncio.timeout_at(reservation.deadline + _GRACE):
-                await self._server.app(self._scope, self._receive_message, self._send_message)
+                app = self._server.policies.direct.get((self._scope["method"], self._scope["path"]), self._server.app)
+                await app(self._scope, self._receive_message, self._send_message)
         except TimeoutError:
             if asyncio.get_running_loop().time() < reservation.deadline:
                 raise  # another timeout

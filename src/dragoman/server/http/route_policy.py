@@ -11,6 +11,9 @@ from typing import Any, Literal, TypeVar
 
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
+
+from dragoman.server.http.direct_app import direct_app
 
 __all__ = ["PolicyTable", "RouteAccess", "RoutePolicy", "route_policy"]
 
@@ -61,6 +64,8 @@ class PolicyTable:
     def __init__(self, routes: Iterable[BaseRoute] = ()) -> None:
         self._exact: dict[str, dict[str, RoutePolicy]] = {}
         self._patterns: list[tuple[APIRoute, RoutePolicy]] = []
+        self.direct: dict[tuple[str, str], ASGIApp] = {}
+        """Apps of translating routes that need no router, by method and path."""
         self.templates: set[str] = set()
         for route in routes:
             policy = getattr(getattr(route, "endpoint", None), _ATTRIBUTE, None)
@@ -74,6 +79,9 @@ class PolicyTable:
                 self._patterns.append((route, policy))
             else:
                 self._exact.setdefault(route.path, {}).update(dict.fromkeys(route.methods or (), policy))
+                app = direct_app(route) if policy.translates else None
+                if app is not None:
+                    self.direct.update(((method, route.path), app) for method in route.methods or ())
 
     @property
     def health_paths(self) -> frozenset[str]:

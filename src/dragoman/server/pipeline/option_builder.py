@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 from dragoman.api.translation.options import TranslateOptions
@@ -30,12 +31,18 @@ def build_options(
     return TranslateOptions(
         split_sentences=split_sentences,
         max_sentence_tokens=settings.limits.sentence_tokens,
-        search=SearchSettings(beam=max(beam or settings.beam, nbest), nbest=nbest),
+        search=_search_settings(max(beam or settings.beam, nbest), nbest),
         alignment=alignment,
         attention=attention,
         flags=flags,
         glossary=_glossary(glossary) if glossary else None,
     )
+
+
+@functools.lru_cache(maxsize=256)
+def _search_settings(beam: int, nbest: int) -> SearchSettings:
+    """Return the same object for the same values: batches compare it, and its validation takes time."""
+    return SearchSettings(beam=beam, nbest=nbest)
 
 
 def _glossary(terms: Mapping[str, str | None]) -> Glossary:

@@ -125,7 +125,8 @@ class TranslationPipeline:
         if not work.first_places:
             return list(tagged), results
         if has_tags := any(tagged[place].spans or tagged[place].kept for place in work.first_places):
-            request = replace(request, options=replace(options, alignment=True, attention=True))
+            posterior = any(each.spans for each in tagged)
+            request = replace(request, options=replace(options, alignment=True, attention=True, posterior=posterior))
         first = await self.service.translate(replace(request, texts=work.texts), reservation)
         size = sum(len(each.text) for each in tagged)
         texts = await _run_in_thread(size, work.second_round, [each.translation for each in first])

@@ -24,8 +24,8 @@ def batch_key(chunk: Chunk, translator: Translator, options: TranslateOptions) -
     """Return what the sentences of one batch must have in common, and the number of rows of this one."""
     rows = beam_rows(chunk, options.search)
     has_phrases = chunk.search_input is not None and bool(chunk.search_input.phrases)
-    key = id(translator), options.search, options.needs_attention, options.search_tree, has_phrases, rows.bit_length()
-    return key, rows
+    returned = options.needs_attention, options.posterior, options.search_tree
+    return (id(translator), options.search, returned, has_phrases, rows.bit_length()), rows
 
 
 class SentenceQueue:

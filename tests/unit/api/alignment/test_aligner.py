@@ -102,7 +102,7 @@ def test_the_ranking_is_what_each_choice_gives(opened: dict[str, Translator], fa
         ranked = rank_heads(model, SOURCES, TARGETS, gold, settings)
         (shape,) = {each.weights.shape[:2] for each in model.attention(SOURCES, TARGETS)}
         maps = shape[0] * (shape[1] + 1 if shape[1] > 1 else 1)
-        assert len(ranked) == len({each.choice for each in ranked}) == 3 * maps
+        assert len(ranked) == len({each.choice for each in ranked}) == 4 * maps
         assert [each.error.aer for each in ranked] == sorted(each.error.aer for each in ranked)
         for each in ranked:
             links = align_pairs(model, None, SOURCES, TARGETS, settings.with_choices(each.choice, each.choice))

@@ -44,7 +44,7 @@ def test_defaults_of_keywords_are_those_of_options():
 
 def test_a_stream_has_the_options_that_change_its_text():
     given = keywords(Translator.translate_stream)
-    results = {"alignment", "attention", "flags", "search_tree", "nbest", "first", "progress"}
+    results = {"alignment", "attention", "posterior", "flags", "search_tree", "nbest", "first", "progress"}
     assert set(given) == keywords(Translator.translate).keys() - results
     for name in given:
         assert given[name].default == keywords(Translator.translate)[name].default

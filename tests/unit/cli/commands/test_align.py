@@ -128,11 +128,13 @@ def test_the_best_map(files: tuple[Path, Path, Path]):
     rows = [line.split() for line in result.stdout.splitlines()]
     assert rows[0] == ["layer", "head", "reading", "AER", "precision", "recall", "F1"]
     assert {(row[1], row[2]) for row in rows[1:]} == {
-        (head, reading) for head in ("mean", "1", "2") for reading in ("predicted", "input", "posterior")
+        (head, reading) for head in ("mean", "1", "2") for reading in ("predicted", "input", "posterior", "lexical")
     }
     assert [float(row[3]) for row in rows[1:]] == sorted(float(row[3]) for row in rows[1:])
     assert re.search(
-        r"^best  --layer 1 --head (mean|1|2) --reading (predicted|input|posterior)$", result.stderr, re.MULTILINE
+        r"^best  --layer 1 --head (mean|1|2) --reading (predicted|input|posterior|lexical)$",
+        result.stderr,
+        re.MULTILINE,
     )
     assert all(len(line) <= 80 for line in result.stdout.splitlines())
     ranked = json.loads(typed(*given, "--json").stdout)["forward"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -328,3 +329,29 @@ def test_the_note_says_where_its_files_are(one_bundle: Bundle, one: CTranslate2E
     assert str(one_bundle.path) in one.note
     assert not CTranslate2Engine.open(one_bundle, threads=1).has_new_export
     assert (one.name, one.precision) == ("ctranslate2", "float32")
+
+
+def test_first_tokens_are_those_of_torch(engine: CTranslate2Engine, torch_engine: TorchEngine) -> None:
+    sources = [tokens for tokens in random_sentences(12, seed=5) if tokens]
+    found = engine.first_token_log_probs(sources)
+    np.testing.assert_allclose(found, torch_engine.first_token_log_probs(sources), atol=1e-4)
+    np.testing.assert_allclose(found[:1], engine.first_token_log_probs(sources[:1]), atol=1e-5)
+
+
+def test_a_sentence_with_a_finished_translation_is_searched_once(
+    engine: CTranslate2Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other hypotheses of its beam may have reached the limit: they rank behind it."""
+    calls: list[list[bool]] = []  # whether each hypothesis is finished
+    translate = engine._calls.translate
+
+    def recorded(*args: Any, **options: Any) -> Any:
+        (result,) = results = translate(*args, **options)
+        calls.append([words[-1] == engine._calls.target[EOS_ID] for words in result.hypotheses])
+        return results
+
+    monkeypatch.setattr(engine._calls, "translate", recorded)
+    for sentence in sentences(20):
+        calls.clear()
+        engine.search([sentence], SearchSettings(beam=4, max_length=8))
+        assert len(calls) == (1 if any(calls[0]) else 2)

@@ -1,0 +1,151 @@
+"""Refine attention weights by the likelihood of each target word as the translation of each source word alone.
+
+Attention weights belong to the step that predicts a token, which is not an input of that step: they cannot depend on
+the token that is chosen. The posterior multiplies them by the likelihood of the token given each source position
+([shankar2019], section 2). With one decoding step per source position and target token it would take longer than the
+search itself. Here the model reads each source word as a sentence of its own, for one step, and the result is cached by
+word: every engine can do this, and frequent words take no time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.api.translation.batching import batch_by_length
+from dragoman.api.translation.prepared_text import Chunk
+from dragoman.engines.protocol import Engine
+from dragoman.errors import ConfigError
+from dragoman.text import Tokenizer, map_words
+
+__all__ = ["LexicalLikelihoods", "lexical_posterior"]
+
+_KEPT_TOKENS = 256  # per source word: the others get the likelihood of the last of these
+_CACHED_WORDS = 16_384  # 2 kB each
+_WORD_TOKENS = 16  # per source word: a longer one is cut
+_BATCH_TOKENS, _BATCH_WORDS = 1024, 128
+
+_POWER = 0.5
+"""Exponent of the attention weights, as in the reading `posterior`."""
+_LEXICAL_POWER = 1.0
+"""Exponent of the likelihoods."""
+_FLOOR = 0.05
+"""Added to the likelihoods, of which the highest for a target word is 1: attention decides where no word is likely."""
+
+_TINY = np.float32(1e-30)
+
+Floats = NDArray[np.float32]
+_Word = tuple[int, ...]
+
+
+def lexical_posterior(weights: Floats, likelihoods: Floats | None) -> Floats:
+    """Return weights given the target words; the ends keep their weight, and rows their sum.
+
+    Shapes: weights [*, tgt (+ 1), src + 1], likelihoods [tgt, src] -> as weights.
+    """
+    if likelihoods is None:
+        raise ConfigError(
+            "the reading lexical must have likelihoods, got none; call Translator.attention with lexical=True"
+        )
+    tgt, src = likelihoods.shape
+    if not tgt or not src:
+        return weights
+    before = weights[..., :tgt, :src]
+    likely = np.exp(_LEXICAL_POWER * (likelihoods - likelihoods.max(-1, keepdims=True))) + _FLOOR
+    known = before**_POWER * likely
+    total = known.sum(-1, keepdims=True)
+    found = weights.copy()
+    scale = before.sum(-1, keepdims=True) / np.maximum(total, _TINY)
+    found[..., :tgt, :src] = np.where(total > 0, known * scale, before)
+    return found
+
+
+@dataclass(frozen=True)
+class _FirstTokens:
+    """The most likely first tokens of the translation of one word: ids in ascending order, and their log p."""
+
+    ids: NDArray[np.int32]
+    log_probs: Floats
+    lowest: np.float32
+
+    def of(self, tokens: NDArray[np.int64]) -> Floats:
+        """Return the log p of tokens. Shapes: [n] -> [n]."""
+        places = np.minimum(np.searchsorted(self.ids, tokens), len(self.ids) - 1)
+        return np.where(self.ids[places] == tokens, self.log_probs[places], self.lowest)
+
+
+class LexicalLikelihoods:
+    """Likelihoods of the words of translations, from an engine; words are cached. Thread-safe."""
+
+    def __init__(self, engine: Engine, source: Tokenizer, target: Tokenizer) -> None:
+        self._engine, self._source, self._target = engine, source, target
+        self._cache: OrderedDict[_Word, _FirstTokens] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def refine(self, chunks: Sequence[Chunk]) -> None:
+        """Replace the attention weights of all hypotheses of chunks by their posterior."""
+        rows = [
+            (chunk, place)
+            for chunk in chunks
+            for place, hypothesis in enumerate(chunk.hypotheses)
+            if hypothesis.alignment is not None and hypothesis.tokens and chunk.ids
+        ]
+        pairs = [(chunk.normalized, chunk.ids or [], chunk.hypotheses[place].tokens) for chunk, place in rows]
+        for (chunk, place), likely in zip(rows, self.between_tokens(pairs), strict=True):
+            before = chunk.hypotheses[place]
+            assert before.alignment is not None
+            chunk.hypotheses[place] = replace(before, alignment=lexical_posterior(before.alignment, likely))
+
+    def between_tokens(
+        self, pairs: Sequence[tuple[str, Sequence[int], Sequence[int]]], targets: Sequence[Sequence[str]] | None = None
+    ) -> list[Floats]:
+        """Return the log p of each target token given each source token: that of their words.
+
+        A pair is a normalized source, its ids, and the ids of its translation; `targets` are the tokens of the
+        translations as spelt in their texts. Only the first token of a target word counts. Shapes: each [tgt, src].
+        """
+        sources = [map_words(self._source.tokens(text)) for text, _, _ in pairs]
+        spelt = targets or [list(map(self._target.id_to_token, written)) for _, _, written in pairs]
+        words = [
+            [tuple(ids[first:end][:_WORD_TOKENS]) for first, end in source.token_spans]
+            for source, (_, ids, _) in zip(sources, pairs, strict=True)
+        ]
+        known = self._first_tokens(word for some in words for word in some)
+        found = []
+        for some, source, tokens, (_, _, written) in zip(words, sources, spelt, pairs, strict=True):
+            target = map_words(tokens)
+            firsts = np.array([written[first] for first, _ in target.token_spans], np.int64)
+            likely = np.stack([known[word].of(firsts) for word in some], 1) if some else np.zeros((len(firsts), 0))
+            found.append(likely[list(target.word_of)][:, list(source.word_of)].astype(np.float32))
+        return found
+
+    def _first_tokens(self, words: Iterable[_Word]) -> dict[_Word, _FirstTokens]:
+        wanted = set(words)
+        found: dict[_Word, _FirstTokens] = {}
+        with self._lock:
+            for word in wanted & self._cache.keys():
+                found[word] = self._cache[word]
+                self._cache.move_to_end(word)
+        missing = sorted(wanted - found.keys())
+        for rows in batch_by_length([len(word) for word in missing], tokens=_BATCH_TOKENS, sentences=_BATCH_WORDS):
+            batch = [missing[row] for row in rows]
+            log_probs = self._engine.first_token_log_probs(batch)
+            found.update(zip(batch, map(_most_likely, log_probs), strict=True))
+        with self._lock:
+            self._cache.update((word, found[word]) for word in missing)
+            while len(self._cache) > _CACHED_WORDS:
+                self._cache.popitem(last=False)
+        return found
+
+
+def _most_likely(log_probs: Floats) -> _FirstTokens:
+    """Shapes: log_probs [vocab]."""
+    kept = min(_KEPT_TOKENS, len(log_probs))
+    ids = np.sort(np.argpartition(log_probs, len(log_probs) - kept)[-kept:])
+    some = log_probs[ids].astype(np.float32)
+    return _FirstTokens(ids.astype(np.int32), some, some.min())
