@@ -155,7 +155,7 @@ CLASSES = {
         ),
         "attention": (
             "(self, sources: 'Sequence[str]', targets: 'Sequence[str]', *, "
-            "likelihoods: 'bool' = False) -> list[AttentionMaps]"
+            "likelihoods: 'bool' = False, lexical: 'bool' = False) -> list[AttentionMaps]"
         ),
         "align": "(self, sources: 'Sequence[str]', targets: 'Sequence[str]') -> list[Links]",
     },

@@ -10,8 +10,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.api.translation.attention import AttentionMaps, posterior
-from dragoman.api.translation.lexical_posterior import lexical_posterior
+from dragoman.api.translation.attention import AttentionMaps, lexical_posterior, posterior
 from dragoman.api.translation.options import PairError
 from dragoman.api.translation.translator import Translator
 from dragoman.api.translation.word_alignment import Links, WordAlignment, require_attention

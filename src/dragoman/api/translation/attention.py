@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.api.translation.lexical_posterior import lexical_posterior
 from dragoman.api.translation.word_alignment import WordAlignment, word_alignment
 from dragoman.config.alignment import AttentionChoice
 from dragoman.errors import ConfigError
 
-__all__ = ["AttentionMaps", "posterior"]
+__all__ = ["AttentionMaps", "lexical_posterior", "posterior"]
 
 _PRIOR = 0.5
 """Exponent of the attention weights in the posterior reading.
@@ -20,6 +19,11 @@ _PRIOR = 0.5
 By Bayes' rule it would be 1, but attention weights that cannot depend on the word are too confident.
 `benchmarks/results/alignment.md` has the errors of other exponents.
 """
+_LEXICAL_POWER = 1.0
+"""Exponent of the likelihoods in the lexical reading; that of the attention weights is the same as in the posterior."""
+_FLOOR = 0.05
+"""Added to lexical likelihoods, of which the highest of a target word is 1: attention decides where none is likely."""
+_TINY = np.float32(1e-30)
 
 
 @dataclass(frozen=True)
@@ -95,4 +99,28 @@ def posterior(
     known = weights**power * np.exp(likelihoods - likelihoods.max(-1, keepdims=True))
     total = known.sum(-1, keepdims=True)
     found: NDArray[np.float32] = np.where(total > 0, known / np.where(total > 0, total, 1), weights).astype(np.float32)
+    return found
+
+
+def lexical_posterior(weights: NDArray[np.float32], likelihoods: NDArray[np.float32] | None) -> NDArray[np.float32]:
+    """Return weights given the target words; the ends keep their weight, and rows their sum.
+
+    `likelihoods` are those of `engines.lexical_likelihoods`.
+    Shapes: weights [*, tgt (+ 1), src + 1], likelihoods [tgt, src] -> as weights.
+    """
+    if likelihoods is None:
+        raise ConfigError(
+            "the reading lexical must have likelihoods, got none; call Translator.attention with lexical=True"
+        )
+    tgt, src = likelihoods.shape
+    if not tgt or not src:
+        return weights
+    before = weights[..., :tgt, :src]
+    known = before**_PRIOR * (
+        np.exp(_LEXICAL_POWER * (likelihoods - likelihoods.max(-1, keepdims=True))) + np.float32(_FLOOR)
+    )
+    total = known.sum(-1, keepdims=True)
+    scale = before.sum(-1, keepdims=True) / np.maximum(total, _TINY)
+    found = weights.copy()
+    found[..., :tgt, :src] = np.where(total > 0, known * scale, before)
     return found

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.api.notebook.stage_display import shown_progress
-from dragoman.api.translation.attention import AttentionMaps
+from dragoman.api.translation.attention import AttentionMaps, lexical_posterior
 from dragoman.api.translation.batching import batch_chunks
 from dragoman.api.translation.forced_decoding import ForcedDecoder
 from dragoman.api.translation.glossary_constraints import check_glossary
-from dragoman.api.translation.lexical_posterior import LexicalLikelihoods, lexical_posterior
 from dragoman.api.translation.options import (
     Cancellation,
     TranslateKeywords,
@@ -40,6 +39,7 @@ from dragoman.bundle.locate import find_bundle
 from dragoman.config import Config
 from dragoman.config.engine import EngineName, PrecisionName
 from dragoman.config.search import SearchSettings
+from dragoman.engines.lexical_likelihoods import LexicalLikelihoods
 from dragoman.engines.protocol import Engine
 from dragoman.engines.select import open_engine
 from dragoman.errors import ConfigError, DataError
@@ -319,7 +319,7 @@ class Translator:
                 chunk.tree = None if trace is None else trace.trees.get(place, [])
         self._forced.align_unknown(chunks, self.postprocessor.tokenizer.unk_id)
         if options.posterior:
-            self._lexical.refine(chunks)
+            self._use_likelihoods(chunks)
 
     def postprocess(self, chunk: Chunk, options: TranslateOptions) -> Translation:
         """Return the translation of a chunk that was searched; computed once, then stored in the chunk."""
@@ -392,6 +392,19 @@ class Translator:
         """
         found = self.score(sources, targets, alignment=True, posterior=True)
         return [require_attention(each.alignment) for each in found]
+
+    def _use_likelihoods(self, chunks: Sequence[Chunk]) -> None:
+        """Replace the attention weights of all hypotheses by those given their words."""
+        rows = [
+            (chunk, place, chunk.ids, hypothesis)
+            for chunk in chunks
+            for place, hypothesis in enumerate(chunk.hypotheses)
+            if hypothesis.alignment is not None and hypothesis.tokens and chunk.ids
+        ]
+        pairs = [(chunk.normalized, ids, hypothesis.tokens) for chunk, _, ids, hypothesis in rows]
+        for (chunk, place, _, before), likely in zip(rows, self._lexical.between_tokens(pairs), strict=True):
+            assert before.alignment is not None
+            chunk.hypotheses[place] = replace(before, alignment=lexical_posterior(before.alignment, likely))
 
     def _lexical_likelihoods(
         self, chunks: Sequence[Chunk], given: Sequence[TokenizedTarget]

@@ -23,8 +23,8 @@ _Dependency = Callable[[Request], Awaitable[Any]]
 def direct_app(route: APIRoute) -> ASGIApp | None:
     """Return an app that calls the dependencies of a route, then its endpoint, and sends the response.
 
-    None if the route needs FastAPI: every parameter of the endpoint must be the request or an asynchronous dependency on
-    the request alone, and the endpoint must return a response.
+    None if the route needs FastAPI: every parameter of the endpoint must be the request, or an asynchronous dependency
+    on the request alone, and the endpoint must return a response.
     """
     endpoint = route.endpoint
     dependencies = _dependencies(endpoint)

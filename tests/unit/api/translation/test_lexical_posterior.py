@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dragoman.api.translation.lexical_posterior import LexicalLikelihoods, lexical_posterior
+from dragoman.api.translation.attention import lexical_posterior
 from dragoman.api.translation.markup import translate_markup
 from dragoman.api.translation.translator import Translator
+from dragoman.engines.lexical_likelihoods import LexicalLikelihoods
 from dragoman.errors import ConfigError
 from dragoman.markup.tagged_text import TaggedText, TagSpan
 from dragoman.text import Tokenizer, train_words
@@ -77,7 +78,7 @@ def test_a_word_is_translated_once_and_only_where_it_is_asked_for():
 
 
 def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("dragoman.api.translation.lexical_posterior._CACHED_WORDS", 2)
+    monkeypatch.setattr("dragoman.engines.lexical_likelihoods._CACHED_WORDS", 2)
     _, engine = opened()
     lexical = LexicalLikelihoods(engine, WORDS["source"], WORDS["target"])
     ids = WORDS["source"].encode("the red house")

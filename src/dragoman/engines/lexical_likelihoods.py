@@ -1,68 +1,34 @@
-"""Refine attention weights by the likelihood of each target word as the translation of each source word alone.
+"""Compute the likelihood of each target word as the translation of each source word alone, cached by source word.
 
 Attention weights belong to the step that predicts a token, which is not an input of that step: they cannot depend on
-the token that is chosen. The posterior multiplies them by the likelihood of the token given each source position
+the token that is chosen. A posterior multiplies them by the likelihood of the token given each source position
 ([shankar2019], section 2). With one decoding step per source position and target token it would take longer than the
-search itself. Here the model reads each source word as a sentence of its own, for one step, and the result is cached by
-word: every engine can do this, and frequent words take no time.
+search itself. Here the model reads each source word as a sentence of its own, for one step: every engine can do this,
+and frequent words take no time.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.api.translation.batching import batch_by_length
-from dragoman.api.translation.prepared_text import Chunk
 from dragoman.engines.protocol import Engine
-from dragoman.errors import ConfigError
 from dragoman.text import Tokenizer, map_words
 
-__all__ = ["LexicalLikelihoods", "lexical_posterior"]
+__all__ = ["LexicalLikelihoods"]
 
 _KEPT_TOKENS = 256  # per source word: the others get the likelihood of the last of these
 _CACHED_WORDS = 16_384  # 2 kB each
 _WORD_TOKENS = 16  # per source word: a longer one is cut
 _BATCH_TOKENS, _BATCH_WORDS = 1024, 128
 
-_POWER = 0.5
-"""Exponent of the attention weights, as in the reading `posterior`."""
-_LEXICAL_POWER = 1.0
-"""Exponent of the likelihoods."""
-_FLOOR = 0.05
-"""Added to the likelihoods, of which the highest for a target word is 1: attention decides where no word is likely."""
-
-_TINY = np.float32(1e-30)
-
 Floats = NDArray[np.float32]
 _Word = tuple[int, ...]
-
-
-def lexical_posterior(weights: Floats, likelihoods: Floats | None) -> Floats:
-    """Return weights given the target words; the ends keep their weight, and rows their sum.
-
-    Shapes: weights [*, tgt (+ 1), src + 1], likelihoods [tgt, src] -> as weights.
-    """
-    if likelihoods is None:
-        raise ConfigError(
-            "the reading lexical must have likelihoods, got none; call Translator.attention with lexical=True"
-        )
-    tgt, src = likelihoods.shape
-    if not tgt or not src:
-        return weights
-    before = weights[..., :tgt, :src]
-    likely = np.exp(_LEXICAL_POWER * (likelihoods - likelihoods.max(-1, keepdims=True))) + _FLOOR
-    known = before**_POWER * likely
-    total = known.sum(-1, keepdims=True)
-    found = weights.copy()
-    scale = before.sum(-1, keepdims=True) / np.maximum(total, _TINY)
-    found[..., :tgt, :src] = np.where(total > 0, known * scale, before)
-    return found
 
 
 @dataclass(frozen=True)
@@ -86,20 +52,6 @@ class LexicalLikelihoods:
         self._engine, self._source, self._target = engine, source, target
         self._cache: OrderedDict[_Word, _FirstTokens] = OrderedDict()
         self._lock = threading.Lock()
-
-    def refine(self, chunks: Sequence[Chunk]) -> None:
-        """Replace the attention weights of all hypotheses of chunks by their posterior."""
-        rows = [
-            (chunk, place)
-            for chunk in chunks
-            for place, hypothesis in enumerate(chunk.hypotheses)
-            if hypothesis.alignment is not None and hypothesis.tokens and chunk.ids
-        ]
-        pairs = [(chunk.normalized, chunk.ids or [], chunk.hypotheses[place].tokens) for chunk, place in rows]
-        for (chunk, place), likely in zip(rows, self.between_tokens(pairs), strict=True):
-            before = chunk.hypotheses[place]
-            assert before.alignment is not None
-            chunk.hypotheses[place] = replace(before, alignment=lexical_posterior(before.alignment, likely))
 
     def between_tokens(
         self, pairs: Sequence[tuple[str, Sequence[int], Sequence[int]]], targets: Sequence[Sequence[str]] | None = None
@@ -131,9 +83,8 @@ class LexicalLikelihoods:
             for word in wanted & self._cache.keys():
                 found[word] = self._cache[word]
                 self._cache.move_to_end(word)
-        missing = sorted(wanted - found.keys())
-        for rows in batch_by_length([len(word) for word in missing], tokens=_BATCH_TOKENS, sentences=_BATCH_WORDS):
-            batch = [missing[row] for row in rows]
+        missing = sorted(wanted - found.keys(), key=lambda word: (len(word), word))
+        for batch in _batches(missing):
             log_probs = self._engine.first_token_log_probs(batch)
             found.update(zip(batch, map(_most_likely, log_probs), strict=True))
         with self._lock:
@@ -141,6 +92,15 @@ class LexicalLikelihoods:
             while len(self._cache) > _CACHED_WORDS:
                 self._cache.popitem(last=False)
         return found
+
+
+def _batches(words: Sequence[_Word]) -> Iterator[Sequence[_Word]]:
+    """Yield batches of words of similar length, given in ascending order of length."""
+    end = len(words)
+    while end:
+        first = max(0, end - min(_BATCH_WORDS, max(1, _BATCH_TOKENS // (len(words[end - 1]) + 1))))
+        yield words[first:end]
+        end = first
 
 
 def _most_likely(log_probs: Floats) -> _FirstTokens:
