@@ -23,7 +23,7 @@ from dragoman.api.alignment.word_attention import WordAttention, all_word_attent
 from dragoman.api.translation.attention import AttentionMaps, posterior
 from dragoman.api.translation.translator import Translator
 from dragoman.api.translation.word_alignment import require_attention, word_alignment
-from dragoman.config.alignment import AlignmentSettings, AttentionChoice, AttentionReading, Symmetrization
+from dragoman.config.alignment import USUAL_MAP, AlignmentSettings, AttentionChoice, AttentionReading, Symmetrization
 from dragoman.evaluation.alignment.error_rate import GoldLinks, Links, score_alignment
 from dragoman.evaluation.alignment.extraction import argmax_links
 
@@ -133,7 +133,7 @@ def power_errors(attentions: Sequence[AttentionMaps], gold: Sequence[GoldLinks])
 def usual_error(attentions: Sequence[AttentionMaps], gold: Sequence[GoldLinks]) -> dict[str, float | int]:
     """The error of what `dragoman align` gives without options."""
     return score_alignment(
-        [require_attention(each.words(by_spaces=True).links()) for each in attentions], gold
+        [require_attention(each.words(USUAL_MAP, by_spaces=True).links()) for each in attentions], gold
     ).to_json()
 
 

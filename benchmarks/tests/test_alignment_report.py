@@ -42,7 +42,8 @@ def test_maps_are_chosen_on_one_half_and_measured_on_the_other():
     assert select_map(maps, sentences.gold, slice(0, 1), ["predicted", "posterior"]) == FIRST
     assert select_map(maps, sentences.gold, slice(1, 2), ["predicted", "posterior"]) == SECOND
     assert select_map(maps, sentences.gold, slice(1, 2), ["predicted"]) == FIRST
-    found = model_errors(maps | {AttentionChoice(1, None, "input"): [STRAIGHT, STRAIGHT]}, None, sentences)
+    others = {AttentionChoice(1, None, reading): [STRAIGHT, STRAIGHT] for reading in ("input", "lexical")}
+    found = model_errors(maps | others, None, sentences)
     assert found["input"]["aer"] == 0
     assert found["predicted"]["aer"] == found["posterior"]["aer"] == 0.25
     assert found["chosen map"]["aer"] == 0.5
