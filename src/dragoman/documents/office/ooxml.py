@@ -26,6 +26,7 @@ from dragoman.markup.tagged_text import TaggedText
 
 __all__ = ["read_docx", "read_pptx"]
 
+_MAX_ELEMENTS = 100_000
 _TYPES = "[Content_Types].xml"
 _NUMBER = re.compile(r"([0-9]+)")
 
@@ -134,6 +135,7 @@ def _translatable(
     limits: DocumentLimits,
 ) -> Iterator[tuple[Any, RunGroup, InlineText]]:
     for paragraph in list(paragraphs(tree.getroot())):
+        limits.check("elements in one paragraph", len(paragraph), _MAX_ELEMENTS)
         group = group_of(paragraph)
         if group.items and group.is_movable:
             inline = group_text(group, limits)
