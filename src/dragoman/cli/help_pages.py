@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["HELP_NAMES", "PlainCommand", "PlainGroup", "default_shown", "metavar_of", "option_names", "usage_line"]
+__all__ = [
+    "HELP_NAMES",
+    "PAIR_OF_FILES",
+    "PlainCommand",
+    "PlainGroup",
+    "default_shown",
+    "metavar_of",
+    "option_names",
+    "usage_line",
+]
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 """Context settings of every command."""
+
+PAIR_OF_FILES = "FILE [FILE]"
+"""Placeholder of options that take one or two files: the option is repeated, or both follow it."""
 
 _MAX_WIDTH, _MIN_WIDTH = 100, 40
 _MAX_TERM = 28  # columns of names; a longer name has a line of its own
@@ -32,12 +45,24 @@ def _parse(parse: Callable[[Any, list[str]], list[str]], ctx: Any, args: list[st
         raise
 
 
+def _repeat_options(args: list[str], pairs: set[str]) -> list[str]:
+    """Write ``--test a b`` as ``--test a --test b`` if the second word is a file."""
+    written: list[str] = []
+    for place, word in enumerate(args):
+        option = args[place - 2] if place > 1 else ""
+        if option in pairs and not args[place - 1].startswith("-") and Path(word).is_file():
+            written.append(option)
+        written.append(word)
+    return written
+
+
 class PlainCommand(TyperCommand):
     """A command with a plain help page: one section per panel of options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse arguments; errors carry what their message needs."""
-        return _parse(super().parse_args, ctx, args)
+        pairs = {name for each in self.get_params(ctx) if each.metavar == PAIR_OF_FILES for name in each.opts}
+        return _parse(super().parse_args, ctx, _repeat_options(args, pairs))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the page."""
@@ -72,7 +97,9 @@ def metavar_of(parameter: Any) -> str:
     """Return the placeholder of a parameter's value; empty for a flag."""
     if getattr(parameter, "is_flag", False) or parameter.metavar == "":
         return ""
-    return str(parameter.metavar or parameter.name.upper()).strip("[]")
+    text = str(parameter.metavar or parameter.name.upper())
+    is_optional = text.startswith("[") and text.find("]") == len(text) - 1
+    return text[1:-1] if is_optional else text
 
 
 def option_names(option: Any, *, value: bool = True) -> str:

@@ -40,6 +40,8 @@ class CorpusSurvey:
     characters: Counter[str] = field(default_factory=Counter)
     languages: dict[str, str | None] = field(default_factory=dict)
     """By side: the language that was given or detected; None if it was not recognised."""
+    detected: dict[str, str | None] = field(default_factory=dict)
+    """By side: the language of the text; None if it was not recognised."""
 
 
 def open_files(files: Sequence[str], source: str, target: str, form: FileFormat = "auto") -> CorpusReader:
@@ -81,7 +83,9 @@ def survey_corpus(
     survey.characters.pop(" ", None)
     names = [plain_name(name) for name in files] if len(files) == 2 else ["", ""]
     for side, name in zip(SIDES, names, strict=True):
-        survey.languages[side] = given[side] or _detect(samples[side], name)
+        detected = _detect(samples[side], name)
+        survey.detected[side] = detected
+        survey.languages[side] = given[side] or detected
     return survey
 
 

@@ -94,6 +94,7 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
         load_config(preset)  # raises an error that lists the presets
     survey = survey or survey_corpus(train, source, target, form)
     source, target = (_language(survey, side, code) for side, code in zip(SIDES, (source, target), strict=True))
+    _check_sides(survey, source, target)
     for held_out in (validation, test):
         if held_out:
             open_files(held_out, source, target)
@@ -126,6 +127,17 @@ def _language(survey: CorpusSurvey, side: str, code: str | None) -> str:
     if found is None:
         raise ConfigError(f"--{side} must be given, got none, and the text is in no language that was recognised")
     return found
+
+
+def _check_sides(survey: CorpusSurvey, source: str, target: str) -> None:
+    """Reject files in the wrong order: the languages of the text are those given, for the other side."""
+    found = tuple((survey.detected.get(side) or "").partition("-")[0] for side in SIDES)
+    wanted = tuple(code.partition("-")[0] for code in (source, target))
+    if found == wanted[::-1] and found != wanted:
+        raise ConfigError(
+            f"the training files must be in {source} and {target}, in this order, got {found[0]} and {found[1]}; "
+            "exchange the files, or --source and --target"
+        )
 
 
 def _tokenizer(preset: str, survey: CorpusSurvey) -> str:

@@ -181,7 +181,7 @@ def _obstacle(name: str, required: _Requirements, *, together: bool) -> str | No
     if required.incremental and not issubclass(engine, IncrementalEngine):
         return "it is not incremental"
     if required.phrases and required.engine == "auto" and prefers_torch(engine):
-        return "it forces required phrases without weighing their position"
+        return "its search does not choose where glossary terms fit best"
     missing = engine.unsupported(required.settings, phrases=required.phrases, trace=required.trace)
     return f"it does not support {missing}" if missing else None
 

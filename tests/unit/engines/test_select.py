@@ -58,7 +58,7 @@ def test_what_the_fast_engine_lacks_torch_does(transformer: Bundle, asked: dict[
 
 def test_torch_searches_for_phrases_where_it_is_installed(transformer: Bundle, without: Callable[[str], None]) -> None:
     chosen = open_engine([transformer], threads=1, phrases=True)
-    assert "not ctranslate2: it forces required phrases without weighing their position" in chosen.description
+    assert "not ctranslate2: its search does not choose where glossary terms fit best" in chosen.description
     assert open_engine([transformer], engine="ctranslate2", threads=1, phrases=True).engine.name == "ctranslate2"
     without("torch")
     assert open_engine([transformer], threads=1, phrases=True).engine.name == "ctranslate2"

@@ -96,7 +96,7 @@ def train_model(
             held.enter_context(single_thread(deterministic=True))
         check_micro_batches(config.training.micro_batches, group.size)
         checkpoints = CheckpointStore(run / "checkpoints")
-        given, config = config, with_precision(config, run, group, resume=resume)
+        config = with_precision(config, run, group, resume=resume)
         group.run_on_main(lambda: lock_run_directory(run, folder, checkpoints, config, held, resume=resume))
         base = open_start_bundle(config, folder)
         config = with_start_tokenizer(config, base)
@@ -106,8 +106,6 @@ def train_model(
         group.run_on_main(lambda: _save_tests(run, config, sets or ()))
         loader = held.enter_context(_loader(prepared, config, group, loader_workers))
         reports = _callbacks(run, config, _data_facts(prepared, loader, base), callbacks, group)
-        if given.training.precision == "auto":
-            reports.on_message(f"training.precision = auto: {config.training.precision}")
         validation = _validation(prepared, config, tokenizers, group)
         trainer = Trainer(config, model, loader, checkpoints, reports, group=group, validation=validation)
         if resume:

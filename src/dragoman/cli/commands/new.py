@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from dragoman.cli.console import echo, print_next, report_errors
+from dragoman.cli.help_pages import PAIR_OF_FILES
 from dragoman.cli.options.arguments import AllowNetwork
 from dragoman.errors import ConfigError
 from dragoman.network_access import network_access
@@ -31,17 +32,15 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
     corpus: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FILE [FILE]",
+            metavar=PAIR_OF_FILES,
             help="Training files: source and target, or one file with both (TSV, CSV, TMX, JSONL, Parquet).",
         ),
     ] = None,
     more: Annotated[list[str] | None, typer.Argument(metavar="", hidden=True)] = None,
     validation: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="File of the validation set. May be repeated.")
+        list[str] | None, typer.Option(metavar=PAIR_OF_FILES, help="Files of the validation set.")
     ] = None,
-    test: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="File of the test set. May be repeated.")
-    ] = None,
+    test: Annotated[list[str] | None, typer.Option(metavar=PAIR_OF_FILES, help="Files of the test set.")] = None,
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help="Preset to extend; by default the one for the corpus size.")
     ] = None,

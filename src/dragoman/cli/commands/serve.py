@@ -155,4 +155,7 @@ def _print_info(info: ServerInfo, settings: ServerSettings) -> None:
         echo("warning the server is open to the network without API keys; see --keys", err=True)
     echo(f"serving {info.url}", err=True)
     if settings.page:
-        print_next(f"open {info.url} in a browser; Ctrl-C stops the server")
+        from dragoman.server.routes.static_files import has_page
+
+        opened = info.url if has_page() else f"{info.url}/docs (this installation has no web page)"
+        print_next(f"open {opened} in a browser; Ctrl-C stops the server")

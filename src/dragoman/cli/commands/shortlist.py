@@ -33,7 +33,7 @@ def shortlist(  # noqa: PLR0913 -- one parameter per option
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Copy a bundle and add a lexical shortlist, which makes translation with an SSRU decoder faster.
+    """Copy a bundle and add a lexical shortlist, for an SSRU decoder.
 
     The tokens that translate each source token are found by the attention of the model on sentence pairs.
     """

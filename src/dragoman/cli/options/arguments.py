@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -75,6 +76,14 @@ def config_file(path: Path) -> Path:
     """Return the configuration file of a project folder, or the path itself."""
     if path.is_dir() and not (path / DEFAULT_CONFIG).is_file():
         raise ConfigError(f"{path} must hold {DEFAULT_CONFIG}, got a folder without it; dragoman new writes one")
+    if not path.exists() and path.suffix != ".toml":
+        from dragoman.config import preset_names
+
+        if not get_close_matches(str(path), preset_names(), cutoff=0.7):
+            raise ConfigError(
+                f"{path} must be the folder of a project, a .toml file or a preset, got none of them; dragoman config "
+                "presets lists the presets"
+            )
     if path == DEFAULT_CONFIG and not path.exists():
         raise ConfigError(
             f"{path} must be in this folder, got none; go to the folder of a project or name it, or make one with "

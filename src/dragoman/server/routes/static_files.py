@@ -41,7 +41,7 @@ _NOT_BUILT = """<!doctype html>
 <h1>Dragoman runs</h1>
 <p>The web page is not part of this installation. The API works: see <a href="docs">/docs</a>.</p>
 <p>A wheel of Dragoman includes the page. From a clone, build it with <code>npm ci</code> and
-<code>npm run build</code> in <code>web</code>, then restart the server.</p>
+<code>npm run build</code> in <code>web</code>, install the clone again with pip, and restart the server.</p>
 """
 
 
@@ -71,6 +71,11 @@ class _Asset:
         if encoding is None:
             return Response(self.data, headers=headers)
         return Response(self.compressed[encoding], headers=headers | {"content-encoding": encoding})
+
+
+def has_page(folder: Path = STATIC) -> bool:
+    """Whether the web page is part of the installation."""
+    return (folder / "index.html").is_file()
 
 
 def router(folder: Path = STATIC) -> APIRouter:

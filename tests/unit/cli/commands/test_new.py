@@ -1,0 +1,60 @@
+"""`dragoman new` takes two files after an option, and rejects files in the wrong order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.config import load_config
+from tests.unit.cli.tiny_translators import typed
+
+ENGLISH = [f"The dog number {number} runs through the garden of our neighbour." for number in range(60)]
+GERMAN = [f"Der Hund Nummer {number} rennt durch den Garten unseres Nachbarn." for number in range(60)]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("train", "dev", "test"):
+        (tmp_path / f"{name}.en").write_text("\n".join(ENGLISH) + "\n", encoding="utf-8")
+        (tmp_path / f"{name}.de").write_text("\n".join(GERMAN) + "\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_each_set_may_be_two_files(corpus: Path):
+    sets = ["--validation", "dev.en", "dev.de", "--test", "test.en", "test.de"]
+    result = typed("new", "made", "--corpus", "train.en", "train.de", *sets)
+    assert result.exit_code == 0, result.output
+    data = load_config(corpus / "made" / "dragoman.toml").data
+    assert data is not None
+    assert [Path(each).name for each in data.train[0].files] == ["train.en", "train.de"]
+    assert data.validation is not None
+    assert [Path(each).name for each in data.validation.files] == ["dev.en", "dev.de"]
+    assert [Path(each).name for each in data.test[0].files] == ["test.en", "test.de"]
+
+
+def test_an_option_may_be_repeated_as_before(corpus: Path):
+    result = typed("new", "made", "--corpus", "train.en", "--corpus", "train.de")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("order", [("--source", "de", "--target", "en", "train.en", "train.de")])
+def test_files_in_the_wrong_order_are_rejected(corpus: Path, order: tuple[str, ...]):
+    result = typed("new", "made", *order[:4], "--corpus", *order[4:])
+    assert result.exit_code == 2
+    assert "must be in de and en, in this order, got en and de" in " ".join(result.output.split())
+    assert not (corpus / "made" / "dragoman.toml").exists()
+
+
+def test_a_folder_that_does_not_exist(corpus: Path):
+    for command in ("check", "prepare", "train"):
+        result = typed(command, "nowhere")
+        assert result.exit_code == 2
+        shown = " ".join(result.output.split())
+        assert "nowhere must be the folder of a project, a .toml file or a preset, got none of them" in shown
+
+
+def test_help_shows_brackets_that_belong_to_a_placeholder():
+    assert "[NAME=]MODEL" in typed("serve", "--help").output
+    assert "--validation FILE [FILE]" in typed("new", "--help").output
