@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args
 
 import typer
 
@@ -42,8 +42,23 @@ def _unknown(error: Any, message: str, ctx: Any) -> str:
         near = _near(unknown[1], ctx.command.commands)
         return f"the command must be one of {ctx.command_path}, got {unknown[1]}{near or see}"
     options = [name for each in ctx.command.get_params(ctx) for name in (*each.opts, *each.secondary_opts)]
+    if "--set" in options and (setting := _setting(error.option_name)):
+        see = f"; write --set {setting}=…"
     near = _near(error.option_name, [name for name in options if name.startswith("--")])
     return f"{error.option_name} must be an option of {ctx.command_path}, got an unknown one{near or see}"
+
+
+def _setting(option: str) -> str:
+    """Return the setting of the configuration with the name of an option: ``training.max_updates``; empty if none."""
+    from dragoman.config import Config  # only for this message: help pages need no configuration
+
+    name = option.lstrip("-").replace("-", "_")
+    for section in ("training", "data", "tokenizer"):
+        annotation: Any = Config.model_fields[section].annotation
+        settings: Any = next(iter(get_args(annotation)), annotation)  # of an optional section, the first is its class
+        if name in settings.model_fields:
+            return f"{section}.{name}"
+    return ""
 
 
 def _missing(parameter: Any, ctx: Any) -> str:

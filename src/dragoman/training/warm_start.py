@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +14,7 @@ from torch import Tensor, nn
 
 from dragoman.bundle import Bundle
 from dragoman.config import ModelConfig
+from dragoman.data.preparation.start_bundle import check_same_model
 from dragoman.errors import ConfigError
 from dragoman.text import Tokenizer, token_segmenter
 
@@ -26,7 +26,6 @@ _ROWS_OF = {
 }
 """Parameters with one row per token, and the side of these tokens."""
 
-_DROPOUT_SETTINGS = {"dropout", "attention_dropout", "activation_dropout"}
 _FIX = "use the [model] section of the bundle's dragoman.toml"
 
 
@@ -36,33 +35,6 @@ class WarmStartReport:
 
     copied: int
     new_tokens: dict[str, int]
-
-
-def check_same_model(bundle: Bundle, model: ModelConfig) -> None:
-    """Require that a configuration describes the model of the bundle, except for dropout."""
-    wanted, got = _settings(bundle.config.model.model_dump()), _settings(model.model_dump())
-    if wanted.get("family") != got.get("family"):
-        wanted, got = ({"family": each["family"]} for each in (wanted, got))
-    if differ := [name for name in sorted({*wanted, *got}) if wanted.get(name) != got.get(name)]:
-        rules = " and ".join(f"model.{name} must be {_shown(wanted.get(name))}" for name in differ)
-        values = " and ".join(_shown(got.get(name)) for name in differ)
-        raise ConfigError(f"{rules}, as in {bundle.folder}, got {values}; {_FIX}")
-
-
-def _settings(section: Mapping[str, Any], place: str = "") -> dict[str, Any]:
-    """Settings by dotted name, without those of dropout."""
-    found: dict[str, Any] = {}
-    for name, value in section.items():
-        if isinstance(value, Mapping):
-            found |= _settings(value, f"{place}{name}.")
-        elif name not in _DROPOUT_SETTINGS:
-            found[place + name] = value
-    return found
-
-
-def _shown(value: Any) -> str:
-    """Format a value as in a configuration file."""
-    return "left out" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def copy_bundle_weights(

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import Config, ModelConfig, TrainingConfig
 from dragoman.data.batch import Batch
+from dragoman.data.preparation.start_bundle import check_same_model
 from dragoman.errors import ConfigError
 from dragoman.models import Model, build_model
 from dragoman.text import (
@@ -22,7 +23,7 @@ from dragoman.text import (
 )
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.step import train_step
-from dragoman.training.warm_start import WarmStartReport, check_same_model, copy_bundle_weights, freeze
+from dragoman.training.warm_start import WarmStartReport, copy_bundle_weights, freeze
 from testkit.presets import tiny_config
 
 OLD = ["the old dog sees the house", "a house and a dog", "der alte Hund sieht das Haus"] * 9

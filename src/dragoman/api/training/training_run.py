@@ -24,7 +24,7 @@ from dragoman.config import Config, to_toml
 from dragoman.data.batch import Batch
 from dragoman.data.loader import BatchLoader
 from dragoman.data.preparation.prepared_data import PreparedData
-from dragoman.data.preparation.start_bundle import open_start_bundle, with_start_tokenizer
+from dragoman.data.preparation.start_bundle import check_same_model, open_start_bundle, with_start_tokenizer
 from dragoman.data.test_sets import save_test_sets
 from dragoman.environment import limit_kernel_caches
 from dragoman.errors import ConfigError, DataError
@@ -44,7 +44,7 @@ from dragoman.training.checkpoint.store import CheckpointStore
 from dragoman.training.distributed.process_group import ProcessGroup, join_process_group
 from dragoman.training.trainer import Trainer, check_micro_batches
 from dragoman.training.validator import ValidationSet
-from dragoman.training.warm_start import check_same_model, copy_bundle_weights, freeze
+from dragoman.training.warm_start import copy_bundle_weights, freeze
 
 __all__ = ["TrainResult", "train_model"]
 

@@ -31,6 +31,7 @@ def open_translator(
     from dragoman.text.glossary import Glossary
 
     bundles = [locate_bundle(path) for path in (bundle, *(ensemble or ()))]
+    terms = None if glossary is None else Glossary.from_file(glossary)
     with named_as_typed(*type(engine).model_fields):
         translator = Translator.open(
             *bundles,
@@ -38,11 +39,14 @@ def open_translator(
             precision=engine.precision,
             threads=engine.threads,
             search=search,
-            glossary=None if glossary is None else Glossary.from_file(glossary),
+            glossary=terms,
             batch_tokens=engine.batch_tokens,
             shortlist=engine.shortlist,
         )
     echo(f"engine  {translator.engine_reason}", err=True)
+    if terms is not None:
+        kept = sum(target is None for target in terms.terms.values())
+        echo(f"terms   {len(terms) - kept:,} with a translation, {kept:,} to keep, from {glossary}", err=True)
     members: Sequence[Any] = getattr(translator.engine, "members", (translator.engine,))
     for member in members:
         if getattr(member, "has_new_export", False):  # written without a command of the user

@@ -16,7 +16,7 @@ from dragoman.data.preparation.output_folder import OutputFolder
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.preparation.shard_stage import write_shards
 from dragoman.data.preparation.split_deduplicate_stage import select_pairs
-from dragoman.data.preparation.start_bundle import open_start_bundle, with_start_tokenizer
+from dragoman.data.preparation.start_bundle import check_same_model, open_start_bundle, with_start_tokenizer
 from dragoman.data.preparation.tokenizer_stage import Tokenizers, learn_tokenizers, take_tokenizers
 from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
 from dragoman.data.worker_processes import Workers
@@ -49,6 +49,8 @@ class Preparation:
         for code in (config.data.source, config.data.target):
             check_language(code)
         self._start = open_start_bundle(config, folder)
+        if self._start is not None:
+            check_same_model(self._start, config.model)
         self.config = with_start_tokenizer(config, self._start)
         self.data: DataConfig = config.data
         self.problems: list[str] = []

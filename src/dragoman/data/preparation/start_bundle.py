@@ -1,13 +1,19 @@
-"""Open the saved model (bundle) that fine-tuning starts from, and use its tokenizer settings."""
+"""Open the saved model (bundle) that fine-tuning starts from, and compare its settings with a configuration."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from dragoman.bundle import Bundle
-from dragoman.config import Config
+from dragoman.config import Config, ModelConfig
+from dragoman.errors import ConfigError
 
-__all__ = ["open_start_bundle", "with_start_tokenizer"]
+__all__ = ["check_same_model", "open_start_bundle", "with_start_tokenizer"]
+
+_DROPOUT_SETTINGS = {"dropout", "attention_dropout", "activation_dropout"}
+_FIX = "use the [model] section of the bundle's dragoman.toml"
 
 
 def open_start_bundle(config: Config, folder: Path) -> Bundle | None:
@@ -18,3 +24,30 @@ def open_start_bundle(config: Config, folder: Path) -> Bundle | None:
 def with_start_tokenizer(config: Config, bundle: Bundle | None) -> Config:
     """Return the configuration with the [tokenizer] section of the bundle."""
     return config if bundle is None else config.model_copy(update={"tokenizer": bundle.config.tokenizer})
+
+
+def check_same_model(bundle: Bundle, model: ModelConfig) -> None:
+    """Require that a configuration describes the model of the bundle, except for dropout."""
+    wanted, got = _settings(bundle.config.model.model_dump()), _settings(model.model_dump())
+    if wanted.get("family") != got.get("family"):
+        wanted, got = ({"family": each["family"]} for each in (wanted, got))
+    if differ := [name for name in sorted({*wanted, *got}) if wanted.get(name) != got.get(name)]:
+        rules = " and ".join(f"model.{name} must be {_shown(wanted.get(name))}" for name in differ)
+        values = " and ".join(_shown(got.get(name)) for name in differ)
+        raise ConfigError(f"{rules}, as in {bundle.folder}, got {values}; {_FIX}")
+
+
+def _settings(section: Mapping[str, Any], place: str = "") -> dict[str, Any]:
+    """Settings by dotted name, without those of dropout."""
+    found: dict[str, Any] = {}
+    for name, value in section.items():
+        if isinstance(value, Mapping):
+            found |= _settings(value, f"{place}{name}.")
+        elif name not in _DROPOUT_SETTINGS:
+            found[place + name] = value
+    return found
+
+
+def _shown(value: Any) -> str:
+    """Format a value as in a configuration file."""
+    return "left out" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -58,3 +58,10 @@ def test_a_folder_that_does_not_exist(corpus: Path):
 def test_help_shows_brackets_that_belong_to_a_placeholder():
     assert "[NAME=]MODEL" in typed("serve", "--help").output
     assert "--validation FILE [FILE]" in typed("new", "--help").output
+
+
+def test_an_option_that_is_a_setting_is_named_as_one():
+    result = typed("train", "--max-updates", "5")
+    assert result.exit_code == 2
+    assert "write --set training.max_updates=…" in result.output
+    assert "write --set" not in typed("train", "--wrong", "5").output

@@ -11,7 +11,7 @@ from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import Config, parse_config
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.preparation.start_bundle import open_start_bundle, with_start_tokenizer
-from dragoman.errors import BundleError, DataError
+from dragoman.errors import BundleError, ConfigError, DataError
 from dragoman.progress import NoProgress
 from dragoman.text import Tokenizer, train_characters, train_sentencepiece, train_words
 from testkit.random_bundle import constant_weights
@@ -21,6 +21,9 @@ MEDICAL = [
     (f"The patient number {number} has a myocardial infarction.", f"Patient {number} hat einen Myokardinfarkt: Ж.")
     for number in range(120)
 ]
+
+
+MODEL = {"family": "transformer", "tie": "none", "dim": 4, "heads": 1, "feedforward": 4}
 
 
 class Watcher(NoProgress):
@@ -52,8 +55,7 @@ def bundle(folder: Path, kind: str = "unigram", *, seed: int = 1, **tokenizer: A
         "word": {"kind": "word", "joint": False},
     }
     settings = kinds.get(kind, {"kind": kind}) | tokenizer
-    model = {"family": "transformer", "tie": "none", "dim": 4, "heads": 1, "feedforward": 4}
-    written, tokenizers = parse_config({"tokenizer": settings, "model": model}), learnt(kind, seed=seed)
+    written, tokenizers = parse_config({"tokenizer": settings, "model": MODEL}), learnt(kind, seed=seed)
     return write_bundle(folder, written, constant_weights(written, tokenizers, seed), tokenizers, "A model.")
 
 
@@ -62,7 +64,7 @@ def starting(
 ) -> Config:
     """A configuration that starts with the bundle called base."""
     settings = config([{"files": write_pairs(folder, "train", rows)}], tokenizer)
-    return parse_config(settings.model_dump(exclude_none=True) | {"start": {"bundle": "base"} | start})
+    return parse_config(settings.model_dump(exclude_none=True) | {"model": MODEL, "start": {"bundle": "base"} | start})
 
 
 def texts(prepared: PreparedData) -> list[tuple[str, ...]]:
@@ -159,6 +161,16 @@ def test_a_configuration_takes_the_bundles_tokenizer_settings(tmp_path: Path):
     assert opened is not None
     assert opened.digest == base.digest
     assert with_start_tokenizer(settings, opened).tokenizer == base.config.tokenizer
+
+
+def test_another_model_is_rejected_before_any_work(tmp_path: Path):
+    bundle(tmp_path / "base")
+    settings = starting(tmp_path, MEDICAL)
+    other = settings.model_copy(update={"model": settings.model.model_copy(update={"dim": 8})})
+    for work in (prepare_corpora, check_corpora):
+        with pytest.raises(ConfigError, match=r"model\.dim must be 4, as in .*, got 8; use the \[model\] section"):
+            work(other, tmp_path)
+    assert not (tmp_path / "prepared").exists()
 
 
 def test_a_bundle_that_is_not_there_is_named(tmp_path: Path):
