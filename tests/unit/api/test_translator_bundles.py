@@ -95,11 +95,13 @@ def test_links_and_scores_of_forced_decoding_are_the_search_s_own(name: str, eng
     translator = translator_of(tmp_path, name, engine=engine)
     assert translator.engine.name == engine
     source, target = "the house is small", "das Haus"
-    scored = translator.score([source], [target], attention=True)[0]
+    scored = translator.score([source], [target], alignment=True, attention=True)[0]
     settings = SearchSettings(beam=1, max_length=len(scored.tokens))
     found = translator.translate(source, prefix=target, search=settings, alignment=True, attention=True)
     assert found.text == target
-    assert translator.align([source], [target]) == [found.alignment]
+    assert scored.alignment == found.alignment
+    posterior = translator.translate(source, prefix=target, search=settings, alignment=True, posterior=True)
+    assert translator.align([source], [target]) == [posterior.alignment]
     assert np.array(scored.weights) == pytest.approx(np.array(found.weights), abs=1e-5)
 
 
