@@ -140,7 +140,7 @@ def test_a_zip_that_is_no_package_is_refused(tmp_path: Path):
 
 def test_a_compressed_model_expands_to_a_limited_multiple_of_its_size(tmp_path: Path):
     folder, _ = firefox(tmp_path)
-    model = folder / "model.enpt.bin"
+    model = folder / "model.enpt.intgemm.alphas.bin"
     packed = model.with_suffix(".bin.gz")
     packed.write_bytes(gzip.compress(model.read_bytes()))
     model.unlink()

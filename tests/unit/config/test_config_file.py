@@ -392,7 +392,7 @@ def test_infinity_is_out_of_range(setting: str):
         ("model.encoder.cell=gru", "rnn, lstm, gru-published, gru-fused", "gru-published or gru-fused"),
         ("model.attention.score=generl", "dot, scaled-dot, general, concat, location", "general"),
         ("model.decoder.attend=befor", "before, after, none", "before"),
-        ("training.precision=bf17", "fp32, bf16", "bf16"),
+        ("training.precision=bf17", "auto, fp32, bf16", "bf16"),
         ("model.tie=3", "none, target, all", None),
     ],
 )

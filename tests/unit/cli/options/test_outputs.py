@@ -10,7 +10,10 @@ import pytest
 from dragoman.cli.main import COMMANDS, load_command
 from tests.unit.cli.tiny_translators import QUICK, tiny_bundle, typed
 
-WRITING = {"align", "average", "check", "compare", "evaluate", "export", "import", "inspect", "score", "translate"}
+WRITING = {
+    *("align", "average", "check", "compare", "evaluate", "export", "import", "inspect", "score", "shortlist"),
+    "translate",
+}
 """Commands that write files and may replace them. `demo` and `train` continue or start elsewhere: they replace none."""
 ENGINE = ("--engine", "torch", "--threads", "1")
 
