@@ -39,9 +39,7 @@ class CorpusSurvey:
     """Whether all pairs were counted; counting stops early in very large corpora."""
     characters: Counter[str] = field(default_factory=Counter)
     languages: dict[str, str | None] = field(default_factory=dict)
-    """By side: the language that was given or detected; None if it was not recognised."""
-    detected: dict[str, str | None] = field(default_factory=dict)
-    """By side: the language of the text; None if it was not recognised."""
+    """By side: the language of the text, also where another was given; None if it was not recognised."""
 
 
 def open_files(files: Sequence[str], source: str, target: str, form: FileFormat = "auto") -> CorpusReader:
@@ -53,7 +51,7 @@ def open_files(files: Sequence[str], source: str, target: str, form: FileFormat 
 def survey_corpus(
     files: Sequence[str], source: str | None = None, target: str | None = None, form: FileFormat = "auto"
 ) -> CorpusSurvey:
-    """Read the training files; languages that are not given are detected.
+    """Read the training files, and detect their languages.
 
     Raises `ConfigError` if the format has several languages and the codes that choose two of them are not given.
     """
@@ -83,9 +81,7 @@ def survey_corpus(
     survey.characters.pop(" ", None)
     names = [plain_name(name) for name in files] if len(files) == 2 else ["", ""]
     for side, name in zip(SIDES, names, strict=True):
-        detected = _detect(samples[side], name)
-        survey.detected[side] = detected
-        survey.languages[side] = given[side] or detected
+        survey.languages[side] = _detect(samples[side], name)
     return survey
 
 

@@ -131,7 +131,7 @@ def _language(survey: CorpusSurvey, side: str, code: str | None) -> str:
 
 def _check_sides(survey: CorpusSurvey, source: str, target: str) -> None:
     """Reject files in the wrong order: the languages of the text are those given, for the other side."""
-    found = tuple((survey.detected.get(side) or "").partition("-")[0] for side in SIDES)
+    found = tuple((survey.languages.get(side) or "").partition("-")[0] for side in SIDES)
     wanted = tuple(code.partition("-")[0] for code in (source, target))
     if found == wanted[::-1] and found != wanted:
         raise ConfigError(

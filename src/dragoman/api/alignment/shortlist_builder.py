@@ -15,6 +15,7 @@ from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.bundle.shortlist import Shortlist
 from dragoman.config.schema import ModelConfig, TransformerConfig
+from dragoman.engines.select import architecture
 from dragoman.errors import CombinationError, DataError
 from dragoman.search.hypothesis import Hypothesis
 
@@ -22,13 +23,17 @@ __all__ = ["ShortlistResult", "add_shortlist", "check_architecture"]
 
 _MAX_TOKENS = 256  # per side; longer pairs are left out
 _LEAST_WEIGHT = 0.1  # attention weights below it are no alignment
+_SAMPLED = 10_000  # pairs from which the report is computed
 
 _Pair = tuple[Sequence[int], Sequence[int]]
 
 
 @dataclass(frozen=True)
 class ShortlistResult:
-    """The new bundle, and counts for a report. `covered` is the share of target tokens of the corpus in shortlists."""
+    """The new bundle, and counts for a report.
+
+    `mean_candidates`, and `covered`, the share of target tokens in the shortlists, are those of the first pairs.
+    """
 
     bundle: Bundle
     pairs: int
@@ -39,17 +44,20 @@ class ShortlistResult:
 
 @dataclass
 class _Counts:
-    """Alignment weights of source and target tokens, frequencies of target tokens, and the pairs that were read."""
+    """Alignment weights of source and target tokens, frequencies of target tokens, and the first pairs."""
 
     aligned: defaultdict[int, defaultdict[int, float]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(float))
     )
     targets: Counter[int] = field(default_factory=Counter)
-    pairs: list[_Pair] = field(default_factory=list)
+    pairs: int = 0
+    sample: list[_Pair] = field(default_factory=list)
 
     def add(self, pair: _Pair, hypothesis: Hypothesis) -> None:
         source, target = pair
-        self.pairs.append(pair)
+        self.pairs += 1
+        if len(self.sample) < _SAMPLED:
+            self.sample.append(pair)
         self.targets.update(target)
         if hypothesis.alignment is None:
             return
@@ -60,7 +68,7 @@ class _Counts:
 
 def check_architecture(model: ModelConfig) -> None:
     """Raise a `CombinationError` for a model whose engine cannot use a shortlist."""
-    if not isinstance(model, TransformerConfig) or model.decoder != "ssru":
+    if architecture(model) != "ssru":
         got = model.decoder if isinstance(model, TransformerConfig) else model.family
         raise CombinationError(
             f"model.decoder must be ssru for a shortlist, got {got}; the engines of other models have no shortlist"
@@ -103,14 +111,12 @@ def add_shortlist(
         shortlist=shortlist,
     )
     sizes, hits, total = [], 0, 0
-    for source, target in counts.pairs:
+    for source, target in counts.sample:
         candidates = set(shortlist.candidates(source).tolist())
         sizes.append(len(candidates))
         hits += sum(token in candidates for token in target)
         total += len(target)
-    return ShortlistResult(
-        written, len(counts.pairs), len(counts.aligned), sum(sizes) / len(sizes), hits / max(1, total)
-    )
+    return ShortlistResult(written, counts.pairs, len(counts.aligned), sum(sizes) / len(sizes), hits / max(1, total))
 
 
 def _count(translator: Translator, blocks: Iterable[LinePairs]) -> _Counts:

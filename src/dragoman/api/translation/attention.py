@@ -14,13 +14,11 @@ from dragoman.errors import ConfigError
 __all__ = ["AttentionMaps", "lexical_posterior", "posterior"]
 
 _PRIOR = 0.5
-"""Exponent of the attention weights in the posterior reading.
+"""Exponent of the attention weights in the readings `posterior` and `lexical`.
 
 By Bayes' rule it would be 1, but attention weights that cannot depend on the word are too confident.
 `benchmarks/results/alignment.md` has the errors of other exponents.
 """
-_LEXICAL_POWER = 1.0
-"""Exponent of the likelihoods in the lexical reading; that of the attention weights is the same as in the posterior."""
 _FLOOR = 0.05
 """Added to lexical likelihoods, of which the highest of a target word is 1: attention decides where none is likely."""
 _TINY = np.float32(1e-30)
@@ -116,9 +114,8 @@ def lexical_posterior(weights: NDArray[np.float32], likelihoods: NDArray[np.floa
     if not tgt or not src:
         return weights
     before = weights[..., :tgt, :src]
-    known = before**_PRIOR * (
-        np.exp(_LEXICAL_POWER * (likelihoods - likelihoods.max(-1, keepdims=True))) + np.float32(_FLOOR)
-    )
+    likely = np.exp(likelihoods - likelihoods.max(-1, keepdims=True))
+    known = before**_PRIOR * (likely + np.float32(_FLOOR))
     total = known.sum(-1, keepdims=True)
     scale = before.sum(-1, keepdims=True) / np.maximum(total, _TINY)
     found = weights.copy()

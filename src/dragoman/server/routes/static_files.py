@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from dragoman.server.http.headers import PAGE_POLICY
 from dragoman.server.http.route_policy import route_policy
 
-__all__ = ["STATIC", "router"]
+__all__ = ["STATIC", "has_page", "router"]
 
 STATIC = Path(__file__).parents[1] / "static"
 

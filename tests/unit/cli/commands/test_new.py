@@ -39,9 +39,8 @@ def test_an_option_may_be_repeated_as_before(corpus: Path):
     assert result.exit_code == 0, result.output
 
 
-@pytest.mark.parametrize("order", [("--source", "de", "--target", "en", "train.en", "train.de")])
-def test_files_in_the_wrong_order_are_rejected(corpus: Path, order: tuple[str, ...]):
-    result = typed("new", "made", *order[:4], "--corpus", *order[4:])
+def test_files_in_the_wrong_order_are_rejected(corpus: Path):
+    result = typed("new", "made", "--source", "de", "--target", "en", "--corpus", "train.en", "train.de")
     assert result.exit_code == 2
     assert "must be in de and en, in this order, got en and de" in " ".join(result.output.split())
     assert not (corpus / "made" / "dragoman.toml").exists()

@@ -84,3 +84,9 @@ def test_where_it_was_not_built_it_says_how_to(tmp_path: Path):
     assert response.status_code == 200
     assert "npm run build" in response.text
     assert "<script" not in response.text
+
+
+def test_an_installation_without_the_page_is_recognized(built: Path, tmp_path: Path):
+    assert page.has_page(built)
+    assert not page.has_page(tmp_path)
+    assert "not part of this installation" in get(tmp_path, "/").text
