@@ -44,7 +44,7 @@ LINES = (
     CommandLine("new {folder}/new --source en --target de --corpus {folder}/train.en {folder}/train.de"),
     CommandLine("check {folder}/project --no-measure", is_long=True),
     CommandLine("prepare {folder}/project", is_long=True),
-    CommandLine("train {folder}/project --set training.max_updates=2", is_long=True),
+    CommandLine("train {folder}/project --set training.max_updates=3 --set training.checkpoint_every=1", is_long=True),
     CommandLine("average {folder}/project/run -o {folder}/averaged", is_long=True),
     CommandLine("demo {folder}/demo", is_long=True),
     CommandLine("translate {folder}/transformer {folder}/small.en"),

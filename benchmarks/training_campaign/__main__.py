@@ -31,7 +31,7 @@ from dragoman.environment import machine_info
 from testkit.training_faults.process_start import CommandLine, Start, fork_server
 from testkit.training_faults.project import VARIANTS, Project, make_project
 from testkit.training_faults.runs import Reference, Run, train_reference
-from testkit.training_faults.trials import OutOfTime, Row, disk_trials, kill_trials, small_disk, stop_trials
+from testkit.training_faults.trials import DISK_ROOM, OutOfTime, Row, disk_trials, kill_trials, small_disk, stop_trials
 
 __all__ = ["NAMES", "Campaign", "main", "page"]
 
@@ -102,7 +102,8 @@ class Campaign:
                 reference, seed = self._trained()[0], self._options.seed
                 row = disk_trials(reference, CommandLine(), disk, count, seed, self._told("disk full"))
                 faulty = CommandLine("careless-disk")
-                control = disk_trials(reference, faulty, disk, 2, seed + 1, self._told("its control", is_control=True))
+                told = self._told("its control", is_control=True)
+                control = disk_trials(reference, faulty, disk, len(DISK_ROOM), seed + 1, told)
                 row.control = _control("careless-disk", control)
         return row
 

@@ -29,6 +29,8 @@ def main() -> None:
     corpora = [
         replace(each, pairs=asked.pairs or each.pairs, updates=asked.updates or each.updates) for each in CORPORA
     ]
+    if asked.work is not None:
+        asked.work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="dragoman-walkthrough-", dir=asked.work) as work:
         environments = current() if asked.current else fresh(Path(work))
         walks = {each: walk(each, asked.data, environments, Path(work), RESULTS) for each in corpora}

@@ -87,6 +87,12 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def default_threads() -> int:
+    """Return the number of threads of an engine if none is given: OMP_NUM_THREADS, or the usable cores."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else usable_cores()
+
+
 def extras(distribution: str = "dragoman") -> dict[str, list[Package]]:
     """The dependencies of an installed distribution by extra (`""`: the base install), with installed versions."""
     try:

@@ -21,6 +21,7 @@ __all__ = [
     "is_known_language",
     "is_same_language",
     "language_key",
+    "language_of_country",
     "match_language",
     "match_rank",
     "parse_language",
@@ -147,13 +148,18 @@ def parse_language(code: str) -> str:
     return canonical
 
 
+def language_of_country(code: str) -> str | None:
+    """Return the language whose code a country code is often written for (``zh`` for ``cn``), or None."""
+    return _COUNTRIES.get(canonical_language(code).partition("-")[0])
+
+
 def check_language(code: str) -> str:
     """Return the canonical form of a code of an existing language, or raise `ConfigError`."""
     canonical = parse_language(code)
     if is_known_language(canonical):
         return canonical
-    primary = canonical.partition("-")[0]
-    meant = f"write {_COUNTRIES[primary]}" if primary in _COUNTRIES else "for instance en, de or zh-Hant"
+    intended = language_of_country(code)
+    meant = f"write {intended}" if intended else "for instance en, de or zh-Hant"
     raise ConfigError(
         f"a language must be a code of ISO 639, got {code!r}; {meant}; a language without a code may take one from qaa "
         "to qtz"

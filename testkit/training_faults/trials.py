@@ -17,10 +17,11 @@ from testkit.training_faults.process_start import Start, Started
 from testkit.training_faults.run_differences import differences
 from testkit.training_faults.runs import TIMEOUT, Reference, Run, interrupted_phase
 
-__all__ = ["OutOfTime", "Row", "disk_trials", "kill_trials", "small_disk", "stop_trials"]
+__all__ = ["DISK_ROOM", "OutOfTime", "Row", "disk_trials", "kill_trials", "small_disk", "stop_trials"]
 
 CHECKPOINT_EVERY = 5
 IN_TIME = 10.0  # seconds from SIGTERM to the end
+DISK_ROOM = (0, 4, 16, 30, 60, 100, 140, 200)  # KiB that a full disk has free: too few for a run of these tests
 _DISK_BYTES = 16 << 20
 _STOPS_A_RUN = 10
 _EXIT = {signal.SIGTERM: 75, signal.SIGINT: 130}
@@ -141,12 +142,12 @@ def stop_trials(
 
 def disk_trials(reference: Reference, start: Start, disk: Path, trials: int, seed: int, tell: Tell) -> Row:
     """A full disk: a named error, exit code 1, old checkpoints intact; with free space, the run resumes."""
-    draw, row = random.Random(seed), Row("disk full")
+    sizes, row = random.Random(seed).sample(DISK_ROOM, len(DISK_ROOM)), Row("disk full")
     for number in range(trials):
         run = Run(reference.run.project, disk / f"run{seed}-{number}", reference.run.settings)
         run.folder.mkdir()
         ballast = disk / "ballast"
-        _fill(ballast, leave=draw.choice([0, 4, 16, 30, 60, 100, 140, 200]) * 1024)
+        _fill(ballast, leave=sizes[number % len(sizes)] * 1024)
         started = run.resume(start)
         code = started.ended(TIMEOUT)
         row.trials += 1

@@ -128,7 +128,7 @@ CLASSES = {
     "Translator": {
         "open": (
             "(cls, *bundles: 'Bundle | Path | str', engine: 'EngineName' = 'auto', "
-            "precision: 'PrecisionName' = 'auto', threads: 'int | None' = None, "
+            "precision: 'PrecisionName' = 'auto', device: 'DeviceName' = 'cpu', threads: 'int | None' = None, "
             "search: 'SearchSettings | None' = None, glossary: 'Glossary | None' = None, "
             "batch_tokens: 'int | None' = None, search_tree: 'bool' = False, "
             "incremental: 'bool' = False, shortlist: 'bool' = True) -> Self"

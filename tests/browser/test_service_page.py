@@ -243,6 +243,10 @@ def test_flags_are_explained(chromium: Chromium, service: str):
         assert flag["detail"] in said
         assert flag["meaning"].split()[0] in said
     assert all(any("\u4e00" <= letter <= "\u9fff" for letter in said) for said in chinese)
+    for flag, said in zip(flags, chinese, strict=True):
+        assert said.strip().endswith("\uff09")
+        assert "(" not in said
+        assert flag["name"] in {"from-nothing", "dropped"} or flag["detail"] not in said
     assert faults == []
 
 

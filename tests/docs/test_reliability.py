@@ -38,6 +38,7 @@ def test_a_row_agrees_with_its_report(row: list[str]):
     text = (ROOT / link[1]).read_text(encoding="utf-8")
     assert _DATE.fullmatch(date)
     assert date in text
+    assert _FIGURE.search(found), "a report has a figure"
     known = set(_FIGURE.findall(text)) | _SMALL
     missing = [figure for figure in _FIGURE.findall(found) if figure not in known]
     assert not missing, f"{link[1]} does not contain {missing}"
@@ -53,4 +54,12 @@ def test_a_figure_that_no_report_has_is_found():
     row = next(list(row) for row in rows() if row[0] == "corruption found")
     row[2] = row[2].replace(" tests", "7 tests")
     with pytest.raises(AssertionError, match="does not contain"):
+        test_a_row_agrees_with_its_report(row)
+
+
+def test_a_row_without_a_figure_is_found():
+    """Control: a row with a report that states nothing of it."""
+    row = next(list(row) for row in rows() if row[0] == "corruption found")
+    row[2] = "kept"
+    with pytest.raises(AssertionError, match="a report has a figure"):
         test_a_row_agrees_with_its_report(row)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from pathlib import Path
 
 import pytest
 
 from dragoman import Bundle, Translator, prepare, train
-from dragoman.config import to_toml
 from dragoman.engines.export import export_bundle
 from dragoman.importing.import_model import import_model
 from tests.server.bundles import request, serving, translate_text
+from tests.unit.cli.tiny_translators import typed
 from tests.unit.importing.random_firefox import firefox_folder
 from tests.unit.importing.random_marian import SHAPES, write_vocabularies
 
@@ -33,15 +34,15 @@ def write_corpus(folder: Path, name: str, lines: int, seed: int) -> list[str]:
     return [str(folder / f"{name}.en"), str(folder / f"{name}.pt")]
 
 
-def project(folder: Path, bundle: Bundle) -> Path:
+def project(folder: Path, bundle: Bundle, vocabulary: str) -> Path:
     """A configuration that fine-tunes a bundle for 20 updates."""
-    model = to_toml(bundle.config).partition("[model]\n")[2].partition("\n[")[0]
     train_files, held_out = write_corpus(folder, "train", 300, 1), write_corpus(folder, "held-out", 20, 2)
     path = folder / "dragoman.toml"
     path.write_text(
         f"""
 [start]
 bundle = "{bundle.folder.name}"
+vocabulary = "{vocabulary}"
 
 [data]
 source = "en"
@@ -52,9 +53,6 @@ validation = {{ files = {held_out} }}
 
 [[data.train]]
 files = {train_files}
-
-[model]
-{model}
 
 [training]
 learning_rate = 3e-3
@@ -75,20 +73,27 @@ def test_import_translate_fine_tune_export_and_serve(tmp_path: Path) -> None:
     write_vocabularies(tmp_path, SHAPES["shared, swish"])
     source = firefox_folder(tmp_path / "firefox", (tmp_path / "source.spm").read_bytes(), lexicon=True)
     imported = import_model(source, tmp_path / "imported", languages=("en", "pt")).bundle
+    assert getattr(imported.config.model, "dropout", None) == 0.0, "students are trained without dropout"
     first = Translator.open(imported, threads=1)
     assert first.engine_reason == "onnx int8, 1 thread"
     assert first.translate("the cat sat on the mat", beam=2).text is not None
 
-    config = project(tmp_path, imported)
+    config = project(tmp_path, imported, "same")
     prepare(config)
     tuned = train(config, run=tmp_path / "run").bundle
     assert tuned is not None
+    printed = typed("train", config, "--output", tmp_path / "lora", "--set", "training.lora.rank=4")
+    assert re.search(r"M|k|\d parameters, .* trained \(\d", printed.stderr)
+    assert re.search(r"(?m)^validation +20  base +[\d.]+ ± [\d.]+ +[\d.]+ ± [\d.]+$", printed.stdout), printed.output
+    assert re.search(r"(?m)^validation +20  trained +[\d.]+ ± [\d.]+( \*)? +[\d.]+ ± [\d.]+( \*)?$", printed.stdout)
+    adapted = Bundle.open(tmp_path / "lora" / "bundle")
     sources, targets = ((tmp_path / f"held-out.{side}").read_text("utf-8").splitlines() for side in ("en", "pt"))
-    before, after = (
+    before, after, with_lora = (
         sum(each.score for each in Translator.open(bundle, threads=1).score(sources, targets))
-        for bundle in (imported, tuned)
+        for bundle in (imported, tuned, adapted)
     )
     assert after > before, "20 updates raise the log-probability of held-out text"
+    assert with_lora > before, "and so do 20 updates of LoRA"
     assert tuned.quantization() is None
     assert tuned.tokenizers()["source"].to_bytes() == imported.tokenizers()["source"].to_bytes()
 
@@ -96,6 +101,28 @@ def test_import_translate_fine_tune_export_and_serve(tmp_path: Path) -> None:
     assert {"reader.onnx", "writer.onnx", "output.onnx"} <= exported.sizes.keys()
     wanted = Translator.open(tuned, precision="int8", threads=1).translate("the old town", beam=2).text
     assert asyncio.run(served(tuned, "the old town")) == wanted
+
+
+@pytest.mark.slow
+def test_braces_are_written_after_the_vocabulary_is_extended(tmp_path: Path) -> None:
+    write_vocabularies(tmp_path, SHAPES["shared, swish"])
+    source = firefox_folder(tmp_path / "firefox", (tmp_path / "source.spm").read_bytes())
+    imported = import_model(source, tmp_path / "imported", languages=("en", "pt")).bundle
+    config = project(tmp_path, imported, "extend")
+    for side in ("en", "pt"):
+        path = tmp_path / f"train.{side}"
+        lines = path.read_text("utf-8").splitlines()
+        path.write_text("".join(f"{line} {{0}}\n" for line in lines), "utf-8")
+    prepare(config)
+    tuned = train(config, run=tmp_path / "run").bundle
+    assert tuned is not None
+    old, new = (bundle.tokenizers()["target"] for bundle in (imported, tuned))
+    assert [new.id_to_token(number) for number in range(old.size, new.size)][:2] == ["{", "}"]
+    scored = [
+        sum(each.score for each in Translator.open(bundle, threads=1).score(["the cat {0}"], ["o gato {0}"]))
+        for bundle in (imported, tuned)
+    ]
+    assert scored[1] > scored[0]
 
 
 async def served(bundle: Bundle, text: str) -> str:

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from dragoman.environment import extras, machine_info, require, usable_cores
+from dragoman.environment import default_threads, extras, machine_info, require, usable_cores
 from dragoman.errors import MissingExtraError
 
 
@@ -43,3 +43,10 @@ def test_require_passes_what_is_there_and_says_how_to_mend_what_is_not():
     require("json", "train", "this test")
     with pytest.raises(MissingExtraError, match=r'install it with pip install "dragoman\[train\]"'):
         require("no_such_module", "train", "this test")
+
+
+@pytest.mark.parametrize(("variable", "threads"), [("3", 3), ("2,4", 2), ("", 7), ("0", 7), ("many", 7)])
+def test_engines_follow_the_usual_variable(variable: str, threads: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", variable)
+    monkeypatch.setattr("dragoman.environment.usable_cores", lambda: 7)
+    assert default_threads() == threads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from dragoman.errors import BundleError
 __all__ = ["LocatedBundle", "find_bundle", "find_run"]
 
 _BUNDLE, _RUN, _LOG, _CONFIG = "bundle", "run.json", "log.jsonl", "dragoman.toml"
+_DEFAULT_RUN = "run"  # folder of a run without --output
 _KINDS = "a bundle, a run or a project folder"
 _MAX_RECORD = 1 << 20  # bytes of run.json
 _MAX_DEPTH = 2  # of runs in a project: runs/first
@@ -89,6 +91,14 @@ def find_run(path: Path) -> Path:
     return max(runs, key=lambda run: bundles[run].rank if run in bundles else (float("-inf"), _time(run / _RUN)))
 
 
+def _resume_command(run: Path) -> str:
+    """Return the command that continues a run of a project in the folder above it."""
+    project = run.parent if (run.parent / _CONFIG).is_file() else None
+    name = f" {shlex.quote(str(project))}" if project is not None and str(project) != "." else ""
+    output = "" if run.name == _DEFAULT_RUN else f" --output {shlex.quote(str(run))}"
+    return f"dragoman train{name}{output} --resume, and the --set options that it was started with"
+
+
 def _is_zip(path: Path) -> bool:
     try:
         with path.open("rb") as file:
@@ -158,8 +168,8 @@ def _explain(path: Path) -> str:
     runs = [path, *_folders(path)]
     if unfinished := next((run for run in runs if (run / _RUN).is_file() or (run / _LOG).is_file()), None):
         return (
-            f"{path} must hold a bundle, got the run {unfinished} without one; train it to the end with dragoman train "
-            "--resume"
+            f"{path} must hold a bundle, got the run {unfinished} without one; train it to the end with "
+            f"{_resume_command(unfinished)}"
         )
     if (path / _CONFIG).is_file():
         return f"{path} must hold a bundle, got a project that is not trained; run dragoman train {path}"

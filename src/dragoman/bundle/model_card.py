@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dragoman.config import Config, CorpusConfig, DataConfig, ModelConfig
+from dragoman.config import Config, CorpusConfig, DataConfig, ModelConfig, TrainingConfig
 
 _LIMITS = """\
 It covers the subjects of its corpora and little else. Names, numbers and long sentences are the most frequent errors,
@@ -26,6 +26,10 @@ _LICENCE = """\
 The bundle has no licence. The licences of the corpora may apply to models trained on them; a publisher of this model
 states the licence here."""
 
+_BASE_LICENCE = """\
+The licences of the corpora may apply to this model, and that of its base model applies. The card of the base states:"""
+_MAX_SECTION = 20_000  # characters
+
 _IMPORTED_LICENCE = """\
 The files of the source state no licence. The licence of the original model applies; find it before you publish this
 bundle."""
@@ -37,19 +41,28 @@ def model_card(config: Config, facts: Mapping[str, Any]) -> str:
     `facts` may have these keys; sections without facts are omitted: `parameters`, `updates`, `epochs`, `seconds`,
     `tokens`, `machine`, `versions` (name to version), `pairs` (set to number, such as train to 29000), `validation`
     (plain text), `scores` (a sequence of mappings with `name`, `value`, `signature`, and `set`), `start` (the digest
-    of the bundle that training started from), `licence`.
+    of the bundle that training started from), `base` (a mapping with `digest`, `trained`, `parameters`, `new_tokens`,
+    and the sections `origin` and `licence` of its card), `licence`.
     """
     parts = [
         _title(config),
+        _section("Base model", _base(config.training, facts.get("base"))),
+        _section("Origin", (facts.get("base") or {}).get("origin", "")),
         _section("Data", _data(config.data, facts)),
         _section("Model", _model(config.model, facts)),
         _section("Training", _training(config, facts)),
         _section("Scores", _scores(facts.get("scores", ()))),
         _section("Limits", _LIMITS),
         _section("Use", _USE),
-        _section("Licence", _line(facts["licence"]) if facts.get("licence") else _LICENCE),
+        _section("Licence", _licence(facts)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def card_section(card: str, title: str) -> str:
+    """Return the text of a section of a card; an empty string if there is none."""
+    _, found, rest = f"\n{card}".partition(f"\n## {title}\n")
+    return rest.partition("\n## ")[0].strip()[:_MAX_SECTION] if found else ""
 
 
 def imported_model_card(config: Config, facts: Mapping[str, Any]) -> str:
@@ -71,6 +84,32 @@ def imported_model_card(config: Config, facts: Mapping[str, Any]) -> str:
         _section("Licence", _line(facts["licence"]) if facts.get("licence") else _IMPORTED_LICENCE),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _base(training: TrainingConfig, base: Mapping[str, Any] | None) -> str:
+    """Describe the base of a fine-tuned model and what was done with it."""
+    if base is None:
+        return ""
+    method = "fine-tuning of all weights"
+    if training.lora is not None:
+        method = f"LoRA, rank {training.lora.rank}, alpha {training.lora.alpha:g}, merged into the weights"
+    elif training.freeze:
+        method = f"fine-tuning without {', '.join(training.freeze)}"
+    rows = [("Bundle", f"digest {base['digest']}"), ("Method", method)]
+    if base.get("trained") and base.get("parameters"):
+        rows.append(("Trained parameters", f"{base['trained']:,} of {base['parameters']:,}"))
+    if base.get("new_tokens"):
+        rows.append(("New tokens", f"{base['new_tokens']:,}"))
+    return _table(rows)
+
+
+def _licence(facts: Mapping[str, Any]) -> str:
+    if facts.get("licence"):
+        return _line(facts["licence"])
+    of_base = (facts.get("base") or {}).get("licence", "")
+    if not of_base or of_base == _LICENCE:
+        return _LICENCE
+    return f"{_BASE_LICENCE}\n\n{of_base.removeprefix(_BASE_LICENCE).strip()}"
 
 
 def _title(config: Config) -> str:
@@ -142,8 +181,13 @@ def _scores(scores: Sequence[Mapping[str, Any]]) -> str:
         return ""
     lines = ["| set | score | value | signature |", "|---|---|---:|---|"]
     for score in scores:
-        value = f"{score['value']:.2f}"
-        cells = (score.get("set", ""), score["name"], value, score.get("signature", ""))
+        value = score["value"]
+        cells = (
+            score.get("set", ""),
+            score["name"],
+            f"{value:.2f}" if isinstance(value, float) else value,
+            score.get("signature", ""),
+        )
         lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
     return "\n".join(lines)
 

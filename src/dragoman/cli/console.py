@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -41,6 +43,7 @@ EXIT_STOPPED = {"terminated": 75, "interrupted": 130}
 
 _EXTRAS = {"serve": "serve", "export": "export"}
 """The extra to install for a command if several have the missing package; train for the other commands."""
+_MIN_WRAPPED = 20  # columns; narrower than this, a cell is not wrapped
 _JSON_ERRORS = ContextVar("json_errors", default=False)
 _COMMAND = ContextVar("command", default="")
 
@@ -130,11 +133,25 @@ def print_json(value: object) -> None:
 
 
 def print_table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> None:
-    """Print columns padded to their widest cell, as plain text; columns in `right` are right-aligned."""
+    """Print columns padded to their widest cell, as plain text; columns in `right` are right-aligned.
+
+    On a terminal the last column is wrapped to its width.
+    """
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    indent = sum(widths[:-1]) + 2 * (len(widths) - 1)
+    room = _terminal_width() - indent
     for row in rows:
+        *_, last = row
+        first, *others = textwrap.wrap(last, room) if len(last) > room >= _MIN_WRAPPED else [last]
         cells = [
             cell.rjust(width) if column in right else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            for column, (cell, width) in enumerate(zip([*row[:-1], first], widths, strict=True))
         ]
         echo("  ".join(cells).rstrip())
+        for line in others:
+            echo(" " * indent + line)
+
+
+def _terminal_width() -> int:
+    """Columns of the terminal on stdout; without one, unlimited."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize

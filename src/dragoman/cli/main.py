@@ -36,6 +36,7 @@ COMMANDS = {
     "claims": "Test claims about translation models: list, run and report.",
     "import": "Convert a model to a bundle: OPUS-MT, Argos, CTranslate2, Firefox or Marian.",
     "export": "Export a bundle for CTranslate2 or ONNX Runtime.",
+    "merge": "Merge a LoRA adapter into the weights of the bundle it was trained from.",
     "shortlist": "Copy a bundle and add a lexical shortlist, for an SSRU decoder.",
     "serve": "Serve models over HTTP: LibreTranslate and DeepL APIs, our own API, and a web page.",
     "model": "Summarize a model: modules, parameters, FLOPs and memory.",

@@ -79,6 +79,8 @@ def _own_test_set(systems: Sequence[System]) -> tuple[str, list[str], list[str]]
 
     found = find_test_set(systems[0].members[0])
     print_message(f"test    {found.origin}")
+    for other in found.others:
+        print_message(f"note    the run has another test set; score it with --test {other}")
     return found.name, found.sources, found.references
 
 

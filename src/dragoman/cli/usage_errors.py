@@ -40,7 +40,7 @@ def _unknown(error: Any, message: str, ctx: Any) -> str:
     see = f"; see {ctx.command_path} --help"
     if unknown := re.match(r"No such command '(.*?)'", message):
         near = _near(unknown[1], ctx.command.commands)
-        return f"the command must be one of {ctx.command_path}, got {unknown[1]}{near or see}"
+        return f"the command must be one of those of {ctx.command_path}, got {unknown[1]}{near or see}"
     options = [name for each in ctx.command.get_params(ctx) for name in (*each.opts, *each.secondary_opts)]
     if "--set" in options and (setting := _setting(error.option_name)):
         see = f"; write --set {setting}=…"

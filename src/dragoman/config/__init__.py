@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         TokenizerConfig,
         TransformerConfig,
     )
-    from dragoman.config.training import StartConfig, TrainingConfig
+    from dragoman.config.training import LoraConfig, StartConfig, TrainingConfig
 
 __all__ = [
     "AttentionConfig",
@@ -24,6 +24,7 @@ __all__ = [
     "Config",
     "CorpusConfig",
     "DataConfig",
+    "LoraConfig",
     "ModelConfig",
     "OnBadLine",
     "RnnConfig",
@@ -44,7 +45,7 @@ __all__ = [
 _NAMES = {
     "corpus": ("CleaningConfig", "CorpusConfig", "DataConfig", "OnBadLine", "SamplingConfig"),
     "config_file": ("file_schema", "load_config", "parse_config", "preset_names", "to_toml"),
-    "training": ("StartConfig", "TrainingConfig"),
+    "training": ("LoraConfig", "StartConfig", "TrainingConfig"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

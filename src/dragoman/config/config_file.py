@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from dragoman.config.bundle_model import read_bundle_model
 from dragoman.config.parse_toml import parse_toml, read_toml_text
 from dragoman.config.schema import Config, RnnConfig, TransformerConfig
 from dragoman.config.validation_errors import did_you_mean, error_message
@@ -35,14 +36,13 @@ def load_config(source: str | Path, overrides: Sequence[str] = ()) -> Config:
     is_preset = name in preset_names() or not (name.endswith(".toml") or os.path.isfile(name))  # noqa: PTH113 -- see below
     # os.path.isfile returns False for illegal file names, where Path.is_file raises.
     table = _read_preset(name, "the configuration", ()) if is_preset else _read_file(Path(name), ())
-    return parse_config(table, overrides)
+    table = _with_overrides(table, overrides)
+    return parse_config(_with_start_model(table, Path() if is_preset else Path(name).parent))
 
 
 def parse_config(table: Mapping[str, Any], overrides: Sequence[str] = ()) -> Config:
     """Validate settings whose ``extends`` is resolved, and apply overrides."""
-    merged = dict(table)
-    for override in overrides:
-        merged = _merge(merged, _read_override(override))
+    merged = _with_overrides(table, overrides)
     try:
         return Config.model_validate(merged)
     except ValidationError as error:
@@ -109,6 +109,25 @@ def _parse(text: str, name: str, folder: Path | None, seen: tuple[str, ...]) -> 
         under = _read_preset(base, "extends", seen)
     under.pop("description", None)  # describes the base only
     return _merge(under, table)
+
+
+def _with_overrides(table: Mapping[str, Any], overrides: Sequence[str]) -> Table:
+    merged = dict(table)
+    for override in overrides:
+        merged = _merge(merged, _read_override(override))
+    return merged
+
+
+def _with_start_model(table: Table, folder: Path) -> Table:
+    """Return the settings with the model of ``start.bundle``, if they have one and no model family."""
+    start, model = table.get("start"), table.get("model", {})
+    if not isinstance(start, dict) or not isinstance(model, dict) or "family" in model:
+        return table
+    bundle = start.get("bundle")
+    if not isinstance(bundle, str):
+        return table
+    under = read_bundle_model(folder / bundle)
+    return {**table, "model": _merge(under, model)}
 
 
 def _merge(under: Table, over: Mapping[str, Any]) -> Table:

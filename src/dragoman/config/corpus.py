@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from dragoman.config.base import NotNegative, Settings, Share, Size
+from dragoman.errors import ConfigError
 from dragoman.language_codes import parse_language
 
 __all__ = ["CleaningConfig", "CorpusConfig", "DataConfig", "FileFormat", "OnBadLine", "SamplingConfig"]
@@ -35,6 +36,17 @@ class CorpusConfig(Settings):
     """
     weight: Annotated[float, Field(ge=1e-6, le=1e6)] = 1.0
     """Sampling weight of its pairs in training, relative to their number."""
+    share: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
+    """Share of all training pairs that are drawn from this corpus, for any size of it, instead of a weight."""
+
+    @model_validator(mode="after")
+    def _has_weight_or_share(self) -> Self:
+        if self.share is not None and self.weight != 1.0:
+            raise ConfigError(
+                f"weight must be left out where a corpus has a share, got {self.weight:g}; the share is independent of "
+                "the size of the corpus"
+            )
+        return self
 
 
 class CleaningConfig(Settings):
@@ -133,3 +145,13 @@ class DataConfig(Settings):
     """Repairs of text, and filters of pairs."""
     sampling: SamplingConfig = SamplingConfig()
     """Sampling of prepared pairs in training."""
+
+    @model_validator(mode="after")
+    def _leaves_room_beside_shares(self) -> Self:
+        shares = [corpus.share for corpus in self.train if corpus.share is not None]
+        if shares and (len(shares) == len(self.train) or sum(shares) >= 1):
+            raise ConfigError(
+                f"the shares of data.train must leave some for a corpus without a share, got {len(shares)} shares of "
+                f"{sum(shares):g} in {len(self.train)} corpora; leave the share of the main corpus out"
+            )
+        return self

@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 
 from dragoman.config.base import Cli, Settings, Size
 
-__all__ = ["EngineName", "EngineSettings", "PrecisionName"]
+__all__ = ["DeviceName", "EngineName", "EngineSettings", "PrecisionName"]
 
 EngineName = Literal["auto", "torch", "ctranslate2", "onnx"]
 PrecisionName = Literal["auto", "float32", "bfloat16", "int8"]
+DeviceName = Literal["cpu", "cuda", "auto"]
 
 _PANEL = "Engine"
 
@@ -21,7 +22,9 @@ class EngineSettings(Settings):
     """Inference engine."""
     precision: Annotated[PrecisionName, Cli(_PANEL, default="float32, or int8 if the model is")] = "auto"
     """Number format of weights and activations."""
-    threads: Annotated[Size | None, Cli(_PANEL, default="all cores")] = None
+    device: Annotated[DeviceName, Cli(_PANEL)] = "cpu"
+    """Device: the processor, a CUDA device, or a CUDA device if the engine finds one."""
+    threads: Annotated[Size | None, Cli(_PANEL, default="OMP_NUM_THREADS, or all cores")] = None
     """Number of threads."""
     batch_tokens: Annotated[Size | None, Cli(_PANEL, default="chosen by the engine")] = None
     """Maximum number of source tokens per batch, padding included."""

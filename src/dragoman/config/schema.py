@@ -225,6 +225,21 @@ class Config(Settings):
     """Model to fine-tune; without it weights are initialized at random."""
 
     @model_validator(mode="after")
+    def _adapts_a_base(self) -> Self:
+        if self.training.lora is None:
+            return self
+        if self.start is None:
+            raise ConfigError(
+                "[training.lora] must be used with [start], got none; name the bundle to adapt as start.bundle"
+            )
+        if self.start.vocabulary != "same":
+            raise ConfigError(
+                f"start.vocabulary must be same where [training.lora] is given, got {self.start.vocabulary}; the "
+                "embeddings of new tokens would not be trained: train all weights, without [training.lora]"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _recomputes_layers(self) -> Self:
         if self.training.recompute and self.model.family != "transformer":
             raise ConfigError(

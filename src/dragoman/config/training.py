@@ -7,9 +7,24 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from dragoman.config.base import NotNegative, Positive, Rate, Settings, Size
+from dragoman.config.engine import DeviceName
 from dragoman.errors import ConfigError
 
-__all__ = ["StartConfig", "TrainingConfig"]
+__all__ = ["LoraConfig", "StartConfig", "TrainingConfig"]
+
+
+class LoraConfig(Settings):
+    """Low-rank adaptation: train two small factors per weight matrix, W + (alpha / rank) · B A, instead of the weights.
+
+    The bundle has the factors merged into its weights.
+    """
+
+    rank: Size = 8
+    """Rank of the factors."""
+    alpha: Positive = 16.0
+    """Scale of the change, divided by the rank."""
+    target_modules: Annotated[list[str], Field(min_length=1)] = Field(default=["*"])
+    """Patterns of names of weight matrices; embeddings and the output layer are never among them."""
 
 
 class TrainingConfig(Settings):
@@ -81,10 +96,14 @@ class TrainingConfig(Settings):
     """Skip updates whose loss exceeds the recent mean by more than this; 0 skips only losses that are not finite."""
     freeze: list[str] = Field(default_factory=list)
     """Patterns of parameter names that are not trained; encoder.* is the whole encoder."""
+    lora: LoraConfig | None = None
+    """Fine-tuning with LoRA."""
     log_every: Size = 50
     """Number of updates between entries of the log and the curves."""
     threads: Annotated[int, Field(ge=0)] = 0
     """Number of CPU threads; 0 chooses the fastest number for the current load of the machine, up to all cores."""
+    device: DeviceName = "auto"
+    """Device: the processor, a CUDA device per process, or a CUDA device if torch finds one."""
     reproducible: bool = False
     """Sum gradients in one order, so that any number of processes gives the same bits."""
     sharded: bool = False
@@ -127,6 +146,16 @@ class TrainingConfig(Settings):
             raise ConfigError(
                 "training.compile must be false where training.sharded is true, got true; leave one of them out"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _adapts_whole_models(self) -> Self:
+        if self.lora is not None:
+            for name, rule in (("freeze", "empty"), ("average_last", "0"), ("sharded", "false")):
+                if value := getattr(self, name):
+                    raise ConfigError(
+                        f"training.{name} must be {rule} where [training.lora] is given, got {value}; leave it out"
+                    )
         return self
 
     @model_validator(mode="after")

@@ -40,12 +40,13 @@ _LEAST_WINDOW = 8192  # an epoch of twice as many pairs has at least two windows
 
 @dataclass(frozen=True)
 class CorpusRows:
-    """Range of rows of a corpus in the prepared data; `weight` scales how often its pairs are drawn."""
+    """Range of rows of a corpus in the prepared data; `weight` or `share` determines how often its pairs are drawn."""
 
     name: str
     first_row: int
     rows: int
     weight: float = 1.0
+    share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -170,9 +171,10 @@ class BatchPlan:
 def corpus_shares(corpora: Sequence[CorpusRows], temperature: float) -> list[int]:
     """Return the slots of each corpus in an epoch: p ∝ weight · rows^(1 / temperature), by largest remainder.
 
-    The number of slots is the number of pairs of the corpora with positive weight.
+    The number of slots is the number of pairs of the corpora with positive weight. A corpus with a `share` has this
+    share of all slots; the others have as many as without it, so that an epoch is one pass over them.
     """
-    drawn = [corpus.rows if corpus.weight > 0 else 0 for corpus in corpora]
+    drawn = [corpus.rows if corpus.weight > 0 and corpus.share is None else 0 for corpus in corpora]
     total = sum(drawn)
     if not total:
         raise DataError("training must have pairs to draw from, got none; give a corpus that has some a weight above 0")
@@ -182,7 +184,8 @@ def corpus_shares(corpora: Sequence[CorpusRows], temperature: float) -> list[int
     by_remainder = sorted(range(len(corpora)), key=lambda n: (found[n] - exact[n], n))
     for n in by_remainder[: total - sum(found)]:
         found[n] += 1
-    return found
+    shares = [corpus.share or 0.0 if corpus.rows else 0.0 for corpus in corpora]
+    return [count or round(total * share / (1 - sum(shares))) for count, share in zip(found, shares, strict=True)]
 
 
 def order_by_length(lengths: NDArray[np.int64], upwards: int = 0) -> Rows:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragoman.bundle import Bundle
 from dragoman.config import load_config, preset_names
 from dragoman.config.corpus import FileFormat
 from dragoman.data.corpus_survey import CorpusSurvey, open_files, survey_corpus
@@ -17,15 +18,17 @@ from dragoman.files import atomic_write
 from dragoman.language_codes import check_language
 from dragoman.text.tokenizers.vocabulary_size import count_needed_tokens, fitting_size
 
-__all__ = ["Project", "new_project", "preset_for", "suggested_pairs"]
+__all__ = ["Project", "bundle_languages", "new_project", "preset_for", "suggested_pairs"]
 
 CONFIG = "dragoman.toml"
 
 _PRESETS = ((15_000, "pairs-5k"), (80_000, "pairs-30k"), (1_500_000, "pairs-200k"))
 
+_TOKENS_PER_PAIR, _PASSES, _BATCH_TOKENS = 20, 10, 2048  # of fine-tuning
+
 _TEMPLATE = """\
 # {source} → {target}. Every setting, with its default: dragoman config show {config}
-extends = "{preset}" # others: dragoman config presets
+{base}
 
 [data]
 source = "{source}"
@@ -44,7 +47,35 @@ files = {train}{format}
 # near_duplicates = true    # drop pairs that are nearly the same as an earlier one
 # max_ratio = 3.0           # how many times longer one side may be
 
-{tokenizer}
+{training}
+"""
+
+_FROM_PRESET = 'extends = "{preset}" # others: dragoman config presets'
+
+_FROM_BUNDLE = """\
+# Fine-tuning: tokenizer and model are those of the bundle.
+[start]
+bundle = {bundle}
+# vocabulary = "extend"     # add tokens for words that the bundle splits into many"""
+
+_FINE_TUNING = """\
+[training]
+precision = "auto"
+learning_rate = 2e-4        # between a tenth and a third of the first training's
+schedule = "inverse-sqrt"
+warmup_updates = 100
+max_updates = {updates}
+batch_tokens = {batch_tokens}
+label_smoothing = 0.1
+validate_every = {every}
+patience = 5                # stop after 5 validations without improvement
+
+# [training.lora]           # train small factors instead of all weights; the learning rate is then 1e-3
+# rank = 16"""
+
+_SHORTER = """\
+# [training]
+# max_updates = 1000        # a shorter training; the preset has more
 """
 
 _DEFAULT_TOKENIZER = """\
@@ -61,7 +92,8 @@ class Project:
     """Result of `new_project`."""
 
     config: Path
-    preset: str
+    base: str
+    """What it starts from: a preset or a bundle, with its name or path."""
     pairs: int
     is_exact: bool
     """Whether all pairs were counted; counting stops early in very large corpora."""
@@ -78,12 +110,14 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
     validation: Sequence[str] = (),
     test: Sequence[str] = (),
     preset: str | None = None,
+    bundle: Path | None = None,
     form: FileFormat = "auto",
     survey: CorpusSurvey | None = None,
 ) -> Project:
-    """Write a commented ``dragoman.toml`` with a preset for the size of the corpus.
+    """Write a commented ``dragoman.toml`` with a preset for the size of the corpus, or to fine-tune a bundle.
 
-    Languages that are not given are detected. `survey` is that of the training files, if they were read before.
+    Languages that are not given are those of the bundle, or detected. `survey` is that of the training files, if they
+    were read before.
     """
     path = folder / CONFIG
     if path.exists():
@@ -92,34 +126,56 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
         raise ConfigError("a new project must name files, got - for standard input; write it into the file afterwards")
     if preset is not None and preset not in preset_names():
         load_config(preset)  # raises an error that lists the presets
+    if bundle is not None:
+        if preset is not None:
+            raise ConfigError(f"--preset must be left out with --from, got {preset}; the model is that of the bundle")
+        source, target = bundle_languages(bundle, source, target)
     survey = survey or survey_corpus(train, source, target, form)
     source, target = (_language(survey, side, code) for side, code in zip(SIDES, (source, target), strict=True))
-    _check_sides(survey, source, target)
+    _check_sides(survey, source, target, is_fixed=bundle is not None)
     for held_out in (validation, test):
         if held_out:
             open_files(held_out, source, target)
     chosen = preset or preset_for(survey.pairs)
+    if bundle is None:
+        base, training = _FROM_PRESET.format(preset=chosen), f"{_tokenizer(chosen, survey)}\n\n{_SHORTER}".rstrip()
+    else:
+        base, training = _FROM_BUNDLE.format(bundle=_path(str(bundle), folder)), _fine_tuning(survey.pairs)
     folder.mkdir(parents=True, exist_ok=True)
     text = _TEMPLATE.format(
         source=source,
         target=target,
         config=CONFIG,
-        preset=chosen,
+        base=base,
         splits=_splits(survey.pairs, has_validation=bool(validation), has_test=bool(test)),
         train=_listed(train, folder),
         format="" if form == "auto" else f'\nformat = "{form}"',
         held_out=_tables(folder, validation, test),
-        tokenizer=_tokenizer(chosen, survey),
+        training=training,
     )
     with atomic_write(path) as draft:
         draft.write_text(text, encoding="utf-8")
         load_config(draft)
-    return Project(path, chosen, survey.pairs, survey.is_exact, source, target)
+    name = f"the preset {chosen}" if bundle is None else f"the bundle {bundle}"
+    return Project(path, name, survey.pairs, survey.is_exact, source, target)
 
 
 def preset_for(pairs: int) -> str:
     """Return the preset for a number of training pairs."""
     return next((name for most, name in _PRESETS if pairs < most), "pairs-5m")
+
+
+def bundle_languages(bundle: Path, source: str | None, target: str | None) -> tuple[str | None, str | None]:
+    """Return the languages for fine-tuning a bundle: those given must be the bundle's, and others are taken from it."""
+    data = Bundle.open(bundle).config.data
+    if data is None:
+        return source, target
+    for side, given, known in (("source", source, data.source), ("target", target, data.target)):
+        if given is not None and check_language(given).partition("-")[0] != known.partition("-")[0]:
+            raise ConfigError(
+                f"--{side} must be {known}, as in {bundle}, got {given}; leave it out, or name another bundle"
+            )
+    return source or data.source, target or data.target
 
 
 def _language(survey: CorpusSurvey, side: str, code: str | None) -> str:
@@ -129,14 +185,20 @@ def _language(survey: CorpusSurvey, side: str, code: str | None) -> str:
     return found
 
 
-def _check_sides(survey: CorpusSurvey, source: str, target: str) -> None:
+def _fine_tuning(pairs: int) -> str:
+    """Return the section [training]: about ten passes over the corpus, and twenty validations."""
+    updates = min(max(pairs * _TOKENS_PER_PAIR * _PASSES // _BATCH_TOKENS // 100 * 100, 200), 10_000)
+    return _FINE_TUNING.format(updates=updates, batch_tokens=_BATCH_TOKENS, every=max(updates // 20, 20))
+
+
+def _check_sides(survey: CorpusSurvey, source: str, target: str, *, is_fixed: bool) -> None:
     """Reject files in the wrong order: the languages of the text are those given, for the other side."""
     found = tuple((survey.languages.get(side) or "").partition("-")[0] for side in SIDES)
     wanted = tuple(code.partition("-")[0] for code in (source, target))
     if found == wanted[::-1] and found != wanted:
+        fix = "exchange the files" if is_fixed else "exchange the files, or --source and --target"
         raise ConfigError(
-            f"the training files must be in {source} and {target}, in this order, got {found[0]} and {found[1]}; "
-            "exchange the files, or --source and --target"
+            f"the training files must be in {source} and {target}, in this order, got {found[0]} and {found[1]}; {fix}"
         )
 
 
@@ -171,13 +233,12 @@ def _tables(folder: Path, validation: Sequence[str], test: Sequence[str]) -> str
 
 def _listed(files: Sequence[str], folder: Path) -> str:
     """Return paths for the configuration: relative for files in its folder, so that the folder can be moved."""
-    named = []
-    for file in files:
-        if not is_url(file):
-            path, start = (_absolute(each) for each in (Path(file).expanduser(), folder))
-            file = str(path.relative_to(start) if path.is_relative_to(start) else path)
-        named.append(file)
-    return json.dumps(named, ensure_ascii=False)
+    return f"[{', '.join(json.dumps(file) if is_url(file) else _path(file, folder) for file in files)}]"
+
+
+def _path(file: str, folder: Path) -> str:
+    path, start = (_absolute(each) for each in (Path(file).expanduser(), folder))
+    return json.dumps(str(path.relative_to(start) if path.is_relative_to(start) else path), ensure_ascii=False)
 
 
 def _absolute(path: Path) -> Path:

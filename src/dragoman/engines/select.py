@@ -8,12 +8,13 @@ from importlib import import_module
 from typing import Any, cast, get_args
 
 from dragoman.bundle import Bundle
-from dragoman.config.engine import EngineName, PrecisionName
+from dragoman.config.engine import DeviceName, EngineName, PrecisionName
 from dragoman.config.schema import ModelConfig, TransformerConfig
 from dragoman.config.search import SearchSettings
+from dragoman.engines.device import Device, resolve_device
 from dragoman.engines.incremental import EnsembleEngine, IncrementalEngine
 from dragoman.engines.protocol import Engine
-from dragoman.environment import is_installed, require, usable_cores
+from dragoman.environment import default_threads, is_installed, require
 from dragoman.errors import CombinationError, ConfigError
 
 
@@ -74,6 +75,7 @@ class _Requirements:
 
     engine: str
     precision: str
+    device: DeviceName
     threads: int
     settings: SearchSettings
     phrases: bool
@@ -87,6 +89,7 @@ def open_engine(  # noqa: PLR0913 -- one keyword per requirement
     *,
     engine: EngineName = "auto",
     precision: PrecisionName = "auto",
+    device: DeviceName = "cpu",
     threads: int | None = None,
     settings: SearchSettings | None = None,
     phrases: bool = False,
@@ -100,13 +103,14 @@ def open_engine(  # noqa: PLR0913 -- one keyword per requirement
     decoders, otherwise torch) and float32, or int8 for a model that has int8 weights, if the engine supports it.
     `phrases`: translations must contain given phrases. `trace`: the search tree is required. `incremental`: every step
     must be accessible, for streaming and cancellation. `shortlist`: use that of the bundle, if it has one and the
-    engine supports it. By default all cores are used.
+    engine supports it. By default all cores are used. `device`: `auto` is cuda if the engine finds one.
     """
     _check("engine", engine, get_args(EngineName))
     _check("precision", precision, get_args(PrecisionName))
-    threads = threads or usable_cores()
+    _check("device", device, get_args(DeviceName))
+    threads = threads or default_threads()
     required = _Requirements(
-        engine, precision, threads, settings or SearchSettings(), phrases, trace, incremental, shortlist
+        engine, precision, device, threads, settings or SearchSettings(), phrases, trace, incremental, shortlist
     )
     if len(bundles) == 1:
         return _open(bundles[0], required)
@@ -188,18 +192,24 @@ def _obstacle(name: str, required: _Requirements, *, together: bool) -> str | No
 
 def _start(bundle: Bundle, name: str, required: _Requirements, why: str = "") -> OpenedEngine:
     kind = _KINDS[name]
-    precision = _default_precision(bundle, name) if required.precision == "auto" else required.precision
-    _check_precision(name, precision, why)
     require(kind.package, kind.extra, f"the engine {name}")
+    device = resolve_device(name, required.device, kind.load().has_cuda)
+    precision = _default_precision(bundle, name, device) if required.precision == "auto" else required.precision
+    _check_precision(name, precision, why)
+    if (name, device, precision) == ("onnx", "cuda", "int8"):
+        raise CombinationError(
+            "precision must be float32 on onnx with cuda, got int8; its int8 kernels need a processor"
+        )
     options = {} if required.shortlist or name != "onnx" else {"shortlist": False}
-    engine = kind.load().open(bundle, precision=precision, threads=required.threads, **options)
-    description = f"{name} {precision}, {required.threads} {'thread' if required.threads == 1 else 'threads'}"
+    engine = kind.load().open(bundle, precision=precision, threads=required.threads, device=device, **options)
+    threads = f"{required.threads} {'thread' if required.threads == 1 else 'threads'}"
+    description = f"{name} {precision}, {threads if device == 'cpu' else device}"
     return OpenedEngine(engine, f"{description} ({why})" if why else description)
 
 
-def _default_precision(bundle: Bundle, name: str) -> str:
+def _default_precision(bundle: Bundle, name: str, device: Device) -> str:
     """int8 for a model that has int8 weights, where the engine uses them unchanged."""
-    return "int8" if name == "onnx" and bundle.quantization() is not None else "float32"
+    return "int8" if name == "onnx" and device == "cpu" and bundle.quantization() is not None else "float32"
 
 
 def _check(what: str, value: str, legal: Sequence[str]) -> None:

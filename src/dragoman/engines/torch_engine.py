@@ -13,6 +13,7 @@ from torch import Tensor
 from dragoman.bundle import Bundle
 from dragoman.config.search import SearchSettings
 from dragoman.data.batch import Batch
+from dragoman.engines.device import Device
 from dragoman.engines.incremental import IncrementalEngine
 from dragoman.models.base import Model
 from dragoman.models.load import load_model
@@ -36,6 +37,11 @@ class TorchEngine(IncrementalEngine):
         self.longest = model.decoder.longest
         self.device = next(model.parameters()).device
 
+    @staticmethod
+    def has_cuda() -> bool:
+        """Whether the package finds a CUDA device."""
+        return bool(torch.cuda.is_available())
+
     @classmethod
     def open(
         cls,
@@ -43,7 +49,7 @@ class TorchEngine(IncrementalEngine):
         *,
         precision: Precision = "float32",
         threads: int | None = None,
-        device: str | torch.device = "cpu",
+        device: Device = "cpu",
     ) -> Self:
         """The model of a bundle. `threads` sets the number of threads of the process."""
         if threads is not None:

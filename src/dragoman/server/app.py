@@ -54,7 +54,7 @@ def create_app(
         health.router(lambda: service.is_ready and not middleware.is_draining, metrics if settings.metrics else None)
     )
     if settings.docs:
-        routers.append(docs.router(app))
+        routers.append(docs.router(app, lambda: pipeline.languages))
     if settings.page:
         routers.append(static_files.router())
     for router in routers:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dragoman.config.base import Cli, NotNegative, Positive, Settings, Size
-from dragoman.config.engine import EngineName, PrecisionName
+from dragoman.config.engine import DeviceName, EngineName, PrecisionName
 
 __all__ = ["Limits", "ServerSettings"]
 
@@ -62,6 +62,8 @@ class ServerSettings(Settings):
     """Engine that runs the models; `auto` selects the fastest."""
     precision: Annotated[PrecisionName, Cli(_ENGINE)] = "auto"
     """Number format of the weights; `auto` is float32, or int8 for a model with int8 weights on onnx."""
+    device: Annotated[DeviceName, Cli(_ENGINE)] = "cpu"
+    """Device: the processor, a CUDA device, or a CUDA device if the engine finds one."""
     shortlist: Annotated[bool, Cli(_ENGINE)] = True
     """Choose among the tokens of a model's lexical shortlist, if it has one and the engine is onnx."""
     threads: Annotated[Size | None, Cli(_ENGINE, default="all cores")] = None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
+from collections.abc import Sequence
 
 from dragoman.environment import is_installed
 from dragoman.language_codes import primary_language
 from dragoman.text.characters import is_spaceless
 
-__all__ = ["NEAR_LANGUAGES", "fitting_answers", "other_language"]
+__all__ = ["NEAR_LANGUAGES", "fitting_answers", "language_note", "other_language"]
 
 NEAR_LANGUAGES = (
     frozenset({"ar", "acm", "acq", "aeb", "afb", "ajp", "apc", "arq", "ars", "ary", "arz", "ayl"}),
@@ -45,6 +47,7 @@ _CERTAINTY = 0.8
 _MAX_EXPECTED = 0.1  # probability of the expected language
 _LETTER = re.compile(r"[^\W\d_]")
 _KANA = re.compile("[\u3041-\u30ff\u31f0-\u31ff]")
+_SAMPLE, _MIN_SAMPLE, _MANY = 100, 5, 1 / 3  # texts for a note
 _CAPITALISED = 0.6  # more words with a capital are a name or a heading, whose language is uncertain
 
 
@@ -74,6 +77,21 @@ def other_language(text: str, expected: str) -> str | None:
         return None
     fitting = fitting_answers(expected)
     return _certain_answer(text, fitting) if fitting else None
+
+
+def language_note(texts: Sequence[str], expected: str) -> str:
+    """Return a note if a third of the texts are certainly in one other language than the expected one, else nothing.
+
+    The first 100 texts are read; fewer than 5 are too few.
+    """
+    sample = texts[:_SAMPLE]
+    if len(sample) < _MIN_SAMPLE:
+        return ""
+    others = Counter(found for text in sample if (found := other_language(text, expected)))
+    language, count = max(others.items(), key=lambda each: each[1], default=("", 0))
+    if count < _MANY * len(sample):
+        return ""
+    return f"{count} of the first {len(sample)} lines look like {language}; the model translates from {expected}"
 
 
 def _is_prose(text: str) -> bool:

@@ -9,6 +9,7 @@ import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,15 +43,15 @@ class WordMap:
 class _WordMapBuilder:
     """Collect the words of a `WordMap`."""
 
-    words: list[str] = field(default_factory=list)
+    words: list[list[str]] = field(default_factory=list)  # the parts of each word
     is_spaced: list[bool] = field(default_factory=list)
     touched: list[list[int]] = field(default_factory=list)  # the words of each token
 
     def add(self, unit: TextUnit, *, starts_word: bool, is_spaced: bool) -> None:
         if starts_word:
-            self.words.append("")
+            self.words.append([])
             self.is_spaced.append(is_spaced)
-        self.words[-1] += unit.text
+        self.words[-1].append(unit.text)
         for token in range(unit.first, unit.last + 1):
             self.touched[token].append(len(self.words) - 1)
 
@@ -87,7 +88,7 @@ def _starts_word(before: TextUnit | None, unit: TextUnit, *, by_spaces: bool) ->
 
 def _finish(builder: _WordMapBuilder) -> WordMap:
     if not builder.words and builder.touched:
-        builder.words.append("")
+        builder.words.append([])
         builder.is_spaced.append(False)
     word_spans: list[tuple[int, int]] = []
     following = len(builder.words) - 1  # the word of a token of spaces, from the end
@@ -101,7 +102,7 @@ def _finish(builder: _WordMapBuilder) -> WordMap:
         for word in range(first, end):
             tokens_of[word].append(token)
     return WordMap(
-        words=tuple(builder.words),
+        words=tuple("".join(parts) for parts in builder.words),
         word_of=tuple(first for first, _ in word_spans),
         word_spans=tuple(word_spans),
         token_spans=tuple((tokens[0], tokens[-1] + 1) for tokens in tokens_of),
@@ -166,16 +167,14 @@ def split_words(text: str) -> list[str]:
 
     In scripts without spaces each character is a word.
     """
-    words: list[str] = []
+    starts: list[int] = []
     before = ""
-    for character in text:
+    for place, character in enumerate(text):
         kind = _character_kind(character)
-        if words and (attaches(character) or (kind == before and kind in ("word", "space"))):
-            words[-1] += character
-        else:
-            words.append(character)
+        if not starts or not (attaches(character) or (kind == before and kind in ("word", "space"))):
+            starts.append(place)
             before = kind
-    return words
+    return [text[start:end] for start, end in pairwise([*starts, len(text)])]
 
 
 def _character_kind(character: str) -> str:

@@ -12,6 +12,7 @@ from dragoman.data.batch import Batch
 from dragoman.environment import peak_memory
 from dragoman.models.build import build_model
 from dragoman.models.summary import summarize
+from dragoman.training.lora import choose_trained
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.step import train_step
 
@@ -40,6 +41,7 @@ def dry_run_tokens(config: Config) -> int:
 def measure_updates(config: Config, vocabulary: tuple[int, int], batches: Sequence[Batch]) -> DryRun:
     """Train on the batches in rotation for some seconds; the first update, a warm-up, is not counted."""
     model = build_model(config.model, *vocabulary, seed=config.training.seed)
+    choose_trained(model, config.training)
     optimizer = build_optimizer(model, config.training)
     train_step(model, optimizer, batches[0], config.training, 1)
     load = os.getloadavg()[0]

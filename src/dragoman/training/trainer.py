@@ -108,7 +108,7 @@ class Trainer:
 
     def run(self) -> TrainingEnded:
         """Train until a stopping condition or a stop signal."""
-        start, tokens = time.monotonic(), self.state.tokens
+        start, tokens, first = time.monotonic(), self.state.tokens, self.state.update
         self._group.broadcast()  # no rank writes before all have read the existing files
         with self.signal:
             self._report_start()
@@ -119,9 +119,9 @@ class Trainer:
                 self._save()
             except BaseException:
                 with suppress(DragomanError):  # report the first error, not one that follows from it
-                    self._report_end("failed", start, tokens)
+                    self._report_end("failed", start, tokens, first)
                 raise
-        return self._report_end(why, start, tokens)
+        return self._report_end(why, start, tokens, first)
 
     def _train(self) -> str:
         while True:
@@ -270,10 +270,14 @@ class Trainer:
     def _report_start(self) -> None:
         if not self._group.is_main:
             return
+        parameters = list(self._model.parameters())
+        total = sum(parameter.numel() for parameter in parameters)
+        trainable = sum(parameter.numel() for parameter in parameters if parameter.requires_grad)
         self._callback.on_start(
             TrainingStarted(
                 folder=self._checkpoints.folder.parent,
-                parameters=sum(parameter.numel() for parameter in self._model.parameters()),
+                parameters=total,
+                trainable=None if trainable == total else trainable,
                 processes=self._group.size,
                 device=str(self._group.device),
                 update=self.state.update,
@@ -283,7 +287,7 @@ class Trainer:
             )
         )
 
-    def _report_end(self, why: str, start: float, tokens: int) -> TrainingEnded:
+    def _report_end(self, why: str, start: float, tokens: int, first: int) -> TrainingEnded:
         best = self.state.best
         ended = TrainingEnded(
             why=why,
@@ -293,6 +297,7 @@ class Trainer:
             best_update=None if best is None else best.update,
             best_value=None if best is None else best.value,
             metric=self._config.stop_on,
+            resumed_at=first,
         )
         if self._group.is_main:
             self._callback.on_end(ended)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol, Self
 
 import torch
+from torch.nn.utils import parametrize
 
 from dragoman.config.training import TrainingConfig
 from dragoman.data.batch import Batch
@@ -66,12 +67,12 @@ class ValidationSet:
         device = next(model.parameters()).device
         loss_module = LossModule(model, self._config)
         nll, tokens = 0.0, 0
-        with torch.no_grad():
+        with torch.no_grad(), parametrize.cached():  # adapted weights are computed once
             for batch in self._batches:
                 check()
                 nll += float(loss_module(batch.to(device), None, RewardBaseline(0.0))[1])
                 tokens += batch.target_tokens
-        scores = ValidationScores() if self._scorer is None else self._scorer(model, check)
+            scores = ValidationScores() if self._scorer is None else self._scorer(model, check)
         return nll / tokens, scores
 
 

@@ -1,6 +1,7 @@
 """The model card contains the known facts and omits the others."""
 
 from dragoman.bundle import model_card
+from dragoman.bundle.model_card import card_section
 from dragoman.config import load_config, parse_config, preset_names
 
 DATA = {
@@ -34,6 +35,32 @@ def test_it_tells_all_it_was_told():
     assert [text for text in told if text not in card] == []
     assert "a/b" not in card
     assert "| web \\| crawl # no |" in card
+
+
+ORIGIN = "| | |\n|---|---|\n| Imported from | Firefox |\n| Name | enpt |"
+BASE = {"digest": "d" * 64, "trained": 1000, "parameters": 50_000, "new_tokens": 3, "origin": ORIGIN}
+
+
+def test_the_card_of_a_fine_tuned_model_records_its_base():
+    table = load_config("luong2015-desk").model_dump(exclude_none=True) | {"start": {"bundle": "base"}}
+    facts = {key: value for key, value in FACTS.items() if key != "licence"}
+    card = model_card(parse_config(table), facts | {"base": BASE | {"licence": "MPL-2.0"}})
+    assert f"| Bundle | digest {'d' * 64} |" in card
+    assert "| Method | fine-tuning of all weights |" in card
+    assert "| Trained parameters | 1,000 of 50,000 |" in card
+    assert "| New tokens | 3 |" in card
+    assert card_section(card, "Origin") == ORIGIN
+    assert card_section(card, "Licence").endswith("The card of the base states:\n\nMPL-2.0")
+    adapted = parse_config(table | {"training": {"lora": {"rank": 4, "alpha": 8.0}}})
+    base = BASE | {"licence": card_section(card, "Licence"), "origin": card_section(card, "Origin")}
+    again = model_card(adapted, facts | {"base": base})
+    assert "| Method | LoRA, rank 4, alpha 8, merged into the weights |" in again
+    assert card_section(again, "Licence") == card_section(card, "Licence"), "stated once, over any number of trainings"
+    assert card_section(again, "Origin") == ORIGIN
+    frozen = parse_config(table | {"training": {"freeze": ["encoder.*"]}})
+    assert "fine-tuning without encoder.*" in model_card(frozen, {"base": BASE})
+    assert "The bundle has no licence." in card_section(model_card(frozen, {"base": BASE}), "Licence")
+    assert card_section(card, "Nothing") == ""
 
 
 def test_it_leaves_out_what_it_was_not_told():

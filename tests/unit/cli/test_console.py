@@ -57,6 +57,16 @@ def test_another_program_gets_the_text_unchanged():
     assert "\x1b" not in done.stderr
 
 
+def test_the_last_column_of_a_table_is_wrapped_on_a_terminal():
+    script = 'from dragoman.cli.console import print_table; print_table([["name", "word " * 40]])'
+    printed = on_a_terminal(["env", "COLUMNS=80", sys.executable, "-c", script]).splitlines()
+    assert len(printed) == 3
+    assert all(len(line) <= 80 for line in printed)
+    assert printed[1].startswith(" " * 6 + "word")
+    piped = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert len(piped.stdout.splitlines()) == 1, "a program reads one line per row"
+
+
 def test_the_name_of_a_file_is_escaped_in_messages(tmp_path: Path):
     name = str(tmp_path / "a\x1b]0;title\x07.txt")
     printed = on_a_terminal([sys.executable, "-m", "dragoman", "translate", str(tmp_path), name])

@@ -437,7 +437,7 @@ def test_a_preset_written_out_reads_back(name: str, tmp_path: Path):
 def test_what_is_written_out_is_everything():
     written = tomllib.loads(to_toml(Config(**RNN)))
     assert written["model"]["attention"]["window"] == 10
-    assert written["training"].keys() == Config(**RNN).training.model_dump().keys()
+    assert written["training"].keys() == Config(**RNN).training.model_dump(exclude_none=True).keys()
 
 
 def test_corpora_read_back(tmp_path: Path):
@@ -455,6 +455,12 @@ def test_corpora_read_back(tmp_path: Path):
         ({"train": [{"files": ["a"], "wieght": 2.0}]}, "data.train.0.wieght must be a known setting, got an unknown "),
         ({"train": [{"files": ["a"], "wieght": 2.0}]}, "did you mean weight?"),
         ({"validation": {"file": ["a"]}}, "did you mean files?"),
+        (
+            {"train": [{"files": ["a"], "share": 0.5}]},
+            "must leave some for a corpus without a share, got 1 shares of 0.5",
+        ),
+        ({"train": [{"files": ["a"]}, {"files": ["b"], "share": 1.0}]}, "data.train.1.share must be"),
+        ({"train": [{"files": ["a"]}, {"files": ["b"], "share": 0.1, "weight": 2.0}]}, "weight must be left out where"),
         ({"cleaning": {"ratio": 2.0}}, "did you mean max_ratio?"),
         ({"target": "german"}, "a language must be a code of two or three letters, got 'german'"),
     ],

@@ -12,6 +12,7 @@ from dragoman.config import (
     Config,
     CorpusConfig,
     DataConfig,
+    LoraConfig,
     RnnConfig,
     RnnDecoderConfig,
     RnnEncoderConfig,
@@ -32,6 +33,7 @@ TABLES: list[type[BaseModel]] = [
     Config,
     CorpusConfig,
     DataConfig,
+    LoraConfig,
     RnnConfig,
     RnnDecoderConfig,
     RnnEncoderConfig,
@@ -209,7 +211,7 @@ def test_no_setting_can_be_changed_once_it_is_checked(table: type[BaseModel]):
     tables = [config, config.tokenizer, config.training, config.model, load_config("vaswani2017-base").model]
     tables += [config.model.encoder, config.model.decoder, config.model.attention]
     data = DataConfig.model_validate(TRAIN)
-    tables += [data, data.train[0], data.cleaning, data.sampling, StartConfig(bundle="general")]
+    tables += [data, data.train[0], data.cleaning, data.sampling, StartConfig(bundle="general"), LoraConfig()]
     (one,) = [each for each in tables if type(each) is table]
     name = next(iter(table.model_fields))
     with pytest.raises(ValidationError, match="frozen"):

@@ -97,6 +97,15 @@ def test_weights_and_temperature_share_out_the_epoch():
         shared((0.0, 0.0, 0.0), 1.0)
 
 
+@pytest.mark.parametrize("rows", [7, 500, 10**9])
+def test_a_share_is_one_of_all_pairs_whatever_the_size_of_the_corpus(rows: int):
+    corpora = [CorpusRows("", 0, 900), CorpusRows("", 0, rows, share=0.2), CorpusRows("", 0, 90, weight=1.0)]
+    assert corpus_shares(corpora, 1.0) == [900, 248, 90], "one pass over the others: 990 of 1,238 are 80 %"
+    two = [CorpusRows("", 0, 600), CorpusRows("", 0, rows, share=0.5), CorpusRows("", 0, 3, share=0.2)]
+    assert corpus_shares(two, 1.0) == [600, 1000, 400]
+    assert corpus_shares([CorpusRows("", 0, 600), CorpusRows("", 0, 0, share=0.5)], 1.0) == [600, 0]
+
+
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=20).filter(sum))
 def test_without_weights_a_corpus_has_its_own_size(rows: list[int]):
     corpora = [CorpusRows("", 0, n) for n in rows]

@@ -11,6 +11,7 @@ from dragoman.data.corpus_survey import CorpusSurvey, survey_corpus
 from dragoman.data.project_template import new_project
 from dragoman.errors import ConfigError, DataError
 from tests.unit.data.preparation.corpus import pairs, write_pairs
+from tests.unit.data.preparation.test_start_tokenizer import bundle
 
 
 def test_the_configuration_loads_and_names_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -25,7 +26,7 @@ def test_the_configuration_loads_and_names_the_files(tmp_path: Path, monkeypatch
         validation=["p/val.en", "p/val.de"],
         test=["p/val.en", "p/val.de"],
     )
-    assert (made.pairs, made.preset, made.is_exact) == (100, "pairs-5k", True)
+    assert (made.pairs, made.base, made.is_exact) == (100, "the preset pairs-5k", True)
     data = load_config(made.config).data
     assert data is not None
     assert data.train[0].files == [str(tmp_path / "train.en"), str(tmp_path / "train.de")], "outside: by its full path"
@@ -60,7 +61,9 @@ def test_without_a_validation_set_some_pairs_are_taken(tmp_path: Path):
 def test_the_preset_fits_the_size(tmp_path: Path, count: int, preset: str):
     files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(10))]
     survey = CorpusSurvey(pairs=count)
-    assert new_project(tmp_path / "p", source="en", target="de", train=files, survey=survey).preset == preset
+    assert (
+        new_project(tmp_path / "p", source="en", target="de", train=files, survey=survey).base == f"the preset {preset}"
+    )
 
 
 def test_very_large_corpora_are_not_counted_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -146,3 +149,20 @@ def test_many_characters_get_a_larger_vocabulary(tmp_path: Path):
     assert config.tokenizer.size == 3300, "260 tokens and bytes, 2,026 characters, half of the preset's 2,000"
     alphabet = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(40))]
     assert load_config(new_project(tmp_path / "q", train=alphabet).config).tokenizer.size == 2000
+
+
+def test_a_project_that_fine_tunes_takes_languages_tokenizer_and_model_of_the_bundle(tmp_path: Path):
+    data = {"source": "en", "target": "de", "train": [{"files": ["general.en", "general.de"]}]}
+    base = bundle(tmp_path / "base", data=data)
+    files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(400))]
+    made = new_project(tmp_path / "p", train=files, bundle=tmp_path / "base")
+    config = load_config(made.config)
+    assert (made.source, made.target, made.base) == ("en", "de", f"the bundle {tmp_path / 'base'}")
+    assert config.model == base.config.model
+    assert config.start is not None
+    assert config.start.bundle == str(tmp_path / "base")
+    assert config.training.patience
+    with pytest.raises(ConfigError, match=r"--target must be de, as in .*base, got fr"):
+        new_project(tmp_path / "q", train=files, bundle=tmp_path / "base", target="fr")
+    with pytest.raises(ConfigError, match="--preset must be left out with --from"):
+        new_project(tmp_path / "q", train=files, bundle=tmp_path / "base", preset="pairs-5k")

@@ -1,8 +1,10 @@
 """Every flag is raised where it should be, on no reference of ours, and in linear time."""
 
+import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -177,3 +179,36 @@ def test_a_source_in_another_language_is_flagged():
             french, "Zwei junge Leute gehen abends am Fluss.", -1.0, 9, True, words, words, source_language=language
         )
         assert [flag for flag in quality_flags(facts) if flag.name == "language"] == expected
+
+
+TRANSLATED_DETAILS = Path(__file__).parents[3] / "web/src/lib/messages/flag-details.json"
+
+
+def test_details_have_the_forms_that_the_web_page_translates():
+    """The page translates details by their form; the file has one example of each, with its translation."""
+    go = "we go home now"
+    looked = np.array([[1.0, 0, 0, 0], [1.0, 0, 0, 0]])
+    found = [
+        facts("A man.", "Ein Mann.", log_prob=-19.5),
+        facts("A man sleeps", "Ein Mann", weights=np.array([[0.1, 0, 0.1, 0.8], [0, 0.1, 0.1, 0.8]])),
+        facts("a b", "the the the x"),
+        facts("a b", f"{go} x {go} y {go}"),
+        facts("so", "Soooooooo"),
+        facts("...", "lost again"),
+        facts("A man.", "..."),
+        facts("We go to the house with the garden because we must be there", "Ja"),
+        facts("A man.", "Ein Mann.", is_finished=False, length=34),
+        facts("in 2019 or 350", "im Jahr"),
+        facts("many men", "77 Männer"),
+        facts("in 2019", "in 2018"),
+        facts("to a@b.org", "an c@d.org"),
+        facts("we have a small house here", "we have a small house here"),
+        facts("in houses gardens", "im Haus", weights=looked[:, :3]),
+        facts(
+            "this is an English sentence about the weather of today", "a sentence on the weather", source_language="zh"
+        ),
+    ]
+    raised = {(flag.name, flag.detail) for each in found for flag in quality_flags(each)}
+    translated = json.loads(TRANSLATED_DETAILS.read_text(encoding="utf-8"))
+
+    assert {(name, detail) for name, details in translated.items() for detail in details} == raised

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.text.other_language import other_language
+from dragoman.text.other_language import language_note, other_language
 
 ENGLISH = "Two young people are walking along the river in the evening."
 FRENCH = "Deux jeunes personnes marchent le long de la rivière dans la soirée."
@@ -44,3 +44,11 @@ def test_only_certain_answers_count(text: str, expected: str, found: str | None)
 def test_sentences_of_the_language_are_hardly_ever_taken_for_another(corpora: Path, corpus: str, language: str):
     lines = gzip.decompress((corpora / corpus).read_bytes()).decode().split("\n")[:500]
     assert sum(other_language(line, language) is not None for line in lines) <= 2
+
+
+def test_texts_in_another_language_get_one_note():
+    texts = [ENGLISH] * 6 + ["OK", "1 2 3"]
+    assert language_note(texts, "zh") == "6 of the first 8 lines look like en; the model translates from zh"
+    assert not language_note(texts, "en")
+    assert not language_note([ENGLISH] * 2 + [CHINESE] * 8, "zh"), "some foreign lines are usual"
+    assert not language_note([ENGLISH] * 3, "zh"), "too few to tell"

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,6 +8,8 @@ from hypothesis.extra import numpy as hnp
 
 from dragoman.errors import DataError
 from dragoman.text import Tokenizer, map_words, merge_token_weights
+from dragoman.text.words import split_words
+from testkit.growth import growth
 from tests.unit.text.samples import AWKWARD, texts
 
 PIECES = [
@@ -168,3 +172,13 @@ def test_weights_of_another_shape_are_refused(shape: tuple[int, ...]):
 def test_nothing_can_be_merged_too():
     empty = map_words([])
     assert merge_token_weights(np.zeros((0, 0)), empty, empty).shape == (0, 0)
+
+
+@pytest.mark.parametrize("function", [split_words, lambda text: map_words(list(text))])
+def test_a_word_of_any_length_takes_linear_time(function: Callable[[str], object]):
+    assert growth(lambda size: function("a" * size), 20_000, factor=8) < 24, "quadratic: 64"
+
+
+@given(texts)
+def test_split_words_are_the_text(text: str):
+    assert "".join(split_words(text)) == text

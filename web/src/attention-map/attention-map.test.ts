@@ -21,6 +21,23 @@ const DATA: AttentionMapData = {
   hasTotals: true,
 };
 
+describe('bars', () => {
+  it('have labels in the language of the page', () => {
+    const map = new AttentionMap({ label: 'x' });
+    map.render({ ...DATA, totalLabels: { entropy: '熵', coverage: '覆盖度' } });
+    expect([...map.element.querySelectorAll('.total')].map(each => each.textContent)).toEqual(['覆盖度', '熵']);
+    const titles = [...map.element.querySelectorAll('rect title')].map(each => each.textContent.split(' ')[0]);
+    expect(new Set(titles)).toEqual(new Set(['熵', '覆盖度']));
+  });
+
+  it('have a label each that fits', () => {
+    const totalLabels = { entropy: 'a long name of entropy', coverage: 'a long name of coverage' };
+    const [plain, labelled] = [layOutMap(DATA, 1200), layOutMap({ ...DATA, totalLabels }, 1200)];
+    expect(labelled.labelWidth).toBeGreaterThan(plain.labelWidth);
+    expect(labelled.width).toBeGreaterThan(plain.width);
+  });
+});
+
 describe('statistics', () => {
   it('computes the entropy of normalized weights', () => {
     expect(entropyBits([0.5, 0.5])).toBe(1);

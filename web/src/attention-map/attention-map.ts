@@ -22,6 +22,8 @@ export interface AttentionMapData {
   targetDirection: Direction;
   /** Show the entropy of each row at its right and the coverage of each column below it. */
   hasTotals: boolean;
+  /** Names of the two kinds of bars, shown next to them. */
+  totalLabels?: { entropy: string; coverage: string };
 }
 
 export interface AttentionMapOptions {
@@ -36,6 +38,7 @@ export interface AttentionMapOptions {
 
 const MIN_VISIBLE = 0.005; // cells with a smaller weight are not drawn
 const FULL_COVERAGE = 2; // coverage of a full bar
+const LABEL_HEIGHT = 12; // from the top of a label to its baseline
 export const NONE = -1;
 
 export class AttentionMap {
@@ -64,6 +67,7 @@ export class AttentionMap {
       'svg',
       { class: 'map names', 'aria-hidden': 'true', ...size(layout.labelWidth) },
       ...layout.targetLabels.map((label, row) => rowLabel(layout, label, row, data.targetDirection)),
+      ...(layout.totalLabels ? [coverageLabel(layout, layout.totalLabels.coverage)] : []),
     );
     const access = isHidden ? { 'aria-hidden': 'true' } : { role: 'img', 'aria-label': data.title };
     this.#map = svg('svg', { class: 'map', ...access, ...size(layout.width) }, ...mapParts(data, layout));
@@ -115,9 +119,10 @@ function mapParts(data: AttentionMapData, layout: MapLayout): SVGElement[] {
     ...layout.sourceLabels.map((label, column) => columnLabel(data, layout, label, column)),
     ...data.weights.flatMap((weights, row) => [
       ...rowCells(layout, weights, row),
-      ...(data.hasTotals ? [entropyBar(layout, weights, row)] : []),
+      ...(data.hasTotals ? [entropyBar(data, layout, weights, row)] : []),
     ]),
     ...(data.hasTotals ? layout.sourceLabels.map((_, column) => coverageBar(data, layout, column)) : []),
+    ...(layout.totalLabels ? [entropyLabel(layout, layout.totalLabels.entropy)] : []),
     svg('rect', { class: 'band row', x: 1, y: top, width: Math.max(0, width - 2), height: cell }),
     svg('rect', { class: 'band column', x: 0, y: top, width: cell, height }),
   ];
@@ -147,20 +152,39 @@ function rowCells(layout: MapLayout, weights: ArrayLike<number>, row: number): S
   });
 }
 
-function entropyBar(layout: MapLayout, weights: ArrayLike<number>, row: number): SVGRectElement {
+/** Left of the bars of coverage, in the column of the row labels. */
+function coverageLabel(layout: MapLayout, label: string): SVGTextElement {
+  const place = { x: layout.labelWidth - GAP, y: rowY(layout, layout.rows) + GAP + LABEL_HEIGHT };
+  return svg('text', { class: 'total', ...place, 'text-anchor': 'end' }, label);
+}
+
+/** Below the bars of entropy. */
+function entropyLabel(layout: MapLayout, label: string): SVGTextElement {
+  const place = { x: layout.columns * layout.cell + GAP, y: rowY(layout, layout.rows) + GAP + LABEL_HEIGHT };
+  return svg('text', { class: 'total', ...place }, label);
+}
+
+function entropyBar(
+  data: AttentionMapData,
+  layout: MapLayout,
+  weights: ArrayLike<number>,
+  row: number,
+): SVGRectElement {
   const bits = entropyBits(weights);
   const width = ((BAR_LENGTH - 4) * bits) / (Math.log2(layout.columns) || 1);
   const place = { x: layout.columns * layout.cell + GAP, y: rowY(layout, row) + layout.cell / 4 };
   const size = { width: width.toFixed(1), height: layout.cell / 2 };
-  return svg('rect', { class: 'entropy', ...place, ...size }, svg('title', {}, `entropy ${bits.toFixed(2)} bits`));
+  const title = data.totalLabels ? `${data.totalLabels.entropy} ${bits.toFixed(2)}` : `entropy ${bits.toFixed(2)} bits`;
+  return svg('rect', { class: 'entropy', ...place, ...size }, svg('title', {}, title));
 }
 
 function coverageBar(data: AttentionMapData, layout: MapLayout, column: number): SVGRectElement {
   const total = coverage(data.weights, column, data.targetWordCount);
+  const title = `${data.totalLabels?.coverage ?? 'coverage'} ${total.toFixed(2)}`;
   const height = (BAR_LENGTH - 4) * Math.min(1, total / FULL_COVERAGE);
   const place = { x: columnX(layout, column) + layout.cell / 4, y: rowY(layout, layout.rows) + GAP };
   const size = { width: layout.cell / 2, height: height.toFixed(1) };
-  return svg('rect', { class: 'coverage', ...place, ...size }, svg('title', {}, `coverage ${total.toFixed(2)}`));
+  return svg('rect', { class: 'coverage', ...place, ...size }, svg('title', {}, title));
 }
 
 /** The weights for screen readers; the surrounding element is hidden from view. */

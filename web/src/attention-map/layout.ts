@@ -15,6 +15,7 @@ export const BAR_LENGTH = 44; // space for the bars of entropy and coverage
 export interface MapLayout {
   sourceLabels: string[];
   targetLabels: string[];
+  totalLabels: { entropy: string; coverage: string } | null;
   cell: number;
   rows: number;
   columns: number;
@@ -39,17 +40,19 @@ export function layOutMap(data: AttentionMapData, viewportWidth: number): MapLay
   const rise = widest(sourceLabels) * Math.SQRT1_2 + 2 * GAP; // labels slant by 45 degrees
   const top = rise + GAP;
   const bars = data.hasTotals ? BAR_LENGTH + GAP : STROKE;
+  const totalLabels = (data.hasTotals && data.totalLabels) || null;
   return {
     sourceLabels,
     targetLabels,
+    totalLabels,
     cell,
     rows,
     columns,
     isUpright: widest(sourceLabels.slice(0, data.sourceWordCount)) <= cell,
     isReversed: data.sourceDirection === 'rtl',
     top,
-    labelWidth: Math.ceil(widest(targetLabels, 20) + 2 * GAP),
-    width: Math.ceil(columns * cell + Math.max(bars, rise)),
+    labelWidth: Math.ceil(widest(totalLabels ? [...targetLabels, totalLabels.coverage] : targetLabels, 20) + 2 * GAP),
+    width: Math.ceil(columns * cell + Math.max(bars, rise, totalLabels ? GAP + widest([totalLabels.entropy]) : 0)),
     height: Math.ceil(top + rows * cell + bars),
   };
 }

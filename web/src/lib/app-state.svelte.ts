@@ -35,6 +35,8 @@ export class AppState {
   target: string = $state('');
   model: string | null = $state(null);
   isComparing: boolean = $state(false);
+  /** The comparison is on, but the current languages have no second model; it resumes with languages that have one. */
+  isComparisonPaused: boolean = $state(false);
   secondModel: string = $state('');
   terms: Term[] = $state([]);
 
@@ -139,8 +141,8 @@ export class AppState {
     this.#loadTerms();
     const isUnavailable = this.model !== null && !this.modelChoices.includes(this.model);
     if (isUnavailable) this.model = null;
-    this.#updateSecondModel();
-    return isUnavailable || JSON.stringify(before) !== JSON.stringify(toGlossary(this.terms));
+    const resumes = this.#updateSecondModel();
+    return resumes || isUnavailable || JSON.stringify(before) !== JSON.stringify(toGlossary(this.terms));
   }
 
   /**
@@ -193,6 +195,7 @@ export class AppState {
 
   toggleComparison(): void {
     this.isComparing = !this.isComparing;
+    this.isComparisonPaused = false;
     this.#updateSecondModel();
     this.translate();
   }
@@ -245,9 +248,14 @@ export class AppState {
     return this.modelChoices.filter(name => name !== selected);
   }
 
-  #updateSecondModel(): void {
+  /** Select a second model, and pause or resume the comparison; returns whether it resumes. */
+  #updateSecondModel(): boolean {
     const others = this.otherModels;
     if (!others.includes(this.secondModel)) this.secondModel = others[0] ?? '';
-    if (!others.length) this.isComparing = false;
+    const isWanted = this.isComparing || this.isComparisonPaused;
+    const resumes = this.isComparisonPaused && others.length > 0;
+    this.isComparing = isWanted && others.length > 0;
+    this.isComparisonPaused = isWanted && others.length === 0;
+    return resumes;
   }
 }

@@ -36,6 +36,7 @@ from dragoman.evaluation.results import (
 from dragoman.evaluation.robustness import score_perturbation
 from dragoman.evaluation.significance.paired import paired_test
 from dragoman.progress import NoProgress, Progress
+from dragoman.text.other_language import language_note
 
 __all__ = ["evaluate_systems"]
 
@@ -224,6 +225,7 @@ class _EvaluationRun:
             member.bundle,
             engine=engine.engine,
             precision=engine.precision,
+            device=engine.device,
             threads=engine.threads,
             search=self.search,
             batch_tokens=engine.batch_tokens,
@@ -232,6 +234,8 @@ class _EvaluationRun:
         if self.tell is not None:
             for line in _engine_messages(translator):
                 self.tell(line)
+            if note := language_note(self.sources, translator.languages[0]):
+                self.tell(f"note    {note}")
         progress.begin(f"translating with {member.name}")
         output = translate_test_set(
             translator,

@@ -27,6 +27,8 @@ class RunTestSet:
     origin: str
     sources: list[str]
     references: list[str]
+    others: tuple[str, ...] = ()
+    """Files of the further test sets of the run."""
 
 
 def find_test_set(member: Path) -> RunTestSet:
@@ -79,4 +81,6 @@ def _configured(config: Config, folder: Path) -> RunTestSet | None:
         for side in SIDES:
             columns[side] += read.frame[side].to_list()
     name = corpus.name or Path(str(files[0])).name
-    return RunTestSet(name, " ".join(map(str, files)), columns["source"], columns["target"])
+    taken = _prepared(config, folder) if config.data.test_pairs else None
+    others = [" ".join(each.files) for each in config.data.test[1:]] + ([taken.origin] if taken else [])
+    return RunTestSet(name, " ".join(map(str, files)), columns["source"], columns["target"], tuple(others))

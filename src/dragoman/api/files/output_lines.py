@@ -15,6 +15,7 @@ from dragoman.version import __version__
 __all__ = ["LineFormat", "LineTranslator", "format_links"]
 
 _FIELD = " ||| "
+_SAMPLE = 100
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,12 @@ class LineTranslator:
     form: LineFormat = LineFormat()
     split_sentences: bool = False
     flagged: Counter[str] = field(default_factory=Counter, compare=False)
+    sample: list[str] = field(default_factory=list, compare=False)
+    """The first texts."""
 
     def __call__(self, texts: Sequence[str], first: int) -> list[str]:
         """Return one output line per text, or with n-best lists several."""
+        self.sample.extend(texts[: max(0, _SAMPLE - len(self.sample))])
         found = self.translator.translate(
             texts,
             split_sentences=self.split_sentences,

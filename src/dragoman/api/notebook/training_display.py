@@ -13,7 +13,7 @@ from dragoman.reporting.line_chart import Scale, Series, line_chart_svg
 from dragoman.reporting.number_format import format_compact, format_count
 from dragoman.reporting.safe_display_text import visible
 from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
-from dragoman.training.callbacks.status import TrainingStatus, closing, measure, progress_line, scores
+from dragoman.training.callbacks.status import TrainingStatus, closing, measure, parameter_count, progress_line, scores
 
 __all__ = ["TrainingDisplay"]
 
@@ -136,7 +136,7 @@ class TrainingDisplay:
 
 
 def _model(began: TrainingStarted) -> str:
-    parts = [f"{format_compact(began.parameters)} parameters", visible(began.device, 40)]
+    parts = [parameter_count(began), visible(began.device, 40)]
     if began.processes > 1:
         parts.append(format_count(began.processes, "process", "processes"))
     if began.update:

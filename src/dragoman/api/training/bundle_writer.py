@@ -11,18 +11,22 @@ from torch import Tensor
 
 from dragoman.api.training.held_out_scores import SetScore
 from dragoman.bundle import Bundle, model_card, write_bundle
-from dragoman.config import Config
+from dragoman.bundle.adapter import Adapter, base_hash
+from dragoman.bundle.model_card import card_section
+from dragoman.config import Config, LoraConfig
 from dragoman.environment import machine_info
 from dragoman.errors import BundleError, ConfigError
+from dragoman.evaluation.score_format import format_score
 from dragoman.files import read_json
 from dragoman.text import Tokenizer
 from dragoman.training.callbacks.events import TrainingEnded
 from dragoman.training.checkpoint.store import Checkpoint, CheckpointStore
+from dragoman.training.lora import Factors, split_lora
 from dragoman.training.train_state import TrainState
 from dragoman.training.weight_average import mean_weights
 from dragoman.version import __version__
 
-__all__ = ["average_checkpoints", "best_weights", "write_trained"]
+__all__ = ["average_checkpoints", "best_weights", "trained_adapter", "write_trained"]
 
 
 def average_checkpoints(run: Path, output: Path, *, last: int) -> Bundle:
@@ -30,7 +34,7 @@ def average_checkpoints(run: Path, output: Path, *, last: int) -> Bundle:
     finished = Bundle.open(run / "bundle", trusted=True)
     if output.resolve() == finished.folder.resolve():
         raise ConfigError(f"--output must be another folder than the run's own bundle, got {output}; name a new one")
-    weights, steps = _mean_of_newest(CheckpointStore(run / "checkpoints"), last)
+    weights, steps = _mean_of_newest(CheckpointStore(run / "checkpoints"), finished.config.training.lora, last)
     named = ", ".join(str(step) for step in steps)
     note = f"\n\nIts weights are the mean of those after {named} updates; the scores above are those of the run.\n"
     card = finished.card().rstrip() + note
@@ -42,12 +46,20 @@ def best_weights(
 ) -> tuple[dict[str, Tensor], list[int]]:
     """Return the best weights of a run, or the mean of the newest, and the updates of their checkpoints."""
     if config.training.average_last:
-        return _mean_of_newest(checkpoints, config.training.average_last)
+        return _mean_of_newest(checkpoints, config.training.lora, config.training.average_last)
     step = ended.update if ended.best_update is None else ended.best_update
-    return _weights(checkpoints.open(step)), [step]
+    return _weights(checkpoints.open(step), config.training.lora), [step]
 
 
-def _mean_of_newest(checkpoints: CheckpointStore, last: int) -> tuple[dict[str, Tensor], list[int]]:
+def trained_adapter(checkpoints: CheckpointStore, lora: LoraConfig, step: int, base: Bundle) -> Adapter:
+    """Return the adapter of a run after an update."""
+    _, factors = split_lora(_validated(checkpoints.open(step)))
+    return _adapter(factors, lora, base_hash(base))
+
+
+def _mean_of_newest(
+    checkpoints: CheckpointStore, lora: LoraConfig | None, last: int
+) -> tuple[dict[str, Tensor], list[int]]:
     """Average the regular checkpoints, without the initial weights."""
     newest = checkpoints.open(checkpoints.steps()[-1])
     steps = [step for step in TrainState.from_json(newest.state["train_state"]).checkpoints if step > 0][-last:]
@@ -56,7 +68,7 @@ def _mean_of_newest(checkpoints: CheckpointStore, last: int) -> tuple[dict[str, 
             f"{checkpoints.folder} must hold {last} checkpoints, got {len(steps)}; average fewer, or train with a "
             "higher training.keep_last or a lower training.checkpoint_every"
         )
-    return mean_weights(_weights(checkpoints.open(step)) for step in steps), steps
+    return mean_weights(_weights(checkpoints.open(step), lora) for step in steps), steps
 
 
 def write_trained(
@@ -67,15 +79,34 @@ def write_trained(
     ended: TrainingEnded,
     tokenizers: Mapping[str, Tokenizer],
     scores: Sequence[SetScore],
+    base: Bundle | None = None,
 ) -> Bundle:
-    """Write the bundle of a run, with its model card."""
-    card = model_card(config, _facts(run, weights, steps, ended, scores))
+    """Write the bundle of a run, with its model card; `base` is the bundle that training started from."""
+    facts = _facts(run, weights, steps, ended, scores)
+    if base is not None:
+        facts["base"] = _base_facts(base, tokenizers, read_json(run / "run.json") or {})
+    card = model_card(config, facts)
     return write_bundle(run / "bundle", config, _arrays(weights), tokenizers, card)
 
 
-def _weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
-    """Return the validated weights: the moving average if the run has one."""
+def _weights(checkpoint: Checkpoint, lora: LoraConfig | None) -> dict[str, Tensor]:
+    """Return the validated weights, with the factors of LoRA merged into them."""
+    weights = _validated(checkpoint)
+    if lora is None:
+        return weights
+    base, factors = split_lora(weights)
+    merged = _adapter(factors, lora, "").merged(_arrays(base))
+    return {name: torch.from_numpy(array) for name, array in merged.items()}
+
+
+def _validated(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    """Return the weights that were validated: the moving average if the run has one."""
     return checkpoint.average() or checkpoint.weights()
+
+
+def _adapter(factors: Factors, lora: LoraConfig, base: str) -> Adapter:
+    arrays = {name: (a.numpy(), b.numpy()) for name, (a, b) in factors.items()}
+    return Adapter(base, lora.rank, lora.alpha, arrays)
 
 
 def _arrays(weights: Mapping[str, Tensor]) -> dict[str, Any]:
@@ -98,11 +129,26 @@ def _facts(
         "pairs": data.get("pairs", {}),
         "validation": f"loss {best['loss']:.3f} at best; weights after {chosen} updates" if best.get("loss") else "",
         "scores": [
-            {"name": score.metric, "value": score.value, "signature": score.signature, "set": _named(each)}
+            {"name": score.metric, "value": format_score(score), "signature": score.signature, "set": _named(each)}
             for each in scores
             for score in each.scores
         ],
         "start": data.get("start"),
+    }
+
+
+def _base_facts(base: Bundle, tokenizers: Mapping[str, Tokenizer], record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts about the base model, with the origin and the licence that its card states."""
+    card = base.card()
+    return {
+        "digest": base.digest,
+        "trained": record.get("trainable_parameters"),
+        "parameters": record.get("parameters"),
+        "new_tokens": sum(
+            {id(new): new.size - base.tokenizers()[side].size for side, new in tokenizers.items()}.values()
+        ),
+        "origin": card_section(card, "Origin"),
+        "licence": card_section(card, "Licence"),
     }
 
 

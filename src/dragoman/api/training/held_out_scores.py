@@ -15,14 +15,18 @@ from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.data.test_sets import text_file_names
 from dragoman.data.token_pairs import SIDES
-from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
-from dragoman.evaluation.results import Score
+from dragoman.evaluation.metrics.corpus_scores import compute_score
+from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics
+from dragoman.evaluation.results import Score, SignificanceTest
+from dragoman.evaluation.significance.bootstrap import DEFAULT_RESAMPLES
+from dragoman.evaluation.significance.paired import paired_test
 from dragoman.models.base import Model
 from dragoman.text import Normalizer, Tokenizer
 from dragoman.text.normalize import Form
 
-__all__ = ["HeldOutSet", "SetScore", "held_out_sets", "score_set"]
+__all__ = ["HeldOutSet", "SetScore", "held_out_sets", "score_set", "translate_set"]
 
+_METRICS = ("bleu", "chrf")
 _MAX_SENTENCES = 2000  # per set; `evaluate` scores complete sets
 
 
@@ -38,12 +42,16 @@ class HeldOutSet:
 
 @dataclass(frozen=True)
 class SetScore:
-    """Scores of one model on one set; `model` is "new", or "before" for the model that training started from."""
+    """Scores of one model on one set; `model` is "new", or "before" for the model that training started from.
+
+    `tests` compare the new model with the one before.
+    """
 
     name: str
     model: str
     sentences: int
     scores: tuple[Score, ...]
+    tests: tuple[SignificanceTest, ...] = ()
 
 
 def held_out_sets(
@@ -78,20 +86,30 @@ def _read(corpus: CorpusConfig, config: Config, folder: Path) -> HeldOutSet:
     return HeldOutSet(name, *(columns[side] for side in SIDES))
 
 
-def score_set(
+def translate_set(
     model: Model[Any, Any],
     tokenizers: Mapping[str, Tokenizer],
     normal_form: Form,
     held_out: HeldOutSet,
     *,
-    called: str,
     check: Callable[[], None],
-) -> SetScore:
-    """Translate up to 2,000 sentences greedily and score them; `check` is called before each batch, and may raise."""
+) -> list[str]:
+    """Translate up to 2,000 sentences greedily; `check` is called before each batch, and may raise."""
     normalize = Normalizer(form=normal_form)
     sources = [tokenizers["source"].encode(normalize(text)) for text in held_out.sources[:_MAX_SENTENCES]]
     hypotheses = translate_greedy(model, sources, check=check)
-    texts = [tokenizers["target"].decode(hypothesis.tokens) for hypothesis in hypotheses]
-    references = held_out.references[:_MAX_SENTENCES]
-    scores = (bleu(texts, references), chrf(texts, references))
-    return SetScore(held_out.name, called, len(texts), scores)
+    return [tokenizers["target"].decode(hypothesis.tokens) for hypothesis in hypotheses]
+
+
+def score_set(
+    held_out: HeldOutSet, texts: Sequence[str], called: str, *, language: str, before: Sequence[str] | None = None
+) -> SetScore:
+    """Score translations with BLEU and chrF++, with 95 % intervals, and test them against those of the model before."""
+    references = held_out.references[: len(texts)]
+    found = corpus_statistics(texts, references, metrics=_METRICS, language=language)
+    scores = tuple(compute_score(each, resamples=DEFAULT_RESAMPLES) for each in found)
+    tests: tuple[SignificanceTest, ...] = ()
+    if before is not None:
+        others = corpus_statistics(before, references, metrics=_METRICS, language=language)
+        tests = tuple(paired_test(other, each) for other, each in zip(others, found, strict=True))
+    return SetScore(held_out.name, called, len(texts), scores, tests)

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from dragoman.api.training.run_directory import REPORT
+from dragoman.api.training.run_files import REPORT
 from dragoman.files import atomic_write
 from dragoman.inspection.pages.training_report import LiveProgress, TestResult, render_training_report
 from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from dragoman.api.training.run_files import RUN_FILES, check_new_run
 from dragoman.config import Config
 from dragoman.errors import ConfigError
 from dragoman.files import file_lock, remove_temporary_files
 from dragoman.training.checkpoint.store import CheckpointStore
 
-__all__ = ["REPORT", "lock_run_directory"]
+__all__ = ["lock_run_directory"]
 
 _CHANGEABLE = {
     "max_updates",
@@ -26,55 +28,62 @@ _CHANGEABLE = {
     "sharded",
     "recompute",
     "threads",
+    "device",
 }
 """Settings that may change when a run is resumed: its length, its files, its validations, its use of the machine."""
-
-REPORT = "report.html"
-
-_FILES = ("dragoman.toml", "log.jsonl", "run.json", REPORT, "bundle")
-"""Output of a run; the directory of a new run must have none of it."""
 
 
 def lock_run_directory(
     run: Path, folder: Path, checkpoints: CheckpointStore, config: Config, held: ExitStack, *, resume: bool
-) -> None:
-    """Create and lock a run directory until `held` closes.
+) -> list[str]:
+    """Create and lock a run directory until `held` closes; return the settings of a resumed run that changed.
 
-    A new run overwrites nothing, and a resumed one must have the settings it started with.
+    A new run overwrites nothing, and a resumed one must have the settings it started with, except for its length, its
+    files, its validations and its use of the machine.
     """
-    steps = checkpoints.steps()
-    if steps and not resume:
-        raise ConfigError(
-            f"{run} must be a new folder, got a run with a checkpoint at update {steps[-1]}; resume it with --resume, "
-            "or name another folder with --output"
-        )
+    if not resume:
+        check_new_run(run)
     if run.resolve() == folder.resolve():
         raise ConfigError(
             f"{run} must not be the folder of the configuration itself, got it; name another with --output"
         )
-    if not resume and (existing := [name for name in _FILES if (run / name).exists()]):
-        raise ConfigError(
-            f"{run} must be a new folder, got one with {existing[0]} in it; name another folder with --output"
-        )
     run.mkdir(parents=True, exist_ok=True)
     if not held.enter_context(file_lock(run / ".lock")):
         raise ConfigError(f"{run} must be used by one training at a time, got another that is running; wait for it")
-    for name in _FILES:
+    for name in RUN_FILES:
         remove_temporary_files(run / name)
-    if resume:
-        _check_same_config(checkpoints, config)
-
-
-def _check_same_config(checkpoints: CheckpointStore, config: Config) -> None:
-    checkpoint = checkpoints.latest(lambda _: None)
+    checkpoint = checkpoints.latest(lambda _: None) if resume else None
     if checkpoint is None:
-        return
-    before, now = (_fixed_settings(each) for each in (checkpoint.config(), config))
+        return []
+    _check_same_config(checkpoint.config(), config)
+    return _changed_settings(checkpoint.config(), config)
+
+
+def _check_same_config(started: Config, config: Config) -> None:
+    before, now = (_fixed_settings(each) for each in (started, config))
     if differ := sorted(name for name in {*before, *now} if before.get(name) != now.get(name)):
+        got = ", ".join(f"{name} = {_shown(now.get(name))} instead of {_shown(before.get(name))}" for name in differ)
+        options = " ".join(f"--set {name}={_shown(before[name])}" for name in differ if name in before)
         raise ConfigError(
-            f"a resumed run must have the settings it started with, got others for {', '.join(differ)}; undo that, or "
-            "start a new run with --output"
+            f"a resumed run must have the settings it started with, got {got}; add {options}, or start a new run with "
+            "--output"
         )
+
+
+def _changed_settings(started: Config, config: Config) -> list[str]:
+    """Return the settings that may change and did: with both values."""
+    before = started.training.model_dump(include=_CHANGEABLE)
+    now = config.training.model_dump(include=_CHANGEABLE)
+    return [
+        f"training.{name} was {_shown(value)}, is now {_shown(now[name])}"
+        for name, value in before.items()
+        if value != now[name]
+    ]
+
+
+def _shown(value: object) -> str:
+    """Format a value as in a configuration file, on one line."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _fixed_settings(config: Config) -> dict[str, Any]:

@@ -13,13 +13,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.api.training.bundle_writer import best_weights, write_trained
-from dragoman.api.training.held_out_scores import HeldOutSet, SetScore, held_out_sets, score_set
+from dragoman.api.training.bundle_writer import best_weights, trained_adapter, write_trained
+from dragoman.api.training.held_out_scores import HeldOutSet, SetScore, held_out_sets, score_set, translate_set
 from dragoman.api.training.run_directory import lock_run_directory
+from dragoman.api.training.run_files import CHECKPOINTS, CONFIG
 from dragoman.api.training.single_thread import single_thread
 from dragoman.api.training.training_precision import with_precision
 from dragoman.api.training.translation_scorer import TranslationScorer
 from dragoman.bundle import Bundle
+from dragoman.bundle.adapter import ADAPTER
 from dragoman.config import Config, to_toml
 from dragoman.data.batch import Batch
 from dragoman.data.loader import BatchLoader
@@ -28,6 +30,7 @@ from dragoman.data.preparation.start_bundle import check_same_model, open_start_
 from dragoman.data.test_sets import save_test_sets
 from dragoman.environment import limit_kernel_caches
 from dragoman.errors import ConfigError, DataError
+from dragoman.evaluation.score_format import format_score
 from dragoman.files import atomic_write
 from dragoman.models.base import Model
 from dragoman.models.build import build_model
@@ -42,9 +45,10 @@ from dragoman.training.callbacks.status import closing
 from dragoman.training.checkpoint.state_tensors import load_weights
 from dragoman.training.checkpoint.store import CheckpointStore
 from dragoman.training.distributed.process_group import ProcessGroup, join_process_group
+from dragoman.training.lora import choose_trained
 from dragoman.training.trainer import Trainer, check_micro_batches
 from dragoman.training.validator import ValidationSet
-from dragoman.training.warm_start import copy_bundle_weights, freeze
+from dragoman.training.warm_start import copy_bundle_weights
 
 __all__ = ["TrainResult", "train_model"]
 
@@ -64,7 +68,7 @@ class TrainResult:
         facts.append(("bundle", "" if self.bundle is None else str(self.bundle.path)))
         for each in self.scores:
             name = f"{each.name}, {format_count(each.sentences, 'sentence')}"
-            values = ", ".join(f"{score.metric} {score.value:.1f}" for score in each.scores)
+            values = ", ".join(f"{score.metric} {format_score(score)}" for score in each.scores)
             facts.append((name if each.model == "new" else f"{name}, {each.model}", values))
         return facts_html("Training result", facts)
 
@@ -87,7 +91,7 @@ def train_model(
     prepared = _open_prepared(config, folder)
     tokenizers = prepared.tokenizers()
     with ExitStack() as held:
-        group = held.enter_context(join_process_group())
+        group = held.enter_context(join_process_group(config.training.device))
         group.run_on_main(prepared.verify)
         held.callback(torch.set_num_threads, torch.get_num_threads())
         if config.training.threads:
@@ -95,9 +99,9 @@ def train_model(
         if config.training.reproducible:
             held.enter_context(single_thread(deterministic=True))
         check_micro_batches(config.training.micro_batches, group.size)
-        checkpoints = CheckpointStore(run / "checkpoints")
+        checkpoints = CheckpointStore(run / CHECKPOINTS)
         config = with_precision(config, run, group, resume=resume)
-        group.run_on_main(lambda: lock_run_directory(run, folder, checkpoints, config, held, resume=resume))
+        notes = group.run_on_main(lambda: lock_run_directory(run, folder, checkpoints, config, held, resume=resume))
         base = open_start_bundle(config, folder)
         config = with_start_tokenizer(config, base)
         model = _model(config, tokenizers, base)
@@ -110,6 +114,8 @@ def train_model(
         trainer = Trainer(config, model, loader, checkpoints, reports, group=group, validation=validation)
         if resume:
             trainer.resume()
+            for note in notes or ():
+                reports.on_message(note)
         trained = TrainResult(trainer.run(), run)
         if trained.ended.is_complete:
             finish = _Finish(config, tokenizers, base, sets, checkpoints, trainer.signal, reports, group.device)
@@ -143,7 +149,7 @@ def _model(config: Config, tokenizers: dict[str, Tokenizer], base: Bundle | None
     model = build_model(config.model, *sizes, seed=config.training.seed)
     if base is not None:
         copy_bundle_weights(base, tokenizers, model, config.model)
-    freeze(model, config.training.freeze)
+    choose_trained(model, config.training)
     return model
 
 
@@ -153,7 +159,7 @@ def _callbacks(
     """Return all callbacks, the run record included; only the main rank has any."""
     if not group.is_main:
         return CallbackList()
-    with atomic_write(run / "dragoman.toml") as draft:
+    with atomic_write(run / CONFIG) as draft:
         draft.write_text(to_toml(config), encoding="utf-8")
     listed = CallbackList(*callbacks)
     return CallbackList(RunRecord(run, config, facts=facts, report=listed.on_message), listed)
@@ -212,7 +218,13 @@ class _Finish:
                 scores = self._scores(weights) if self.config.training.validation_sentences else []
         except StopRequested:
             return replace(trained, ended=replace(trained.ended, why=self.signal.reason))
-        bundle = write_trained(self.config, trained.run, weights, steps, trained.ended, self.tokenizers, scores)
+        if self.config.training.lora is not None and self.base is not None:
+            trained_adapter(self.checkpoints, self.config.training.lora, steps[-1], self.base).save(
+                trained.run / ADAPTER
+            )
+        bundle = write_trained(
+            self.config, trained.run, weights, steps, trained.ended, self.tokenizers, scores, self.base
+        )
         return replace(trained, bundle=bundle, scores=tuple(scores))
 
     def _scores(self, weights: Mapping[str, Tensor]) -> list[SetScore]:
@@ -220,19 +232,25 @@ class _Finish:
         sizes = (self.tokenizers["source"].size, self.tokenizers["target"].size)
         model = build_model(self.config.model, *sizes)
         load_weights(model, weights)
-        found = self._score(model, self.tokenizers, "new")
+        after, before = self._translate(model, self.tokenizers), dict[int, list[str]]()
         if self.base is not None:
-            found += self._score(load_model(self.base), self.base.tokenizers(), "before")
-        return found
+            before = self._translate(load_model(self.base), self.base.tokenizers())
+        assert self.config.data is not None
+        language = self.config.data.target
+        found = [
+            score_set(self.sets[place], texts, "new", language=language, before=before.get(place))
+            for place, texts in after.items()
+        ]
+        return found + [
+            score_set(self.sets[place], texts, "before", language=language) for place, texts in before.items()
+        ]
 
-    def _score(self, model: Model[Any, Any], tokenizers: dict[str, Tokenizer], called: str) -> list[SetScore]:
-        form = self.config.tokenizer.normal_form
-        found = []
-        for each in self.sets:
+    def _translate(self, model: Model[Any, Any], tokenizers: dict[str, Tokenizer]) -> dict[int, list[str]]:
+        """Return the translations of each set, by its place."""
+        form, found = self.config.tokenizer.normal_form, {}
+        for place, each in enumerate(self.sets):
             try:
-                found.append(
-                    score_set(model.to(self.device), tokenizers, form, each, called=called, check=self.signal.check)
-                )
+                found[place] = translate_set(model.to(self.device), tokenizers, form, each, check=self.signal.check)
             except DataError as error:  # such as a sentence that is too long for the model
                 self.callback.on_message(f"{each.name} could not be scored: {error}")
         return found

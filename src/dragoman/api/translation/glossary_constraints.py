@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 from dragoman.errors import DataError
@@ -10,7 +11,7 @@ from dragoman.text import Normalizer, Tokenizer
 from dragoman.text.characters import is_spaceless
 from dragoman.text.glossary import Glossary, GlossaryTerm
 from dragoman.text.tokenizers.notation import SPACE_MARK
-from dragoman.text.tokenizers.token_spans import tokens_in_span
+from dragoman.text.tokenizers.token_spans import TokenLocator
 
 __all__ = ["MAX_CONSTRAINT_TOKENS", "check_glossary", "find_constraints", "required_phrases"]
 
@@ -63,25 +64,45 @@ def required_phrases(
 ) -> dict[tuple[int, ...], list[int]]:
     """Return the token sequences of terms of a text, and the source tokens that each translates."""
     found: dict[tuple[int, ...], list[int]] = {}
-    tokens = source.tokens(text) if terms else []
+    locator = TokenLocator(source.tokens(text) if terms else [])
+    phrases: dict[tuple[str, str], tuple[int, ...] | None] = {}
     for term in terms:
-        try:
-            phrase = tuple(_encode_term(normalize(term.target), term.source, target))
-        except DataError:
-            if is_lenient:  # a term that is copied, in a spelling that the model cannot write
-                continue
-            raise
+        key = (term.source, term.target)  # a term may occur very often
+        if key not in phrases:
+            phrases[key] = _phrase(term, target, normalize, is_lenient=is_lenient)
+        phrase = phrases[key]
+        if phrase is None:
+            continue
         if is_lenient and phrase not in found and _size(found) + len(phrase) > MAX_CONSTRAINT_TOKENS:
             continue
         places = found.setdefault(phrase, [])
-        places += tokens_in_span(tokens, term.start, term.end)
+        places += locator.find(term.start, term.end)
     _check_size(found, terms)
     return found
 
 
+def _phrase(
+    term: GlossaryTerm, target: Tokenizer, normalize: Normalizer, *, is_lenient: bool
+) -> tuple[int, ...] | None:
+    """Return the tokens of a term; None for one that a lenient glossary copies and the model cannot write."""
+    try:
+        return tuple(_encode_term(normalize(term.target), term.source, target))
+    except DataError:
+        if is_lenient:
+            return None
+        raise
+
+
 def _outside_placeholders(terms: Sequence[GlossaryTerm], text: str) -> list[GlossaryTerm]:
+    """Return the terms that overlap no placeholder. Both are in the order of the text."""
     kept = find_placeholders(text) if terms else ()
-    return [term for term in terms if not any(start < term.end and term.start < end for start, end in kept)]
+    ends = [end for _, end in kept]
+    outside = []
+    for term in terms:
+        place = bisect_right(ends, term.start)  # the first placeholder that ends behind the start of the term
+        if place == len(kept) or kept[place][0] >= term.end:
+            outside.append(term)
+    return outside
 
 
 def _size(found: Mapping[tuple[int, ...], object]) -> int:

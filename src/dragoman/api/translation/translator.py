@@ -37,7 +37,7 @@ from dragoman.bundle import Bundle
 from dragoman.bundle.ensemble_check import check_compatible, max_source_tokens
 from dragoman.bundle.locate import find_bundle
 from dragoman.config import Config
-from dragoman.config.engine import EngineName, PrecisionName
+from dragoman.config.engine import DeviceName, EngineName, PrecisionName
 from dragoman.config.search import SearchSettings
 from dragoman.engines.lexical_likelihoods import LexicalLikelihoods
 from dragoman.engines.protocol import Engine
@@ -126,6 +126,7 @@ class Translator:
         *bundles: Bundle | Path | str,
         engine: EngineName = "auto",
         precision: PrecisionName = "auto",
+        device: DeviceName = "cpu",
         threads: int | None = None,
         search: SearchSettings | None = None,
         glossary: Glossary | None = None,
@@ -142,7 +143,8 @@ class Translator:
         at a time, torch or ONNX Runtime: with a beam, CTranslate2, though faster, returns complete sentences only, and
         cannot be cancelled within them. `batch_tokens` is the number of source tokens per batch, padding included, at a
         beam of 5; wider beams, more samples and glossary terms make batches smaller. With `shortlist` the ONNX engine
-        chooses among the tokens of a model's lexical shortlist, if it has one.
+        chooses among the tokens of a model's lexical shortlist, if it has one. `device` "auto" is cuda if the engine
+        finds such a device.
         """
         opened = [
             bundle if isinstance(bundle, Bundle) else Bundle.open(find_bundle(Path(bundle)).path) for bundle in bundles
@@ -152,6 +154,7 @@ class Translator:
             opened,
             engine=engine,
             precision=precision,
+            device=device,
             threads=threads,
             settings=search,
             phrases=glossary is not None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -11,6 +12,7 @@ import typer
 from dragoman.cli.console import echo, print_next, report_errors
 from dragoman.cli.help_pages import PAIR_OF_FILES
 from dragoman.cli.options.arguments import AllowNetwork
+from dragoman.cli.options.locate import locate_bundle
 from dragoman.errors import ConfigError
 from dragoman.network_access import network_access
 
@@ -19,6 +21,24 @@ if TYPE_CHECKING:
     from dragoman.data.project_template import Project
 
 __all__ = ["new"]
+
+Corpus = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar=PAIR_OF_FILES,
+        help="Training files: source and target, or one file with both (TSV, CSV, TMX, JSONL, Parquet).",
+    ),
+]
+From = Annotated[
+    Path | None,
+    typer.Option("--from", metavar="BUNDLE", help="Fine-tune this bundle, or the best one of a run or a project."),
+]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format", metavar="FORMAT", help="Format of the training files: lines, tsv, csv, tmx, jsonl or parquet."
+    ),
+]
 
 
 def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
@@ -29,13 +49,7 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
     target: Annotated[
         str | None, typer.Option(metavar="CODE", help="Target language code: de. Detected by default.")
     ] = None,
-    corpus: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar=PAIR_OF_FILES,
-            help="Training files: source and target, or one file with both (TSV, CSV, TMX, JSONL, Parquet).",
-        ),
-    ] = None,
+    corpus: Corpus = None,
     more: Annotated[list[str] | None, typer.Argument(metavar="", hidden=True)] = None,
     validation: Annotated[
         list[str] | None, typer.Option(metavar=PAIR_OF_FILES, help="Files of the validation set.")
@@ -44,17 +58,14 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help="Preset to extend; by default the one for the corpus size.")
     ] = None,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format", metavar="FORMAT", help="Format of the training files: lines, tsv, csv, tmx, jsonl or parquet."
-        ),
-    ] = "auto",
+    start: From = None,
+    form: Format = "auto",
     allow_network: AllowNetwork = False,
 ) -> None:
     """Write a commented dragoman.toml for a corpus, with a preset for its size.
 
-    In a terminal, it prompts for a missing folder or missing training files. Languages are detected.
+    With --from, the project fine-tunes an existing model: it takes over tokenizer, model and languages. In a terminal,
+    it prompts for a missing folder or missing training files. Languages are detected.
     """
     from dragoman.environment import require
 
@@ -64,8 +75,8 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
         from dragoman.config.corpus import FileFormat
 
         formats: tuple[FileFormat, ...] = get_args(FileFormat)
-        if form not in formats:
-            raise ConfigError(f"--format must be one of {', '.join(formats)}, got {form!r}; leave it out to detect it")
+        _check_format(form, formats)
+        bundle = None if start is None else locate_bundle(start)
         files = [*(corpus or []), *(more or [])]
         if folder is not None and folder.is_file():  # the second of two files after --corpus, without a folder
             files, folder = [*(corpus or []), str(folder), *(more or [])], None
@@ -78,6 +89,7 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
             tuple(test or ()),
             preset,
             formats[formats.index(form)],
+            bundle=bundle,
         )
         is_asked = folder is None or not files
         if is_asked and not can_ask():
@@ -88,8 +100,7 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
             )
         answers = ask_project(known) if is_asked else known
         project = _write(answers)
-    count = f"{project.pairs:,} pairs" if project.is_exact else f"more than {project.pairs:,} pairs"
-    echo(f"{project.config}: {project.source} → {project.target}, {count}, starting from the preset {project.preset}")
+    _print_project(project)
     if is_asked and offer_check():
         from dragoman.cli.commands.check import check
 
@@ -97,6 +108,16 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
         return
     network = " --allow-network" if allow_network else ""
     print_next(f"cd {shlex.quote(str(project.config.parent))} && dragoman check{network}")
+
+
+def _check_format(form: str, formats: Sequence[str]) -> None:
+    if form not in formats:
+        raise ConfigError(f"--format must be one of {', '.join(formats)}, got {form!r}; leave it out to detect it")
+
+
+def _print_project(project: Project) -> None:
+    count = f"{project.pairs:,} pairs" if project.is_exact else f"more than {project.pairs:,} pairs"
+    echo(f"{project.config}: {project.source} → {project.target}, {count}, starting from {project.base}")
 
 
 def _write(answers: ProjectAnswers) -> Project:
@@ -111,6 +132,7 @@ def _write(answers: ProjectAnswers) -> Project:
         validation=answers.validation,
         test=answers.test,
         preset=answers.preset,
+        bundle=answers.bundle,
         form=answers.form,
         survey=answers.survey,
     )

@@ -76,10 +76,11 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
         if verify_resume:
             _verify(settings, config.parent)
             return
+        folder = run or config.parent / "run"
+        _check_quickly(settings, config.parent, folder, resume=resume)
         from dragoman.api.training.training_run import train_model as train_
         from dragoman.cli.screens.training import TrainingScreen
 
-        folder = run or config.parent / "run"
         stops_early = settings.training.patience > 0 or settings.training.max_epochs > 0
         with ExitStack() as opened:
             live = _open_page(folder, opened, stops_early=stops_early) if page and _is_main() else None
@@ -101,6 +102,17 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
         if _is_main():
             echo(again, err=True)
         raise typer.Exit(EXIT_STOPPED[trained.ended.why])
+
+
+def _check_quickly(settings: Config, project: Path, run: Path, *, resume: bool) -> None:
+    """Check the folders before torch is imported, which takes seconds."""
+    from dragoman.api.training.run_files import check_new_run
+    from dragoman.data.preparation.prepared_data import PreparedData
+
+    if settings.data is not None:
+        PreparedData.open(project / settings.data.folder)
+    if not resume and _is_main():
+        check_new_run(run)
 
 
 def _is_main() -> bool:
@@ -135,7 +147,9 @@ def _resume_command(
 
 def _print(trained: TrainResult, *, json: bool) -> None:
     """Print the bundle, its scores and the next command."""
-    from dragoman.api.training.run_directory import REPORT
+    from dragoman.api.training.run_files import REPORT
+    from dragoman.evaluation.metrics.metadata import SIGNIFICANCE_LEVEL
+    from dragoman.evaluation.score_format import SIGNIFICANCE_MARK
 
     bundle, ended = trained.bundle, trained.ended
     assert bundle is not None
@@ -146,7 +160,12 @@ def _print(trained: TrainResult, *, json: bool) -> None:
         return
     if trained.scores:
         print_table(_score_rows(trained.scores), right=frozenset({1, 3, 4}))
-        echo(f"greedy translations, {'; '.join(score.signature for score in trained.scores[0].scores)}\n")
+        echo("greedy translations, ± 95 % interval")
+        for score in trained.scores[0].scores:
+            echo(score.signature)
+        if any(score.tests for score in trained.scores):
+            echo(f"{SIGNIFICANCE_MARK} differs from the base, p < {SIGNIFICANCE_LEVEL}, paired bootstrap")
+        echo("")
     echo(f"bundle  {bundle.folder}    (card.md describes it)")
     if (report := trained.run / REPORT).is_file():
         echo(f"report  {report}")
@@ -155,11 +174,15 @@ def _print(trained: TrainResult, *, json: bool) -> None:
 
 def _score_rows(scores: Sequence[SetScore]) -> list[tuple[str, ...]]:
     """Return one row per set and model, so that fine-tuned and base models of one set are adjacent."""
+    from dragoman.evaluation.score_format import format_score
+
     rows: list[tuple[str, ...]] = [("set", "sentences", "model", *(score.metric for score in scores[0].scores))]
     for name in dict.fromkeys(each.name for each in scores):
         for each in sorted((each for each in scores if each.name == name), key=lambda each: each.model):
             model = "trained" if each.model == "new" else "base"
-            rows.append((name, f"{each.sentences:,}", model, *(f"{score.value:.1f}" for score in each.scores)))
+            tests = each.tests or (None,) * len(each.scores)
+            cells = (format_score(score, test) for score, test in zip(each.scores, tests, strict=True))
+            rows.append((name, f"{each.sentences:,}", model, *cells))
     return rows
 
 

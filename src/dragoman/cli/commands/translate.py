@@ -95,7 +95,7 @@ def translate(  # noqa: PLR0913 -- one parameter per option
         from dragoman.api.files.input_lines import LineReader
         from dragoman.api.files.output_lines import LineFormat, LineTranslator
 
-        with LineReader(_text_file(input_)) as source:
+        with LineReader(_text_file(input_, bundle)) as source:
             if not _is_needed(source, output, resume=resume, force=force):
                 echo(f"{output} exists and was not checked; --force translates again", err=True)
                 return
@@ -111,11 +111,16 @@ def translate(  # noqa: PLR0913 -- one parameter per option
 _UNSUPPORTED = {".doc", ".epub", ".odp", ".ods", ".pdf", ".ppt", ".rtf", ".xls", ".xlsx"}
 
 
-def _text_file(path: str) -> str:
+def _text_file(path: str, bundle: Path) -> str:
     suffix = Path(path).suffix.lower()
     if suffix in _UNSUPPORTED:
         raise ConfigError(
             f"the input must be text or one of {', '.join(sorted(DOCUMENTS))}, got {path}; convert it first"
+        )
+    if Path(bundle).is_file() and Path(path).is_dir():
+        raise ConfigError(
+            f"the model must come first, got the file {bundle}; write dragoman translate {shlex.quote(path)} "
+            f"{shlex.quote(str(bundle))}"
         )
     if (Path(path) / "manifest.json").is_file():
         raise ConfigError(f"the input must be a text file, got the bundle {path}; an ensemble is --ensemble {path}")
@@ -136,6 +141,8 @@ def _is_needed(source: LineReader, output: Path | None, *, resume: bool, force: 
 def _to_stdout(work: LineTranslator, source: LineReader) -> None:
     from dragoman.api.files.file_translation import translate_lines
 
+    if source.is_stdin and sys.stdin.isatty():
+        echo("type a sentence and Enter; Ctrl-D ends", err=True)
     with _progress(source, to_file=False) as tell:
         lines = translate_lines(work, source, write_bytes, tell)
     _print_flags(work, lines)
@@ -158,6 +165,9 @@ def _to_file(
             raise typer.Exit(code)
     _print_flags(work, outcome.lines - outcome.resumed)
     _print_written(output)
+    if not outcome.lines:
+        echo(f"note    {source.name} has no lines", err=True)
+        return
     print_next(f"dragoman evaluate {shlex.quote(str(output))} --test {shlex.quote(source.name)} REFERENCE")
 
 
@@ -176,10 +186,14 @@ def _print_written(output: Path) -> None:
 
 
 def _print_flags(work: LineTranslator, lines: int) -> None:
-    """Print how many of the lines translated now have each flag, the most frequent first."""
+    """Print how many of the lines translated now have each flag, and whether their language is another."""
+    from dragoman.text.other_language import language_note
+
     if work.form.flags:
         counts = ", ".join(f"{name} {count:,}" for name, count in work.flagged.most_common())
         echo(f"flags   {counts or 'none'}; of {lines:,} lines", err=True)
+    if note := language_note(work.sample, work.translator.languages[0]):
+        echo(f"note    {note}", err=True)
 
 
 def _translate_document(

@@ -37,6 +37,7 @@ def open_translator(
             *bundles,
             engine=engine.engine,
             precision=engine.precision,
+            device=engine.device,
             threads=engine.threads,
             search=search,
             glossary=terms,

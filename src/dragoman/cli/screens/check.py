@@ -206,7 +206,7 @@ def _training_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
         model = f"{format_compact(cost.parameters)} parameters, {format_bytes(cost.memory_bytes)} of memory"
         updates = f"{format_count(cost.updates, 'update')} ({format_approximate(cost.epochs)} epochs)"
         yield "training", f"{model}, {format_compact(cost.tokens_per_second)} tokens/s", False
-        yield "time", f"{format_duration(cost.seconds)} for {updates}", False
+        yield "time", f"{format_duration(cost.seconds)} for {updates}, validations not counted", False
 
 
 def _next(report: CheckReport, config: str) -> str:

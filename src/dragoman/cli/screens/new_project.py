@@ -14,7 +14,7 @@ import typer
 from dragoman.cli.console import echo
 from dragoman.config.corpus import FileFormat
 from dragoman.data.corpus_survey import CorpusSurvey, open_files, survey_corpus
-from dragoman.data.project_template import CONFIG, preset_for, suggested_pairs
+from dragoman.data.project_template import CONFIG, bundle_languages, preset_for, suggested_pairs
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.language_codes import check_language
 
@@ -36,6 +36,7 @@ class ProjectAnswers:
     preset: str | None
     form: FileFormat
     survey: CorpusSurvey | None = None
+    bundle: Path | None = None
 
 
 def can_ask() -> bool:
@@ -45,6 +46,9 @@ def can_ask() -> bool:
 
 def ask_project(known: ProjectAnswers) -> ProjectAnswers:
     """Ask for everything that is not known, with a default for all but the training files."""
+    if known.bundle is not None:
+        source, target = bundle_languages(known.bundle, known.source, known.target)
+        known = replace(known, source=source, target=target)
     if known.train:
         survey = survey_corpus(known.train, known.source, known.target, known.form)
     else:
@@ -58,7 +62,9 @@ def ask_project(known: ProjectAnswers) -> ProjectAnswers:
     some = f"{suggested_pairs(survey.pairs):,} training pairs"
     known = replace(known, validation=known.validation or _ask_held_out("Validation", some, known))
     known = replace(known, test=known.test or _ask_held_out("Test", some, known))
-    preset = known.preset or _ask("Preset for this number of pairs", preset_for(survey.pairs), _check_preset)
+    preset = known.preset
+    if known.bundle is None and preset is None:
+        preset = _ask("Preset for this number of pairs", preset_for(survey.pairs), _check_preset)
     folder = known.folder or Path(_ask("Folder of the project", f"{source}-{target}", _check_folder))
     return replace(known, preset=preset, folder=folder)
 
@@ -85,7 +91,7 @@ def _ask_training(known: ProjectAnswers) -> tuple[ProjectAnswers, CorpusSurvey]:
         files = _split(answer)
         return replace(known, train=files), survey_corpus(files, known.source, known.target, known.form)
 
-    question = "Training files, source and target, or one file with both"
+    question = "Training files: source and target with a space between them, or one file with both"
     return _ask(question, None, parse)
 
 

@@ -86,10 +86,10 @@ class PreparedData:
             raise DataError(
                 f"{self.folder} must be prepared with the same settings, got others for {', '.join(others)}; {_REMEDY}"
             )
-        weights = [corpus.weight for corpus in config.data.train] if split == "train" else [1.0]
+        draws = [(each.weight, each.share) for each in config.data.train] if split == "train" else [(1.0, None)]
         found = [
-            CorpusRows(**corpus, weight=weight)
-            for corpus, weight in zip(self._split(split)["corpora"], weights, strict=True)
+            CorpusRows(**corpus, weight=weight, share=share)
+            for corpus, (weight, share) in zip(self._split(split)["corpora"], draws, strict=True)
         ]
         sampling = config.data.sampling
         return BatchPlan(
@@ -171,6 +171,8 @@ def settings_of(config: Config) -> dict[str, Any]:
     data["replaces_bad_bytes"] = config.data.on_bad_line == "replace"
     for corpus in data["train"]:
         corpus.pop("weight")
+    for corpus in (*data["train"], *data["test"], data["validation"] or {}):
+        corpus.pop("share", None)
     if config.start is None:
         return {"data": data, "tokenizer": config.tokenizer.model_dump()}
     unused = (

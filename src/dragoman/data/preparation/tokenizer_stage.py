@@ -68,6 +68,11 @@ def take_tokenizers(
     if start.vocabulary == "same":
         tasks = [_Task(_copy, selected, settings, seed, group, tokenizers[group[0]]) for group in _groups(settings)]
         return _run(Stage(work, "tokenizer", [_VERSION, bundle.digest]), "copying the tokenizer", tasks, progress)
+    if bundle.config.model.tie == "all" and not settings.joint:
+        raise ConfigError(
+            "start.vocabulary must be same for a model with two tokenizers and one vocabulary, got extend; both would "
+            "need the same new tokens"
+        )
     depends = [_VERSION, bundle.digest, selected.key, start.new_tokens, seed, versions("sentencepiece")]
     tasks = [
         _Task(_extend, selected, settings, seed, group, tokenizers[group[0]], start.new_tokens)

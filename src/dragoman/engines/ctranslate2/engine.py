@@ -40,8 +40,9 @@ from dragoman.engines.ctranslate2.phrase_search import search_phrases
 from dragoman.engines.ctranslate2.results import CancellationOnly, hypothesis
 from dragoman.engines.ctranslate2.token_id_client import TranslatorClient
 from dragoman.engines.ctranslate2.torch_free_import import import_ctranslate2
+from dragoman.engines.device import Device
 from dragoman.engines.export_cache import Precision, cached_export
-from dragoman.environment import usable_cores
+from dragoman.environment import default_threads
 from dragoman.errors import ConfigError, DataError
 from dragoman.search.decoding_protocol import SearchMonitor
 from dragoman.search.hypothesis import Hypothesis, SearchInput
@@ -71,20 +72,32 @@ class CTranslate2Engine:
         self.has_new_export = has_new_export
         self._calls = calls
 
+    @staticmethod
+    def has_cuda() -> bool:
+        """Whether the package finds a CUDA device."""
+        return bool(import_ctranslate2().get_cuda_device_count())
+
     @classmethod
-    def open(cls, bundle: Bundle, *, precision: Precision = "float32", threads: int | None = None) -> Self:
+    def open(
+        cls,
+        bundle: Bundle,
+        *,
+        precision: Precision = "float32",
+        threads: int | None = None,
+        device: Device = "cpu",
+    ) -> Self:
         """Open the model of a bundle from its export, which is created if necessary (reported in `note`).
 
         Each thread processes its own batch: threads that share one batch wait for each other at every small product,
         and are slower than one thread even for a single sentence.
         """
-        threads = threads or usable_cores()
+        threads = (threads or default_threads()) if device == "cpu" else 1  # one batch fills a GPU
         longest = longest_sentence(bundle.config)
         make = functools.partial(export_ctranslate2, bundle, precision=precision)
         export = cached_export(bundle, "ctranslate2", precision, make, format_number=FORMAT, packages=PACKAGES)
         translator = import_ctranslate2().Translator(
             str(export.folder),
-            device="cpu",
+            device=device,
             compute_type=precision,
             inter_threads=threads,
             intra_threads=1,

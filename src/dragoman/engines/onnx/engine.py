@@ -12,6 +12,7 @@ import numpy as np
 from dragoman.bundle import Bundle
 from dragoman.bundle.shortlist import Shortlist
 from dragoman.config.schema import TransformerConfig
+from dragoman.engines.device import Device
 from dragoman.engines.export_cache import Precision, cached_export
 from dragoman.engines.incremental import IncrementalEngine
 from dragoman.engines.onnx.export import (
@@ -24,6 +25,7 @@ from dragoman.engines.onnx.export import (
     SHORTLIST_ROWS_FILE,
     export_onnx,
 )
+from dragoman.engines.onnx.imports import import_onnxruntime
 from dragoman.engines.onnx.session import Session
 from dragoman.engines.onnx.shortlisted_search import ShortlistVocabulary, search_shortlisted
 from dragoman.engines.position_table import longest_sentence
@@ -46,7 +48,7 @@ class OnnxEngine(IncrementalEngine):
 
     name = "onnx"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- one keyword per option
         self,
         files: Mapping[str, bytes],
         *,
@@ -57,12 +59,13 @@ class OnnxEngine(IncrementalEngine):
         longest: int | None = None,
         shortlist: Shortlist | None = None,
         full_range: bool = False,
+        device: Device = "cpu",
     ) -> None:
         self.precision = precision
         self.note = note
         self.has_new_export = has_new_export
         self.longest = longest
-        session = functools.partial(Session, threads=threads, full_range=full_range)
+        session = functools.partial(Session, threads=threads, full_range=full_range, device=device)
         self.encoder = session(files[ENCODER_FILE])
         self.decoder_step = session(files[DECODER_STEP_FILE])
         self.counts_steps = "position" in self.decoder_step.inputs
@@ -73,8 +76,13 @@ class OnnxEngine(IncrementalEngine):
         self._open_output = functools.partial(session, files[OUTPUT_FILE]) if self.has_output_layer else None
         self.shortlist = shortlist if SHORTLIST_ROWS_FILE in files else None
         if self.shortlist is not None:
-            self.shortlist_rows = Session(files[SHORTLIST_ROWS_FILE], threads=1)
+            self.shortlist_rows = Session(files[SHORTLIST_ROWS_FILE], threads=1, device=device)
             self.shortlist_output = session(files[SHORTLIST_OUTPUT_FILE])
+
+    @staticmethod
+    def has_cuda() -> bool:
+        """Whether the package finds a CUDA device."""
+        return "CUDAExecutionProvider" in import_onnxruntime().get_available_providers()
 
     @classmethod
     def open(
@@ -84,6 +92,7 @@ class OnnxEngine(IncrementalEngine):
         precision: Precision = "float32",
         threads: int | None = None,
         shortlist: bool = True,
+        device: Device = "cpu",
     ) -> Self:
         """Open the model of a bundle from its export, which is created if necessary (reported in `note`).
 
@@ -101,6 +110,7 @@ class OnnxEngine(IncrementalEngine):
             longest=longest_sentence(config) if isinstance(config, TransformerConfig) else None,
             shortlist=bundle.shortlist() if shortlist else None,
             full_range=precision == "int8" and bundle.quantization() is not None,
+            device=device,
         )
 
     @functools.cached_property

@@ -16,12 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.engines.device import Device, no_cuda_error
 from dragoman.engines.onnx.imports import import_onnxruntime
-from dragoman.environment import usable_cores
+from dragoman.environment import default_threads
 
 Array = NDArray[Any]
 
 _MIN_ROWS = 8  # per thread
+_PROVIDERS = {
+    "cpu": ["CPUExecutionProvider"],
+    "cuda": ["CUDAExecutionProvider", "CPUExecutionProvider"],  # the second for what the first does not support
+}
 
 
 @functools.cache
@@ -41,7 +46,7 @@ class Session:
     overflows, unless ONNX Runtime uses slower kernels.
     """
 
-    def __init__(self, graph: bytes, threads: int | None, *, full_range: bool = False) -> None:
+    def __init__(self, graph: bytes, threads: int | None, *, full_range: bool = False, device: Device = "cpu") -> None:
         runtime = import_onnxruntime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -52,12 +57,14 @@ class Session:
         self._session = runtime.InferenceSession(
             graph,
             options,
-            providers=["CPUExecutionProvider"],
+            providers=_PROVIDERS[device],
             disabled_optimizers=["SkipLayerNormFusion"],  # its kernel takes four times as long as both parts
         )
+        if self._session.get_providers()[0] != _PROVIDERS[device][0]:  # its libraries are missing: it only warns
+            raise no_cuda_error("onnx")
         self.inputs = {value.name: value.shape for value in self._session.get_inputs()}
         self.outputs = {value.name: value.shape for value in self._session.get_outputs()}
-        self._threads = threads or usable_cores()
+        self._threads = (threads or default_threads()) if device == "cpu" else 1
         self._pool = ThreadPoolExecutor(max(1, self._threads - 1))
 
     def run(self, wanted: Sequence[str], feeds: Mapping[str, Array], rows: int) -> list[Array]:

@@ -88,4 +88,6 @@ def _best(evaluation: Evaluation) -> dict[str, set[str]]:
 
 def _title(report: ComparisonReport) -> str:
     names = report.systems
+    if len(names) == 1:
+        return f"{names[0]}: report"
     return f"{', '.join(names[:3])}{' …' if len(names) > 3 else ''}: compared"

@@ -34,6 +34,12 @@ def best_systems(systems: Sequence[SystemResult], metric: str) -> set[str]:
 def conclude(report: ComparisonReport) -> Verdict:
     """Conclude which system is better, and whether the difference is significant."""
     if report.evaluation is None or not report.evaluation.metrics:
+        if len(report.systems) == 1:
+            return Verdict(
+                "warning",
+                "The system is not scored: no test set was given.",
+                "Give one with --test SOURCE REFERENCE, or name further systems to compare.",
+            )
         return Verdict(
             "warning",
             "The systems are not ranked: no test set was given.",

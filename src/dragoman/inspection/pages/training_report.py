@@ -17,6 +17,7 @@ import numpy as np
 
 from dragoman.evaluation.metrics.metadata import metric_title
 from dragoman.evaluation.results import Score
+from dragoman.evaluation.score_format import format_score
 from dragoman.files import read_json, read_json_lines
 from dragoman.reporting.heatmap import heatmap_svg
 from dragoman.reporting.html import render_page
@@ -260,7 +261,7 @@ def _map(sample: Mapping[str, Any]) -> str:
 
 def _result_row(result: TestResult) -> list[str]:
     model = "trained" if result.model == "new" else "before training"
-    return [result.name, model, f"{result.sentences:,}", *(f"{score.value:.1f}" for score in result.scores)]
+    return [result.name, model, f"{result.sentences:,}", *map(format_score, result.scores)]
 
 
 def _facts(facts: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from dragoman.language_codes import is_same_language, language_key, match_rank
+from dragoman.language_codes import is_same_language, language_key, language_of_country, match_rank
 from dragoman.server.errors import RequestError
 from dragoman.server.request_types import Route
 
-__all__ = ["RoutingTable", "best_route", "route_of_models"]
+__all__ = ["RoutingTable", "best_route", "code_hint", "route_of_models"]
 
 _PREFERRED_PIVOT = "en"
 _SAME_LANGUAGE = 2  # the largest rank of a code that names the requested language itself
@@ -55,10 +55,17 @@ class RoutingTable:
             (target, [each.target for each in self.all]),
         ):
             if all(match_rank(given, code) is None for code in served):
-                raise RequestError(f"{given[:20]} is not supported", code="unknown_language")
+                raise RequestError(f"{given[:20]} is not supported{code_hint(given, served)}", code="unknown_language")
         raise RequestError(
             f"{target[:20]} is not available as a target language from {source[:20]}", code="unavailable_pair"
         )
+
+
+def code_hint(given: str, served: Iterable[str]) -> str:
+    """Return the end of an error message: the language code to write in place of a country code, if it is served."""
+    intended = language_of_country(given[:20])
+    is_served = intended is not None and any(match_rank(intended, code) is not None for code in served)
+    return f"; write {intended}" if is_served else ""
 
 
 def best_route(routes: Iterable[Route], source: str, target: str) -> Route | None:

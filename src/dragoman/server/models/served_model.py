@@ -129,6 +129,7 @@ def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, 
             bundle,
             engine=settings.engine,
             precision=settings.precision,
+            device=settings.device,
             threads=threads,
             search=search,
             incremental=settings.incremental,
@@ -136,11 +137,18 @@ def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, 
         )
     elif role == "capable":
         translator = Translator.open(
-            bundle, threads=threads, search=search, incremental=True, shortlist=settings.shortlist
+            bundle,
+            device=settings.device,
+            threads=threads,
+            search=search,
+            incremental=True,
+            shortlist=settings.shortlist,
         )
     else:
         engine: Literal["torch", "auto"] = "torch" if is_installed("torch") else "auto"
-        translator = Translator.open(bundle, engine=engine, threads=threads, search=search, incremental=True)
+        translator = Translator.open(
+            bundle, engine=engine, device=settings.device, threads=threads, search=search, incremental=True
+        )
     tried = translator.translate(_WARM_UP)
     if not math.isfinite(tried.score) or not tried.text.strip():
         raise BundleError(

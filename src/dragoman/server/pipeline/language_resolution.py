@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dragoman.markup.html_text import HtmlText
 from dragoman.server.errors import RequestError
-from dragoman.server.models.routing import route_of_models
+from dragoman.server.models.routing import code_hint, route_of_models
 from dragoman.server.models.served_languages import Languages
 from dragoman.server.pipeline.language_detection import LanguageDetector
 from dragoman.server.request_types import DetectedLanguage, ModelInfo, TranslationRequest
@@ -80,8 +80,9 @@ def _resolve_pair(languages: Languages, source: str, target: str) -> tuple[str, 
 def _matched(languages: Languages, code: str, name: str) -> str:
     found = languages.match(code)
     if found is None:
+        hint = code_hint(code, languages.codes)
         raise RequestError(
-            f"{name} must be one of {', '.join(languages.codes)}, got {code[:40]!r}; see /languages",
+            f"{name} must be one of {', '.join(languages.codes)}, got {code[:40]!r}{hint}; see /languages",
             code="unknown_language",
         )
     return found

@@ -18,7 +18,7 @@ from dragoman.api.translation.pivot import carry_terms, compose_text, join_prepa
 from dragoman.api.translation.prepared_text import PreparedText
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
-from dragoman.environment import usable_cores
+from dragoman.environment import default_threads
 from dragoman.language_codes import is_same_language
 from dragoman.server.errors import DeadlineExceeded, RequestError
 from dragoman.server.metrics import MetricsSink
@@ -71,7 +71,7 @@ class TranslationService:
     def __init__(self, settings: ServerSettings, metrics: MetricsSink | None = None) -> None:
         self.settings = settings
         self._metrics = metrics or MetricsSink()
-        threads = settings.threads or usable_cores()
+        threads = settings.threads or default_threads()
         self._admission = AdmissionController(settings.limits, workers=threads, metrics=self._metrics)
         self._batcher = Batcher(settings, threads, self._admission.throughput, self._metrics)
         self._registry = ModelRegistry(settings, threads, self._metrics)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 
 from dragoman.server.http.request_body import json_response
 from dragoman.server.http.route_policy import route_policy
+from dragoman.server.models.served_languages import Languages
+from dragoman.server.routes.example_requests import example_for
 from dragoman.server.routes.openapi import JSON, add_problem_schema
 
 __all__ = ["router"]
@@ -22,7 +26,7 @@ _STYLE = """
 body { margin: 0 auto; max-width: 60rem; padding: 1rem; }
 h2 { border-top: 1px solid; margin-top: 2rem; padding-top: 1rem; }
 h3 { font-family: ui-monospace, monospace; margin: 2rem 0 0; overflow-wrap: anywhere; }
-pre { border: 1px solid; border-radius: .3rem; overflow-x: auto; padding: .5rem; }
+pre { border: 1px solid; border-radius: .3rem; overflow-wrap: anywhere; padding: .5rem; white-space: pre-wrap; }
 table { border-collapse: collapse; width: 100%; }
 td, th { border-bottom: 1px solid; padding: .2rem .5rem .2rem 0; text-align: left; vertical-align: top; }
 """
@@ -30,8 +34,8 @@ _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode(
 _POLICY = f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'"
 
 
-def router(app: FastAPI) -> APIRouter:
-    """Return the routes that describe all other routes of an app."""
+def router(app: FastAPI, languages: Callable[[], Languages]) -> APIRouter:
+    """Return the routes that describe all other routes of an app. The examples on the page use a served pair."""
     add_problem_schema(app)
     routes = APIRouter(include_in_schema=False)
 
@@ -47,8 +51,11 @@ def router(app: FastAPI) -> APIRouter:
 
     @routes.get("/docs")
     @route_policy("public")
-    async def docs() -> Response:
-        page = "".join(_page(app.openapi()))
+    async def docs(request: Request) -> Response:
+        # The parsed URL is not used: a Host header may contain what no URL may.
+        address = f"{request.scope['scheme']}://{request.headers.get('host', '127.0.0.1')}"
+        pair = next(((each.source, each.target) for each in languages().routes), None)
+        page = "".join(_page(app.openapi(), address, pair))
         return Response(page, headers={"Content-Security-Policy": _POLICY}, media_type="text/html")
 
     return routes
@@ -64,7 +71,7 @@ def _libretranslate_spec(description: Mapping[str, Any]) -> dict[str, Any]:
     return {**description, "info": {**description["info"], "title": "LibreTranslate"}, "paths": paths}
 
 
-def _page(description: Mapping[str, Any]) -> Iterator[str]:
+def _page(description: Mapping[str, Any], address: str, pair: tuple[str, str] | None) -> Iterator[str]:
     title = f"{description['info']['title']} {description['info']['version']}: the API"
     yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -74,29 +81,32 @@ def _page(description: Mapping[str, Any]) -> Iterator[str]:
     groups: dict[str, list[str]] = {}
     for path, methods in description["paths"].items():
         for method, operation in methods.items():
-            shown = "".join(_operation(method.upper(), path, operation))
+            shown = "".join(_operation(method.upper(), path, operation, address, pair))
             groups.setdefault(operation.get("tags", ["others"])[0], []).append(shown)
     for name, operations in groups.items():
         yield f"<h2>{escape(name)}</h2>{''.join(operations)}"
     yield "</main></body></html>"
 
 
-def _operation(method: str, path: str, operation: Mapping[str, Any]) -> Iterator[str]:
+def _operation(
+    method: str, path: str, operation: Mapping[str, Any], address: str, pair: tuple[str, str] | None
+) -> Iterator[str]:
     yield f"<h3>{method} {escape(path)}</h3>"
     text = operation.get("description") or operation.get("summary", "")
-    yield "".join(f"<p>{escape(part)}</p>" for part in text.split("\n\n"))
+    yield "".join(f"<p>{_prose(part)}</p>" for part in text.split("\n\n"))
     for parameter in operation.get("parameters", ()):
-        yield f"<p><code>{escape(parameter['name'])}</code>: {escape(parameter.get('description', ''))}</p>"
+        yield f"<p><code>{escape(parameter['name'])}</code>: {_prose(parameter.get('description', ''))}</p>"
     content = operation.get("requestBody", {}).get("content", {})
     if content:
         media_type, first = next(iter(content.items()))
         yield f"<p>Media types: {escape(', '.join(content))}.</p>"
         yield from _fields(first["schema"])
         for example in first.get("examples", {}).values() if media_type == JSON else ():
-            yield f"<pre>{escape(_curl(path, example['value']))}</pre>"
+            value = example["value"] if pair is None else example_for(example["value"], *pair)
+            yield f"<pre>{escape(_curl(address + path, value))}</pre>"
     yield "<table><tr><th>Status</th><th>Description</th></tr>"
     for status, response in operation["responses"].items():
-        yield f"<tr><td>{escape(status)}</td><td>{escape(response['description'])}</td></tr>"
+        yield f"<tr><td>{escape(status)}</td><td>{_prose(response['description'])}</td></tr>"
     yield "</table>"
 
 
@@ -107,7 +117,7 @@ def _fields(schema: Mapping[str, Any]) -> Iterator[str]:
         text = field.get("description", "") + (" Required." if name in required else "")
         if field.get("default") is not None:
             text += f" Default: {json.dumps(field['default'])}."
-        yield f"<tr><td><code>{escape(name)}</code></td><td>{escape(_type(field))}</td><td>{escape(text)}</td></tr>"
+        yield f"<tr><td><code>{escape(name)}</code></td><td>{escape(_type(field))}</td><td>{_prose(text)}</td></tr>"
     yield "</table>"
 
 
@@ -121,6 +131,11 @@ def _type(field: Mapping[str, Any]) -> str:
     return str(field.get("type", "anything"))
 
 
-def _curl(path: str, value: Any) -> str:
-    data = json.dumps(value, ensure_ascii=False)
-    return f"curl http://127.0.0.1:5000{path} -H 'Content-Type: {JSON}' -d '{data}'"
+def _prose(text: str) -> str:
+    """Return text as HTML; text between backticks is code."""
+    return re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", escape(text))
+
+
+def _curl(url: str, value: Any) -> str:
+    data = shlex.quote(json.dumps(value, ensure_ascii=False))
+    return f"curl {shlex.quote(url)} \\\n  -H 'Content-Type: {JSON}' \\\n  -d {data}"

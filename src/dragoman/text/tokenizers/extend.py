@@ -4,7 +4,8 @@ New tokens are learnt from new text. Only tokens that occur more than once and m
 
 - words and characters: those missing in the vocabulary, the most frequent first;
 - SentencePiece, unigram: tokens of a model trained on the new text, with scores on the old model's scale;
-- SentencePiece, BPE: the old merges are unchanged, and more merges are learnt after them.
+- SentencePiece, BPE: the old merges are unchanged, and more merges are learnt after them;
+- tokenizers of imported models: characters that were unknown.
 
 The segmentation of a text in which no new token occurs does not change.
 """
@@ -23,6 +24,7 @@ from sentencepiece import SentencePieceProcessor
 from dragoman.errors import ConfigError, TokenizerError
 from dragoman.text.characters import check_unicode
 from dragoman.text.tokenizers.base import Tokenizer
+from dragoman.text.tokenizers.imported import ImportedTokenizer
 from dragoman.text.tokenizers.learn_bpe_merges import CutWord, learn_merges
 from dragoman.text.tokenizers.notation import SPACE_MARK, mark_spaces
 from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer, train_sentencepiece
@@ -53,6 +55,8 @@ def extend_tokenizer(
         raise ConfigError(f'start.new_tokens must be at least 1, got {max_new_tokens}; vocabulary = "same" adds none')
     if isinstance(tokenizer, WordTokenizer | CharacterTokenizer):
         return _extend_vocabulary(tokenizer, sentences, max_new_tokens)
+    if isinstance(tokenizer, ImportedTokenizer):
+        return _extend_imported(tokenizer, sentences, max_new_tokens)
     if not isinstance(tokenizer, SentencePieceTokenizer):
         raise TokenizerError(f"tokenizer must be one of Dragoman's to be extended, got {tokenizer!r}; keep it the same")
     if tokenizer.can_sample:
@@ -86,6 +90,12 @@ def _extend_vocabulary(
     lacking = {token: count for token, count in counts.items() if token not in tokenizer.vocabulary}
     tokens = tokenizer.vocabulary.tokens + tuple(_most_frequent(lacking, max_new_tokens, minimum=_MIN_COUNT))
     return type(tokenizer)(Vocabulary(tokenizer.kind, tokens))
+
+
+def _extend_imported(tokenizer: ImportedTokenizer, sentences: Sequence[str], max_new_tokens: int) -> ImportedTokenizer:
+    """Add characters that were unknown. Longer tokens would change the segmentation that the model was trained with."""
+    counts = Counter(character for text in sentences for character in tokenizer.unknown_characters(text))
+    return tokenizer.with_characters(_most_frequent(counts, max_new_tokens, minimum=_MIN_COUNT), _entry)
 
 
 def _most_frequent(amounts: dict[str, int], limit: int, *, minimum: int) -> list[str]:

@@ -7,7 +7,7 @@ keeps its own normalization, so ``decode(encode(text))`` is the text as that mod
 import base64
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 from sentencepiece import SentencePieceProcessor
@@ -61,6 +61,22 @@ class ImportedTokenizer(VocabularyTokenizer):
         """Return the ids of the tokens, without adding special ones."""
         ids = super().encode(text)
         return [number if number >= len(SPECIALS) else UNK_ID for number in ids]  # text cannot spell special tokens
+
+    def unknown_characters(self, text: str) -> list[str]:
+        """Return the characters of a text, as the model normalizes it, that no token contains."""
+        unknown = (token for token in self.tokens(text) if token not in self.vocabulary)
+        return [character for token in unknown for character in token if self._is_unknown(character)]
+
+    def _is_unknown(self, character: str) -> bool:
+        number = self._processor.piece_to_id(character)
+        return bool(self._processor.is_unknown(number)) and character not in self.vocabulary
+
+    def with_characters(self, characters: Sequence[str], encode_entry: Callable[[str, float], bytes]) -> Self:
+        """Return the tokenizer with more tokens of one character, whose scores are the lowest of the model."""
+        processor = self._processor
+        lowest = min(processor.get_score(list(range(processor.get_piece_size()))))
+        entries = b"".join(encode_entry(character, lowest) for character in characters)
+        return type(self)((*self.vocabulary.tokens, *characters), self._model + entries)
 
     def to_bytes(self) -> bytes:
         """Return the content of ``tokenizer.imported``: JSON, with the SentencePiece model in Base64."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,25 +12,38 @@ from dragoman.text.characters import attaches, is_spaceless
 from dragoman.text.tokenizers.base import Tokenizer
 from dragoman.text.tokenizers.notation import SPACE_MARK, trace_tokens
 
-__all__ = ["tokens_in_span", "word_boundary_tokens"]
+__all__ = ["TokenLocator", "word_boundary_tokens"]
 
 
-def tokens_in_span(tokens: Sequence[str], start: int, end: int) -> list[int]:
-    """Return the indices of the tokens that spell the characters from `start` to `end`.
+class TokenLocator:
+    """Finds the tokens of spans of a text; reading the tokens once makes many spans cheap."""
 
-    If tokens are bytes, the tokens of whole words are returned.
-    """
-    if any(token.startswith("<0x") or "\x1b" in token for token in tokens):
-        units = [(unit.text, range(unit.first, unit.last + 1)) for unit in trace_tokens(tokens)]
-    else:
-        units = [(token.replace(SPACE_MARK, " "), range(number, number + 1)) for number, token in enumerate(tokens)]
-    found: dict[int, None] = {}
-    place = -1 if units and units[0][0].startswith(" ") else 0  # the first word has a space before it
-    for text, numbers in units:
-        first, place = place, place + len(text)
-        if text.strip() and max(first + (text[0] == " "), start) < min(place, end):
-            found |= dict.fromkeys(numbers)
-    return list(found)
+    def __init__(self, tokens: Sequence[str]) -> None:
+        if any(token.startswith("<0x") or "\x1b" in token for token in tokens):
+            units = [(unit.text, range(unit.first, unit.last + 1)) for unit in trace_tokens(tokens)]
+        else:
+            units = [(token.replace(SPACE_MARK, " "), range(number, number + 1)) for number, token in enumerate(tokens)]
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._tokens: list[range] = []
+        place = -1 if units and units[0][0].startswith(" ") else 0  # the first word has a space before it
+        for text, numbers in units:
+            first, place = place, place + len(text)
+            if text.strip():
+                self._starts.append(first + (text[0] == " "))
+                self._ends.append(place)
+                self._tokens.append(numbers)
+
+    def find(self, start: int, end: int) -> list[int]:
+        """Return the indices of the tokens that spell the characters from `start` to `end`.
+
+        If tokens are bytes, the tokens of whole words are returned.
+        """
+        found: dict[int, None] = {}
+        for number in range(bisect_right(self._ends, start), bisect_left(self._starts, end)):
+            if max(self._starts[number], start) < min(self._ends[number], end):
+                found |= dict.fromkeys(self._tokens[number])
+        return list(found)
 
 
 def word_boundary_tokens(tokenizer: Tokenizer) -> NDArray[np.bool_]:

@@ -46,6 +46,8 @@ class TrainingStarted:
     """The update of the last validation."""
     drawn: int
     """Number of batches drawn so far."""
+    trainable: int | None = None
+    """Number of parameters that are trained; None if it is all of them."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,8 @@ class TrainingEnded:
     best_update: int | None
     best_value: float | None
     metric: str
+    resumed_at: int = 0
+    """Update at which the run was resumed last; 0 if it never was."""
 
     @property
     def is_complete(self) -> bool:

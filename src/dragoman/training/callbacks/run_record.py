@@ -220,6 +220,7 @@ class _Run:
             "threads": torch.get_num_threads(),
             "device": started.device,
             "parameters": started.parameters,
+            "trainable_parameters": started.parameters if started.trainable is None else started.trainable,
             "config_sha256": self.config_sha256,
             "data": self.data,
             "update": started.update,

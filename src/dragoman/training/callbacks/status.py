@@ -17,7 +17,7 @@ from dragoman.training.callbacks.events import (
     ValidationSample,
 )
 
-__all__ = ["TrainingStatus", "closing", "header", "measure", "progress_line", "scores"]
+__all__ = ["TrainingStatus", "closing", "header", "measure", "parameter_count", "progress_line", "scores"]
 
 _WINDOW = 30.0  # seconds of training over which throughput is measured
 _MARKED = 0.5  # seconds of training between entries of that window
@@ -134,13 +134,22 @@ def header(began: TrainingStarted) -> str:
     """Describe the model and the data."""
     parts = [
         visible(str(began.folder), 60),
-        f"{format_compact(began.parameters)} parameters",
+        parameter_count(began),
         format_count(began.processes, "process", "processes"),
         visible(began.device, 40),
     ]
     if began.update:
         parts.append(f"continues from update {began.update:,}")
     return " · ".join(parts)
+
+
+def parameter_count(began: TrainingStarted) -> str:
+    """Format the number of parameters, and how many of them are trained."""
+    total = f"{format_compact(began.parameters)} parameters"
+    if began.trainable is None:
+        return total
+    share = began.trainable / began.parameters
+    return f"{total}, {format_compact(began.trainable)} trained ({share:.1%})"
 
 
 def measure(name: str, value: float) -> str:
@@ -172,7 +181,8 @@ def progress_line(status: TrainingStatus, now: float) -> str:
 def closing(ended: TrainingEnded) -> str:
     """Describe how training ended."""
     why = _CLOSING.get(ended.why, visible(ended.why))
-    parts = [f"{why}: {format_count(ended.update, 'update')}", f"{format_duration(ended.seconds)}"]
+    since = f" since update {ended.resumed_at:,}" if ended.resumed_at else ""
+    parts = [f"{why}: {format_count(ended.update, 'update')}", f"{format_duration(ended.seconds)}{since}"]
     if ended.best_value is not None and ended.best_update is not None:
         parts.append(f"best {measure(ended.metric, ended.best_value)} @ {ended.best_update:,}")
     return ", ".join(parts)

@@ -14,7 +14,8 @@ import torch
 from torch import distributed
 from torch.distributed import PrefixStore, Store, TCPStore  # type: ignore[attr-defined] # public, yet not in __all__
 
-from dragoman.errors import DragomanError, TrainingError
+from dragoman.config.engine import DeviceName
+from dragoman.errors import ConfigError, DragomanError, TrainingError
 
 _TIMEOUT = timedelta(hours=2)  # other ranks wait while the main process translates the validation set
 _SLURM = {"RANK": "SLURM_PROCID", "WORLD_SIZE": "SLURM_NTASKS", "LOCAL_RANK": "SLURM_LOCALID"}
@@ -73,20 +74,20 @@ class ProcessGroup:
 
 
 @contextmanager
-def join_process_group() -> Iterator[ProcessGroup]:
+def join_process_group(device_name: DeviceName = "auto") -> Iterator[ProcessGroup]:
     """Join the process group of the launcher, if any, and leave it at the end."""
     if distributed.is_initialized():  # by the launcher
         host = distributed.new_group(backend="gloo", timeout=_TIMEOUT)
-        yield ProcessGroup(distributed.get_rank(), distributed.get_world_size(), _device(), host)
+        yield ProcessGroup(distributed.get_rank(), distributed.get_world_size(), _device(device_name), host)
         return
     for name, slurm in _SLURM.items():
         if name not in os.environ and "MASTER_ADDR" in os.environ and slurm in os.environ:
             os.environ[name] = os.environ[slurm]
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
-        yield ProcessGroup(device=_device())
+        yield ProcessGroup(device=_device(device_name))
         return
-    device = _device()
+    device = _device(device_name)
     options: dict[str, Any] = {"store": _fresh_store(), "rank": int(os.environ["RANK"]), "world_size": size}
     if device.type == "cuda":
         distributed.init_process_group("nccl", **options)
@@ -110,8 +111,13 @@ def _fresh_store() -> Store | None:
     return PrefixStore(f"start {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)
 
 
-def _device() -> torch.device:
-    if not torch.cuda.is_available():
+def _device(name: DeviceName) -> torch.device:
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(
+            "training.device must be cpu or auto where torch finds no CUDA device, got cuda; install a build of torch "
+            "for CUDA, or leave it out"
+        )
+    if name == "cpu" or not torch.cuda.is_available():
         return torch.device("cpu")
     device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
     torch.cuda.set_device(device)

@@ -51,6 +51,11 @@ def test_the_first_test_set_of_the_configuration(tmp_path: Path):
     write(tmp_path, "test.de", "f")
     found = of_run(run)
     assert (found.name, found.sources, found.references) == ("news", ["e"], ["f"])
+    assert found.others == (), "the pairs of preparation are not there"
+    write(tmp_path / "prepared", "test.en", "a", "b")
+    write(tmp_path / "prepared", "test.de", "c", "d")
+    (other,) = of_run(run).others
+    assert other.endswith("prepared/test.de"), "another test set is named"
 
 
 def test_what_is_missing_is_named_with_the_option(tmp_path: Path):

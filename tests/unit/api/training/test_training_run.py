@@ -16,7 +16,7 @@ from dragoman.files import read_json
 from dragoman.models.load import load_model
 from dragoman.training.checkpoint.store import CheckpointStore
 from dragoman.training.weight_average import mean_weights
-from testkit.tiny_project import tiny_project, tiny_training, train_tiny
+from testkit.tiny_project import EventRecorder, tiny_project, tiny_training, train_tiny
 from testkit.training_faults.project import make_project
 
 QUICK = ("training.max_updates=4", "training.validate_every=2", "training.checkpoint_every=1", "training.keep_last=4")
@@ -82,14 +82,14 @@ def test_a_shard_that_was_changed_is_named_before_training(which: str, tmp_path:
 def test_a_run_that_is_there_is_not_overwritten(tmp_path: Path):
     config, folder = quick(), tiny_project().folder
     train_model(config, folder, run=tmp_path)
-    with pytest.raises(ConfigError, match=r"must be a new folder, got a run with a checkpoint at update 4.*--resume"):
+    with pytest.raises(ConfigError, match=r"must be a new folder, got a finished run.*--resume"):
         train_model(config, folder, run=tmp_path)
 
 
 @pytest.mark.parametrize("setting", ["training.learning_rate=0.5", "training.seed=9", "training.ema_decay=0.5"])
 def test_other_settings_do_not_go_on(setting: str, tmp_path: Path):
     train_tiny(quick(), tmp_path)
-    with pytest.raises(ConfigError, match=rf"settings it started with, got others for {setting.partition('=')[0]};"):
+    with pytest.raises(ConfigError, match=rf"it started with, got {setting.partition('=')[0]} = .* instead of"):
         train_tiny(quick(setting), tmp_path)
 
 
@@ -101,7 +101,7 @@ def test_how_long_and_what_is_kept_may_change(tmp_path: Path):
 
 def test_a_cosine_must_end_where_it_was_to_end(tmp_path: Path):
     train_tiny(quick("training.schedule=cosine"), tmp_path)
-    with pytest.raises(ConfigError, match=r"got others for training\.max_updates"):
+    with pytest.raises(ConfigError, match=r"got training\.max_updates = .* instead of"):
         train_tiny(quick("training.schedule=cosine", "training.max_updates=6"), tmp_path)
 
 
@@ -126,3 +126,10 @@ def test_a_run_keeps_the_test_set_that_was_held_out(tmp_path: Path):
     assert not {*saved.source.read_text().split("\n")} & {
         *(prepared.folder / "validation.en").read_text().split("\n")
     } - {""}
+
+
+def test_a_longer_run_tells_what_changed(tmp_path: Path):
+    events = EventRecorder()
+    train_tiny(quick(), tmp_path)
+    train_tiny(quick("training.max_updates=6"), tmp_path, callbacks=[events])
+    assert "training.max_updates was 4, is now 6" in events.notes

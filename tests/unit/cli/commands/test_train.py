@@ -8,6 +8,8 @@ import re
 import shlex
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -42,9 +44,9 @@ def test_from_data_to_a_bundle_and_its_average(run: Run):
     result = run("train", *QUICK)
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
-    assert lines[0].split() == ["set", "sentences", "model", "bleu", "chrf"]
-    assert re.fullmatch(r"validation +\d+  trained +[\d.]+ +[\d.]+", lines[1])
-    assert "tok:13a" in lines[2]
+    assert lines[0].split() == ["set", "sentences", "model", "bleu", "chrf++"]
+    assert re.fullmatch(r"validation +\d+  trained +[\d.]+ ± [\d.]+ +[\d.]+ ± [\d.]+", lines[1])
+    assert "tok:13a" in lines[3]
     assert lines[-2].startswith("bundle  run/bundle")
     assert lines[-1] == "curves  tensorboard --logdir run/curves"
     for name in ("dragoman.toml", "run.json", "log.jsonl", "curves", "checkpoints/step_4", "bundle/manifest.json"):
@@ -64,17 +66,23 @@ def test_json_is_for_scripts(run: Run):
     assert (found["ended"], found["update"]) == ("finished", 4)
     assert re.fullmatch(r"[0-9a-f]{64}", found["digest"])
     (scored,) = found["scores"]
-    assert [score["metric"] for score in scored["scores"]] == ["bleu", "chrf"]
+    assert [score["metric"] for score in scored["scores"]] == ["bleu", "chrf++"]
+    assert all(score["interval"]["half_width"] >= 0 for score in scored["scores"])
 
 
 def test_a_run_that_is_there(run: Run):
     assert run("train", *QUICK).exit_code == 0
     again = run("train", *QUICK)
     assert again.exit_code == 2
-    assert again.stderr.startswith("error: run must be a new folder, got a run with a checkpoint at update 4;")
+    assert again.stderr.startswith("error: run must be a new folder, got a finished run; translate with it: dragoman")
+    shutil.rmtree("run/bundle")
+    stopped = run("train", *QUICK)
+    assert stopped.stderr.startswith("error: run must be a new folder, got a run with checkpoints;")
     other = run("train", *QUICK, "--set", "training.learning_rate=0.5", "--resume")
     assert other.exit_code == 2
-    assert "got others for training.learning_rate; undo that" in other.stderr
+    assert (
+        "got training.learning_rate = 0.5 instead of 0.001; add --set training.learning_rate=0.001, or" in other.stderr
+    )
     assert run("train", *QUICK, "--resume").exit_code == 0
 
 
@@ -128,3 +136,16 @@ def test_a_page_is_served_and_stays_as_the_report(run: Run):
     assert re.search(r"^page    http://127\.0\.0\.1:\d+/$", result.stderr, re.MULTILINE)
     assert "report  run/report.html" in result.stdout.splitlines()
     assert "Training is complete" in Path("run/report.html").read_text(encoding="utf-8")
+
+
+def test_a_run_that_is_there_is_named_before_torch_is_imported(run: Run):
+    assert run("train", *QUICK).exit_code == 0
+    script = (
+        "import sys; from dragoman.cli.main import app\n"
+        "try: app(['train'], standalone_mode=False)\n"
+        "except BaseException: pass\n"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "must be a new folder, got a finished run" in done.stderr
+    assert done.stdout.strip() == "False"

@@ -249,6 +249,22 @@ def test_input_that_is_none(tmp_path: Path):
     assert f"error: {bad}:2 must be UTF-8 text, got byte 0xFF at position 1 of the line" in result.stderr
 
 
+def test_arguments_in_the_wrong_order_are_named(tmp_path: Path):
+    text = tmp_path / "text"
+    text.write_text(TEXT, encoding="utf-8")
+    result = typed("translate", text, tiny_bundle(), *QUICK)
+    assert result.exit_code == 2
+    assert f"the model must come first, got the file {text}; write dragoman translate {tiny_bundle()}" in result.stderr
+
+
+def test_an_empty_file_is_named_and_nothing_is_advised(tmp_path: Path):
+    (tmp_path / "empty").touch()
+    result = typed("translate", tiny_bundle(), tmp_path / "empty", "-o", tmp_path / "out", *QUICK)
+    assert result.exit_code == 0
+    assert "empty has no lines" in result.stderr
+    assert "next " not in result.stderr
+
+
 def test_what_is_there_already(tmp_path: Path):
     source, output = tmp_path / "in", tmp_path / "out"
     source.write_text(TEXT, encoding="utf-8")

@@ -11,7 +11,7 @@ from dragoman.cli.main import COMMANDS, load_command
 from tests.unit.cli.tiny_translators import QUICK, tiny_bundle, typed
 
 WRITING = {
-    *("align", "average", "check", "compare", "evaluate", "export", "import", "inspect", "score", "shortlist"),
+    *("align", "average", "check", "compare", "evaluate", "export", "import", "inspect", "merge", "score", "shortlist"),
     "translate",
 }
 """Commands that write files and may replace them. `demo` and `train` continue or start elsewhere: they replace none."""

@@ -70,7 +70,7 @@ def test_what_is_on_it(show):
         "270 of 200,000 sampled pairs (0.1 %) have more than 256 tokens",
         "padding 4.3 %, fill 96.4 %",
         "61.2 M parameters, 3.4 GiB of memory",
-        "1 d 19 h for 100,000 updates (8.9 epochs)",
+        "1 d 19 h for 100,000 updates (8.9 epochs), validations not counted",
         "1. The sides of crawl look swapped",
     ):
         assert shown in flat

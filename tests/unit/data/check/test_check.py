@@ -193,3 +193,12 @@ def test_many_tokens_per_word_are_told(tmp_path: Path):
     told = [advice for advice in report.advice if "tokens per word on the source side" in advice]
     assert told
     assert "raise tokenizer.size, for instance to 800" in told[0]
+
+
+def test_a_test_set_of_its_own_takes_no_training_pairs(tmp_path: Path):
+    files = write_pairs(tmp_path, "train", pairs(100))
+    other = write_pairs(tmp_path, "other", pairs(300)[150:])
+    report = check(tmp_path, [{"files": files}], validation_pairs=5, test=[{"files": other}])
+    assert not any("hold out fewer" in advice for advice in report.advice)
+    report = check(tmp_path, [{"files": files}], validation_pairs=40)
+    assert any("40 of 100 training pairs are held out; hold out fewer" in advice for advice in report.advice)

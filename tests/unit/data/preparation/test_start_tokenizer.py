@@ -48,14 +48,17 @@ def learnt(kind: str, *, seed: int = 1) -> dict[str, Tokenizer]:
     return {"source": joint, "target": joint}
 
 
-def bundle(folder: Path, kind: str = "unigram", *, seed: int = 1, **tokenizer: Any) -> Bundle:
+def bundle(
+    folder: Path, kind: str = "unigram", *, seed: int = 1, data: dict[str, Any] | None = None, **tokenizer: Any
+) -> Bundle:
     kinds: dict[str, dict[str, Any]] = {
         "unigram": {},
         "bpe": {"algorithm": "bpe"},
         "word": {"kind": "word", "joint": False},
     }
     settings = kinds.get(kind, {"kind": kind}) | tokenizer
-    written, tokenizers = parse_config({"tokenizer": settings, "model": MODEL}), learnt(kind, seed=seed)
+    table = {"tokenizer": settings, "model": MODEL} | ({} if data is None else {"data": data})
+    written, tokenizers = parse_config(table), learnt(kind, seed=seed)
     return write_bundle(folder, written, constant_weights(written, tokenizers, seed), tokenizers, "A model.")
 
 

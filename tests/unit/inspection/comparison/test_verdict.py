@@ -107,3 +107,9 @@ def test_equal_figures_are_no_difference() -> None:
 def test_one_system_alone_and_none_scored() -> None:
     assert conclude(of(rnn=(37.0, None))).text == "“rnn” reaches BLEU 37.00 ± 1.00."
     assert "no test set" in conclude(replace(comparison("a"), evaluation=None)).text
+
+
+def test_one_system_without_a_test_set_is_not_called_a_comparison() -> None:
+    alone = conclude(replace(comparison("rnn"), evaluation=None))
+    assert alone.text == "The system is not scored: no test set was given."
+    assert "not ranked" in conclude(replace(comparison("rnn", "transformer"), evaluation=None)).text

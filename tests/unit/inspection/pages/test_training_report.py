@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.evaluation.results import Score
+from dragoman.evaluation.results import Interval, Score
 from dragoman.inspection.pages.training_report import LiveProgress, TestResult, render_training_report
 from tests.unit.inspection.pages.training_runs import write_run
 
@@ -53,7 +53,8 @@ def test_a_running_training_shows_progress_curves_samples_and_the_time_left(tmp_
     ],
 )
 def test_the_report_of_an_ended_run_says_how_it_ended(tmp_path: Path, ended: str | None, verdict: str, level: str):
-    results = [TestResult("test_2016", "new", 1000, (Score("bleu", 33.333, "nrefs:1"), Score("chrf", 57.0, "chars")))]
+    scores = (Score("bleu", 33.333, "nrefs:1", Interval(33.3, 1.2)), Score("chrf", 57.0, "chars"))
+    results = [TestResult("test_2016", "new", 1000, scores)]
     page = render_training_report(write_run(tmp_path / "run", ended=ended), results=results)
     shown = text(page)
     assert verdict in shown
@@ -61,7 +62,7 @@ def test_the_report_of_an_ended_run_says_how_it_ended(tmp_path: Path, ended: str
     assert 'data-state="ended"' in page
     assert "<progress" not in page
     assert "time left" not in shown
-    assert "test_2016 trained 1,000 33.3 57.0" in shown
+    assert "test_2016 trained 1,000 33.33 ± 1.20 57.00" in shown
 
 
 def test_the_page_loads_nothing_and_no_text_becomes_code(tmp_path: Path):

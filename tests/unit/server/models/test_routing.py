@@ -67,6 +67,15 @@ def test_another_script_is_another_language(known: str, asked: str):
         RoutingTable.build({"a": ("xx", known)}).find("xx", asked)
 
 
+def test_a_country_code_gets_the_language_to_write_if_it_is_served():
+    routes = RoutingTable.build({"a": ("zh", "en")})
+
+    with pytest.raises(RequestError, match=r"^cn is not supported; write zh$"):
+        routes.find("cn", "en")
+    with pytest.raises(RequestError, match=r"^jp is not supported$"):
+        routes.find("jp", "en")
+
+
 def test_an_exact_code_goes_before_a_like_one():
     routes = RoutingTable.build({"a": ("en", "pt"), "b": ("en", "pt-BR")})
     assert routes.find("en", "pt-br")[1] == ("b",)

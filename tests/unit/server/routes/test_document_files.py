@@ -101,6 +101,7 @@ def test_a_document_does_not_wait_beyond_its_time() -> None:
         ({"source": ""}, "Invalid request: missing source parameter"),
         ({"target": ""}, "Invalid request: missing target parameter"),
         ({"target": "zz"}, "zz is not supported"),
+        ({"source": "cn"}, "cn is not supported; write zh"),
         ({"target": "fr"}, "French (fr) is not available as a target language from English (en)"),
         ({"model": "x"}, "model must be one of"),
     ],

@@ -258,6 +258,14 @@ def test_errors_have_a_code(call: Caller, more: dict[str, Any], code: str) -> No
     assert call.post("/v1/translate", json=BODY | more).json()["code"] == code
 
 
+@pytest.mark.parametrize(("path", "name"), [("/translate", "q"), ("/v1/translate", "text")])
+def test_a_country_code_gets_the_language_to_write(call: Caller, path: str, name: str) -> None:
+    answer = call.post(path, json={name: "两只狗", "source": "cn", "target": "en"})
+
+    assert answer.status_code == 400
+    assert "; write zh" in answer.json()["error"]
+
+
 def test_two_models_by_their_names(call: Caller) -> None:
     for source in ("fr", "auto"):
         body = {"text": "Deux chiens", "source": source, "target": "de", "model": "fr-en+en-de"}

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import TokenizerError
-from dragoman.text import SPECIALS, UNK_ID, ImportedTokenizer, load_tokenizer, sentencepiece_model
+from dragoman.text import (
+    SPECIALS,
+    UNK_ID,
+    ImportedTokenizer,
+    extend_tokenizer,
+    load_tokenizer,
+    sentencepiece_model,
+)
 from tests.unit.importing.random_marian import SHAPES, write_vocabularies
 
 
@@ -44,6 +51,23 @@ def test_other_files_are_refused(change: dict[str, object], made: ImportedTokeni
     document = json.loads(made.to_bytes()) | change
     with pytest.raises(TokenizerError):
         ImportedTokenizer.from_bytes(json.dumps(document).encode())
+
+
+def test_an_extended_tokenizer_knows_more_characters_and_cuts_old_text_as_before(made: ImportedTokenizer):
+    old, new = ["the old cat", "the cat sat on the mat"], ["the {0} cat", "{1} and ’{0}’", "one 漢"]
+    more = extend_tokenizer(made, [*old, *new], max_new_tokens=9)
+    assert isinstance(more, ImportedTokenizer)
+    added = [more.id_to_token(number) for number in range(made.size, more.size)]
+    assert added[:2] == ["{", "}"], "the most frequent first; equal ones by code point"
+    assert "漢" not in added, "once is too rare"
+    assert [more.id_to_token(number) for number in range(made.size)] == [*made.vocabulary.tokens]
+    assert all(more.encode(text) == made.encode(text) for text in old)
+    assert "<unk>" in made.decode(made.encode("{0}"))
+    assert "{" in more.tokens("the {")
+    assert UNK_ID not in more.encode("the { cat }")
+    assert ImportedTokenizer.from_bytes(more.to_bytes()) == more
+    assert extend_tokenizer(made, [*old, *new], max_new_tokens=1).size == made.size + 1
+    assert extend_tokenizer(more, old, max_new_tokens=9) == more
 
 
 def test_it_cannot_be_sampled(made: ImportedTokenizer):

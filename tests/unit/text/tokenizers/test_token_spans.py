@@ -3,7 +3,8 @@
 import pytest
 
 from dragoman.text import Tokenizer
-from dragoman.text.tokenizers.token_spans import tokens_in_span, word_boundary_tokens
+from dragoman.text.tokenizers.token_spans import TokenLocator, word_boundary_tokens
+from testkit.growth import growth
 
 
 def test_every_token_by_what_it_begins_with(tokenizer: Tokenizer):
@@ -36,7 +37,7 @@ def test_characters(text: str, expected: bool, tokenizers: dict[str, Tokenizer])
     ],
 )
 def test_the_tokens_that_spell_a_stretch(tokens: list[str], start: int, end: int, expected: list[int]):
-    assert tokens_in_span(tokens, start, end) == expected
+    assert TokenLocator(tokens).find(start, end) == expected
 
 
 def test_every_word_of_a_text_is_found(tokenizer: Tokenizer):
@@ -44,5 +45,14 @@ def test_every_word_of_a_text_is_found(tokenizer: Tokenizer):
     tokens = tokenizer.tokens(text)
     for word in text.split():
         start = text.index(word)
-        found = [tokens[number] for number in tokens_in_span(tokens, start, start + len(word))]
+        found = [tokens[number] for number in TokenLocator(tokens).find(start, start + len(word))]
         assert word in "".join(found).replace("▁", " ")
+
+
+def test_many_spans_take_linear_time():
+    def locate_all(size: int) -> None:
+        locator = TokenLocator(["▁a"] * size)
+        for number in range(size):
+            assert locator.find(2 * number, 2 * number + 1) == [number]
+
+    assert growth(locate_all, 1000, factor=8) < 24, "quadratic: 64"

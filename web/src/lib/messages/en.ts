@@ -23,6 +23,10 @@ export const english = {
   by: (models: string) => `by ${models}`,
   compare: 'Compare models',
   secondModel: 'Second model',
+  differentWord: 'differs from the other translation',
+  flaggedText: 'sentence with a possible problem',
+  comparisonOffSameLanguage: 'Not compared: the text is in the target language already.',
+  comparisonOffOneModel: 'Not compared: no second model translates this language pair directly.',
 
   source: 'Text to translate',
   placeholder: 'Type or paste a text, or drop a document.',
@@ -39,6 +43,7 @@ export const english = {
   nothingToClear: 'There is no text to clear.',
   characters: (count: string, limit: string) => `${count} / ${limit}`,
   charactersLong: (count: string, limit: string) => `${count} of ${limit} characters`,
+  nothingTranslated: 'Not translated: the text is too long.',
   tooLong: (limit: string) =>
     `The text is longer than the limit of ${limit} characters. Shorten it or translate it as a document.`,
 
@@ -70,11 +75,12 @@ export const english = {
   weight: 'Attention weight',
   inspection: 'Layers and heads',
   inspectionHelp:
-    'Attention weights of one layer and head. Entropy is in bits: 0 means attention to a single word, more means attention spread over several words.',
+    'Attention weights of one layer and head. Entropy is in bits: 0 means attention to a single word, more means attention spread over several words. Bars at the right of the rows show the entropy of each word of the translation; bars below the columns show the coverage of each source word, the sum of its weights.',
   layer: 'Layer',
   head: 'Head',
   mean: 'mean',
   entropy: 'entropy',
+  coverage: 'coverage',
   noInspection: 'This server cannot show single layers and heads: it needs torch (dragoman[train]).',
   inspectionNeedsDirect: (language: string) =>
     `Layers and heads are those of one model, but this translation goes through ${language}.`,
@@ -108,6 +114,12 @@ export const english = {
     dropped: 'Words dropped',
     language: 'Language',
   } as Record<string, string>,
+  /** What was found, which the server sends in English, in brackets. */
+  flagDetail: ((_flag, detail) => `(${detail})`) as (
+    flag: string,
+    detail: string,
+    languageName: (code: string) => string,
+  ) => string,
   /** Translations of the meanings that the server sends in English. */
   flagMeanings: {} as Record<string, string>,
 

@@ -1,13 +1,14 @@
 // 简体中文界面。
 import type { ErrorCode } from '../types';
 import type { Messages } from './en';
+import { chineseFlagDetail } from './zh-flag-details';
 
 export const chinese: Messages = {
   tagline: '看清每个词的来历',
   interfaceLanguage: '界面语言',
   darkTheme: '深色主题',
   privacy: '文本只发送到本服务器，不会记入日志。',
-  api: 'HTTP API',
+  api: 'HTTP API（英文）',
 
   sourceLanguage: '源语言',
   targetLanguage: '目标语言',
@@ -23,6 +24,10 @@ export const chinese: Messages = {
   by: models => `模型：${models}`,
   compare: '比较模型',
   secondModel: '第二个模型',
+  differentWord: '与另一份译文不同',
+  flaggedText: '可能有问题的句子',
+  comparisonOffSameLanguage: '未作比较：原文已经是目标语言。',
+  comparisonOffOneModel: '未作比较：这一语言对没有第二个直接翻译的模型。',
 
   source: '待译文本',
   placeholder: '输入或粘贴文本，也可以拖入文档。',
@@ -39,6 +44,7 @@ export const chinese: Messages = {
   nothingToClear: '还没有可清空的文本。',
   characters: (count, limit) => `${count} / ${limit}`,
   charactersLong: (count, limit) => `${count} 个字符，上限 ${limit}`,
+  nothingTranslated: '文本过长，没有翻译。',
   tooLong: limit => `文本超出此服务器的上限（${limit} 个字符）。请缩短文本，或改用文档翻译。`,
 
   attendsTo: '关注',
@@ -67,11 +73,13 @@ export const chinese: Messages = {
   heatMapHelp: '每一行是译文中的一个词，每一列是原文中的一个词；颜色越深，注意力权重越大。',
   weight: '注意力权重',
   inspection: '各层与各头',
-  inspectionHelp: '选择某一层、某个头，查看其注意力权重。熵以比特为单位：0 表示只关注一个词，越大越分散。',
+  inspectionHelp:
+    '选择某一层、某个头，查看其注意力权重。熵以比特为单位：0 表示只关注一个词，越大越分散。右侧的条形表示译文中每个词的熵；下方的条形表示原文中每个词的覆盖度，即该列权重之和。',
   layer: '层',
   head: '头',
   mean: '平均',
   entropy: '熵',
+  coverage: '覆盖度',
   noInspection: '此服务器无法显示各层与各头：需要同时安装 torch（dragoman[train]）。',
   inspectionNeedsDirect: language => `各层与各头属于单个模型，而这份译文经由${language}译出。`,
   end: '⟨句末⟩',
@@ -103,6 +111,7 @@ export const chinese: Messages = {
     dropped: '漏译',
     language: '语言不符',
   },
+  flagDetail: (flag, detail, languageName) => `（${chineseFlagDetail(flag, detail, languageName)}）`,
   flagMeanings: {
     unlikely: '模型对这份译文的把握很低，内容可能是编造的',
     unfocused: '生成译文时几乎没有关注原文，内容可能是编造的',

@@ -1,0 +1,1 @@
+"""Adapt Firefox's en→pt student to messages of a compiler."""

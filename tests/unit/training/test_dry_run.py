@@ -1,0 +1,33 @@
+"""The dry run of `check` trains what the training will train."""
+
+import pytest
+from torch import nn
+from torch.optim import Optimizer
+
+from dragoman.config import LoraConfig, TrainingConfig
+from dragoman.training.dry_run import measure_updates
+from dragoman.training.optimizer import build_optimizer
+from testkit.presets import EVERY_LENGTH, TARGET_VOCAB, sentences
+from testkit.tiny_project import tiny_training
+
+
+@pytest.mark.parametrize("change", [{}, {"freeze": ["encoder.*"]}, {"lora": LoraConfig(rank=2)}])
+def test_only_what_is_trained_has_optimizer_state(change: dict[str, object], monkeypatch: pytest.MonkeyPatch):
+    built: list[tuple[nn.Module, Optimizer]] = []
+
+    def watched(model: nn.Module, config: TrainingConfig) -> Optimizer:
+        optimizer = build_optimizer(model, config)
+        built.append((model, optimizer))
+        return optimizer
+
+    monkeypatch.setattr("dragoman.training.dry_run.build_optimizer", watched)
+    monkeypatch.setattr("dragoman.training.dry_run._SECONDS", 0.0)
+    config = tiny_training("vaswani2017-desk")
+    config = config.model_copy(update={"training": config.training.model_copy(update=change)})
+    found = measure_updates(config, (TARGET_VOCAB, TARGET_VOCAB), [sentences(EVERY_LENGTH)])
+    ((model, optimizer),) = built
+    trained = [name for name, parameter in model.named_parameters() if parameter in optimizer.state]
+    assert found.parameters == sum(parameter.numel() for parameter in model.parameters())
+    assert (len(trained) == len(list(model.parameters()))) == (change == {})
+    if "lora" in change:
+        assert all(name.endswith((".lora_A", ".lora_B")) for name in trained)
