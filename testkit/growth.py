@@ -2,40 +2,49 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 
 _SHORTEST_RUN = 5e-3  # seconds: a shorter run has fixed costs and a cold cache
 _LINEAR = 2.4  # a ratio below this needs no second measurement
+_ROUNDS = 12
 _SHORTEST = 1e-4  # seconds: below this the clock measures itself
 
 
 def cpu_seconds(run: Callable[[], object], rounds: int = 3) -> float:
-    """Return the smallest CPU time of several calls."""
+    """Return the smallest CPU time of several calls, without the garbage collector."""
     best = float("inf")
-    for _ in range(rounds):
-        began = time.process_time()
-        run()
-        best = min(best, time.process_time() - began)
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            began = time.process_time()
+            run()
+            best = min(best, time.process_time() - began)
+    finally:
+        if collecting:
+            gc.enable()
     return best
 
 
 def doubling(run: Callable[[int], object], size: int, *, largest: int, seconds: float = 0.005) -> float:
     """Return how many times longer twice the input takes; about 2 for linear time, 4 for quadratic time.
 
-    The size is raised, up to `largest`, until a run takes some time. A high ratio is measured again, since another
-    program may have disturbed one run.
+    The size is raised, up to `largest`, until a run takes some time. While the ratio is high, both inputs are run
+    again in turn: another program slows down some of the runs, seldom the fastest of twelve.
     """
-    ratio = 0.0
-    for attempt in range(3):
-        before = cpu_seconds(lambda: run(size), 1 + attempt)  # noqa: B023 -- called at once
-        while before < seconds and size < largest:
-            size = min(4 * size, largest)
-            before = cpu_seconds(lambda: run(size), 1 + attempt)  # noqa: B023
-        ratio = cpu_seconds(lambda: run(2 * size), 1 + attempt) / max(before, _SHORTEST_RUN)  # noqa: B023
-        if ratio < _LINEAR:
+    small = cpu_seconds(lambda: run(size), 1)
+    while small < seconds and size < largest:
+        size = min(4 * size, largest)
+        small = cpu_seconds(lambda: run(size), 1)  # noqa: B023 -- called at once
+    large = cpu_seconds(lambda: run(2 * size), 1)
+    for _ in range(_ROUNDS - 1):
+        if large / max(small, _SHORTEST_RUN) < _LINEAR:
             break
-    return ratio
+        small = min(small, cpu_seconds(lambda: run(size), 1))
+        large = min(large, cpu_seconds(lambda: run(2 * size), 1))
+    return large / max(small, _SHORTEST_RUN)
 
 
 def growth(run: Callable[[int], object], size: int, *, factor: int = 10, rounds: int = 3) -> float:

@@ -11,7 +11,7 @@ from dragoman.environment import is_installed
 from dragoman.language_codes import primary_language
 from dragoman.text.characters import is_spaceless
 
-__all__ = ["NEAR_LANGUAGES", "fitting_answers", "language_note", "other_language"]
+__all__ = ["NEAR_LANGUAGES", "NOTE_SAMPLE", "fitting_answers", "language_note", "other_language"]
 
 NEAR_LANGUAGES = (
     frozenset({"ar", "acm", "acq", "aeb", "afb", "ajp", "apc", "arq", "ars", "ary", "arz", "ayl"}),
@@ -47,7 +47,8 @@ _CERTAINTY = 0.8
 _MAX_EXPECTED = 0.1  # probability of the expected language
 _LETTER = re.compile(r"[^\W\d_]")
 _KANA = re.compile("[\u3041-\u30ff\u31f0-\u31ff]")
-_SAMPLE, _MIN_SAMPLE, _MANY = 100, 5, 1 / 3  # texts for a note
+NOTE_SAMPLE = 100  # texts for a note
+_MIN_SAMPLE, _MANY = 5, 1 / 3
 _CAPITALISED = 0.6  # more words with a capital are a name or a heading, whose language is uncertain
 
 
@@ -84,7 +85,7 @@ def language_note(texts: Sequence[str], expected: str) -> str:
 
     The first 100 texts are read; fewer than 5 are too few.
     """
-    sample = texts[:_SAMPLE]
+    sample = texts[:NOTE_SAMPLE]
     if len(sample) < _MIN_SAMPLE:
         return ""
     others = Counter(found for text in sample if (found := other_language(text, expected)))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import parametrize
 
 from dragoman.config.training import TrainingConfig
 from dragoman.data.batch import Batch
@@ -74,7 +76,10 @@ class LossModule(nn.Module):
 
     def forward(self, batch: Batch, noise: Noise | None, baseline: RewardBaseline) -> tuple[Tensor, Tensor]:
         """The objective and Σ −log p(y_t): two scalars."""
-        with torch.autocast(batch.source.device.type, torch.bfloat16, enabled=self.config.precision == "bf16"):
+        # Adapted weights are computed once per batch, not at each step of a recurrent layer.
+        adapted = nullcontext() if self.config.lora is None else parametrize.cached()
+        autocast = torch.autocast(batch.source.device.type, torch.bfloat16, enabled=self.config.precision == "bf16")
+        with autocast, adapted:
             result = objective(self.model, batch, self.config, noise, baseline)
         return result.total, result.nll
 

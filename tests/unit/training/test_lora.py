@@ -10,7 +10,7 @@ from dragoman.config import LoraConfig, TrainingConfig
 from dragoman.config.config_file import parse_config
 from dragoman.errors import ConfigError
 from dragoman.models import Model, build_model
-from dragoman.training.lora import add_lora, split_lora
+from dragoman.training.lora import LoraFactors, add_lora, split_lora
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.step import train_step
 from testkit.presets import EVERY_LENGTH, MODELS, SOURCE_VOCAB, TARGET_VOCAB, sentences, tiny_config, tiny_model
@@ -72,6 +72,23 @@ def test_only_the_factors_are_trained_and_the_merged_model_computes_the_same(nam
                         parameter[row, column] += 1.5 * sum(float(b[row, k] * a[k, column]) for k in range(2))
         assert not torch.equal(log_probs(plain), log_probs(model_of(name)))
         torch.testing.assert_close(log_probs(model), log_probs(plain), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["luong2015-desk", "vaswani2017-desk"])
+def test_a_weight_is_computed_once_per_batch(name: str, monkeypatch: pytest.MonkeyPatch):
+    model = model_of(name)
+    names = add_lora(model, LORA, seed=1)
+    calls: list[LoraFactors] = []
+    compute = LoraFactors.forward
+
+    def counted(self: LoraFactors, weight: Tensor) -> Tensor:
+        calls.append(self)
+        return compute(self, weight)
+
+    monkeypatch.setattr(LoraFactors, "forward", counted)
+    config = TrainingConfig(lora=LORA)
+    train_step(model, build_optimizer(model, config), sentences(EVERY_LENGTH), config, 1)
+    assert 0 < len(calls) <= len(names)
 
 
 def test_embeddings_and_the_output_layer_are_never_adapted():

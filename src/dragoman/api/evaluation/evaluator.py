@@ -92,6 +92,9 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
     opened = {system.name: _open_members(system, len(sources)) for system in systems}
     languages = settings.languages or _languages(opened)
     check_language(languages[1], settings)
+    translates = any(member.bundle is not None for members in opened.values() for member in members)
+    if tell is not None and translates and (note := language_note(sources, languages[0])):
+        tell(f"note    {note}")
     run = _EvaluationRun(
         settings,
         sources,
@@ -234,8 +237,6 @@ class _EvaluationRun:
         if self.tell is not None:
             for line in _engine_messages(translator):
                 self.tell(line)
-            if note := language_note(self.sources, translator.languages[0]):
-                self.tell(f"note    {note}")
         progress.begin(f"translating with {member.name}")
         output = translate_test_set(
             translator,

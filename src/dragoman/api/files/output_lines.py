@@ -10,12 +10,12 @@ from typing import Any
 
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
+from dragoman.text.other_language import NOTE_SAMPLE
 from dragoman.version import __version__
 
 __all__ = ["LineFormat", "LineTranslator", "format_links"]
 
 _FIELD = " ||| "
-_SAMPLE = 100
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class LineTranslator:
 
     def __call__(self, texts: Sequence[str], first: int) -> list[str]:
         """Return one output line per text, or with n-best lists several."""
-        self.sample.extend(texts[: max(0, _SAMPLE - len(self.sample))])
+        self.sample.extend(texts[: max(0, NOTE_SAMPLE - len(self.sample))])
         found = self.translator.translate(
             texts,
             split_sentences=self.split_sentences,

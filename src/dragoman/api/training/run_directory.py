@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -63,11 +64,19 @@ def _check_same_config(started: Config, config: Config) -> None:
     before, now = (_fixed_settings(each) for each in (started, config))
     if differ := sorted(name for name in {*before, *now} if before.get(name) != now.get(name)):
         got = ", ".join(f"{name} = {_shown(now.get(name))} instead of {_shown(before.get(name))}" for name in differ)
-        options = " ".join(f"--set {name}={_shown(before[name])}" for name in differ if name in before)
+        if all(_can_be_set(before.get(name)) for name in differ):
+            remedy = "add " + " ".join(f"--set {shlex.quote(f'{name}={_shown(before[name])}')}" for name in differ)
+        else:
+            remedy = "restore them"
         raise ConfigError(
-            f"a resumed run must have the settings it started with, got {got}; add {options}, or start a new run with "
+            f"a resumed run must have the settings it started with, got {got}; {remedy}, or start a new run with "
             "--output"
         )
+
+
+def _can_be_set(value: object) -> bool:
+    """Whether --set can restore a value: not a table, and not the absence of a setting."""
+    return value is not None and not isinstance(value, dict)
 
 
 def _changed_settings(started: Config, config: Config) -> list[str]:

@@ -135,10 +135,8 @@ def _about_selection(selection: SelectionStatistics, config: Config) -> Iterator
     leaked = sum(count for reason, count in selection.drops.counts.items() if is_leak(reason))
     if leaked:
         yield f"{format_count(leaked, 'training pair')} with text of a held-out set will be left out of training."
-    # Sets in files of their own take no training pairs.
-    taken = max(0, selection.cleaned - selection.drops.total - selection.kept)
-    if taken > _HELD_OUT * selection.cleaned:
-        yield f"{taken:,} of {selection.cleaned:,} training pairs are held out; hold out fewer."
+    if selection.set_aside > _HELD_OUT * selection.cleaned:
+        yield f"{selection.set_aside:,} of {selection.cleaned:,} training pairs are held out; hold out fewer."
     if selection.kept < _FEW:
         yield f"{format_count(selection.kept, 'pair')} are too few for training; start with a few thousand."
     if config.data.cleaning.leakage == "keep":

@@ -102,8 +102,8 @@ def waterfall(report: CheckReport) -> list[DropStep]:
 
 def _set_aside(report: CheckReport) -> Tally:
     """Count the training pairs that became validation or test pairs."""
-    selection, taken = report.selection, Tally()
-    taken.add("set aside for validation and test", max(0, selection.cleaned - selection.drops.total - selection.kept))
+    taken = Tally()
+    taken.add("set aside for validation and test", report.selection.set_aside)
     return taken
 
 

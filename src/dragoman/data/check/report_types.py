@@ -36,6 +36,11 @@ class SelectionStatistics:
     held_out: dict[str, int]
     """Number of pairs of the validation and test sets."""
 
+    @property
+    def set_aside(self) -> int:
+        """Number of training pairs that become validation or test pairs; sets in files of their own take none."""
+        return max(0, self.cleaned - self.drops.total - self.kept)
+
 
 @dataclass(frozen=True)
 class TokenStatistics:

@@ -93,6 +93,12 @@ def test_other_settings_do_not_go_on(setting: str, tmp_path: Path):
         train_tiny(quick(setting), tmp_path)
 
 
+def test_a_table_that_differs_is_not_offered_as_an_option(tmp_path: Path):
+    train_tiny(quick(), tmp_path)
+    with pytest.raises(ConfigError, match=r"got model\.decoder = .*; restore them, or start a new run"):
+        train_tiny(tiny_training("luong2015-desk + model.decoder.input_feeding=false", *QUICK), tmp_path)
+
+
 def test_how_long_and_what_is_kept_may_change(tmp_path: Path):
     train_tiny(quick(), tmp_path)
     changed = ("training.max_updates=6", "training.validate_every=3", "training.patience=7", "training.keep_last=2")
