@@ -16,6 +16,7 @@ from pathlib import Path
 __all__ = ["ROOT", "Server", "StartError", "dragoman_serve", "end_on_sigterm", "free_port", "served"]
 
 ROOT = Path(__file__).parents[2]
+_PATH = os.pathsep.join([str(ROOT / "src"), str(ROOT)])  # the server of this tree, whatever is installed
 START_LIMIT = 120.0
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -69,7 +70,7 @@ class Server:
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 cwd=cwd,
-                env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(ROOT), **(env or {})},
+                env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": _PATH, **(env or {})},
                 start_new_session=True,
             )
 

@@ -17,6 +17,16 @@ UsageFault: Any = next(each for each in typer.BadParameter.__mro__ if each.__nam
 """Base class of the errors of Typer's parser, which is Click or Typer's copy of it."""
 
 _RULES = {"INT": "a whole number", "FLOAT": "a number"}
+_OTHER_NAMES = {
+    "epochs": "max_epochs",
+    "steps": "max_updates",
+    "train_steps": "max_updates",
+    "updates": "max_updates",
+    "lr": "learning_rate",
+    "batch_size": "batch_tokens",
+    "vocab_size": "size",
+}
+"""Settings by their names in other toolkits."""
 
 
 def usage_message(error: Any, ctx: Any, args: Sequence[str]) -> str:
@@ -43,9 +53,10 @@ def _unknown(error: Any, message: str, ctx: Any) -> str:
         return f"the command must be one of those of {ctx.command_path}, got {unknown[1]}{near or see}"
     options = [name for each in ctx.command.get_params(ctx) for name in (*each.opts, *each.secondary_opts)]
     if "--set" in options and (setting := _setting(error.option_name)):
-        see = f"; write --set {setting}=…"
-    near = _near(error.option_name, [name for name in options if name.startswith("--")])
-    return f"{error.option_name} must be an option of {ctx.command_path}, got an unknown one{near or see}"
+        remedy = f"; write --set {setting}=…"
+    else:
+        remedy = _near(error.option_name, [name for name in options if name.startswith("--")]) or see
+    return f"{error.option_name} must be an option of {ctx.command_path}, got an unknown one{remedy}"
 
 
 def _setting(option: str) -> str:
@@ -53,6 +64,7 @@ def _setting(option: str) -> str:
     from dragoman.config import Config  # only for this message: help pages need no configuration
 
     name = option.lstrip("-").replace("-", "_")
+    name = _OTHER_NAMES.get(name, name)
     for section in ("training", "data", "tokenizer"):
         annotation: Any = Config.model_fields[section].annotation
         settings: Any = next(iter(get_args(annotation)), annotation)  # of an optional section, the first is its class

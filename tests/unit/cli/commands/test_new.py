@@ -59,8 +59,21 @@ def test_help_shows_brackets_that_belong_to_a_placeholder():
     assert "--validation FILE [FILE]" in typed("new", "--help").output
 
 
-def test_an_option_that_is_a_setting_is_named_as_one():
-    result = typed("train", "--max-updates", "5")
+@pytest.mark.parametrize(
+    ("option", "setting"),
+    [
+        ("--max-updates", "training.max_updates"),
+        ("--steps", "training.max_updates"),
+        ("--epochs", "training.max_epochs"),
+        ("--lr", "training.learning_rate"),
+        ("--vocab-size", "tokenizer.size"),
+    ],
+)
+def test_an_option_that_is_a_setting_is_named_as_one(option: str, setting: str):
+    result = typed("train", option, "5")
     assert result.exit_code == 2
-    assert "write --set training.max_updates=…" in result.output
+    assert f"write --set {setting}=…" in result.output
+
+
+def test_an_unknown_option_that_is_no_setting():
     assert "write --set" not in typed("train", "--wrong", "5").output
