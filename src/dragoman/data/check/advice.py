@@ -15,7 +15,7 @@ from dragoman.data.check.report_types import (
 from dragoman.data.preparation.tokenizer_notes import has_too_many_tokens
 from dragoman.data.preparation.train_and_held_out_pairs import is_leak
 from dragoman.data.readers.decode import REPLACED
-from dragoman.language_codes import primary_language
+from dragoman.language_codes import language_key, primary_language
 from dragoman.reporting.number_format import format_count, format_percent
 
 __all__ = ["advise", "find_misuse"]
@@ -104,8 +104,20 @@ def _about_cost(cost: TrainingCost) -> Iterator[str]:
         yield f"Training would take about {cost.seconds / 3600:,.0f} hours here; take a smaller preset, or a GPU."
 
 
+def _about_script(corpus: CorpusReport, side: str, language: str) -> Iterator[str]:
+    script, key = corpus.chinese_scripts.get(side), language_key(language)
+    if script and key.language == "zh" and (key.script == "Hant") != (script == "Hant"):
+        name, code = ("traditional", "zh-Hant") if script == "Hant" else ("simplified", "zh")
+        yield (
+            f"The {side} side of {corpus.name} looks like {name} Chinese, and data.{side} is {language}; "
+            f'data.{side} = "{code}" declares it.'
+        )
+
+
 def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[str]:
     name, summary = corpus.name, corpus.summary
+    yield from _about_script(corpus, "source", source)
+    yield from _about_script(corpus, "target", target)
     if not corpus.looks_swapped:
         for side, language in (("source", source), ("target", target)):
             shares = corpus.languages.get(side)

@@ -22,11 +22,13 @@ from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.token_pairs import SIDES, Pairs, Sentences
 from dragoman.language_codes import primary_language
 from dragoman.text import Tokenizer
+from dragoman.text.chinese_script import chinese_script
 
 __all__ = ["PairSample", "measure_batches", "measure_corpora", "measure_selection", "measure_tokens", "sample_pairs"]
 
 _LANGUAGE_CHUNKS = 4
 _UNKNOWN_EXAMPLES = 20
+_CHINESE = 0.5
 _SWAPPED = 0.5  # from this share on, in both directions
 
 
@@ -41,9 +43,14 @@ def measure_corpora(preparation: Preparation) -> list[CorpusReport]:
             all(languages[side].get(wanted[other], 0.0) > _SWAPPED for side, other in (SIDES, SIDES[::-1]))
             and wanted["source"] != wanted["target"]
         )
+        scripts = {side: chinese_script("".join(texts[side])) for side in SIDES if _is_chinese(languages[side])}
         files = [name for name, _ in source.digests]
-        reports.append(CorpusReport(cleaned.name, source.role, files, cleaned.summary, languages, swapped))
+        reports.append(CorpusReport(cleaned.name, source.role, files, cleaned.summary, languages, scripts, swapped))
     return reports
+
+
+def _is_chinese(languages: dict[str, float]) -> bool:
+    return languages.get("zh", 0.0) > _CHINESE
 
 
 def measure_selection(selected: SelectedPairs) -> SelectionStatistics:

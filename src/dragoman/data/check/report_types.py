@@ -21,6 +21,8 @@ class CorpusReport:
     summary: CorpusSummary
     languages: dict[str, dict[str, float]] = field(default_factory=dict)
     """By side: the share of each language, most frequent first."""
+    chinese_scripts: dict[str, str] = field(default_factory=dict)
+    """By side in Chinese: ``Hans`` or ``Hant``, the script of its text."""
     looks_swapped: bool = False
     """Whether most of each side is in the language of the other side."""
 

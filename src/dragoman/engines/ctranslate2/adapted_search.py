@@ -16,6 +16,7 @@ from dragoman.search.hypothesis import Hypothesis, SearchInput
 from dragoman.search.penalties import Penalties
 
 _CANCELLABLE = 16  # sentences per call when a beam can be cancelled: a running call cannot be interrupted
+_LONG = 128  # source tokens: a beam copies all rows of the attention at every step, which takes quadratic time
 _ALMOST_ZERO = 1e-30  # with an exponent of 0 CTranslate2 would stop before it has n translations
 
 
@@ -36,10 +37,10 @@ class BatchSearch:
         return self.settings.beam == 1 and len(self.sentences) == 1
 
     def batches(self) -> Iterator[list[int]]:
-        """Group sentences for the calls: those with a prefix are searched separately."""
-        kinds: dict[bool, list[int]] = defaultdict(list)
+        """Group sentences for the calls: those with a prefix and long ones are searched separately."""
+        kinds: dict[tuple[bool, bool], list[int]] = defaultdict(list)
         for number, sentence in enumerate(self.sentences):
-            kinds[bool(sentence.prefix)].append(number)
+            kinds[bool(sentence.prefix), self._is_long(number)].append(number)
         for numbers in kinds.values():
             size = _CANCELLABLE if self.monitor is not None and self.settings.beam > 1 else len(numbers)
             for first in range(0, len(numbers), size):
@@ -54,7 +55,7 @@ class BatchSearch:
         found |= self._translate(full)
         active = self._not_cancelled(active)
         self._score_again({number: found[number] for number in active if self._needs_rescoring(number)})
-        results = {number: self._ranked(found[number]) for number in active}
+        results = {number: self._ranked(number, found[number]) for number in active}
         if self.monitor is not None and (empty or not self._streams_tokens):
             for number, hypotheses in results.items():
                 self.monitor.on_tokens(number, hypotheses[0].tokens)
@@ -92,6 +93,7 @@ class BatchSearch:
     def _call(self, numbers: list[int], limit: int, enough: int) -> dict[int, list[EngineHypothesis]]:
         settings = self.settings
         is_greedy = settings.beam == 1
+        returns_attention = self.return_attention and not self._is_long(numbers[0])
         exponent = 0.0 if is_greedy or settings.length_penalty == "none" else settings.alpha
         options: dict[str, Any] = {
             "beam_size": settings.beam,
@@ -101,7 +103,7 @@ class BatchSearch:
             "no_repeat_ngram_size": settings.no_repeat_ngram,
             "min_decoding_length": min(settings.min_length, limit),
             "max_decoding_length": limit,
-            "return_attention": self.return_attention,
+            "return_attention": returns_attention,
         }
         callback = None
         if self.monitor is not None and is_greedy:
@@ -112,7 +114,7 @@ class BatchSearch:
         if callback is not None:
             callback.raise_error()
         found = [self.calls.read(result, exponent) for result in results]
-        if self.return_attention and not is_greedy and len(numbers) > 1:
+        if returns_attention and not is_greedy and len(numbers) > 1:
             self._replace_first_rows(found, sources)
         return dict(zip(numbers, found, strict=True))
 
@@ -153,16 +155,27 @@ class BatchSearch:
         for (_, each), gained in zip(drafts, gains, strict=True):
             each.log_prob = sum(gained[: each.length])
 
-    def _ranked(self, found: list[EngineHypothesis]) -> list[Hypothesis]:
+    def _ranked(self, number: int, found: list[EngineHypothesis]) -> list[Hypothesis]:
         """The best first; cut translations come after all finished ones."""
         penalties = Penalties(self.settings)
         ranked = sorted(
             found, key=lambda each: (not each.is_finished, -penalties.score(each.log_prob, each.length, None))
-        )
+        )[: self.settings.nbest]
+        if self.return_attention and self._is_long(number):
+            self._add_attention(self.sentences[number].tokens, ranked)
         return [
             hypothesis(each.tokens, each.log_prob, self._map(each), penalties, is_finished=each.is_finished)
-            for each in ranked[: self.settings.nbest]
+            for each in ranked
         ]
+
+    def _add_attention(self, source: Sequence[int], found: list[EngineHypothesis]) -> None:
+        maps = self.calls.forced_maps([source] * len(found), [each.tokens for each in found])
+        for each, attention in zip(found, maps, strict=True):
+            each.attention = attention[: each.length, :-1]
+
+    def _is_long(self, number: int) -> bool:
+        """Whether the attention of a sentence is computed after a beam search, for its results only."""
+        return self.settings.beam > 1 and len(self.sentences[number].tokens) >= _LONG
 
     def _map(self, each: EngineHypothesis) -> Floats | None:
         return complete_attention(each.attention, each.length) if self.return_attention else None

@@ -22,7 +22,7 @@ class EngineHypothesis:
 
     tokens: list[int]
     log_prob: float
-    attention: list[list[float]] | None
+    attention: list[list[float]] | Floats | None
     is_finished: bool
 
     @property
@@ -32,7 +32,8 @@ class EngineHypothesis:
 
     def cut(self, limit: int) -> EngineHypothesis:
         """The first words; their log p must be computed."""
-        return EngineHypothesis(self.tokens[:limit], 0.0, self.attention and self.attention[:limit], is_finished=False)
+        attention = None if self.attention is None else self.attention[:limit]
+        return EngineHypothesis(self.tokens[:limit], 0.0, attention, is_finished=False)
 
 
 def read_result(result: Any, numbers: Mapping[str, int], exponent: float) -> list[EngineHypothesis]:
@@ -48,7 +49,7 @@ def read_result(result: Any, numbers: Mapping[str, int], exponent: float) -> lis
     return found
 
 
-def complete_attention(attention: Sequence[Sequence[float]] | None, length: int) -> Floats:
+def complete_attention(attention: Sequence[Sequence[float]] | Floats | None, length: int) -> Floats:
     """Add the column of the end of the source, which CTranslate2 omits: the difference from a sum of one.
 
     An empty source has only that column. Shapes: [tgt, src] -> [tgt, src + 1].

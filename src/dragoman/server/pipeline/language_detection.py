@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dragoman.language_codes import language_key
 from dragoman.server.request_types import DetectedLanguage
 from dragoman.text.characters import has_letters
+from dragoman.text.chinese_script import chinese_script
 from dragoman.text.language_detection_model import load_detector
 
 __all__ = ["LanguageDetector", "MAX_DETECTED_CHARACTERS"]
@@ -77,11 +78,9 @@ def _separate_chinese_japanese(text: str, scores: dict[str, float]) -> None:
 
 
 def _select_chinese(text: str, codes: Sequence[str]) -> str:
-    """Select traditional or simplified Chinese by the legacy character set that has more of the text."""
+    """Select traditional or simplified Chinese."""
     traditional = [code for code in codes if language_key(code).script == "Hant"]
     simplified = [code for code in codes if code not in traditional]
     if not traditional or not simplified:
         return codes[0]
-    han = "".join(_HAN.findall(text))
-    in_big5, in_gb2312 = (len(han.encode(name, "ignore")) for name in ("big5", "gb2312"))
-    return traditional[0] if in_big5 > in_gb2312 else simplified[0]
+    return (traditional if chinese_script(text) == "Hant" else simplified)[0]

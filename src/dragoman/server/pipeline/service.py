@@ -94,7 +94,7 @@ class TranslationService:
         if is_same_language(request.source, request.target):
             return [TranslationResult(Translation(text, text), request.source) for text in request.texts]
         route, steps = await self._open_route(request, reservation)
-        prepared = await self._prepare(steps[0], request.texts)
+        prepared = await self._prepare(steps, 0, request.texts, reservation)
         reservation.reserve(len(steps) * sum(each.tokens for each in prepared))
         await self._run(steps[0], prepared, reservation)
         if len(steps) == 1:
@@ -114,12 +114,12 @@ class TranslationService:
             return
         route, steps = await self._open_route(request, reservation)
         second: list[PreparedText] = []
-        (prepared,) = first = await self._prepare(steps[0], [text])
+        (prepared,) = first = await self._prepare(steps, 0, [text], reservation)
         reservation.reserve(len(steps) * prepared.tokens)
         if len(steps) > 1:
             await self._run(steps[0], first, reservation)
             terms = _pivot_terms(steps[0], prepared, request.options.glossary)
-            second = await self._prepare(steps[1], _pivot_sentences(steps[0], prepared), terms)
+            second = await self._prepare(steps, 1, _pivot_sentences(steps[0], prepared), reservation, terms)
             prepared = join_prepared(prepared, second)
         stream = TextStream(steps[-1].translator.detokenizer(prepared))
         running = asyncio.create_task(self._run(steps[-1], [prepared], reservation, stream))
@@ -213,13 +213,13 @@ class TranslationService:
         steps = []
         for name in names:
             options = _step_options(request.options, is_first=name == names[0], is_last=name == names[-1])
-            loading = self._registry.get_capable(name, options.search, phrases=options.glossary is not None)
+            loading = self._registry.get_capable(name, options.search, phrases=False)
             steps.append(_Step(name, await self._before_deadline(loading, reservation), options))
         return route, steps
 
     async def _translate_pivot(
         self,
-        steps: Sequence[_Step],
+        steps: list[_Step],
         first: Sequence[PreparedText],
         glossary: Glossary | None,
         reservation: Reservation,
@@ -229,7 +229,8 @@ class TranslationService:
         terms = None
         if glossary is not None:
             terms = [each for text in first for each in _pivot_terms(steps[0], text, glossary) or ()]
-        prepared = iter(await self._prepare(steps[1], [each for some in sentences for each in some], terms))
+        texts = [each for some in sentences for each in some]
+        prepared = iter(await self._prepare(steps, 1, texts, reservation, terms))
         second = [[next(prepared) for _ in some] for some in sentences]
         await self._run(steps[1], [each for some in second for each in some], reservation)
         return await self._compose(steps, first, second)
@@ -252,7 +253,29 @@ class TranslationService:
         return await self._offload(sum(len(text.text) for text in first), compose)
 
     async def _prepare(
-        self, step: _Step, texts: Sequence[str], given: Sequence[Sequence[GlossaryTerm]] | None = None
+        self,
+        steps: list[_Step],
+        place: int,
+        texts: Sequence[str],
+        reservation: Reservation,
+        given: Sequence[Sequence[GlossaryTerm]] | None = None,
+    ) -> list[PreparedText]:
+        """Prepare the texts of a step. If they have terms of a glossary, the step gets an engine that is best at them.
+
+        That engine is often slower, so texts without such terms stay with the default one.
+        """
+        step = steps[place]
+        prepared = await self._prepare_step(step, texts, given)
+        if any(chunk.search_input.phrases for each in prepared for chunk in each.pending if chunk.search_input):
+            loading = self._registry.get_capable(step.model, step.options.search, phrases=True)
+            capable = await self._before_deadline(loading, reservation)
+            if capable is not step.translator:
+                steps[place] = replace(step, translator=capable)
+                prepared = await self._prepare_step(steps[place], texts, given)
+        return prepared
+
+    async def _prepare_step(
+        self, step: _Step, texts: Sequence[str], given: Sequence[Sequence[GlossaryTerm]] | None
     ) -> list[PreparedText]:
         prepare = functools.partial(step.translator.prepare, texts, step.options, terms=given)
         terms = len(step.options.glossary) if step.options.glossary is not None else 0  # normalized at their first use

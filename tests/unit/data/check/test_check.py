@@ -104,6 +104,25 @@ def test_some_text_in_another_language_is_advice(tmp_path: Path):
     assert any("of the source side of train.en does not look like en" in line for line in report.advice)
 
 
+@pytest.mark.parametrize(
+    ("declared", "sentence", "code"),
+    [
+        ("zh-TW", "两只狗在雪地里玩耍，然后回家吃饭", "zh"),
+        ("zh", "兩隻狗在雪地裡玩耍，然後回家吃飯", "zh-Hant"),
+        ("zh-TW", "兩隻狗在雪地裡玩耍，然後回家吃飯", ""),
+        ("zh-CN", "两只狗在雪地里玩耍，然后回家吃饭", ""),
+    ],
+)
+def test_chinese_in_the_other_script_is_advice(tmp_path: Path, declared: str, sentence: str, code: str):
+    rows = [(a, f"{sentence}{number}。") for number, (a, _) in enumerate(pairs(300))]
+    files = write_pairs(tmp_path, "train", rows)
+    report = check(tmp_path, [{"files": files}], target=declared)
+    assert report.fatal == []
+    advice = [line for line in report.advice if "Chinese" in line]
+    assert len(advice) == bool(code)
+    assert all(f'data.target is {declared}; data.target = "{code}"' in line for line in advice)
+
+
 @pytest.mark.parametrize("on_bad_line", ["error", "skip", "replace"])
 def test_a_binary_file_is_no_corpus(tmp_path: Path, on_bad_line: str):
     generator = Random(1)

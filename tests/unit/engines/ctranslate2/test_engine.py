@@ -11,6 +11,7 @@ import pytest
 
 from dragoman.bundle import Bundle
 from dragoman.config.search import SearchSettings
+from dragoman.engines.ctranslate2 import adapted_search
 from dragoman.engines.ctranslate2.engine import CTranslate2Engine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError, DataError
@@ -91,6 +92,30 @@ def test_it_finds_what_our_search_finds(name: str, engine: CTranslate2Engine, to
     batch = sentences()
     expected = torch_engine.search(batch, settings, return_attention=True)
     assert_equal(engine.search(batch, settings, return_attention=True), expected, maps=True)
+
+
+@pytest.mark.parametrize("name", ["greedy", "beam", "n best", "n best, half alpha"])
+def test_attention_of_long_sentences_is_computed_after_a_beam_search(
+    name: str, engine: CTranslate2Engine, monkeypatch: pytest.MonkeyPatch
+):
+    settings = SearchSettings.model_validate(SAME[name])
+    batch = sentences()
+    batch[3] = SearchInput(batch[3].tokens, prefix=[7, 8])
+    expected = engine.search(batch, settings, return_attention=True)
+    asked: list[tuple[int, bool]] = []  # width of the beam, and whether attention is returned
+    translate = engine._calls.translate
+
+    def recorded(*args: Any, **options: Any) -> Any:
+        asked.append((options["beam_size"], options.get("return_attention", False)))
+        return translate(*args, **options)
+
+    monkeypatch.setattr(engine._calls, "translate", recorded)
+    monkeypatch.setattr(adapted_search, "_LONG", 4)
+    assert_equal(engine.search(batch, settings, return_attention=True), expected, maps=True)
+    assert {width for width, returned in asked if returned} == {1, settings.beam}, "short sentences as before"
+    asked.clear()
+    engine.search([SearchInput([5] * 30)], settings, return_attention=True)
+    assert all(width == 1 for width, returned in asked if returned)
 
 
 def test_without_show_there_are_no_maps(engine: CTranslate2Engine, torch_engine: TorchEngine):

@@ -15,6 +15,7 @@ from dragoman.engines import select
 from dragoman.errors import DataError
 from dragoman.server.errors import DeadlineExceeded, Draining, ModelUnavailable, RequestError, TooLarge
 from dragoman.server.metrics import MetricsSink
+from dragoman.server.models.registry import ModelRegistry
 from dragoman.server.pipeline.service import TranslationService
 from dragoman.server.request_types import TranslationRequest, TranslationResult
 from dragoman.text.characters import has_letters
@@ -159,6 +160,31 @@ def test_a_glossary_takes_an_engine_that_knows_it(bundles: dict[str, Path]):
         assert wanted in found
 
     run(test, bundles)
+
+
+def test_a_glossary_without_a_term_in_the_text_keeps_the_fast_engine(
+    bundles: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[bool] = []  # whether an engine for terms was asked for
+    get_capable = ModelRegistry.get_capable
+
+    async def recorded(self: ModelRegistry, name: str, search: SearchSettings, *, phrases: bool) -> Translator:
+        asked.append(phrases)
+        return await get_capable(self, name, search, phrases=phrases)
+
+    monkeypatch.setattr(ModelRegistry, "get_capable", recorded)
+    term, wanted = VOCABULARY[0], VOCABULARY[7]
+    ask = request("en", "de", glossary=Glossary.from_dict({term: wanted}))
+
+    async def test(service: TranslationService) -> None:
+        plain = await translate_text(service, f"{VOCABULARY[3]} {VOCABULARY[1]}", request("en", "de"))
+        assert await translate_text(service, f"{VOCABULARY[3]} {VOCABULARY[1]}", ask) == plain
+        await streamed(service, f"{VOCABULARY[3]} {VOCABULARY[1]}", ask)
+        assert not any(asked)
+        assert wanted in await translate_text(service, f"{term} {VOCABULARY[1]}", ask)
+        assert any(asked)
+
+    run(test, {"first": bundles["first"]})
 
 
 @pytest.mark.parametrize("has_torch", [True, False])

@@ -1,0 +1,17 @@
+"""Tell simplified from traditional Chinese text."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+__all__ = ["chinese_script"]
+
+_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]+")
+
+
+def chinese_script(text: str) -> Literal["Hans", "Hant"]:
+    """Return the script whose legacy character set has more of a Chinese text; simplified if both have the same."""
+    han = "".join(_HAN.findall(text))
+    in_big5, in_gb2312 = (len(han.encode(name, "ignore")) for name in ("big5", "gb2312"))
+    return "Hant" if in_big5 > in_gb2312 else "Hans"
