@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ class CorpusReport:
     summary: CorpusSummary
     languages: dict[str, dict[str, float]] = field(default_factory=dict)
     """By side: the share of each language, most frequent first."""
-    chinese_scripts: dict[str, str] = field(default_factory=dict)
+    chinese_scripts: Mapping[str, str] = field(default_factory=dict)
     """By side in Chinese: ``Hans`` or ``Hant``, the script of its text."""
     looks_swapped: bool = False
     """Whether most of each side is in the language of the other side."""
