@@ -64,15 +64,21 @@ def _attention_counts(numerator: str, denominator: str) -> Callable[[ModelRecord
     return counts
 
 
-def _sample_logarithms(record: ModelRecord, condition: str) -> NDArray[np.float64]:
+def _sample_values(record: ModelRecord, condition: str) -> NDArray[np.float64]:
     samples = record.facts.get("samples", {})
     if condition not in samples:
         raise DataError(
             f"the record of {record.facts['name']} must have the condition {condition!r}, got only "
             f"{', '.join(samples)}; correct it in the claim"
         )
-    logarithms = np.log2(np.array(samples[condition], np.float64))
-    return np.stack([logarithms, np.ones_like(logarithms)], axis=-1)
+    values = np.array(samples[condition], np.float64)
+    return np.stack([values, np.ones_like(values)], axis=-1)
+
+
+def _sample_logarithms(record: ModelRecord, condition: str) -> NDArray[np.float64]:
+    counts = _sample_values(record, condition)
+    counts[:, 0] = np.log2(counts[:, 0])
+    return counts
 
 
 def _ratio(totals: Totals) -> NDArray[np.float64]:
@@ -83,6 +89,7 @@ def _ratio(totals: Totals) -> NDArray[np.float64]:
 _ALL = [
     Measure("bleu", "BLEU", _bleu_counts, bleu_of_totals),
     Measure("log2", "doublings", _sample_logarithms, _ratio),
+    Measure("share", "share", _sample_values, _ratio),
     Measure("attention-small", "share of weights < 0.01", _attention_counts("small", "cells"), _ratio),
     Measure("attention-effective", "effective number of words", _attention_counts("effective", "rows"), _ratio),
     *(

@@ -41,7 +41,8 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "interval": {"en": "interval", "zh": "区间"},
     "models": {"en": "Models", "zh": "模型"},
     "model": {"en": "model", "zh": "模型"},
-    "mean": {"en": "geometric mean", "zh": "几何平均"},
+    "mean": {"en": "mean", "zh": "平均"},
+    "geometric-mean": {"en": "geometric mean", "zh": "几何平均"},
     "corpus": {"en": "corpus", "zh": "语料"},
     "parameters": {"en": "parameters", "zh": "参数量"},
     "updates": {"en": "updates", "zh": "更新次数"},
@@ -168,18 +169,25 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Phrases) -> str:
 
 
 def _samples_tables(claim: Claim, report: LedgerReport, word: Phrases) -> list[str]:
-    """Return a table per probe of a claim: the geometric mean over rounds and seeds of each condition."""
+    """Return a table per probe of a claim: the mean over rounds and seeds of each condition.
+
+    The mean of values that are compared by their logarithms is the geometric one.
+    """
     found = []
     for name, variant in claim.variants.items():
         records = claim_records(report.ledger, claim, report.records)[name] if variant.probe else []
         if not records:
             continue
+        measures = {each.measure for each in claim.comparisons for term in each.terms if term.variant == name}
+        is_geometric = "log2" in measures
         rows = []
         for condition in records[0].facts["samples"]:
             values = np.array([record.facts["samples"][condition] for record in records])
-            rows.append([condition, f"{np.exp(np.log(values).mean()):.4g}"])
+            mean = np.exp(np.log(values).mean()) if is_geometric else values.mean()
+            rows.append([condition, f"{mean:.4g}"])
         machines = {record.facts["machine"] for record in records}
-        found.append(f"{markdown_table([variant.probe, word('mean')], rows)}\n{'; '.join(sorted(machines))}\n")
+        header = [variant.probe, word("geometric-mean" if is_geometric else "mean")]
+        found.append(f"{markdown_table(header, rows)}\n{'; '.join(sorted(machines))}\n")
     return found
 
 

@@ -64,7 +64,7 @@ def test_the_key_changes_with_the_seed_and_every_setting_but_not_with_added_defa
 
 
 def test_an_unknown_claim_is_named_with_the_known_ones(ledger: Ledger):
-    with pytest.raises(ConfigError, match="a claim must be one of C1, C3"):
+    with pytest.raises(ConfigError, match="a claim must be one of C1, C2, C3"):
         ledger.claim("C99")
 
 

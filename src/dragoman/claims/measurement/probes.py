@@ -6,13 +6,17 @@ that the load of the machine affects all of them. Times are CPU times of one thr
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from dragoman.claims.measurement.first_word_latency import first_word_latency
+from dragoman.claims.measurement.gradient_distance import clipping, gradient_distance
+from dragoman.claims.measurement.recall_task import recall_lag
+from dragoman.claims.measurement.samples import Samples, interleaved
+from dragoman.claims.measurement.word_order import word_order
 from dragoman.config import RnnConfig, TransformerConfig
 from dragoman.data.batch import Batch
 from dragoman.models.base import Encoded
@@ -20,30 +24,10 @@ from dragoman.models.build import build_model
 from dragoman.nn.attention import MultiHeadAttention
 from dragoman.text import EOS_ID
 
-__all__ = ["PROBES", "Samples", "interleaved"]
+__all__ = ["PROBES"]
 
-Samples = dict[str, list[float]]
-"""Values by condition, one per round."""
-
-_ROUNDS = 15
 _HIDDEN = 256
 _VOCAB = 64
-
-
-def interleaved(actions: Mapping[str, Callable[[], object]], *, rounds: int = _ROUNDS, repeats: int = 3) -> Samples:
-    """Measure the CPU seconds of actions in rounds; of `repeats` runs in a round the fastest counts."""
-    samples: Samples = {name: [] for name in actions}
-    for action in actions.values():
-        action()
-    for _ in range(rounds):
-        for name, action in actions.items():
-            times = []
-            for _ in range(repeats):
-                began = time.thread_time()
-                action()
-                times.append(time.thread_time() - began)
-            samples[name].append(min(times))
-    return samples
 
 
 def attention_step(seed: int, lengths: tuple[int, ...] = (32, 128, 512, 2048, 8192, 32768)) -> Samples:
@@ -174,8 +158,13 @@ def softmax_gradient(seed: int, sizes: tuple[int, ...] = (4, 16, 64, 256, 1024),
 PROBES: dict[str, Callable[[int], Samples]] = {
     "attention-step": attention_step,
     "cell-speed": cell_speed,
+    "clipping": clipping,
+    "first-word-latency": first_word_latency,
+    "gradient-distance": gradient_distance,
     "head-cost": head_cost,
+    "recall-lag": recall_lag,
     "softmax-gradient": softmax_gradient,
     "training-throughput": training_throughput,
+    "word-order": word_order,
 }
 """Probes by name; the argument is a seed."""

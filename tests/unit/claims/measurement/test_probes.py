@@ -9,15 +9,17 @@ import pytest
 
 from dragoman.claims.claim import Comparison
 from dragoman.claims.effect import compute_effect
+from dragoman.claims.measurement.first_word_latency import first_word_latency
+from dragoman.claims.measurement.gradient_distance import clipping, gradient_distance
 from dragoman.claims.measurement.probes import (
-    Samples,
     attention_step,
     cell_speed,
     head_cost,
-    interleaved,
     softmax_gradient,
     training_throughput,
 )
+from dragoman.claims.measurement.recall_task import recall_lag
+from dragoman.claims.measurement.samples import Samples, interleaved
 from dragoman.claims.pool.probe_run import ProbeRun
 from dragoman.claims.pool.probe_worker import run_probe
 from dragoman.claims.record import ModelRecord
@@ -37,6 +39,13 @@ from dragoman.errors import ConfigError, DataError
             lambda: training_throughput(1, (4, 8), 16),
             {f"{kind} {n}" for kind in ("rnn", "rnn-feeding", "transformer") for n in (4, 8)},
         ),
+        (lambda: first_word_latency(1, (2, 4)), {f"{kind} {n}" for kind in ("one", "two") for n in (2, 4)}),
+        (
+            lambda: gradient_distance(1, (1, 4), 3, 8),
+            {f"{kind} {n}" for kind in ("rnn", "rnn-large", "gru-fused", "lstm") for n in (1, 4)},
+        ),
+        (lambda: clipping(1, 1, 2, 3), {"clipped", "unclipped"}),
+        (lambda: recall_lag(1, ("rnn", "lstm"), (1,), 1), {"rnn", "lstm"}),
         (lambda: softmax_gradient(1, (4, 64)), {f"{kind} {n}" for kind in ("scaled", "unscaled") for n in (4, 64)}),
     ],
 )
