@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.claims.claim import Term
-from dragoman.claims.measurement.attention_statistics import COLUMNS
-from dragoman.claims.record import ModelRecord
-from dragoman.errors import ConfigError, DataError
+from dragoman.claims.claim import Comparison, Term
+from dragoman.claims.measurement.attention_statistics import COLUMNS, COVERAGE
+from dragoman.claims.measurement.word_counts import WORD_COLUMNS
+from dragoman.claims.record import MissingStatisticsError, ModelRecord
+from dragoman.errors import ConfigError
 
-__all__ = ["MEASURES", "Measure", "Totals", "measure", "term_counts"]
+__all__ = ["MEASURES", "Measure", "Totals", "has_counts", "measure", "term_counts"]
 
 Totals = NDArray[np.float64]
 """Summed statistics. Shape: [*, statistics]."""
@@ -31,6 +32,8 @@ class Measure:
     """Shape: -> [sentences, statistics]. The argument is the name of a search; empty for the main one."""
     score: Callable[[Totals], NDArray[np.float64]]
     """Shapes: [*, statistics] -> [*]."""
+    from_texts: bool = False
+    """Whether the statistics can be added to a record from its translations, without the model."""
 
 
 def bleu_of_totals(totals: Totals) -> NDArray[np.float64]:
@@ -53,13 +56,39 @@ def _bleu_counts(record: ModelRecord, search: str) -> NDArray[np.float64]:
 
 def _attention_counts(numerator: str, denominator: str) -> Callable[[ModelRecord, str], NDArray[np.float64]]:
     def counts(record: ModelRecord, search: str) -> NDArray[np.float64]:
-        found = record.facts.get("attention", {}).get(search or "trained")
-        if found is None:
-            raise DataError(
-                f"the record of {record.facts['name']} must have attention weights, got none; use a model that has them"
-            )
-        columns = found["sentences"]
+        columns = _attention(record, search, "sentences")
         return np.array([columns[COLUMNS.index(name)] for name in (numerator, denominator)], np.float64).T
+
+    return counts
+
+
+def _coverage_counts(numerator: str) -> Callable[[ModelRecord, str], NDArray[np.float64]]:
+    def counts(record: ModelRecord, search: str) -> NDArray[np.float64]:
+        columns = _attention(record, search, "coverage")
+        return np.array([columns[COVERAGE.index(name)] for name in (numerator, "positions")], np.float64).T
+
+    return counts
+
+
+def _attention(record: ModelRecord, state: str, name: str) -> list[list[float]]:
+    found = record.facts.get("attention", {}).get(state or "trained", {}).get(name)
+    if found is None:
+        raise MissingStatisticsError(
+            f"the record of {record.facts['name']} must have attention weights ({name}), got none; use a model that "
+            "has them, or measure it again"
+        )
+    columns: list[list[float]] = found
+    return columns
+
+
+def _word_counts(numerator: str, denominator: str) -> Callable[[ModelRecord, str], NDArray[np.float64]]:
+    def counts(record: ModelRecord, _search: str) -> NDArray[np.float64]:
+        if "words" not in record.facts:
+            raise MissingStatisticsError(
+                f"the record of {record.facts['name']} must have word counts, got none; `dragoman claims run` adds them"
+            )
+        columns = record.facts["words"]
+        return np.array([columns[WORD_COLUMNS.index(name)] for name in (numerator, denominator)], np.float64).T
 
     return counts
 
@@ -67,7 +96,7 @@ def _attention_counts(numerator: str, denominator: str) -> Callable[[ModelRecord
 def _sample_values(record: ModelRecord, condition: str) -> NDArray[np.float64]:
     samples = record.facts.get("samples", {})
     if condition not in samples:
-        raise DataError(
+        raise MissingStatisticsError(
             f"the record of {record.facts['name']} must have the condition {condition!r}, got only "
             f"{', '.join(samples)}; correct it in the claim"
         )
@@ -86,6 +115,10 @@ def _ratio(totals: Totals) -> NDArray[np.float64]:
     return ratio
 
 
+def _percentage(totals: Totals) -> NDArray[np.float64]:
+    return 100 * _ratio(totals)
+
+
 _ALL = [
     Measure("bleu", "BLEU", _bleu_counts, bleu_of_totals),
     Measure("log2", "doublings", _sample_logarithms, _ratio),
@@ -100,6 +133,19 @@ _ALL = [
             _ratio,
         )
         for name in COLUMNS[4:]
+    ),
+    Measure("coverage-deviation", "mean of (1 − Σ a)²", _coverage_counts("deviation"), _ratio),
+    Measure("coverage-uncovered", "share of source tokens with Σ a < 0.5", _coverage_counts("uncovered"), _ratio),
+    Measure("coverage-overcovered", "share of source tokens with Σ a > 1.5", _coverage_counts("overcovered"), _ratio),
+    Measure(
+        "words-repeated", "repeated words per 100", _word_counts("repeated", "words"), _percentage, from_texts=True
+    ),
+    Measure(
+        "words-dropped",
+        "dropped source words per 100",
+        _word_counts("dropped", "translatable"),
+        _percentage,
+        from_texts=True,
     ),
 ]
 
@@ -122,3 +168,15 @@ def term_counts(found: Measure, term: Term, record: ModelRecord) -> NDArray[np.f
     words = record.source_words
     inside = (words >= term.words[0]) & (words <= term.words[1])
     return counts * inside[:, None]
+
+
+def has_counts(comparison: Comparison, variant: str, record: ModelRecord) -> bool:
+    """Whether a record of a variant has the statistics that a comparison requires of it."""
+    found = measure(comparison.measure)
+    try:
+        for term in comparison.terms:
+            if term.variant == variant:
+                term_counts(found, term, record)
+    except MissingStatisticsError:
+        return False
+    return True

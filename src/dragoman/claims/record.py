@@ -16,13 +16,17 @@ from dragoman.claims.pool.pool_model import PoolRun
 from dragoman.errors import DataError
 from dragoman.files import atomic_write
 
-__all__ = ["FORMAT", "MAIN_SEARCH", "ModelRecord", "RecordStore"]
+__all__ = ["FORMAT", "MAIN_SEARCH", "MissingStatisticsError", "ModelRecord", "RecordStore"]
 
 FORMAT = 1
 MAIN_SEARCH = "beam-4"
 """Search of all scores for which a claim names no other one."""
 
 _ORDERS = 4
+
+
+class MissingStatisticsError(DataError):
+    """A record lacks statistics that a comparison requires."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class ModelRecord:
         searches = self.facts["searches"]
         name = search or MAIN_SEARCH
         if name not in searches:
-            raise DataError(
+            raise MissingStatisticsError(
                 f"the record of {self.facts['name']} must have the search {name}, got only {', '.join(searches)}; "
                 "train the model again with `dragoman claims run --fresh`"
             )

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
 import numpy as np
 
-from dragoman.claims.claim import Claim, Comparison, Ledger
-from dragoman.claims.measures import measure
+from dragoman.claims.claim import Claim, Comparison, Ledger, Term
+from dragoman.claims.effect import compute_effect
+from dragoman.claims.measures import has_counts, measure
+from dragoman.claims.pool.cost import expected_minutes
+from dragoman.claims.pool.missing_runs import missing_runs
 from dragoman.claims.pool.pool_model import pool_models, variant_models
 from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
 from dragoman.claims.verdict import ClaimResult, ClaimVerdict, ComparisonResult, decide, seeds_needed
 from dragoman.reporting.markdown import markdown_table
 
-__all__ = ["LedgerReport", "Phrases", "ReportLanguage", "claim_records", "report_markdown"]
+__all__ = ["LedgerReport", "Phrases", "RemainingRuns", "ReportLanguage", "claim_records", "report_markdown"]
 
 ReportLanguage = Literal["en", "zh"]
 
@@ -48,7 +51,13 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "updates": {"en": "updates", "zh": "更新次数"},
     "untested": {"en": "not measured yet", "zh": "尚未测量"},
     "partly": {"en": "partly measured", "zh": "部分测量"},
-    "missing": {"en": "models to train: {missing} of {all}", "zh": "待训练模型：{missing} / {all}"},
+    "missing": {
+        "en": "models to train: {missing} of {all}, about {hours} CPU hours",
+        "zh": "待训练模型：{missing} / {all}，约 {hours} CPU 小时",
+    },
+    "repeated": {"en": "repeated words per 100", "zh": "每百词重复词"},
+    "dropped": {"en": "dropped source words per 100", "zh": "每百源词漏译词"},
+    "remains": {"en": "What remains", "zh": "剩余工作"},
     "paper": {"en": "The paper", "zh": "论文结果"},
     "rule": {"en": "Rule", "zh": "判定规则"},
     "limits": {"en": "Limits", "zh": "局限"},
@@ -78,28 +87,43 @@ class Phrases:
 
 
 @dataclass(frozen=True)
+class RemainingRuns:
+    """The runs that a claim still requires: their number, the number of all its runs, and their expected CPU time."""
+
+    missing: int
+    total: int
+    minutes: float
+
+    def text(self, word: Phrases) -> str:
+        """Describe what remains in a few words."""
+        hours = f"{self.minutes / 60:.2g}"
+        return word("missing", missing=self.missing, all=self.total, hours=hours)
+
+
+@dataclass(frozen=True)
 class LedgerReport:
     """Verdicts of all claims whose variants have at least one model each, and the records behind them."""
 
     ledger: Ledger
     results: Mapping[str, ClaimResult]
     records: Mapping[str, ModelRecord]
-    missing: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Number of models without a record, and of all models, by claim."""
+    remaining: Mapping[str, RemainingRuns] = field(default_factory=dict)
+    """Runs that a claim still requires, by claim; claims that require none are left out."""
 
     @classmethod
     def compute(cls, ledger: Ledger, store: RecordStore) -> LedgerReport:
         """Read the records and decide on all claims that have enough of them."""
         models = pool_models(ledger, ledger.claims)
         records = {model.key: store.read(model) for model in models if store.has(model)}
-        results, missing = {}, {}
+        results, remaining = {}, {}
         for claim in ledger.claims:
-            of_claim = pool_models(ledger, [claim])
-            missing[claim.id] = (sum(model.key not in records for model in of_claim), len(of_claim))
-            found = claim_records(ledger, claim, records)
-            if any(all(found[term.variant] for term in each.terms) for each in claim.comparisons):
-                results[claim.id] = decide(claim, found)
-        return cls(ledger, results, records, missing)
+            if missing := missing_runs(ledger, [claim], store):
+                minutes = sum(expected_minutes(ledger, store, run) for run in missing)
+                remaining[claim.id] = RemainingRuns(len(missing), len(pool_models(ledger, [claim])), minutes)
+            result = decide(claim, claim_records(ledger, claim, records))
+            if result.comparisons:
+                results[claim.id] = result
+        return cls(ledger, results, records, remaining)
 
 
 def claim_records(ledger: Ledger, claim: Claim, records: Mapping[str, ModelRecord]) -> dict[str, list[ModelRecord]]:
@@ -117,14 +141,14 @@ def report_markdown(report: LedgerReport, language: ReportLanguage = "en") -> st
     rows = []
     for claim in report.ledger.claims:
         result = report.results.get(claim.id)
+        remaining = report.remaining.get(claim.id)
+        left = f" ({remaining.text(word)})" if remaining else ""
         if result is None:
-            missing, total = report.missing[claim.id]
-            state = f"{word('untested')} ({word('missing', missing=missing, all=total)})"
-            rows.append([claim.id, claim.title, state, "–", "–"])
+            rows.append([claim.id, claim.title, f"{word('untested')}{left}", "–", "–"])
         else:
             minutes = f"{result.cpu_seconds / 60:.0f}"
-            partly = f" ({word('partly')})" if result.unmeasured else ""
-            verdict = f"**{word(result.verdict)}**{partly}"
+            partly = f", {word('partly')}" if result.unmeasured else ""
+            verdict = f"**{word(result.verdict)}**{partly}{left}"
             rows.append([claim.id, claim.title, verdict, str(result.seeds), minutes])
     header = [word(name) for name in ("claim", "claim", "verdict", "seeds", "minutes")]
     header[0] = "#"
@@ -146,6 +170,8 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Phrases) -> str:
     lines.append(f"{word('rule')}: {claim.decision}\n")
     if claim.limits:
         lines.append(f"{word('limits')}: {claim.limits}\n")
+    if claim.id in report.remaining:
+        lines.append(f"{word('remains')}: {report.remaining[claim.id].text(word)}.\n")
     result = report.results.get(claim.id)
     header = [word(name) for name in ("comparison", "measure", "expected", "least", "effect", "interval", "verdict")]
     if result is None:
@@ -203,6 +229,16 @@ def _interval(result: ComparisonResult) -> str:
     return "–" if math.isinf(low) else f"{low:.3g} … {high:.3g} ({100 * (1 - result.alpha):.3g} %)"
 
 
+_TEXT_MEASURES = ("words-repeated", "words-dropped")
+
+
+def _mean_score(name: str, records: Sequence[ModelRecord]) -> str:
+    """Return the mean of a score over the records that have its statistics."""
+    comparison = Comparison(name=name, measure=name, terms=[Term(variant="x")], hypothesis=0.0)
+    usable = [record for record in records if has_counts(comparison, "x", record)]
+    return f"{compute_effect(comparison, {'x': usable}, resamples=1).value:.2f}" if usable else "–"
+
+
 def _models_section(report: LedgerReport, word: Phrases) -> str:
     """Return a table of all measured models: one row per variant, with the scores of its seeds."""
     groups: dict[tuple[str, str, str], list[ModelRecord]] = {}
@@ -222,6 +258,7 @@ def _models_section(report: LedgerReport, word: Phrases) -> str:
                 f"{training[0]['parameters'] / 1e6:.2f} M",
                 f"{training[0]['updates']:,}",
                 f"{sum(each['cpu_seconds'] for each in training) / len(training) / 60:.1f}",
+                *(_mean_score(name, records) for name in _TEXT_MEASURES),
             ]
         )
     header = [
@@ -231,6 +268,8 @@ def _models_section(report: LedgerReport, word: Phrases) -> str:
         word("parameters"),
         word("updates"),
         word("minutes"),
+        word("repeated"),
+        word("dropped"),
     ]
     signatures = {record.facts["searches"][MAIN_SEARCH]["scores"]["bleu"]["signature"] for record in models}
     machines = {record.facts["machine"] for record in models}

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from dragoman.claims.claim import Claim, Comparison
 from dragoman.claims.effect import RESAMPLES, Effect, compute_effect
+from dragoman.claims.measures import has_counts
 from dragoman.claims.record import ModelRecord
 
 __all__ = ["ClaimResult", "ClaimVerdict", "ComparisonResult", "decide", "decide_comparison", "holm"]
@@ -52,14 +53,20 @@ class ClaimResult:
 
 
 def decide(claim: Claim, records: Mapping[str, Sequence[ModelRecord]], *, resamples: int = RESAMPLES) -> ClaimResult:
-    """Decide on a claim from the records of its variants; comparisons that lack records are not measured."""
-    is_measured = {
-        comparison.name: all(records.get(term.variant) for term in comparison.terms) for comparison in claim.comparisons
-    }
-    unmeasured = tuple(each for each in claim.comparisons if not is_measured[each.name])
-    effects = [
-        compute_effect(each, records, resamples=resamples) for each in claim.comparisons if is_measured[each.name]
-    ]
+    """Decide on a claim from the records of its variants.
+
+    Comparisons that lack records, or whose records lack statistics, are not measured.
+    """
+    effects, unmeasured = [], []
+    for comparison in claim.comparisons:
+        usable = {
+            name: [record for record in records.get(name, ()) if has_counts(comparison, name, record)]
+            for name in {term.variant for term in comparison.terms}
+        }
+        if all(usable.values()):
+            effects.append(compute_effect(comparison, usable, resamples=resamples))
+        else:
+            unmeasured.append(comparison)
     results = holm(effects, claim.alpha, comparisons=len(claim.comparisons))
     verdicts = [result.verdict for result in results] + [ClaimVerdict.OPEN] * len(unmeasured)
     models = {record.facts["key"]: record for some in records.values() for record in some}
@@ -67,7 +74,7 @@ def decide(claim: Claim, records: Mapping[str, Sequence[ModelRecord]], *, resamp
         claim,
         _combined(verdicts, claim.holds_if),
         tuple(results),
-        unmeasured,
+        tuple(unmeasured),
         min((len(some) for some in records.values() if some), default=0),
         sum(record.cpu_seconds for record in models.values()),
     )

@@ -11,8 +11,9 @@ import torch
 from dragoman.claims.claim import Claim, Ledger
 from dragoman.claims.measurement.attention_statistics import AttentionStatistics
 from dragoman.claims.measurement.probes import PROBES
+from dragoman.claims.measurement.word_counts import WORD_COLUMNS
 from dragoman.claims.pool.pool_model import PoolModel, PoolRun, pool_models, required_searches, variant_models
-from dragoman.claims.record import MAIN_SEARCH, ModelRecord
+from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
 from dragoman.claims.verdict import ClaimVerdict, decide
 from dragoman.config import parse_config
 from dragoman.data.batch import Batch
@@ -46,6 +47,7 @@ def synthetic_record(run: PoolRun, draws: np.random.Generator) -> ModelRecord:
         facts["searches"][name] = facts["searches"][MAIN_SEARCH]
     statistics = AttentionStatistics()
     statistics.add(draws.dirichlet(np.ones(6), (1, 2, 4)) for _ in range(SENTENCES))
+    facts |= {"words": draws.integers(1, 9, (len(WORD_COLUMNS), SENTENCES)).tolist()}
     return ModelRecord(facts | {"attention": {"trained": statistics.to_json(), "untrained": statistics.to_json()}})
 
 
@@ -63,6 +65,15 @@ def test_a_claim_is_decided_from_its_records(claim: Claim):
 
 def test_probes_of_claims_exist():
     assert {name for name in CONDITIONS if name} <= set(PROBES)
+
+
+def test_records_of_probes_have_every_condition_of_their_claims():
+    """A misspelt condition would leave a comparison without a measurement."""
+    store = RecordStore(LEDGER.folder / "records")
+    runs = [run for run in pool_models(LEDGER, LEDGER.claims) if not isinstance(run, PoolModel) and store.has(run)]
+    assert runs
+    for run in runs:
+        assert set(store.read(run).facts["samples"]) >= CONDITIONS[run.base], run.base
 
 
 @pytest.mark.parametrize("name", sorted(VARIANTS))

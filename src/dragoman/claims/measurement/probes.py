@@ -14,6 +14,7 @@ from torch import Tensor
 
 from dragoman.claims.measurement.first_word_latency import first_word_latency
 from dragoman.claims.measurement.gradient_distance import clipping, gradient_distance
+from dragoman.claims.measurement.gradient_noise import gradient_noise
 from dragoman.claims.measurement.recall_task import recall_lag
 from dragoman.claims.measurement.samples import Samples, interleaved
 from dragoman.claims.measurement.word_order import word_order
@@ -161,6 +162,7 @@ PROBES: dict[str, Callable[[int], Samples]] = {
     "clipping": clipping,
     "first-word-latency": first_word_latency,
     "gradient-distance": gradient_distance,
+    "gradient-noise": gradient_noise,
     "head-cost": head_cost,
     "recall-lag": recall_lag,
     "softmax-gradient": softmax_gradient,

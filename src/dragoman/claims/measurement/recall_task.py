@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from dragoman.claims.measurement.samples import Samples
 from dragoman.nn.recurrent import CELLS, Packing, run
 
-__all__ = ["SYMBOLS", "RecallModel", "recall_batch", "recall_lag"]
+__all__ = ["RecallModel", "SYMBOLS", "recall_batch", "recall_lag"]
 
 SYMBOLS = 8
 """Number of symbols to remember, and of symbols between them and the question."""

@@ -40,12 +40,14 @@ class TrainingPool:
     records: RecordStore
     jobs: int = 2
     commit: str = ""
+    incomplete: set[str] = field(default_factory=set)
+    """Keys of runs whose record lacks statistics: they are measured again, and trained again without their bundle."""
     report: Callable[[str], None] = lambda _: None
     running: dict[int, tuple[PoolRun, subprocess.Popen[bytes]]] = field(default_factory=dict)
 
     def missing(self, models: Sequence[PoolRun]) -> list[PoolRun]:
-        """Return the models that have no record."""
-        return [model for model in models if not self.records.has(model)]
+        """Return the models that have no record, or an incomplete one."""
+        return [model for model in models if not self.records.has(model) or model.key in self.incomplete]
 
     def train(self, models: Sequence[PoolRun]) -> bool:
         """Train all models that have no record; return False if the queue was stopped."""
@@ -109,9 +111,10 @@ class TrainingPool:
                 continue
             del self.running[pid]
             self._write_pids()
-            if not self.records.has(model):
+            if code or not self.records.has(model):
                 log = self.work / "models" / model.name / "log"
                 raise DataError(f"the run of {model.label} must finish, got exit code {code}; read {log}")
+            self.incomplete.discard(model.key)
             self.report(f"finished  {model.label}")
 
     def _is_stopped(self) -> bool:

@@ -24,6 +24,7 @@ from dragoman.claims.claim import CorpusFiles
 from dragoman.claims.measurement.measure_model import measure_model
 from dragoman.claims.pool.pool_corpus import open_corpus_files
 from dragoman.claims.pool.pool_model import CODE_VERSION, PoolModel
+from dragoman.claims.pool.record_texts import word_counts
 from dragoman.claims.record import FORMAT, ModelRecord
 from dragoman.config import parse_config
 from dragoman.environment import machine_info, package_versions
@@ -170,7 +171,8 @@ def train_and_measure(order: WorkOrder) -> bool:
     for measured in measure_model(bundle, sources, references, order.searches):
         ModelRecord(facts | measured).write(order.folder / "record.json.gz")
     order.record.parent.mkdir(parents=True, exist_ok=True)
-    ModelRecord.read(order.folder / "record.json.gz").write(order.record)
+    record = dict(ModelRecord.read(order.folder / "record.json.gz").facts)
+    ModelRecord(record | word_counts(corpus, record["hypotheses"])).write(order.record)
     return True
 
 

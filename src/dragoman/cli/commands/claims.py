@@ -35,6 +35,7 @@ _LEDGER, _WORK = Path("claims"), Path("claims-work")
 @app.command("list")
 def list_(ledger: LedgerFolder = _LEDGER, json: Json = False) -> None:
     """List the claims, the number of their models and of those that are trained."""
+    from dragoman.claims.pool.missing_runs import missing_runs
     from dragoman.claims.pool.pool_model import pool_models
 
     with report_errors():
@@ -43,7 +44,7 @@ def list_(ledger: LedgerFolder = _LEDGER, json: Json = False) -> None:
         rows = []
         for claim in found.claims:
             models = pool_models(found, [claim])
-            trained = sum(store.has(model) for model in models)
+            trained = len(models) - len(missing_runs(found, [claim], store))
             rows.append({"id": claim.id, "title": claim.title, "models": len(models), "trained": trained})
         if json:
             print_json(rows)
@@ -66,19 +67,24 @@ def run(
 
     Models that have a record are not trained again. A stopped run continues with the same command.
     """
+    from dragoman.claims.pool.missing_runs import missing_runs
     from dragoman.claims.pool.pool_model import pool_models
+    from dragoman.claims.pool.record_texts import add_word_counts, without_word_counts
 
     with report_errors():
         found = _ledger(ledger)
         chosen = _chosen(found, claims or [], every=every)
         store = _store(work if fresh else ledger)
         models = pool_models(found, chosen)
-        missing = [model for model in models if not store.has(model)]
+        missing = missing_runs(found, chosen, store)
         _print_plan(found, store, models, missing, jobs)
         if dry_run:
             return
         if missing:
             _train(found, missing, store, data, work, jobs)
+        if uncounted := without_word_counts(models, store):
+            echo(f"counting the words of {len(uncounted)} models")
+            add_word_counts(uncounted, store, data, work)
         _print_verdicts(found, chosen, store)
 
 
@@ -131,7 +137,8 @@ def _print_plan(ledger: Ledger, store: RecordStore, models: list[PoolRun], missi
     absent = {model.key for model in missing}
     for model in models:
         minutes = f"about {expected_minutes(ledger, store, model):.0f} CPU minutes"
-        echo(f"{f'train    {model.label}, {minutes}' if model.key in absent else f'trained  {model.label}'}")
+        task = "measure" if store.has(model) else "train  "
+        echo(f"{f'{task}  {model.label}, {minutes}' if model.key in absent else f'trained  {model.label}'}")
     total = sum(expected_minutes(ledger, store, model) for model in missing)
     echo(
         f"{len(missing)} of {len(models)} models to train: about {total:.0f} CPU minutes, at least "
@@ -143,7 +150,8 @@ def _train(ledger: Ledger, missing: list[PoolRun], store: RecordStore, data: Pat
     from dragoman.claims.pool.pool_model import code_commit
     from dragoman.claims.pool.training_pool import TrainingPool
 
-    pool = TrainingPool(ledger, data, work, store, jobs=jobs, commit=code_commit(), report=echo)
+    incomplete = {model.key for model in missing if store.has(model)}
+    pool = TrainingPool(ledger, data, work, store, jobs=jobs, commit=code_commit(), incomplete=incomplete, report=echo)
     if not pool.train(missing):
         echo("stopped; the same command continues", err=True)
         raise typer.Exit(75)

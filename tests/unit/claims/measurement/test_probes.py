@@ -6,11 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from dragoman.claims.claim import Comparison
 from dragoman.claims.effect import compute_effect
 from dragoman.claims.measurement.first_word_latency import first_word_latency
 from dragoman.claims.measurement.gradient_distance import clipping, gradient_distance
+from dragoman.claims.measurement.gradient_noise import gradient_noise, relative_variance
 from dragoman.claims.measurement.probes import (
     attention_step,
     cell_speed,
@@ -44,6 +46,7 @@ from dragoman.errors import ConfigError, DataError
             lambda: gradient_distance(1, (1, 4), 3, 8),
             {f"{kind} {n}" for kind in ("rnn", "rnn-large", "gru-fused", "lstm") for n in (1, 4)},
         ),
+        (lambda: gradient_noise(1, 1, 2), {"soft", "hard"}),
         (lambda: clipping(1, 1, 2, 3), {"clipped", "unclipped"}),
         (lambda: recall_lag(1, ("rnn", "lstm"), (1,), 1), {"rnn", "lstm"}),
         (lambda: softmax_gradient(1, (4, 64)), {f"{kind} {n}" for kind in ("scaled", "unscaled") for n in (4, 64)}),
@@ -68,6 +71,12 @@ def test_actions_are_measured_in_rounds():
 def test_the_gradient_of_the_softmax_vanishes_without_scaling():
     samples = softmax_gradient(1, (256,))
     assert sum(samples["scaled 256"]) > 2 * sum(samples["unscaled 256"])
+
+
+def test_the_relative_variance_is_the_one_of_its_definition():
+    gradients = torch.tensor([[1.0, 2.0], [3.0, 2.0]])  # mean (2, 2), variance 2 + 0
+    assert relative_variance(gradients) == pytest.approx(2 / 8)
+    assert relative_variance(gradients[:1].expand(3, -1)) == 0
 
 
 def test_a_record_of_a_probe_gives_effects_in_doublings(tmp_path: Path):

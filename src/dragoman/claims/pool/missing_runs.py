@@ -1,0 +1,33 @@
+"""Find the runs that claims still require."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dragoman.claims.claim import Claim, Ledger
+from dragoman.claims.measures import has_counts, measure
+from dragoman.claims.pool.pool_model import PoolRun, pool_models, variant_models
+from dragoman.claims.record import ModelRecord, RecordStore
+
+__all__ = ["missing_runs"]
+
+
+def missing_runs(ledger: Ledger, claims: Iterable[Claim], store: RecordStore) -> list[PoolRun]:
+    """Return the runs that have no record, or whose record lacks statistics that a comparison requires.
+
+    Statistics of translations do not count: they are added to a record without the model.
+    """
+    claims = list(claims)
+    lacking: set[str] = set()
+    for claim in claims:
+        for name, variant in claim.variants.items():
+            for run in variant_models(ledger, claim, variant):
+                if not store.has(run) or _lacks(claim, name, store.read(run)):
+                    lacking.add(run.key)
+    return [run for run in pool_models(ledger, claims) if run.key in lacking]
+
+
+def _lacks(claim: Claim, variant: str, record: ModelRecord) -> bool:
+    return any(
+        not measure(each.measure).from_texts and not has_counts(each, variant, record) for each in claim.comparisons
+    )
