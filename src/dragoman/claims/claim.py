@@ -107,6 +107,8 @@ class Claim(Settings):
     """The decision rule in words."""
     limits: str = ""
     """What the experiment does not show."""
+    findings: dict[Literal["en", "zh"], str] = Field(default_factory=dict)
+    """What was not expected, in English and Chinese; written after the runs."""
     searches: list[str] = Field(default_factory=list)
     """Searches that all variants are measured with, in addition to those of the terms; for figures."""
     variants: dict[str, Variant]

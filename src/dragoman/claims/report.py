@@ -57,6 +57,7 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     },
     "repeated": {"en": "repeated words per 100", "zh": "每百词重复词"},
     "dropped": {"en": "dropped source words per 100", "zh": "每百源词漏译词"},
+    "findings": {"en": "Findings", "zh": "发现"},
     "remains": {"en": "What remains", "zh": "剩余工作"},
     "paper": {"en": "The paper", "zh": "论文结果"},
     "rule": {"en": "Rule", "zh": "判定规则"},
@@ -184,6 +185,8 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Phrases) -> str:
     ]
     rows += [[*_expected(each), "–", "–", word("untested")] for each in result.unmeasured]
     lines.append(markdown_table(header, rows))
+    if claim.findings:
+        lines.append(f"{word('findings')}: {claim.findings[word.language]}\n")
     lines += _samples_tables(claim, report, word)
     for each in result.comparisons:
         name = each.effect.comparison.name

@@ -26,6 +26,7 @@ def test_every_claim_has_both_languages_and_a_rule(ledger: Ledger):
     assert len(ledger.claims) >= 8
     for each in ledger.claims:
         assert set(each.statement) == {"en", "zh"}
+        assert set(each.findings) in (set(), {"en", "zh"})
         assert each.decision
         assert each.seeds >= 3
         assert all(measure(comparison.measure) for comparison in each.comparisons)

@@ -9,7 +9,7 @@ import pytest
 from dragoman.claims.claim import Claim, Ledger, PoolSettings
 from dragoman.claims.pool.pool_model import pool_models
 from dragoman.claims.record import ModelRecord
-from dragoman.claims.report import LedgerReport, ReportLanguage, claim_records, report_markdown
+from dragoman.claims.report import LedgerReport, RemainingRuns, ReportLanguage, claim_records, report_markdown
 from dragoman.claims.verdict import decide
 from tests.unit.claims.synthetic import claim, records
 
@@ -35,6 +35,22 @@ def test_a_decided_effect_shows_its_interval_and_level():
     text = page(0.7, 0.005)
     assert "| **holds here** | 3 | 6 |" in text
     assert "(95 %)" in text
+
+
+@pytest.mark.parametrize(("language", "text"), [("en", "Findings: It is so.\n"), ("zh", "发现: 如此。\n")])
+def test_findings_are_shown_in_the_language_of_the_page(language: ReportLanguage, text: str):
+    found = {"new": records(0.7, 1), "old": records(0.6, 2)}
+    told = claim().model_copy(update={"findings": {"en": "It is so.", "zh": "如此。"}})
+    ledger = Ledger(Path(), (told,), {}, PoolSettings())
+    assert text in report_markdown(LedgerReport(ledger, {"C1": decide(told, found)}, {}), language)
+
+
+def test_a_claim_without_all_of_its_runs_states_what_remains():
+    remaining = RemainingRuns(4, 6, 90.0)
+    ledger = Ledger(Path(), (claim(),), {}, PoolSettings())
+    text = report_markdown(LedgerReport(ledger, {}, {}, {"C1": remaining}))
+    assert "| not measured yet (models to train: 4 of 6, about 1.5 CPU hours) |" in text
+    assert "What remains: models to train: 4 of 6, about 1.5 CPU hours." in text
 
 
 @pytest.mark.parametrize(
