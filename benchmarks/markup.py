@@ -26,11 +26,12 @@ sentences are shorter, and their word order differs less, than those above: comp
 
 Then the CPU time of translation with links and weights, with and without the likelihoods: *first* with an empty cache
 of words, *again* when the same sentences are translated a second time. Then the model translates sentences of Multi30k
-with tags, placeholders and addresses in them.
+with tags, placeholders and addresses in them. Figures of models that were not given stay as they were measured before.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
 import time
@@ -44,7 +45,7 @@ from typing import Any
 import html5lib
 
 from benchmarks.alignment.corpus import CORPORA, joined, read
-from benchmarks.reporting import heading, parser, table, write
+from benchmarks.reporting import RESULTS, heading, parser, table, write
 from dragoman.api.translation.markup import shares_of, translate_markup
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
@@ -458,8 +459,9 @@ def main() -> None:
     options.add_argument("--cases", type=int, default=CASES, help="of all pairs together, and pages")
     given = options.parse_args()
     models = dict(each.split("=", 1) for each in given.models)
-    figures: dict[str, Any] = {}
-    costs: dict[str, Any] = {}
+    stored = RESULTS / "markup.json"
+    kept: dict[str, dict[str, Any]] = json.loads(stored.read_text(encoding="utf-8")) if stored.is_file() else {}
+    figures, hand, costs, pages_of = (kept.get(part, {}) for part in ("projected", "hand", "cost", "translated"))
     for pair in PAIRS:
         named = {name: path for name, path in models.items() if name.startswith(pair)} or {pair: ""}
         for name, path in named.items():
@@ -467,16 +469,14 @@ def main() -> None:
             found = measure(pair, given.gold, translator, given.cases // len(PAIRS))
             figures[name] = {way: each for way, each in found.items() if name == pair or way in MODEL_WAYS}
     sentences = read(given.corpus / "test_2016_flickr.en.gz")
-    hand: dict[str, Any] = {}
     for name, path in (each.split("=", 1) for each in given.captions):
         translator = Translator.open(path, threads=given.threads)
         hand[name] = hand_measured(name[:5], translator)
         costs[name] = {"engine": translator.engine.name, **cost(translator, sentences[:COSTED], ROUNDS)}
-    pages_of = {
-        name: translated_pages(Translator.open(path, threads=given.threads), pages(sentences, given.cases))
-        for name, path in (each.split("=", 1) for each in given.translators)
-    }
-    kept = {"projected": figures, "hand": hand, "cost": costs, "translated": pages_of}
+    for name, path in (each.split("=", 1) for each in given.translators):
+        translator = Translator.open(path, threads=given.threads)
+        pages_of[name] = translated_pages(translator, pages(sentences, given.cases))
+    kept |= {"projected": figures, "hand": hand, "cost": costs, "translated": pages_of}
     text = report(figures, hand, costs, pages_of, given.threads)
     write("markup", text + (f"\n{given.note}\n" if given.note else ""), kept)
 

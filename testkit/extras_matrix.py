@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from dragoman.bundle import Bundle, write_bundle
+from dragoman.bundle.adapter import ADAPTER, Adapter, base_hash
 from dragoman.config import parse_config
 from dragoman.engines.ctranslate2.export import export_ctranslate2
 from testkit.random_bundle import random_bundle, words
@@ -16,7 +20,8 @@ from testkit.random_bundle import random_bundle, words
 SETS = {"base": (), "serve": ("serve",), "export": ("export",), "train": ("train",)}
 """Sets of extras, by name."""
 
-PRESETS = {"transformer": "vaswani2017-desk", "rnn": "luong2015-desk"}
+PRESETS = {"transformer": "vaswani2017-desk", "rnn": "luong2015-desk", "ssru": "kim2019-ssru-desk"}
+_ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,9 @@ LINES = (
     CommandLine("export {folder}/transformer --to ctranslate2 -o {folder}/ct2"),
     CommandLine("export {folder}/rnn --to onnx -o {folder}/onnx"),
     CommandLine("import {folder}/foreign -o {folder}/imported"),
+    CommandLine("shortlist {folder}/ssru {folder}/small.en {folder}/small.de -o {folder}/shortlisted"),
+    CommandLine("merge {folder}/transformer {folder}/adapter.safetensors -o {folder}/merged"),
+    CommandLine("claims list --ledger {folder}/claims"),
     CommandLine("serve {folder}/transformer --check"),
     CommandLine("serve --new-key me --keys {folder}/keys.txt"),
 )
@@ -86,7 +94,10 @@ def write_files(folder: Path) -> None:
     (folder / "project" / "dragoman.toml").write_text(_PROJECT, encoding="utf-8")
     for family, preset in PRESETS.items():
         _bundle(folder / family, random_bundle(folder / f"{family}-random", preset))
-    _ctranslate2_model(folder / "foreign", Bundle.open(folder / "transformer"))
+    bundle = Bundle.open(folder / "transformer")
+    _ctranslate2_model(folder / "foreign", bundle)
+    _adapter(bundle).save(folder / ADAPTER)
+    shutil.copytree(_ROOT / "claims", folder / "claims", ignore=shutil.ignore_patterns("records", "*.md"))
 
 
 _PROJECT = """
@@ -126,6 +137,15 @@ def _ctranslate2_model(folder: Path, bundle: Bundle) -> None:
         tokens = json.loads(path.read_text(encoding="utf-8"))
         characters = [chr(0x4E00 + number) for number in range(len(tokens) - 4)]
         path.write_text(json.dumps([*tokens[:4], *characters]), encoding="utf-8")
+
+
+def _adapter(base: Bundle) -> Adapter:
+    """Return an adapter of rank 1 of one weight matrix, with random factors."""
+    name, weight = next((name, weight) for name, weight in base.weights().items() if name.endswith(".W_qkv"))
+    draw = np.random.default_rng(1)
+    factors = (draw.standard_normal((1, weight.shape[1])), draw.standard_normal((weight.shape[0], 1)))
+    down, up = (factor.astype(np.float32) for factor in factors)
+    return Adapter(base_hash(base), rank=1, alpha=1.0, factors={name: (down, up)})
 
 
 def suggested(code: int, stderr: str) -> str:

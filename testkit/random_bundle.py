@@ -20,7 +20,12 @@ TRANSFORMER = [
 ]
 RNN = [f"model.{part}.{size}" for part in ("encoder", "decoder") for size in ("layers=1", "hidden=32")]
 RNN += ["model.embedding=32"]
-SIZES = {"vaswani2017-desk": TRANSFORMER, "luong2015-desk": RNN, "bahdanau2015-desk": RNN}
+SIZES = {
+    "vaswani2017-desk": TRANSFORMER,
+    "kim2019-ssru-desk": TRANSFORMER,
+    "luong2015-desk": RNN,
+    "bahdanau2015-desk": RNN,
+}
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzäöüßéčж中"
 
