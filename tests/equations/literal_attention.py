@@ -164,6 +164,11 @@ def keys_and_values(config: RnnConfig, states: Sequence[Tensor]) -> tuple[list[T
     return [state[:half] for state in states], [state[half:] for state in states]
 
 
+def queried(config: RnnConfig, h: Tensor, context: Tensor) -> Tensor:
+    """The query of attention: h, or [h; c_{t-1}] with c_0 = 0."""
+    return torch.cat([h, context]) if config.decoder.query_context else h
+
+
 def decode_before(
     config: RnnConfig, weights: Weights, source: Encoding, inputs: Sequence[int], places: Sequence[int] | None = None
 ) -> list[Written]:
@@ -173,12 +178,14 @@ def decode_before(
     """
     keys, values = keys_and_values(config, source.states)
     states = first_states(config, weights, source.last, source.final)
+    context = torch.zeros(config.value_size, dtype=torch.float64)
     written = []
     for t, token in enumerate(inputs):
         word = weights["decoder.embedding.weight"][token]
-        before = states[-1][0]
+        before = queried(config, states[-1][0], context)
         place = None if places is None else places[t]
         seen = attend(config.attention, within(weights, "decoder.attention."), before, keys, values, t, place)
+        context = seen.context
         states = step_layers(config, weights, torch.cat([word, seen.context]), states)
         features = states[-1][0]
         if config.decoder.output == "deep":
@@ -197,6 +204,7 @@ def decode_after(
     keys, values = keys_and_values(config, source.states)
     states = first_states(config, weights, source.last, source.final)
     attentional = torch.zeros(config.decoder.hidden, dtype=torch.float64)
+    context = torch.zeros(config.value_size, dtype=torch.float64)
     written = []
     for t, token in enumerate(inputs):
         word = weights["decoder.embedding.weight"][token]
@@ -205,7 +213,9 @@ def decode_after(
         )
         h = states[-1][0]
         place = None if places is None else places[t]
-        seen = attend(config.attention, within(weights, "decoder.attention."), h, keys, values, t, place)
+        query = queried(config, h, context)
+        seen = attend(config.attention, within(weights, "decoder.attention."), query, keys, values, t, place)
+        context = seen.context
         attentional = torch.tanh(weights["decoder.W_c"] @ torch.cat([seen.context, h]))
         written.append(Written(output(weights, attentional), seen, h))
     return written

@@ -129,6 +129,51 @@ def test_every_cell_before_its_context(cell: str, feeding: bool):
     Translating(small(cell, attend="after", input_feeding=feeding), *PAIRS, seed=3).assert_is_its_equations()
 
 
+# ------------------------------------------------------------------------------- the previous context in the query: M22
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize(
+    "decoder", [{"attend": "before"}, {"attend": "after"}, {"attend": "after", "input_feeding": True}], ids=str
+)
+def test_the_previous_context_in_the_query(cell: str, decoder: dict[str, Any]):
+    Translating(small(cell, query_context=True, **decoder), *PAIRS, seed=3).assert_is_its_equations()
+
+
+@pytest.mark.parametrize("attend", ["before", "after"])
+@pytest.mark.parametrize(
+    "attention",
+    [
+        {"score": "general"},
+        {"score": "location", "positions": 6},
+        {"score": "general", "alignment": "hard"},
+        {"score": "concat", "alignment": "local-m", "window": 2},
+        {"score": "concat", "alignment": "local-p", "window": 2},
+        {"score": "general", "memory": "split"},
+    ],
+    ids=str,
+)
+def test_the_previous_context_in_the_query_of_other_attention(attend: str, attention: dict[str, Any]):
+    config = small_config("lstm", layers=1, hidden=4, attention=attention, attend=attend, query_context=True)
+    case = Translating(config, *PAIRS, seed=3)
+    assert windows_are_clear(case)
+    case.assert_is_its_equations()
+
+
+@pytest.mark.parametrize("attend", ["before", "after"])
+def test_the_previous_context_changes_the_second_step_and_not_the_first(attend: str):
+    """c_0 is zero, so that the first step has the query without it."""
+    model = randomised(build_model(small(attend=attend, query_context=True), VOCAB, VOCAB), 6)
+    source, target = PAIRS
+    memory = model.encode(source.tokens, source.lengths)
+    with torch.no_grad():
+        before = model.decoder(target.tokens, target.lengths, memory).alignment.weights
+        dict(model.named_parameters())["decoder.attention.score.W_q"][:, 3:] += 1.0  # the part of the context
+        after = model.decoder(target.tokens, target.lengths, memory).alignment.weights
+    assert torch.equal(before[:, 0], after[:, 0])
+    assert not torch.allclose(before[0, 1], after[0, 1])
+
+
 # ---------------------------------------------------------------------------------------------- the two routes differ
 
 

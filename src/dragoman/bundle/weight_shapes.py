@@ -129,11 +129,11 @@ def _rnn_decoder(config: RnnConfig) -> Iterator[NamedShape]:
 
 
 def _attention(config: RnnConfig) -> Iterator[NamedShape]:
-    attention, query, key = config.attention, config.decoder.hidden, config.value_size
+    attention, query, key = config.attention, config.query_size, config.value_size
     inner = attention.hidden or query
     name = "decoder.attention"
     if config.decoder.attend == "after":
-        yield "decoder.W_c", (query, key + query)
+        yield "decoder.W_c", (config.decoder.hidden, key + config.decoder.hidden)
     if attention.score == "general":
         yield f"{name}.score.W_a", (query, key)
     elif attention.score == "location":

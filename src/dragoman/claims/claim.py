@@ -14,7 +14,7 @@ from dragoman.config.base import NotNegative, Settings, Size
 from dragoman.config.validation_errors import error_message
 from dragoman.errors import ConfigError
 
-__all__ = ["Claim", "ClaimOrigin", "Comparison", "CorpusFiles", "Ledger", "Term", "Variant"]
+__all__ = ["Claim", "ClaimOrigin", "Comparison", "CorpusFiles", "GoldFiles", "Ledger", "Term", "Variant"]
 
 Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
 
@@ -128,6 +128,21 @@ class Claim(Settings):
         return self
 
 
+class GoldFiles(Settings):
+    """Hand-aligned sentences, in lower case with spaces between words. The text of the corpus is written like them."""
+
+    source: str
+    """File of the sources."""
+    target: str
+    """File of the targets."""
+    links: str
+    """File of the links, which count words from 1."""
+    is_swapped: bool = False
+    """Whether the links have the target word first."""
+    max_words: Size = 25
+    """Maximum number of words per side of a training pair."""
+
+
 class CorpusFiles(Settings):
     """A corpus: its files below the data folder, and the SHA-256 of their content."""
 
@@ -149,6 +164,8 @@ class CorpusFiles(Settings):
     """Like `join`, for the test set; equal to it by default."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Seed of the order in which lines are joined."""
+    gold: GoldFiles | None = None
+    """Hand-aligned sentences, on which the models are measured too."""
 
 
 class PoolSettings(Settings):

@@ -93,6 +93,39 @@ def _word_counts(numerator: str, denominator: str) -> Callable[[ModelRecord, str
     return counts
 
 
+def _link_counts(record: ModelRecord, reading: str) -> NDArray[np.float64]:
+    links = record.facts.get("links", {})
+    if (reading or "predicted") not in links:
+        raise MissingStatisticsError(
+            f"the record of {record.facts['name']} must have links ({reading or 'predicted'}), got none; train it on a "
+            "corpus with hand-aligned sentences"
+        )
+    return np.array(links[reading or "predicted"], np.float64).T
+
+
+def _error_rate(totals: Totals) -> NDArray[np.float64]:
+    """Alignment error rate. Shapes: [*, links] -> [*]."""
+    found, sure, found_sure, found_possible = np.moveaxis(totals, -1, 0)
+    rate: NDArray[np.float64] = 1 - (found_sure + found_possible) / (found + sure)
+    return rate
+
+
+def _change_counts(record: ModelRecord, _search: str) -> NDArray[np.float64]:
+    if "changes" not in record.facts:
+        raise MissingStatisticsError(
+            f"the record of {record.facts['name']} must have changed source words, got none; train it on a corpus with "
+            "hand-aligned sentences"
+        )
+    return np.array(record.facts["changes"], np.float64).T
+
+
+def _change_ratio(totals: Totals) -> NDArray[np.float64]:
+    """Mean change of words that are not linked, divided by that of linked ones. Shapes: [*, changes] -> [*]."""
+    linked, linked_pairs, unlinked, unlinked_pairs = np.moveaxis(totals, -1, 0)
+    ratio: NDArray[np.float64] = (unlinked / unlinked_pairs) / (linked / linked_pairs)
+    return ratio
+
+
 def _sample_values(record: ModelRecord, condition: str) -> NDArray[np.float64]:
     samples = record.facts.get("samples", {})
     if condition not in samples:
@@ -134,6 +167,8 @@ _ALL = [
         )
         for name in COLUMNS[4:]
     ),
+    Measure("aer", "alignment error rate", _link_counts, _error_rate),
+    Measure("unlinked-change", "change by an unlinked word / by a linked word", _change_counts, _change_ratio),
     Measure("coverage-deviation", "mean of (1 − Σ a)²", _coverage_counts("deviation"), _ratio),
     Measure("coverage-uncovered", "share of source tokens with Σ a < 0.5", _coverage_counts("uncovered"), _ratio),
     Measure("coverage-overcovered", "share of source tokens with Σ a > 1.5", _coverage_counts("overcovered"), _ratio),

@@ -75,6 +75,11 @@ def _check_wiring(config: RnnConfig) -> None:
     if wiring not in LEGAL_WIRINGS:
         legal = "; ".join(_describe(w) for w in LEGAL_WIRINGS)
         raise CombinationError(f"model.decoder must be wired in a legal way, got {_describe(wiring)}; legal: {legal}")
+    if decoder.query_context and decoder.attend == "none":
+        raise CombinationError(
+            "model.decoder.query_context must be false where model.decoder.attend is none, got true; "
+            "legal: attend=before, attend=after"
+        )
 
 
 def _describe(wiring: Wiring) -> str:
@@ -97,6 +102,11 @@ def _check_attention(config: RnnConfig) -> None:
         raise CombinationError(
             f"model.attention.memory must be {' or '.join(memories)} with score {attention.score}, "
             f"got {attention.memory}; legal pairs: {pairs}"
+        )
+    if attention.score in SAME_SIZE_SCORES and config.decoder.query_context:
+        raise CombinationError(
+            f"model.attention.score must be general, concat or location where model.decoder.query_context is true, got "
+            f"{attention.score}; the query and the keys have different sizes"
         )
     if attention.score in SAME_SIZE_SCORES and config.value_size != config.decoder.hidden:
         raise CombinationError(

@@ -75,6 +75,8 @@ class RnnDecoderConfig(Settings):
     """Attend before the step of the cell (Bahdanau), after it (Luong), or not at all."""
     input_feeding: bool = False
     """Pass the attentional state to the next step (Luong, section 3.3)."""
+    query_context: bool = False
+    """Add the previous context to the query of attention, so that it depends on past alignments."""
     context: Literal["initial", "every-step"] = "initial"
     """Without attention: the source vector initializes the decoder (Sutskever), or is an input of every step (Cho)."""
     output: Literal["linear", "deep"] = "linear"
@@ -99,7 +101,7 @@ class AttentionConfig(Settings):
     positions: Size = 100
     """Number of source positions of the location score; later words of a source get no attention."""
     hidden: Size | None = None
-    """Inner size of the concat score and of the predictor of local-p; the decoder's hidden size by default."""
+    """Inner size of the concat score and of the predictor of local-p; the size of the query by default."""
 
 
 class RnnConfig(Settings):
@@ -131,6 +133,11 @@ class RnnConfig(Settings):
     def value_size(self) -> int:
         """Size of a key, and of a value."""
         return self.encoder.hidden // 2 if self.attention.memory == "split" else self.encoder.hidden
+
+    @property
+    def query_size(self) -> int:
+        """Size of a query of attention: a decoder state, and the previous context if it is part of the query."""
+        return self.decoder.hidden + (self.value_size if self.decoder.query_context else 0)
 
     @property
     def features(self) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 
+import torch
 from torch import Tensor
 
 from dragoman.config.schema import RnnConfig
@@ -23,6 +25,7 @@ class AttentionDecoder(Decoder[RnnMemory, RnnState]):
     ) -> None:
         super().__init__()
         self.split = config.attention.memory == "split"
+        self.query_context = config.decoder.query_context
         self.embedding = embedding
         self.attention = attention
         self.begin = start
@@ -39,7 +42,19 @@ class AttentionDecoder(Decoder[RnnMemory, RnnState]):
         return RnnMemory(attended, self.begin(encoded.last, encoded.final))
 
     def start(self, memory: RnnMemory) -> RnnState:
-        return RnnState.first(memory)
+        state = RnnState.first(memory)
+        if not self.query_context:
+            return state
+        assert memory.attended is not None
+        h = memory.first[-1][0]
+        return replace(state, context=h.new_zeros(h.size(0), memory.attended.values.size(-1)))
+
+    def query(self, h: Tensor, context: Tensor | None) -> Tensor:
+        """The query of attention: a state, and the previous context where it is part of it.
+
+        score([h_t; c_{t−1}], h̄_s). Shapes: h [batch, hidden], context [batch, value] -> [batch, 1, query].
+        """
+        return (h if context is None else torch.cat([h, context.to(h.dtype)], -1)).unsqueeze(1)
 
     def step(
         self, tokens: Tensor, state: RnnState, memory: RnnMemory, *, return_attention: bool = True

@@ -52,13 +52,15 @@ class BahdanauDecoder(AttentionDecoder):
         assert memory.attended is not None
         attended = memory.attended.deferred()
         stack = self.stack.loop(words, noise)
-        layers = state.layers
+        layers, previous = state.layers, state.context
         states: list[Tensor] = []
         contexts: list[Tensor] = []
         alignments: list[Alignment] = []
         for number in range(words.size(1)):
             position = (state.position + number).unsqueeze(1)
-            context, alignment = self.attention(layers[-1][0].unsqueeze(1), attended, position, noise)
+            query = self.query(layers[-1][0], previous)
+            context, alignment = self.attention(query, attended, position, noise)
+            previous = context.squeeze(1) if self.query_context else None
             layers = stack.step(number, [context.squeeze(1)], layers)
             states.append(layers[-1][0])
             contexts.append(context.squeeze(1))
@@ -66,5 +68,5 @@ class BahdanauDecoder(AttentionDecoder):
         features = stacked(states)
         if self.deep is not None:
             features = self.deep(features, words, stacked(contexts))
-        after = RnnState(layers, state.position + words.size(1))
+        after = RnnState(layers, state.position + words.size(1), context=previous)
         return self.dropout(features, noise), Alignment.join(alignments), after

@@ -67,7 +67,7 @@ def _rnn_decoder(config: RnnConfig, embedding: Embedding, output: Output) -> Dec
         return PlainDecoder(
             config, embedding, InitialState(config, encoder.hidden), _deep(config, encoder.hidden), output
         )
-    attention = build_attention(config.attention, decoder.hidden, config.value_size)
+    attention = build_attention(config.attention, config.query_size, config.value_size)
     start = InitialState(config, encoder.hidden // 2 if config.directions_halved else encoder.hidden)
     if decoder.attend == "before":
         return BahdanauDecoder(config, embedding, attention, start, _deep(config, config.value_size), output)

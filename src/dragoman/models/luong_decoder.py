@@ -23,8 +23,9 @@ from dragoman.nn.stateless_noise import Noise
 class LuongDecoder(AttentionDecoder):
     """[y_{t-1}; h̃_{t-1}], h_{t-1} → h_t → a_t → c_t → h̃_t = tanh(W_c [c_t; h_t]) → softmax(W_s h̃_t).
 
-    Paper: [luong2015] (5)-(6); feeding h̃_{t-1} to the next step is section 3.3, and optional. Without it no step
-    depends on the attention of another: the teacher-forced pass is one run of the cells and one attention.
+    Paper: [luong2015] (5)-(6); feeding h̃_{t-1} to the next step is section 3.3, and optional. Without it, and without
+    the previous context in the query, no step depends on the attention of another: the teacher-forced pass is one run
+    of the cells and one attention.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class LuongDecoder(AttentionDecoder):
         nn.init.uniform_(self.W_c, -1.0 / math.sqrt(hidden), 1.0 / math.sqrt(hidden))
 
     def start(self, memory: RnnMemory) -> RnnState:
-        state = RnnState.first(memory)
+        state = super().start(memory)
         return replace(state, fed=torch.zeros_like(memory.first[-1][0])) if self.feeding else state
 
     def forward(
@@ -51,7 +52,7 @@ class LuongDecoder(AttentionDecoder):
         return_attention: bool = False,
     ) -> Decoded:
         words = self.embedding(inputs, noise)
-        if self.feeding:
+        if self.feeding or self.query_context:
             features, alignment, _ = self._loop(words, self.start(memory), memory, noise)
             return Decoded(features, alignment)
         assert memory.attended is not None
@@ -69,14 +70,15 @@ class LuongDecoder(AttentionDecoder):
         stack = self.stack.loop(words, noise)
         W_c = deferred_gradient.defer(self.W_c)
         masks = by_step(self.dropout.mask((*words.shape[:2], W_c.size(0)), noise, self.W_c.dtype))
-        layers, fed = state.layers, state.fed
+        layers, fed, previous = state.layers, state.fed, state.context
         features: list[Tensor] = []
         alignments: list[Alignment] = []
         for number in range(words.size(1)):
             layers = stack.step(number, [] if fed is None else [fed], layers)
             h = layers[-1][0]
             position = (state.position + number).unsqueeze(1)
-            context, alignment = self.attention(h.unsqueeze(1), attended, position, noise)
+            context, alignment = self.attention(self.query(h, previous), attended, position, noise)
+            previous = context.squeeze(1) if self.query_context else None
             attentional = (
                 deferred_gradient.linear(torch.cat([context.squeeze(1), h.to(context.dtype)], -1), W_c)
                 .to(h.dtype)
@@ -87,5 +89,5 @@ class LuongDecoder(AttentionDecoder):
             fed = attentional if self.feeding else None
             features.append(attentional)
             alignments.append(alignment)
-        after = RnnState(layers, state.position + words.size(1), fed)
+        after = RnnState(layers, state.position + words.size(1), fed, previous)
         return stacked(features), Alignment.join(alignments), after

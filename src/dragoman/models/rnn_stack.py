@@ -35,12 +35,14 @@ class RnnState(Rows):
     """The state of a recurrent decoder between two steps.
 
     Shapes: layers: one cell state per layer, each tensor [batch, hidden]; fed [batch, hidden]: the attentional state
-    for input feeding (None without it); position [batch]: the number of words so far.
+    for input feeding (None without it); position [batch]: the number of words so far; context [batch, value]: the
+    previous context, if it is part of the query (None otherwise).
     """
 
     layers: tuple[CellState, ...]
     position: Tensor
     fed: Tensor | None = None
+    context: Tensor | None = None
 
     @classmethod
     def first(cls, memory: RnnMemory) -> RnnState:

@@ -33,6 +33,7 @@ VARIANTS = {
     for run in pool_models(LEDGER, LEDGER.claims)
     if isinstance(run, PoolModel) and run.seed == 1
 }
+LINK_READINGS = ("diagonal", "predicted", "posterior")
 SMALL = {"transformer": {"dim": 16, "feedforward": 16}, "rnn": {"embedding": 16}}
 
 
@@ -47,6 +48,8 @@ def synthetic_record(run: PoolRun, draws: np.random.Generator) -> ModelRecord:
         facts["searches"][name] = facts["searches"][MAIN_SEARCH]
     statistics = AttentionStatistics()
     statistics.add(draws.dirichlet(np.ones(6), (1, 2, 4)) for _ in range(SENTENCES))
+    facts["links"] = {name: draws.integers(5, 9, (4, SENTENCES)).tolist() for name in LINK_READINGS}
+    facts["changes"] = draws.uniform(1, 2, (4, SENTENCES)).tolist()
     facts |= {"words": draws.integers(1, 9, (len(WORD_COLUMNS), SENTENCES)).tolist()}
     return ModelRecord(facts | {"attention": {"trained": statistics.to_json(), "untrained": statistics.to_json()}})
 

@@ -277,6 +277,39 @@ def refusal_of(model: dict[str, Any], *settings: str) -> ConfigError:
 
 
 @pytest.mark.parametrize("score", ["dot", "scaled-dot"])
+def test_a_query_with_the_previous_context_needs_a_score_of_different_sizes(score: str):
+    error = refusal_of(RNN, "model.decoder.query_context=true", f"model.attention.score={score}")
+    assert isinstance(error, CombinationError)
+    assert "model.attention.score must be general, concat or location" in str(error)
+
+
+def test_a_query_with_the_previous_context_needs_attention():
+    error = refusal_of(RNN, "model.decoder.query_context=true", "model.decoder.attend=none")
+    assert isinstance(error, CombinationError)
+    assert "legal: attend=before, attend=after" in str(error)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [("model.decoder.attend=before",), ("model.decoder.attend=after",), ("model.decoder.input_feeding=true",)],
+)
+@pytest.mark.parametrize(
+    ("score", "alignment"),
+    [
+        *product(["general", "concat"], ["global", "hard", "local-m", "local-p"]),
+        *product(["location"], ["global", "hard"]),
+    ],
+)
+def test_a_query_with_the_previous_context_runs_and_learns(settings: tuple[str, ...], score: str, alignment: str):
+    context = ("model.decoder.query_context=true", f"model.attention.score={score}")
+    config = parse_config({"model": RNN}, [*settings, *context, f"model.attention.alignment={alignment}"]).model
+    model = build_model(config, SOURCE_VOCAB, TARGET_VOCAB).double()
+    batch = legal_batch()
+    check_learning(model, batch)
+    check_steps(model, batch, Attends(score, alignment, "shared"))
+
+
+@pytest.mark.parametrize("score", ["dot", "scaled-dot"])
 @pytest.mark.parametrize(
     ("sizes", "key"),
     [

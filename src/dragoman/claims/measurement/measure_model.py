@@ -12,6 +12,7 @@ from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
 from dragoman.claims.measurement.attention_intervention import INTERVENTIONS, intervene
 from dragoman.claims.measurement.attention_statistics import AttentionStatistics
+from dragoman.claims.measurement.link_statistics import GoldSentences, change_columns, link_columns
 from dragoman.claims.record import MAIN_SEARCH
 from dragoman.config import ModelConfig, TransformerConfig
 from dragoman.config.search import SearchSettings
@@ -21,7 +22,7 @@ from dragoman.evaluation.metrics.corpus_scores import compute_score
 from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics
 from dragoman.models.build import build_model
 
-__all__ = ["measure_model", "read_lines", "search_texts"]
+__all__ = ["gold_statistics", "measure_model", "read_lines", "search_texts"]
 
 _BATCH = 64
 _STATISTICS = 6  # both lengths and the matches by order; the other counts follow from them
@@ -57,6 +58,14 @@ def measure_model(
                     for state, each in (("trained", translator), ("untrained", _untrained(bundle)))
                 }
         yield result
+
+
+def gold_statistics(bundle: Bundle, gold: GoldSentences) -> dict[str, Any]:
+    """Return the parts of a record about hand-aligned sentences: links of attention, and changed source words."""
+    translator = Translator.open(bundle, engine="torch", threads=1)
+    assert isinstance(translator.engine, TorchEngine)
+    found: dict[str, Any] = {"changes": change_columns(translator.engine.model, bundle.tokenizers(), gold)}
+    return found | ({"links": link_columns(translator, gold)} if has_attention(bundle.config.model) else {})
 
 
 def search_texts(translator: Translator, sources: Sequence[str], name: str) -> list[str]:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import gzip
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from dragoman.claims.claim import CorpusFiles
+from dragoman.claims.claim import CorpusFiles, GoldFiles
+from dragoman.claims.measurement.link_statistics import GoldSentences
 from dragoman.claims.measurement.measure_model import read_lines
 from dragoman.claims.pool.pool_model import PoolModel
 from dragoman.config import Config, parse_config
 from dragoman.errors import DataError
+from dragoman.evaluation.alignment.formats import parse_gold_links
 from dragoman.files import atomic_write, sha256_of_file
 
-__all__ = ["PoolCorpus", "joined_lines", "open_corpus_files"]
+__all__ = ["PoolCorpus", "joined_lines", "open_corpus_files", "separated_words"]
 
+_WORD = re.compile(r"\w+(?:-\w+)*|[^\w\s]")  # hyphens belong to words
 _SPLITS = ("train", "validation", "test")
 
 
@@ -26,6 +31,7 @@ class PoolCorpus:
 
     corpus: CorpusFiles
     files: dict[str, tuple[Path, Path]]
+    gold: GoldSentences | None = None
 
     def config(self, model: PoolModel, prepared: Path) -> Config:
         """Return the configuration of a model with its data section."""
@@ -54,7 +60,12 @@ def open_corpus_files(corpus: CorpusFiles, data: Path, work: Path) -> PoolCorpus
     if corpus.join:
         sizes = dict.fromkeys(_SPLITS, corpus.join) | {"test": corpus.test_join or corpus.join}
         files = {split: _joined(pair, corpus, sizes[split], work / split) for split, pair in files.items()}
-    return PoolCorpus(corpus, files)
+    if corpus.gold is None:
+        return PoolCorpus(corpus, files)
+    names = (corpus.gold.source, corpus.gold.target, corpus.gold.links)
+    gold = _gold_sentences([_verified(data / name, corpus.sha256.get(name)) for name in names], corpus.gold)
+    files = {split: _separated(pair, corpus, split, work / split) for split, pair in files.items()}
+    return PoolCorpus(corpus, files, gold)
 
 
 def joined_lines(lines: list[str], groups: list[int], order: list[int]) -> list[str]:
@@ -67,18 +78,51 @@ def joined_lines(lines: list[str], groups: list[int], order: list[int]) -> list[
     return joined
 
 
+def separated_words(text: str) -> str:
+    """Write a text like hand-aligned ones: lower case, with spaces between words and punctuation."""
+    return " ".join(_WORD.findall(text.lower().replace("’", "'")))
+
+
+def _separated(pair: tuple[Path, Path], corpus: CorpusFiles, split: str, folder: Path) -> tuple[Path, Path]:
+    assert corpus.gold is not None
+    lines = [
+        tuple(separated_words(text) for text in texts)
+        for texts in zip(*(read_lines(path) for path in pair), strict=True)
+    ]
+    if split == "train":
+        lines = [texts for texts in lines if all(0 < len(text.split()) <= corpus.gold.max_words for text in texts)]
+    source, target = (
+        _write(folder / f"separated.{language}.gz", [texts[side] for texts in lines])
+        for side, language in enumerate((corpus.source, corpus.target))
+    )
+    return source, target
+
+
+def _gold_sentences(paths: Sequence[Path], files: GoldFiles) -> GoldSentences:
+    sources, targets, lines = (read_lines(path) for path in paths)
+    sides = (targets, sources) if files.is_swapped else (sources, targets)
+    lengths = [(len(first.split()), len(second.split())) for first, second in zip(*sides, strict=True)]
+    links = parse_gold_links(lines, name=str(paths[2]), first=1, lengths=lengths)
+    if files.is_swapped:
+        links = [each.swapped() for each in links]
+    return GoldSentences([text.lower() for text in sources], [text.lower() for text in targets], links)
+
+
 def _joined(pair: tuple[Path, Path], corpus: CorpusFiles, sizes: list[int], folder: Path) -> tuple[Path, Path]:
-    folder.mkdir(parents=True, exist_ok=True)
     sides = [read_lines(path) for path in pair]
     order = np.random.default_rng(corpus.seed).permutation(len(sides[0])).tolist()
-    written = []
-    for language, lines in zip((corpus.source, corpus.target), sides, strict=True):
-        path = folder / f"joined.{language}.gz"
-        with atomic_write(path) as draft:
-            text = "\n".join(joined_lines(lines, sizes, order)) + "\n"
-            draft.write_bytes(gzip.compress(text.encode(), mtime=0))
-        written.append(path)
-    return written[0], written[1]
+    source, target = (
+        _write(folder / f"joined.{language}.gz", joined_lines(lines, sizes, order))
+        for language, lines in zip((corpus.source, corpus.target), sides, strict=True)
+    )
+    return source, target
+
+
+def _write(path: Path, lines: Sequence[str]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as draft:
+        draft.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), mtime=0))
+    return path
 
 
 def _verified(path: Path, digest: str | None) -> Path:

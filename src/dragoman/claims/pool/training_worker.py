@@ -21,7 +21,7 @@ import torch
 from dragoman.api.training.training_run import train_model
 from dragoman.bundle import Bundle
 from dragoman.claims.claim import CorpusFiles
-from dragoman.claims.measurement.measure_model import measure_model
+from dragoman.claims.measurement.measure_model import gold_statistics, measure_model
 from dragoman.claims.pool.pool_corpus import open_corpus_files
 from dragoman.claims.pool.pool_model import CODE_VERSION, PoolModel
 from dragoman.claims.pool.record_texts import word_counts
@@ -107,7 +107,7 @@ class WorkOrder:
 
 def prepared_name(model: PoolModel) -> str:
     """Return the name of the prepared data of a model: models of equal corpus and tokenizer share it."""
-    described = {"tokenizer": model.config.tokenizer.model_dump(), "corpus": model.corpus.model_dump()}
+    described = {"tokenizer": model.config.tokenizer.model_dump(), "corpus": model.corpus.model_dump(exclude_none=True)}
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
     return f"{model.corpus_name}-{digest[:12]}"
 
@@ -168,6 +168,8 @@ def train_and_measure(order: WorkOrder) -> bool:
         "test": {"files": list(model.corpus.test), "source_words": [len(text.split()) for text in sources]},
     }
     bundle = Bundle.open(run / "bundle", trusted=True)
+    if corpus.gold is not None:
+        facts |= gold_statistics(bundle, corpus.gold)
     for measured in measure_model(bundle, sources, references, order.searches):
         ModelRecord(facts | measured).write(order.folder / "record.json.gz")
     order.record.parent.mkdir(parents=True, exist_ok=True)

@@ -50,6 +50,11 @@ def export_onnx(bundle: Bundle, folder: Path, precision: str) -> None:
 
 def write_graphs(config: RnnConfig, weights: Mapping[str, Array], folder: Path, precision: str) -> None:
     """Write the graphs of a recurrent model; the weights must match its configuration."""
+    if config.decoder.query_context:
+        raise CombinationError(
+            "model.decoder.query_context must be false for a recurrent model on ONNX Runtime, got true; use the engine "
+            "torch"
+        )
     encoder, memory = build_encoder(config, weights, precision)
     encoder.save(folder / ENCODER_FILE)
     build_decoder_step(config, weights, precision, memory).save(folder / DECODER_STEP_FILE)

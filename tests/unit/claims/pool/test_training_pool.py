@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.claims.pool.pool_corpus import joined_lines, open_corpus_files
+from dragoman.claims.claim import GoldFiles
+from dragoman.claims.measurement.measure_model import read_lines
+from dragoman.claims.pool.pool_corpus import joined_lines, open_corpus_files, separated_words
 from dragoman.claims.pool.pool_model import PoolModel, pool_models
 from dragoman.claims.pool.training_pool import TrainingPool
 from dragoman.claims.pool.training_worker import prepared_name
 from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
 from dragoman.config import parse_config
 from dragoman.errors import DataError
+from dragoman.evaluation.alignment.error_rate import GoldLinks
 from tests.unit.claims.toy_ledger import write_toy_ledger
 
 
@@ -27,6 +30,29 @@ def test_a_changed_corpus_file_is_rejected(tmp_path: Path):
 
 def test_lines_are_joined_in_rotation():
     assert joined_lines(list("abcdef"), [1, 2], [5, 4, 3, 2, 1, 0]) == ["f", "e d", "c", "b a"]
+
+
+def test_text_is_written_like_hand_aligned_sentences():
+    assert separated_words("Das ist der EU-Rat’s Plan, oder?") == "das ist der eu-rat ' s plan , oder ?"
+
+
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_a_corpus_with_hand_aligned_sentences_has_their_links_and_short_training_pairs(
+    tmp_path: Path, is_swapped: bool
+):
+    ledger, data = write_toy_ledger(tmp_path)
+    for name, text in {"gold.en": "The dog\n", "gold.de": "der große Hund\n"}.items():
+        (data / name).write_text(text, encoding="utf-8")
+    (data / "gold.links").write_text("1-1 3p2\n" if is_swapped else "1-1 2p3\n", encoding="utf-8")
+    gold = GoldFiles(source="gold.en", target="gold.de", links="gold.links", is_swapped=is_swapped, max_words=5)
+    corpus = ledger.corpora["multi30k-en-de"].model_copy(update={"gold": gold})
+    found = open_corpus_files(corpus, data, tmp_path / "work")
+    assert found.gold is not None
+    assert found.gold.sources == ["the dog"]
+    assert found.gold.links == [GoldLinks(frozenset({(0, 0)}), frozenset({(1, 2)}))]
+    lines = [read_lines(path) for path in found.files["train"]]
+    assert 0 < len(lines[0]) == len(lines[1]) < 200
+    assert max(len(line.split()) for line in lines[0]) == 5
 
 
 def test_a_stop_file_ends_the_queue_before_anything_is_trained(tmp_path: Path):

@@ -15,6 +15,7 @@ from dragoman.engines.onnx.engine import OnnxEngine
 from dragoman.engines.onnx.export import write_graphs
 from dragoman.engines.onnx.graph import decoder_step
 from dragoman.engines.torch_engine import TorchEngine
+from dragoman.errors import CombinationError
 from dragoman.models import Model
 from dragoman.search.decoding_protocol import DecodingState, Numbers, StepOutput
 from dragoman.text import BOS_ID
@@ -194,6 +195,28 @@ def test_the_weights_of_a_model_are_known_without_it():
         source = TARGET_VOCAB if config.tie == "all" else SOURCE_VOCAB
         wanted = {name: tuple(parameter.shape) for name, parameter in fresh_model(config).named_parameters()}
         assert dict(weight_shapes(config, source, TARGET_VOCAB)) == wanted
+
+
+def query_context(attend: str, **attention: Any) -> RnnConfig:
+    """A small model whose query has the previous context."""
+    decoder = {"layers": 1, "hidden": 6, "attend": attend, "query_context": True}
+    table = {"family": "rnn", "embedding": 4, "encoder": {"layers": 1, "hidden": 8}, "decoder": decoder}
+    return RnnConfig.model_validate(table | {"attention": attention})
+
+
+@pytest.mark.parametrize("attend", ["before", "after"])
+@pytest.mark.parametrize("score", ["general", "concat", "location"])
+def test_the_weights_of_a_query_with_the_previous_context_are_known(attend: str, score: str):
+    for alignment in ("global",) if score == "location" else ("global", "local-p"):
+        config = query_context(attend, score=score, alignment=alignment)
+        wanted = {name: tuple(parameter.shape) for name, parameter in fresh_model(config).named_parameters()}
+        assert dict(weight_shapes(config, SOURCE_VOCAB, TARGET_VOCAB)) == wanted
+
+
+def test_a_query_with_the_previous_context_is_not_exported(tmp_path: Path):
+    config = query_context("after")
+    with pytest.raises(CombinationError, match="query_context must be false for a recurrent model on ONNX Runtime"):
+        write_graphs(config, weights_of(fresh_model(config).requires_grad_(False)), tmp_path, "float32")
 
 
 def test_a_table_of_words_is_their_product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
