@@ -66,6 +66,23 @@ def test_a_claim_is_decided_from_its_records(claim: Claim):
     assert len(result.comparisons) == len(claim.comparisons)
 
 
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_swapped_variants_give_the_opposite_verdict(claim: Claim):
+    """Control with the records of the repository: a difference that holds does not hold with its terms exchanged."""
+    store = RecordStore(LEDGER.folder / "records")
+    found = {
+        name: [store.read(run) for run in variant_models(LEDGER, claim, variant) if store.has(run)]
+        for name, variant in claim.variants.items()
+    }
+    for each in decide(claim, found, resamples=400).comparisons:
+        comparison = each.effect.comparison
+        if each.verdict != ClaimVerdict.HOLDS or comparison.rule != "difference" or comparison.smallest_effect < 0:
+            continue
+        terms = [term.model_copy(update={"weight": -term.weight}) for term in comparison.terms]
+        swapped = claim.model_copy(update={"comparisons": [comparison.model_copy(update={"terms": terms})]})
+        assert decide(swapped, found, resamples=400).verdict == ClaimVerdict.FAILS, comparison.name
+
+
 def test_probes_of_claims_exist():
     assert {name for name in CONDITIONS if name} <= set(PROBES)
 
