@@ -26,7 +26,7 @@ sentences are shorter, and their word order differs less, than those above: comp
 
 Then the CPU time of translation with links and weights, with and without the likelihoods: *first* with an empty cache
 of words, *again* when the same sentences are translated a second time. Then the model translates sentences of Multi30k
-with tags, placeholders and addresses in them. Figures of models that were not given stay as they were measured before.
+with tags, placeholders and addresses in them. Figures of models that were not given stay unchanged.
 """
 
 from __future__ import annotations

@@ -80,10 +80,10 @@ def other_language(text: str, expected: str) -> str | None:
     return _certain_answer(text, fitting) if fitting else None
 
 
-def language_note(texts: Sequence[str], expected: str) -> str:
+def language_note(texts: Sequence[str], expected: str, target: str = "") -> str:
     """Return a note if a third of the texts are certainly in one other language than the expected one, else nothing.
 
-    The first 100 texts are read; fewer than 5 are too few.
+    The first 100 texts are read; fewer than 5 are too few. The note has a fix if that language is `target`.
     """
     sample = texts[:NOTE_SAMPLE]
     if len(sample) < _MIN_SAMPLE:
@@ -92,7 +92,8 @@ def language_note(texts: Sequence[str], expected: str) -> str:
     language, count = max(others.items(), key=lambda each: each[1], default=("", 0))
     if count < _MANY * len(sample):
         return ""
-    return f"{count} of the first {len(sample)} lines look like {language}; the model translates from {expected}"
+    fix = "; exchange the two files" if target and language in fitting_answers(target) else ""
+    return f"{count} of the first {len(sample)} lines look like {language}; the model translates from {expected}{fix}"
 
 
 def _is_prose(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Simplified and traditional Chinese are told apart by their characters."""
+"""Simplified and traditional Chinese differ in their characters."""
 
 import pytest
 

@@ -49,6 +49,8 @@ def test_sentences_of_the_language_are_hardly_ever_taken_for_another(corpora: Pa
 def test_texts_in_another_language_get_one_note():
     texts = [ENGLISH] * 6 + ["OK", "1 2 3"]
     assert language_note(texts, "zh") == "6 of the first 8 lines look like en; the model translates from zh"
+    assert language_note(texts, "zh", "en").endswith("translates from zh; exchange the two files")
+    assert language_note(texts, "zh", "de").endswith("translates from zh")
     assert not language_note(texts, "en")
     assert not language_note([ENGLISH] * 2 + [CHINESE] * 8, "zh"), "some foreign lines are usual"
     assert not language_note([ENGLISH] * 3, "zh"), "too few to tell"

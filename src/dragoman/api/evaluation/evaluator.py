@@ -93,7 +93,7 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
     languages = settings.languages or _languages(opened)
     check_language(languages[1], settings)
     translates = any(member.bundle is not None for members in opened.values() for member in members)
-    if tell is not None and translates and (note := language_note(sources, languages[0])):
+    if tell is not None and translates and (note := language_note(sources, *languages)):
         tell(f"note    {note}")
     run = _EvaluationRun(
         settings,

@@ -19,7 +19,7 @@ from dragoman.data.check.check_findings import (
     verdict,
     waterfall,
 )
-from dragoman.data.check.report_types import CheckReport
+from dragoman.data.check.report_types import CheckReport, TokenStatistics
 from dragoman.data.preparation.tokenizer_notes import grown_note
 from dragoman.reporting.number_format import (
     format_approximate,
@@ -37,7 +37,8 @@ __all__ = ["print_report"]
 
 _MOST_FAULTS = 10
 _MOST_STEPS = 8
-_BAR = 23
+_REASON = 48  # columns
+_BAR = 11
 _COLOURS = {"error": "bold red", "warning": "bold yellow", "ok": "bold green"}
 _STEP_COLOURS = {"reading": "red", "leakage": "magenta", "held out": "cyan"}
 
@@ -127,9 +128,9 @@ def _waterfall(report: CheckReport) -> Iterator[Text]:
         return
     read = sum(corpus.summary.records for corpus in training(report))
     largest = max(step.count for step in steps)
-    yield Text(f"{'training pairs that leave, and why':<36}{'pairs':>12}{'share':>8}", style="dim")
+    yield Text(f"{'training pairs that leave, and why':<{_REASON}}{'pairs':>12}{'share':>8}", style="dim")
     for step in steps:
-        line = Text(f"{_fit(visible(step.reason), 36)}{step.count:>12,}{format_percent(step.count, read):>8} ")
+        line = Text(f"{_fit(visible(step.reason), _REASON)}{step.count:>12,}{format_percent(step.count, read):>8} ")
         yield line.append(bar(step.count / largest, _BAR), style=_STEP_COLOURS.get(step.stage, "yellow"))
 
 
@@ -162,7 +163,7 @@ def _data_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
     if leaked:
         yield (
             "leakage",
-            f"{format_count(sum(leaked.values()), 'training pair')} share text with a held-out set: left out",
+            f"{format_count(sum(leaked.values()), 'training pair')} with text of a held-out set: left out",
             True,
         )
     elif held_out:
@@ -180,6 +181,11 @@ def _data_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
         yield "languages", f"{name}: {' · '.join(sides.get(name, ['not looked at']))}{warning}", name in swapped
 
 
+def _has_bytes(tokens: TokenStatistics) -> bool:
+    """Whether unknown characters are written as bytes."""
+    return tokens.kind == "sentencepiece"
+
+
 def _training_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
     if tokens := report.tokens:
         names = " + ".join(f"{number:,}" for number in tokens.vocabulary.values())
@@ -189,7 +195,9 @@ def _training_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
         yield "vocabulary", f"{visible(tokens.kind)}, {names} tokens; tokens per word: {per_word}", False
         if tokens.grown_from is not None:
             yield "vocabulary", grown_note(tokens.grown_from, max(tokens.vocabulary.values())), False
-        yield "unknown", f"{unknown} of held-out tokens{f', as in {examples}' if examples else ''}", False
+        label, note = ("in bytes", "; rare characters can be translated") if _has_bytes(tokens) else ("unknown", "")
+        shown = f", as in {examples}{note}" if examples else ""
+        yield label, f"{unknown} of held-out tokens{shown}", False
         share = format_percent(tokens.too_long, tokens.sampled)
         many = f"{tokens.too_long:,} of {format_count(tokens.sampled, 'sampled pair')} ({share})"
         yield "too long", f"{many} have more than {most_tokens(tokens)} tokens", False

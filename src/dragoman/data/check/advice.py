@@ -149,7 +149,7 @@ def _about_selection(selection: SelectionStatistics, config: Config) -> Iterator
         yield f"{format_count(leaked, 'training pair')} with text of a held-out set will be left out of training."
     if selection.set_aside > _HELD_OUT * selection.cleaned:
         yield f"{selection.set_aside:,} of {selection.cleaned:,} training pairs are held out; hold out fewer."
-    if selection.kept < _FEW:
+    if selection.kept < _FEW and config.start is None:
         yield f"{format_count(selection.kept, 'pair')} are too few for training; start with a few thousand."
     if config.data.cleaning.leakage == "keep":
         yield "Training pairs that leak from held-out sets are kept (cleaning.leakage): scores will flatter."

@@ -165,7 +165,7 @@ def test_a_glossary_takes_an_engine_that_knows_it(bundles: dict[str, Path]):
 def test_a_glossary_without_a_term_in_the_text_keeps_the_fast_engine(
     bundles: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ):
-    asked: list[bool] = []  # whether an engine for terms was asked for
+    asked: list[bool] = []  # whether an engine for terms was required
     get_capable = ModelRegistry.get_capable
 
     async def recorded(self: ModelRegistry, name: str, search: SearchSettings, *, phrases: bool) -> Translator:
