@@ -128,7 +128,7 @@ def sample_report() -> CheckReport:
             cleaned, cleaned - drops.total, drops, {"newstest2013": 3000, "newstest2014": 2737}
         ),
         tokens=TokenStatistics(
-            kind="unigram",
+            kind="sentencepiece",
             vocabulary={"source": 16_000, "target": 16_000},
             sampled=200_000,
             histograms={
