@@ -164,3 +164,60 @@ def test_a_package_expands_to_a_limited_multiple_of_its_size(tmp_path: Path):
             opened.writestr(name, bytes(8 << 20))
     with pytest.raises(DragomanError, match="must expand to at most 1,"):
         import_model(archive, tmp_path / "b")
+
+
+def refusal(source: Path, output: Path) -> str:
+    with pytest.raises(DragomanError) as caught:
+        import_model(source, output)
+    message = str(caught.value)
+    assert message.isprintable()
+    assert len(message) < 600
+    return message
+
+
+@pytest.mark.parametrize("text", ["x" * 1_000_000, "a\nb\x1b[2J"])
+def test_text_of_a_header_is_shortened_in_the_message(text: str, tmp_path: Path):
+    folder, _ = hugging_face(tmp_path)
+    header = json.dumps({"w": {"dtype": text, "shape": [1], "data_offsets": [0, 4]}}).encode()
+    (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+    assert "unknown variant" in refusal(folder, tmp_path / "b")
+
+
+def test_a_header_of_many_arrays_is_refused_before_it_is_parsed(tmp_path: Path):
+    folder, _ = hugging_face(tmp_path)
+    entry = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
+    header = json.dumps({f"e{number}": entry for number in range(50_000)}).encode()
+    (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    assert "got other data" in refusal(folder, tmp_path / "b")
+
+
+@pytest.mark.parametrize("data", [b"[" + b"[]," * 1_500_000 + b"[]]", b"{" + b'"a":1,' * 1_500_000 + b'"b":1}'])
+def test_json_with_many_values_is_refused_before_it_is_parsed(data: bytes, tmp_path: Path):
+    folder, _ = hugging_face(tmp_path)
+    (folder / "vocab.json").write_bytes(data)
+    assert "must hold at most 2,000,000 values, got " in refusal(folder, tmp_path / "b")
+
+
+def test_a_long_header_of_an_array_gives_one_line(tmp_path: Path):
+    folder, _ = marian(tmp_path)
+    text = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }" + b" " * 60_000 + b"\n"
+    with zipfile.ZipFile(folder / "model.npz", "w") as opened:
+        opened.writestr("Wemb.npy", b"\x93NUMPY\x02\x00" + struct.pack("<I", len(text)) + text + bytes(4))
+    assert "Header info length" in refusal(folder, tmp_path / "b")
+
+
+def test_a_directory_of_many_entries_is_refused_before_it_is_read(tmp_path: Path):
+    folder, _ = marian(tmp_path)
+    for path in (folder / "model.npz", tmp_path / "a.argosmodel"):
+        with zipfile.ZipFile(path, "w") as opened:
+            for number in range(25_000):
+                opened.writestr(f"e{number}", b"")
+    assert "must have a directory of at most 1,048,576 bytes" in refusal(folder, tmp_path / "b")
+    assert "must have a directory of at most 524,288 bytes" in refusal(tmp_path / "a.argosmodel", tmp_path / "b")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_a_package_with_another_compression_is_refused(method: int, tmp_path: Path):
+    with zipfile.ZipFile(tmp_path / "a.argosmodel", "w", method) as opened:
+        opened.writestr("x/metadata.json", "{}")
+    assert "must hold metadata.json once, as a plain file" in refusal(tmp_path / "a.argosmodel", tmp_path / "b")

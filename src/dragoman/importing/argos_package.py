@@ -12,8 +12,9 @@ from tempfile import TemporaryDirectory
 
 from dragoman.errors import BundleError
 from dragoman.importing.ctranslate2_folder import read_network
+from dragoman.importing.file_formats.zip_directory import check_directory
 from dragoman.importing.imported_model import ImportedModel, setting
-from dragoman.importing.source_files import MAX_TEXT_BYTES, SourceFolder, max_expanded_bytes
+from dragoman.importing.source_files import MAX_TEXT_BYTES, SourceFolder, max_expanded_bytes, reason
 from dragoman.language_codes import parse_language
 
 __all__ = ["FILES", "matches", "read", "unpacked"]
@@ -21,6 +22,8 @@ __all__ = ["FILES", "matches", "read", "unpacked"]
 FILES = "metadata.json, sentencepiece.model and model/ with a CTranslate2 model; or the .argosmodel file"
 _SUBWORDS = "sentencepiece.model"
 _MAX_ENTRIES = 2000
+_MAX_DIRECTORY = 1 << 19
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # LZMA allocates as much memory as its header states
 _MAX_MODEL = 4 << 30
 _MODEL_FILES = (
     "model.bin",
@@ -57,11 +60,12 @@ def read(folder: SourceFolder) -> ImportedModel:
 def unpacked(package: Path) -> Iterator[Path]:
     """Unpack the files that are read to a temporary folder: known names only, with limits on number and size."""
     with TemporaryDirectory(prefix="dragoman-import-") as folder:
+        check_directory(package, _MAX_DIRECTORY)
         try:
             with zipfile.ZipFile(package) as archive:
                 _unpack(package, archive, Path(folder))
         except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
-            raise BundleError(f"{package} must be a zip archive, got: {error}; get the package again") from None
+            raise BundleError(f"{package} must be a zip archive, got: {reason(error)}; get the package again") from None
         yield Path(folder)
 
 
@@ -77,7 +81,8 @@ def _unpack(package: Path, archive: zipfile.ZipFile, folder: Path) -> None:
             continue
         most = _MAX_MODEL if name == "model/model.bin" else MAX_TEXT_BYTES
         kind = stat.S_IFMT(entry.external_attr >> 16)
-        if kind not in (0, stat.S_IFREG) or entry.file_size > most or (folder / name).exists():
+        is_plain = kind in (0, stat.S_IFREG) and entry.compress_type in _METHODS
+        if not is_plain or entry.file_size > most or (folder / name).exists():
             raise BundleError(
                 f"{package} must hold {name} once, as a plain file of at most {most:,} bytes, got another; get it again"
             )

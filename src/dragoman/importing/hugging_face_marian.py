@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -46,8 +45,7 @@ def read(folder: SourceFolder) -> ImportedModel:
     models = [folder.read(name) for name in ("source.spm", "target.spm")]
     for model in models:
         check_sentencepiece(model)
-    with _weights(folder) as weights:
-        settings, arrays = _network(config, weights, *orders, shared=shared)
+    settings, arrays = _network(config, _weights(folder), *orders, shared=shared)
     source, target = (ImportedTokenizer(order.tokens, model) for order, model in zip(orders, models, strict=True))
     imported = ImportedModel(settings, arrays, {"source": source, "target": target}, _languages(folder, config))
     imported.notes += _notes(orders[0].tokens)
@@ -93,13 +91,10 @@ def _notes(tokens: tuple[str, ...]) -> Iterator[str]:
 # -------------------------------------------------------------------------------------------------------------- weights
 
 
-@contextmanager
-def _weights(folder: SourceFolder) -> Iterator[WeightTable]:
+def _weights(folder: SourceFolder) -> WeightTable:
     if folder.has(_SAFETENSORS):
-        yield read_safetensors(folder.file(_SAFETENSORS))
-        return
-    with read_pytorch(folder.file(_PICKLE)) as weights:
-        yield weights
+        return read_safetensors(folder.file(_SAFETENSORS))
+    return read_pytorch(folder.file(_PICKLE))
 
 
 def _network(

@@ -16,7 +16,7 @@ from dragoman.config import Config, parse_config
 from dragoman.errors import BundleError, ConfigError, DragomanError
 from dragoman.importing import argos_package, ctranslate2_folder, hugging_face_marian, marian_folder
 from dragoman.importing.imported_model import ImportedModel
-from dragoman.importing.source_files import SourceFolder
+from dragoman.importing.source_files import SourceFolder, reason
 from dragoman.language_codes import check_language
 from dragoman.progress import NoProgress, Progress
 from dragoman.version import __version__
@@ -24,7 +24,6 @@ from dragoman.version import __version__
 __all__ = ["FORMATS", "ImportResult", "import_model"]
 
 _MAX_README = 1 << 20
-_MAX_REASON = 200
 _DAMAGE = (
     *(ArithmeticError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError),
     *(lzma.LZMAError, zipfile.BadZipFile, zlib.error),
@@ -102,8 +101,7 @@ def _damage_refused(source: Path) -> Iterator[None]:
     except DragomanError:
         raise
     except _DAMAGE as error:
-        reason = " ".join(str(error).split())[:_MAX_REASON] or type(error).__name__
-        raise BundleError(f"{source} must be an undamaged model, got: {reason}; get its files again") from error
+        raise BundleError(f"{source} must be an undamaged model, got: {reason(error)}; get its files again") from error
 
 
 def _import(

@@ -12,11 +12,14 @@ from typing import Any
 from dragoman.errors import BundleError
 
 MAX_TEXT_BYTES = 64 << 20
+_MAX_JSON_BYTES = 16 << 20
+_MAX_JSON_VALUES = 2_000_000  # a vocabulary has two per token; one takes about 100 bytes of memory
 MAX_WEIGHT_BYTES = 32 << 30
 _MAX_EXPANSION = 20  # weights compress by half at most, vocabularies by a factor of 5
 _SMALL = 1 << 20
 _MAX_LISTED = 1000
 _SHOWN = 12
+_MAX_REASON = 200
 
 
 @dataclass(frozen=True)
@@ -93,18 +96,29 @@ class SourceFolder:
         return content
 
     def read_json(self, name: str) -> Any:
-        """Parse a JSON file."""
+        """Parse a JSON file; the number of its values is limited before."""
+        data = self.read(name, max_bytes=_MAX_JSON_BYTES)
+        values = sum(map(data.count, (b",", b":", b"[", b"{")))
+        if values > _MAX_JSON_VALUES:
+            raise BundleError(
+                f"{self.path / name} must hold at most {_MAX_JSON_VALUES:,} values, got {values:,}; get the file again"
+            )
         try:
-            return json.loads(self.read(name).decode("utf-8"))
+            return json.loads(data.decode("utf-8"))
         except (ValueError, RecursionError) as error:
-            reason = str(error).partition("\n")[0][:100]
-            raise BundleError(f"{self.path / name} must be JSON, got: {reason}; get the file again") from None
+            raise BundleError(f"{self.path / name} must be JSON, got: {reason(error)}; get the file again") from None
 
     def listing(self) -> str:
         """The files of the folder, for messages."""
         names = [ascii(name)[1:-1][:60] for name in self.names()]
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         return (", ".join(names[:_SHOWN]) + more) or "no files"
+
+
+def reason(error: BaseException) -> str:
+    """The message of an error on one line. It can contain text of a file: the length is limited."""
+    text = ascii(" ".join(str(error).split()))[1:-1]
+    return (text if len(text) <= _MAX_REASON else text[:_MAX_REASON] + "…") or type(error).__name__
 
 
 def max_expanded_bytes(size: int) -> int:

@@ -3,6 +3,7 @@
 Expected values are in marian_reference.json, computed by make_marian_reference.py with transformers.
 """
 
+import collections
 import json
 import pickle  # noqa: TID251 -- writes files that must be refused
 import shutil
@@ -21,6 +22,7 @@ from dragoman.config.search import SearchSettings
 from dragoman.engines.ctranslate2.engine import CTranslate2Engine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import BundleError, DragomanError
+from dragoman.importing.file_formats.pytorch_file import read_pytorch
 from dragoman.importing.import_model import import_model
 from dragoman.search.hypothesis import SearchInput
 from dragoman.text import EOS_ID, UNK_ID, ImportedTokenizer
@@ -129,21 +131,29 @@ def test_options_set_languages_and_licence(tmp_path: Path):
     assert named.notes == ()
 
 
-def pickled(folder: Path) -> Path:
-    """The same model with its weights in a PyTorch checkpoint, with tied names as transformers wrote them."""
+def pickled(folder: Path, *, archive: bool = True) -> Path:
+    """The same model with its weights in a PyTorch checkpoint, with tied names as transformers wrote them.
+
+    `archive`: the layout since torch 1.6.
+    """
     weights = {name: torch.from_numpy(array) for name, array in load_file(folder / "model.safetensors").items()}
     for name in ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight"):
         weights[name] = weights["model.shared.weight"]
-    torch.save(weights, folder / "pytorch_model.bin")  # noqa: TID251 -- the format to import
+    weights["model.encoder.layers.0.fc1.weight"] = weights["model.encoder.layers.0.fc1.weight"].T.contiguous().T
+    weights["counter"] = torch.zeros(3, dtype=torch.int64)
+    state = collections.OrderedDict(weights)
+    state._metadata = {"": {"version": 1}}  # type: ignore[attr-defined]  # as of a module
+    path = folder / "pytorch_model.bin"
+    torch.save(state, path, _use_new_zipfile_serialization=archive)  # noqa: TID251 -- the format to import
     (folder / "model.safetensors").unlink()
     return folder
 
 
-@pytest.mark.slow
-def test_a_pytorch_checkpoint_gives_the_same_weights(tmp_path: Path):
+@pytest.mark.parametrize("archive", [True, False])
+def test_a_pytorch_checkpoint_gives_the_same_weights(archive: bool, tmp_path: Path):
     folder = write_folder(tmp_path / "model", SMALL)
     expected = import_model(folder, tmp_path / "a").bundle.weights()
-    found = import_model(pickled(folder), tmp_path / "b").bundle.weights()
+    found = import_model(pickled(folder, archive=archive), tmp_path / "b").bundle.weights()
     assert found.keys() == expected.keys()
     assert all(np.array_equal(found[name], expected[name]) for name in expected)
 
@@ -158,7 +168,6 @@ class _Touch:
         return Path.touch, (self.path,)
 
 
-@pytest.mark.slow
 def test_a_pickle_with_code_is_refused_and_runs_nothing(tmp_path: Path):
     folder = write_folder(tmp_path / "model", SMALL)
     (folder / "model.safetensors").unlink()
@@ -173,6 +182,22 @@ def test_a_pickle_with_code_is_refused_and_runs_nothing(tmp_path: Path):
         import_model(folder, tmp_path / "b")
     assert not (tmp_path / "run").exists()
     assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_tensors_of_other_precisions(dtype: torch.dtype, tmp_path: Path):
+    tensor = torch.arange(12, dtype=torch.float32).reshape(3, 4).to(dtype)
+    torch.save({"w": tensor.T, "part": tensor[1:, 2:]}, tmp_path / "a.bin")  # noqa: TID251 -- the format to import
+    found = read_pytorch(tmp_path / "a.bin")
+    assert np.array_equal(found.take("w", (4, 3)), tensor.T.float().numpy())
+    assert np.array_equal(found.take("part", (2, 2)), tensor[1:, 2:].float().numpy())
+
+
+def test_tensors_that_exceed_their_storage_are_refused(tmp_path: Path):
+    """A stride of 0 repeats numbers: a small file would become a large matrix."""
+    torch.save({"w": torch.zeros(1).expand(50_000, 50_000)}, tmp_path / "a.bin")  # noqa: TID251
+    with pytest.raises(ValueError, match="a tensor that exceeds its storage of 1 numbers"):
+        read_pytorch(tmp_path / "a.bin").take("w", (50_000, 50_000))
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.binary_reader import check_shape
 from dragoman.importing.file_formats.weight_table import WeightTable
+from dragoman.importing.file_formats.zip_directory import check_directory
+from dragoman.importing.source_files import reason
 
 __all__ = ["read_npz"]
 
 _CONFIG = "special:model.yml"
-_MAX_ARRAYS = 100_000
+_MAX_DIRECTORY = 1 << 20  # about 10,000 arrays
 _MAX_HEADER = 4096
 _FLOATS = ("<f4", "<f2", "<f8")
 
@@ -29,10 +31,11 @@ def read_npz(path: Path) -> tuple[WeightTable, bytes]:
     arrays: dict[str, Any] = {}
     shapes: dict[str, tuple[int, ...]] = {}
     config = b""
+    check_directory(path, _MAX_DIRECTORY)
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
-            if len(entries) > _MAX_ARRAYS or sum(entry.file_size for entry in entries) > path.stat().st_size:
+            if sum(entry.file_size for entry in entries) > path.stat().st_size:
                 raise BundleError(
                     f"{path} must hold uncompressed arrays, got others; save it again without compression"
                 )
@@ -46,7 +49,7 @@ def read_npz(path: Path) -> tuple[WeightTable, bytes]:
                 elif array.dtype.str in _FLOATS:
                     arrays[name], shapes[name] = functools.partial(np.asarray, array), array.shape
     except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, ValueError, SyntaxError, TokenError) as error:
-        raise BundleError(f"{path} must be an .npz file, got: {str(error)[:100]}; get the file again") from None
+        raise BundleError(f"{path} must be an .npz file, got: {reason(error)}; get the file again") from None
     if not config:
         raise BundleError(f"{path} must hold {_CONFIG}, got none; it is not a model of Marian")
     return WeightTable(arrays, shapes), config

@@ -1,77 +1,140 @@
-"""Convert a PyTorch checkpoint to safetensors in a separate process with limits on time, memory and output.
+"""Read a PyTorch checkpoint (pytorch_model.bin) that holds a dict of tensors, without torch and without unpickling.
 
-The format is a pickle. torch reads it with ``weights_only=True``, which runs no code from the file; the limits apply if
-that fails.
+Since torch 1.6 it is a zip archive: ``data.pkl`` and one record of numbers per storage. Before, it is a sequence of
+pickles (a magic number, the version, the system, the state, the keys of the storages), then the numbers of each storage
+after their count.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import functools
+import io
+import math
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from dragoman.environment import require
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.errors import BundleError
-from dragoman.importing.file_formats.safetensors_file import read_safetensors
+from dragoman.importing.file_formats.state_pickle import Storage, Tensor, read_state
 from dragoman.importing.file_formats.weight_table import WeightTable
+from dragoman.importing.file_formats.zip_directory import check_directory
+from dragoman.importing.source_files import reason
 
-_GROWTH = 6  # tied weights are saved under each of their names
-_MEMORY = 12 << 30  # bytes of address space that torch itself reserves at most
-_TIMEOUT = 300  # seconds of wall-clock time, for a busy machine
+__all__ = ["read_pytorch"]
 
-_SCRIPT = """
-import resource, sys
-source, target, most_bytes, most_memory, most_seconds = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
-for limit, value in (
-    (resource.RLIMIT_AS, most_memory), (resource.RLIMIT_CPU, most_seconds), (resource.RLIMIT_FSIZE, most_bytes),
-    (resource.RLIMIT_CORE, 0),
-):
+_MAX_PICKLE = 4 << 20
+_MAX_DIRECTORY = 1 << 20
+_MAGIC = 0x1950A86A20F9469CFC6C
+_VERSION = 1001
+_TYPES = {"FloatStorage": "<f4", "HalfStorage": "<f2", "DoubleStorage": "<f8", "BFloat16Storage": "<u2"}
+_OTHERS = {"LongStorage": 8, "IntStorage": 4, "ShortStorage": 2, "CharStorage": 1, "ByteStorage": 1, "BoolStorage": 1}
+"""Bytes per number of counters and masks, which are never weights."""
+
+Read = Callable[[Storage], bytes]
+
+
+def read_pytorch(path: Path) -> WeightTable:
+    """Open a checkpoint; arrays are read when they are taken."""
     try:
-        resource.setrlimit(limit, (value, value))
-    except (OSError, ValueError):
-        pass
-import torch
-from safetensors.torch import save_file
-torch.set_num_threads(1)
-state = torch.load(source, map_location="cpu", weights_only=True)
-state = state if isinstance(state, dict) else {}
-tensors = {k: v for k, v in state.items() if isinstance(k, str) and isinstance(v, torch.Tensor) and not v.is_sparse}
-if not tensors or sum(v.numel() * v.element_size() for v in tensors.values()) > most_bytes - (1 << 20):
-    sys.exit(4)
-save_file({k: v.detach().clone(memory_format=torch.contiguous_format) for k, v in tensors.items()}, target)
-"""
+        with path.open("rb") as file:
+            is_archive = file.read(4) == b"PK\x03\x04"
+        state, read = _read_archive(path) if is_archive else _read_sequence(path)
+        tensors = _tensors(state)
+        arrays = {name: functools.partial(_array, tensor, read) for name, tensor in tensors.items()}
+    except (ValueError, KeyError, OSError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile) as error:
+        raise BundleError(
+            f"{path} must be a PyTorch checkpoint that holds weights only, got: {reason(error)}; use model.safetensors "
+            "of the same model"
+        ) from None
+    return WeightTable(arrays, {name: tensor.shape for name, tensor in tensors.items()})
 
 
-@contextmanager
-def read_pytorch(path: Path) -> Iterator[WeightTable]:
-    """Open a checkpoint; its weights can be taken inside the context."""
-    require("torch", "train", f"reading {path.name}")
-    size = path.stat().st_size
-    with tempfile.TemporaryDirectory(prefix="dragoman-import-") as folder:
-        target = Path(folder) / "weights.safetensors"
-        most_bytes = _GROWTH * size + (2 << 20)
-        limits = (most_bytes, _MEMORY + 2 * most_bytes, 60 + size // 10_000_000)
-        command = [sys.executable, "-I", "-c", _SCRIPT, str(path.resolve()), str(target), *map(str, limits)]
-        try:
-            done = subprocess.run(command, capture_output=True, check=False, timeout=_TIMEOUT, cwd=folder)  # noqa: S603 -- a fixed command
-        except subprocess.TimeoutExpired:
-            done = None
-        if done is None or done.returncode != 0 or not target.is_file():
-            raise BundleError(
-                f"{path} must be a PyTorch checkpoint that holds weights only, got one that cannot be read safely "
-                f"({_reason(done)}); use model.safetensors of the same model"
-            )
-        yield read_safetensors(target)
+def _tensors(state: Any) -> dict[str, Tensor]:
+    """The tensors of floating-point numbers by name."""
+    if not isinstance(state, dict):
+        raise ValueError("no dict of tensors")
+    found = {name: value for name, value in state.items() if isinstance(name, str) and isinstance(value, Tensor)}
+    if not found:
+        raise ValueError("no tensors")
+    for tensor in found.values():
+        if tensor.storage.kind not in (*_TYPES, *_OTHERS):
+            raise ValueError(f"a tensor of {ascii(tensor.storage.kind)[1:-1][:40]}")
+    return {name: tensor for name, tensor in found.items() if tensor.storage.kind in _TYPES}
 
 
-def _reason(done: subprocess.CompletedProcess[bytes] | None) -> str:
-    if done is None:
-        return "timeout"
-    if done.returncode < 0:
-        return f"signal {-done.returncode}"
-    lines = [line.strip() for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
-    found = [line for line in lines if line.startswith(("Weights only load failed", "MemoryError", "Unsupported"))]
-    return ascii((found or lines or [f"exit code {done.returncode}"])[-1])[1:-1][:160]
+def _array(tensor: Tensor, read: Read) -> NDArray[Any]:
+    count = math.prod(tensor.shape)
+    last = tensor.offset + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.strides, strict=True))
+    is_legal = all(number >= 0 for number in (tensor.offset, *tensor.shape, *tensor.strides))
+    if not is_legal or not 0 < count <= tensor.storage.count or last >= tensor.storage.count:
+        raise ValueError(f"a tensor that exceeds its storage of {tensor.storage.count:,} numbers")
+    numbers = np.frombuffer(read(tensor.storage), _TYPES[tensor.storage.kind])
+    if len(numbers) != tensor.storage.count:
+        raise ValueError(f"a storage of {len(numbers):,} numbers in place of {tensor.storage.count:,}")
+    steps = [stride * numbers.itemsize for stride in tensor.strides]
+    view = np.lib.stride_tricks.as_strided(numbers[tensor.offset :], tensor.shape, steps, writeable=False)
+    return (view.astype("<u4") << 16).view("<f4") if tensor.storage.kind == "BFloat16Storage" else view
+
+
+# -------------------------------------------------------------------------------------------------------------- layouts
+
+
+def _read_archive(path: Path) -> tuple[Any, Read]:
+    check_directory(path, _MAX_DIRECTORY)
+    with zipfile.ZipFile(path) as archive:
+        entries = archive.infolist()
+        pickles = [entry for entry in entries if entry.filename.endswith("/data.pkl")]
+        if len(pickles) != 1 or pickles[0].file_size > _MAX_PICKLE:
+            raise ValueError(f"no data.pkl of at most {_MAX_PICKLE:,} bytes")
+        is_stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
+        if not is_stored or sum(entry.file_size for entry in entries) > path.stat().st_size:
+            raise ValueError("compressed records")
+        prefix = pickles[0].filename.removesuffix("data.pkl")
+        order = f"{prefix}byteorder"
+        if order in archive.namelist() and archive.read(order) != b"little":
+            raise ValueError("numbers that are not little-endian")
+        state = read_state(archive.read(pickles[0]))
+    return state, functools.partial(_record, path, f"{prefix}data/")
+
+
+def _record(path: Path, prefix: str, storage: Storage) -> bytes:
+    with zipfile.ZipFile(path) as archive:
+        return archive.read(prefix + storage.key)
+
+
+def _read_sequence(path: Path) -> tuple[Any, Read]:
+    """The layout before torch 1.6."""
+    with path.open("rb") as file:
+        head = io.BytesIO(file.read(2 * _MAX_PICKLE))
+    if read_state(head) != _MAGIC or read_state(head) != _VERSION:
+        raise ValueError("another file")
+    read_state(head)  # sizes of types of the system
+    state, keys = read_state(head), read_state(head)
+    if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+        raise ValueError("no keys of storages")
+    sizes = {tensor.storage.key: tensor.storage for tensor in _all_tensors(state)}
+    place, places = head.tell(), {}
+    for key in keys:
+        storage = sizes[key]
+        width = np.dtype(_TYPES[storage.kind]).itemsize if storage.kind in _TYPES else _OTHERS[storage.kind]
+        places[key] = place + 8
+        place += 8 + width * max(0, storage.count)
+    if place != path.stat().st_size:
+        raise ValueError(f"storages up to position {place:,}")
+    return state, functools.partial(_part, path, places)
+
+
+def _all_tensors(state: Any) -> list[Tensor]:
+    return [value for value in state.values() if isinstance(value, Tensor)] if isinstance(state, dict) else []
+
+
+def _part(path: Path, places: dict[str, int], storage: Storage) -> bytes:
+    with path.open("rb") as file:
+        file.seek(places[storage.key] - 8)
+        if int.from_bytes(file.read(8), "little") != storage.count:
+            raise ValueError(f"a storage that has not {storage.count:,} numbers")
+        return file.read(np.dtype(_TYPES[storage.kind]).itemsize * storage.count)

@@ -13,8 +13,9 @@ from safetensors import SafetensorError, safe_open
 
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.weight_table import WeightTable
+from dragoman.importing.source_files import reason
 
-_MAX_HEADER = 16 << 20
+_MAX_HEADER = 2 << 20  # 100 bytes per array; parsing takes 25 times its size
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 _OTHERS = ("I64", "I32", "I16", "I8", "U8", "BOOL")  # counters and masks of checkpoints, never weights
 
@@ -31,7 +32,7 @@ def read_safetensors(path: Path) -> WeightTable:
             names = set(opened.keys())
         entries = {name: entry for name, entry in json.loads(header).items() if name in names}
     except (SafetensorError, OSError, ValueError, OverflowError, RecursionError) as error:
-        raise BundleError(f"{path} must be a safetensors file, got: {error}; get the file again") from None
+        raise BundleError(f"{path} must be a safetensors file, got: {reason(error)}; get the file again") from None
     floats = {name: entry for name, entry in entries.items() if entry["dtype"] not in _OTHERS}
     for name, entry in floats.items():
         if entry["dtype"] not in _TYPES:
