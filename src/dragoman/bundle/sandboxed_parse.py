@@ -11,6 +11,7 @@ import sys
 
 from dragoman.errors import BundleError
 
+_MAX_BYTES = 16 << 20  # three times a model of 256,000 tokens; parsing takes ten times its size
 _MAX_MEMORY = 2 << 30  # bytes of address space: far more than the largest model needs
 _CPU_SECONDS = 1  # a model of 256,000 tokens takes a third of it
 _TIMEOUT = 30  # seconds of wall-clock time, for a busy machine
@@ -39,10 +40,10 @@ def check_sentencepiece(data: bytes) -> None:
     digest = hashlib.sha256(data).hexdigest()
     if digest in _passed:
         return
-    if not _readable(data):
+    if len(data) > _MAX_BYTES or not _readable(data):
         raise BundleError(
-            f"the tokenizer must be a SentencePiece model that can be read in {_CPU_SECONDS} s, got {len(data):,} "
-            "bytes that cannot; get the bundle from a trusted source"
+            f"the tokenizer must be a SentencePiece model of at most {_MAX_BYTES:,} bytes that can be read in "
+            f"{_CPU_SECONDS} s, got {len(data):,} bytes that cannot; get the bundle from a trusted source"
         )
     _passed.add(digest)
 

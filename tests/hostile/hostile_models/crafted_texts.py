@@ -14,7 +14,7 @@ from tests.hostile.hostile_models.case import Case, Content, replaced
 from tests.hostile.hostile_models.sources import VOCABULARY, Files, Write
 
 _SIZES = ("d_model", "encoder_layers", "decoder_attention_heads", "encoder_ffn_dim", "pad_token_id", "eos_token_id")
-_VALUES = (-1, 0, 1 << 20, 1 << 62, 10**4000, 1e308, float("nan"), "x" * 10_000, None, [], {}, True)
+_VALUES: tuple[Any, ...] = (-1, 0, 1 << 20, 1 << 62, 10**4000, 1e308, float("nan"), "x" * 10_000, None, [], {}, True)
 _FLAGS = ("share_encoder_decoder_embeddings", "scale_embedding", "static_position_embeddings", "normalize_before")
 
 
@@ -54,13 +54,14 @@ def configs(files: Files) -> Iterator[Case]:
     for setting in _FLAGS:
         for value in ("false", 2, None, []):
             yield _setting(f"{setting} = {value}", _dumped(config | {setting: value}))
-    for title, changes in {
+    others: dict[str, dict[str, Any]] = {
         "an activation of 1 MB": {"activation_function": "x" * 1_000_000},
         "an activation with lines": {"activation_function": "a\n\x1b[2J"},
         "a name of 1 MB": {"_name_or_path": "opus-mt-" + "a-" * 500_000},
         "a name that is a list": {"_name_or_path": [1] * 10_000},
         "a name with lines": {"_name_or_path": "opus-mt-en-de\n\x1b[2J"},
-    }.items():
+    }
+    for title, changes in others.items():
         yield _setting(title, _dumped(config | changes))
     for title, table in {
         "languages of 1 MB": {"source_lang": "e" * 1_000_000, "target_lang": "pt"},

@@ -56,7 +56,6 @@ _OPTIONS: tuple[dict[str, Any], ...] = (
     {"dim_emb": 1 << 20},
     {"dim_emb": 10**30},
     {"dim_emb": "-16"},
-    {"dim_emb": "16\n  - 4"},
     {"transformer_heads": 0},
     {"transformer_heads": 7},
     {"enc_depth": 1 << 20},

@@ -67,7 +67,7 @@ def warm_up(folder: Path) -> None:
 
 def _run(folder: Path, source: Path) -> NoReturn:
     """Become ``dragoman import``."""
-    code = 1
+    code, before = 1, 0
     events: list[str] = []
     temporary = folder / "temporary"
     temporary.mkdir()
@@ -115,7 +115,7 @@ def _watch(events: list[str], permitted: tuple[Path, ...]) -> None:
         if event == "open":
             changes = isinstance(arguments[2], int) and bool(arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
         if changes and isinstance(arguments[0], str | bytes | os.PathLike):
-            path = os.path.abspath(os.fsdecode(arguments[0]))  # noqa: PTH100 -- no more audit events
+            path = _absolute(os.fsdecode(arguments[0]), arguments[-1] if event != "open" else -1)
             is_parent = event == "os.mkdir" and path == str(permitted[0].parent)  # it exists
             if not is_parent and not path.startswith((*map(str, permitted), "/dev/null", "/proc/self/clear_refs")):
                 events.append(f"{event} {path}")
@@ -123,6 +123,12 @@ def _watch(events: list[str], permitted: tuple[Path, ...]) -> None:
             events.append(f"{event} {arguments}"[:200])
 
     sys.addaudithook(hear)
+
+
+def _absolute(path: str, folder: object) -> str:
+    """The absolute path; `folder` is a descriptor that it is relative to, or −1."""
+    base = os.readlink(f"/proc/self/fd/{folder}") if isinstance(folder, int) and folder >= 0 else os.getcwd()  # noqa: PTH109, PTH115
+    return os.path.normpath(os.path.join(base, path))  # noqa: PTH118 -- paths of audit events
 
 
 # ------------------------------------------------------------------------------------------------------------- controls

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +62,9 @@ def results(
     part: tuple[int, int] = (0, 1),
     match: str = "",
     limit: int | None = None,
+    names: Sequence[str] = (),
 ) -> Iterator[dict[str, Any]]:
-    """Results of every case whose name contains `match`; `part` (i, n): each n-th, from i on."""
+    """Results of every case whose name contains `match`, or is one of `names`; `part` (i, n): each n-th, from i on."""
     with tempfile.TemporaryDirectory(prefix="hostile-models-") as made:
         work = Path(made).resolve()
         for name in ("server", "sources", "trials"):
@@ -73,7 +74,8 @@ def results(
         server = ForkServer(work / "server", fault)
         try:
             cases = all_cases(sources, seed=seed, mutations=mutations, signal=signal)
-            for number, case in enumerate(itertools.islice((each for each in cases if match in each.name), limit)):
+            chosen = (case for case in cases if match in case.name and (not names or case.name in names))
+            for number, case in enumerate(itertools.islice(chosen, limit)):
                 if number % part[1] == part[0]:
                     folder = work / "trials" / str(number)
                     folder.mkdir()
@@ -118,7 +120,7 @@ def _judged(case: Case, found: dict[str, Any], folder: Path, new: set[str], sign
     left = {os.path.basename(name) for name in new if not name.endswith(("/output", "/report.json", "/temporary"))}  # noqa: PTH119
     faults += [f"written: {sorted(left)[:3]}"] * bool(left - {signal.name})
     faults += ["code of the model was run"] * signal.exists()
-    result = {"format": case.format, "file": case.file, "kind": case.kind, "title": case.title}
+    result: dict[str, Any] = {"format": case.format, "file": case.file, "kind": case.kind, "title": case.title}
     result |= {"accepted": found["code"] == 0, "seconds": found["seconds"], "memory": memory, "faults": faults}
     return result | {"started": found.get("started", 0), "message": output.strip()[:300]}
 
@@ -141,17 +143,12 @@ def main() -> None:
         "--part", type=int, nargs=2, default=(0, 1), metavar=("I", "N"), help="each N-th case from I on"
     )
     options.add_argument("--match", default="", help="only cases whose name contains this text")
+    options.add_argument("--name", action="append", default=[], help="only this case")
     options.add_argument("--limit", type=int, help="number of cases")
     chosen = options.parse_args()
     part = (chosen.part[0], chosen.part[1])
-    for result in results(
-        seed=chosen.seed,
-        mutations=chosen.mutations,
-        fault=chosen.fault,
-        part=part,
-        match=chosen.match,
-        limit=chosen.limit,
-    ):
+    selected = {"part": part, "match": chosen.match, "limit": chosen.limit, "names": chosen.name}
+    for result in results(seed=chosen.seed, mutations=chosen.mutations, fault=chosen.fault, **selected):
         print(json.dumps(result), flush=True)
 
 

@@ -37,7 +37,9 @@ def test_what_would_harm_us_harms_nobody(
     monkeypatch.chdir(tmp_path)
     limits, read, rest = sandboxed_parse._SCRIPT.partition("from sentencepiece")
     monkeypatch.setattr(sandboxed_parse, "_SCRIPT", f"{limits}{code}\n{read}{rest}")
-    with pytest.raises(BundleError, match="must be a SentencePiece model that can be read in 1 s"):
+    with pytest.raises(
+        BundleError, match="must be a SentencePiece model of at most 16,777,216 bytes that can be read in 1 s"
+    ):
         check_sentencepiece(subwords.to_bytes())
     assert [path.stat().st_size for path in tmp_path.iterdir()] in ([], [0])
 
@@ -49,3 +51,9 @@ def test_waiting_has_an_end(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(subprocess, "run", never)
     with pytest.raises(BundleError, match="got 3 bytes that cannot"):
         check_sentencepiece(b"abc")
+
+
+def test_a_large_model_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sandboxed_parse, "_readable", lambda data: True)
+    with pytest.raises(BundleError, match="got 16,777,217 bytes that cannot"):
+        check_sentencepiece(bytes((16 << 20) + 1))
