@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dragoman.engines.protocol import Engine
 from dragoman.text import Tokenizer, map_words
+from dragoman.text.tokenizers.notation import PREFIX_MARK
 
 __all__ = ["LexicalLikelihoods"]
 
@@ -61,11 +62,13 @@ class LexicalLikelihoods:
         A pair is a normalized source, its ids, and the ids of its translation; `targets` are the tokens of the
         translations as spelt in their texts. Only the first token of a target word counts. Shapes: each [tgt, src].
         """
-        sources = [map_words(self._source.tokens(text)) for text, _, _ in pairs]
+        surfaces = [self._source.tokens(text) for text, _, _ in pairs]
+        sources = list(map(map_words, surfaces))
         spelt = targets or [list(map(self._target.id_to_token, written)) for _, _, written in pairs]
+        heads = [int(some[:1] == [PREFIX_MARK]) for some in surfaces]  # every word is read with the prefix
         words = [
-            [tuple(ids[first:end][:_WORD_TOKENS]) for first, end in source.token_spans]
-            for source, (_, ids, _) in zip(sources, pairs, strict=True)
+            [(*ids[:head], *ids[max(first, head) : end][:_WORD_TOKENS]) for first, end in source.token_spans]
+            for head, source, (_, ids, _) in zip(heads, sources, pairs, strict=True)
         ]
         known = self._first_tokens(word for some in words for word in some)
         found = []

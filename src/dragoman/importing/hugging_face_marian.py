@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -47,9 +46,8 @@ def read(folder: SourceFolder) -> ImportedModel:
         check_sentencepiece(model)
     settings, arrays = _network(config, _weights(folder), *orders, shared=shared)
     source, target = (ImportedTokenizer(order.tokens, model) for order, model in zip(orders, models, strict=True))
-    imported = ImportedModel(settings, arrays, {"source": source, "target": target}, _languages(folder, config))
-    imported.notes += _notes(orders[0].tokens)
-    return imported
+    languages = _languages(folder, config)
+    return ImportedModel(settings, arrays, {"source": source, "target": target}, languages, source.language_tokens)
 
 
 # ---------------------------------------------------------------------------------------------------------- vocabulary
@@ -79,13 +77,6 @@ def _order(tokens: list[str], eos: int, start: int, pad: int) -> TokenOrder:
     if "<unk>" not in tokens:
         raise BundleError("vocab.json must hold <unk>, got none; get it again")
     return TokenOrder.of(tokens, unk=tokens.index("<unk>"), eos=eos, start=start, hidden=(pad,))
-
-
-def _notes(tokens: tuple[str, ...]) -> Iterator[str]:
-    codes = [token for token in tokens if token.startswith(">>") and token.endswith("<<")]
-    if codes:
-        shown = " ".join(codes[:5]) + (" …" if len(codes) > 5 else "")
-        yield f"each sentence must begin with a token of its target language: {shown}"
 
 
 # -------------------------------------------------------------------------------------------------------------- weights
@@ -153,7 +144,9 @@ def _settings(config: dict[str, Any], *, shared: bool) -> dict[str, Any]:
 def _size(config: dict[str, Any], name: str) -> int:
     value: int = setting(config, name, int)
     if not 1 <= value <= _MAX_SIZE:
-        raise BundleError(f"{name} in config.json must be from 1 to {_MAX_SIZE:,}, got {value}; get the model again")
+        raise BundleError(
+            f"{name} in config.json must be from 1 to {_MAX_SIZE:,}, got {str(value)[:40]}; get the model again"
+        )
     return value
 
 

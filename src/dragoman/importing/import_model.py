@@ -17,6 +17,7 @@ from dragoman.errors import BundleError, ConfigError, DragomanError
 from dragoman.importing import argos_package, ctranslate2_folder, hugging_face_marian, marian_folder
 from dragoman.importing.imported_model import ImportedModel
 from dragoman.importing.source_files import SourceFolder, reason
+from dragoman.importing.target_token import choose_target
 from dragoman.language_codes import check_language
 from dragoman.progress import NoProgress, Progress
 from dragoman.version import __version__
@@ -82,7 +83,7 @@ def import_model(
     """Convert the model in a folder, or in an Argos package, to a bundle.
 
     `format_name` is a key of `FORMATS`; by default the files determine it. `languages` are source and target, for
-    models whose files do not name them.
+    models whose files do not name them; of a model with several target languages, the target is chosen by them.
     """
     given = (languages[0] and check_language(languages[0]), languages[1] and check_language(languages[1]))
     if source.is_file() and zipfile.is_zipfile(source):
@@ -120,6 +121,8 @@ def _import(
     progress.begin(f"reading {FORMATS[name].title}")
     with _damage_refused(source):
         model = FORMATS[name].read(folder)
+    if model.target_tokens:
+        choose_target(model, languages[1])
     config = _config(model, _origin(folder, source), FORMATS[name].title, languages)
     notes = list(model.notes)
     if config.data is None:

@@ -19,13 +19,15 @@ __all__ = ["ImportedModel", "setting"]
 class ImportedModel:
     """Settings of the model section, weights by their names in Dragoman, and tokenizers.
 
-    `languages` are source and target as far as the files name them. `notes` are facts that a user should read.
+    `languages` are source and target as far as the files name them. `target_tokens` are those of which one must begin
+    each source sentence, if the model has several target languages. `notes` are facts that a user should read.
     """
 
     model: dict[str, Any]
     weights: dict[str, Array]
     tokenizers: dict[str, Tokenizer]
     languages: tuple[str, str] = ("", "")
+    target_tokens: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     quantization: Quantization | None = None
     shortlist: Shortlist | None = None

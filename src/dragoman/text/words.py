@@ -16,11 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dragoman.errors import DataError
 from dragoman.text.characters import SPACELESS, attaches, attaching_class, is_spaceless
-from dragoman.text.tokenizers.notation import TextUnit, trace_tokens
+from dragoman.text.tokenizers.notation import PREFIX_MARK, TextUnit, trace_tokens
+from dragoman.text.tokenizers.vocabulary import EOS_ID, SPECIALS
 
 __all__ = ["WordMap", "count_words", "map_words", "merge_token_weights", "split_words", "word_spans"]
 
 _CHUNK = re.compile(r"\S+")
+_END = SPECIALS[EOS_ID]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,11 @@ def map_words(tokens: Sequence[str], *, by_spaces: bool = False) -> WordMap:
 
     Byte tokens are joined into characters. A token that is only a space belongs to the word after it, or at the end to
     the last word. A special token (``</s>``, ``<unk>``, …) is a word of its own. If all tokens are spaces, they make
-    one empty word, so every token has a word.
+    one empty word, so every token has a word. A prefix without text, such as the token of the target language, is no
+    word: it belongs to the end of the sentence if the tokens have it, else to the first word.
     """
+    if tokens[:1] == [PREFIX_MARK] or tokens[:1] == (PREFIX_MARK,):
+        return _with_prefix(map_words(tokens[1:], by_spaces=by_spaces), has_end=tokens[-1] == _END)
     builder = _WordMapBuilder(touched=[[] for _ in tokens])
     before: TextUnit | None = None  # the last unit of the current word that is not a combining mark
     is_spaced = False
@@ -78,6 +83,21 @@ def map_words(tokens: Sequence[str], *, by_spaces: bool = False) -> WordMap:
             builder.add(unit, starts_word=starts, is_spaced=is_spaced and bool(builder.words))
             before, is_spaced = unit, False
     return _finish(builder)
+
+
+def _with_prefix(found: WordMap, *, has_end: bool) -> WordMap:
+    """Add a token before the others."""
+    word = len(found.words) - 1 if has_end else 0
+    spans = [(first + 1, end + 1) for first, end in found.token_spans]
+    if not has_end and spans:
+        spans[0] = (0, spans[0][1])
+    return WordMap(
+        words=found.words or ("",),
+        word_of=(word, *found.word_of),
+        word_spans=((word, word + 1), *found.word_spans),
+        token_spans=tuple(spans) or ((0, 1),),
+        is_spaced=found.is_spaced or (False,),
+    )
 
 
 def _starts_word(before: TextUnit | None, unit: TextUnit, *, by_spaces: bool) -> bool:

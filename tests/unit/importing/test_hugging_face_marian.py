@@ -25,7 +25,7 @@ from dragoman.errors import BundleError, DragomanError
 from dragoman.importing.file_formats.pytorch_file import read_pytorch
 from dragoman.importing.import_model import import_model
 from dragoman.search.hypothesis import SearchInput
-from dragoman.text import EOS_ID, UNK_ID, ImportedTokenizer
+from dragoman.text import EOS_ID, UNK_ID
 from tests.unit.importing.make_marian_reference import LIMIT, LINES, SCORED
 from tests.unit.importing.random_marian import SHAPES, Shape, random_sentences, write_folder
 
@@ -205,6 +205,7 @@ def test_tensors_that_exceed_their_storage_are_refused(tmp_path: Path):
     [
         ({"d_model": 17}, "model.shared.weight must have the shape (50, 17), got (50, 16)"),
         ({"d_model": 1 << 40}, "d_model in config.json must be from 1 to 1,048,576"),
+        ({"d_model": 10**4000}, "must be from 1 to 1,048,576, got 1000000000000000000000000000000000000000; get"),
         ({"d_model": "16"}, "d_model in config.json must be a whole number, got '16'"),
         ({"encoder_layers": 1}, "got 16 more, such as model.encoder.layers.1.fc1.bias"),
         ({"encoder_layers": 3}, "must hold model.encoder.layers.2.self_attn.q_proj.weight, got none"),
@@ -271,20 +272,6 @@ def test_an_unknown_folder_is_answered_with_its_files(tmp_path: Path):
         import_model(tmp_path / "a", tmp_path / "b")
     with pytest.raises(BundleError, match="must be a folder with a model, got nothing"):
         import_model(tmp_path / "c", tmp_path / "b")
-
-
-def test_a_language_token_begins_a_source(tmp_path: Path):
-    folder = write_folder(tmp_path / "model", SMALL)
-    table = json.loads((folder / "vocab.json").read_text())
-    token = next(name for name, number in table.items() if number == 7)
-    table[">>por<<"] = table.pop(token)
-    (folder / "vocab.json").write_text(json.dumps(table))
-    result = import_model(folder, tmp_path / "b", languages=("en", "pt"), licence="MIT")
-    assert result.notes == ("each sentence must begin with a token of its target language: >>por<<",)
-    tokenizer = result.bundle.tokenizers()["source"]
-    assert isinstance(tokenizer, ImportedTokenizer)
-    assert tokenizer.encode(">>por<< the cat") == [9, *tokenizer.encode("the cat")]
-    assert tokenizer.encode(">>xxx<< the cat") != [9, *tokenizer.encode("the cat")]
 
 
 def test_half_precision_is_read(tmp_path: Path):

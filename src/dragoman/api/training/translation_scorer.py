@@ -14,7 +14,8 @@ from dragoman.engines.torch_engine import TorchEngine
 from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
 from dragoman.models.base import Model
 from dragoman.search import Hypothesis, SearchInput, SearchSettings
-from dragoman.text import Tokenizer
+from dragoman.text import ImportedTokenizer, Tokenizer
+from dragoman.text.tokenizers.notation import PREFIX_MARK
 from dragoman.training.callbacks.events import ValidationSample, ValidationScores
 
 __all__ = ["TranslationScorer", "sample_of", "translate_greedy"]
@@ -70,6 +71,8 @@ def sample_of(
         side: [tokenizers[side].id_to_token(token) for token in tokens]
         for side, tokens in (("source", source), ("target", hypothesis.tokens))
     }
+    if isinstance(tokenizers["source"], ImportedTokenizer) and spelt["source"][:1] == [tokenizers["source"].prefix]:
+        spelt["source"][0] = PREFIX_MARK
     aligned = word_alignment(spelt["source"], spelt["target"], hypothesis.alignment)
     source_words, target_words = aligned.labels()
     return ValidationSample(

@@ -14,7 +14,7 @@ from dragoman.evaluation.alignment.error_rate import Links
 from dragoman.evaluation.alignment.extraction import argmax_links
 from dragoman.text import EOS_ID, SPECIALS, map_words, merge_token_weights
 from dragoman.text.characters import is_spaceless
-from dragoman.text.tokenizers.notation import SPACE_MARK, join_tokens
+from dragoman.text.tokenizers.notation import PREFIX_MARK, SPACE_MARK, join_tokens
 from dragoman.text.tokenizers.vocabulary import UNKNOWN
 
 __all__ = ["Links", "WordAlignment", "replace_unknown", "require_attention", "word_alignment"]
@@ -101,9 +101,10 @@ def replace_unknown(
     Shapes: weights [tgt (+ 1), src + 1].
     """
     tokens: list[str] = []
+    first = int(bool(source) and source[0] == PREFIX_MARK)  # it has no text
     for place, token in enumerate(target):
-        if token == UNKNOWN and source:
-            token = source[int(weights[place, : len(source)].argmax())]
+        if token == UNKNOWN and len(source) > first:
+            token = source[first + int(weights[place, first : len(source)].argmax())]
             if marks_words and not token.startswith(SPACE_MARK) and _needs_space(join_tokens(tokens)):
                 token = SPACE_MARK + token
         tokens.append(token)

@@ -34,7 +34,8 @@ SourceLanguage = Annotated[
     str | None, typer.Option(metavar="CODE", help="Source language, if the files do not name it.")
 ]
 TargetLanguage = Annotated[
-    str | None, typer.Option(metavar="CODE", help="Target language, if the files do not name it.")
+    str | None,
+    typer.Option(metavar="CODE", help="Target language, if the files do not name it, or the one to import of several."),
 ]
 Licence = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Licence for the model card, if the files do not state it.")

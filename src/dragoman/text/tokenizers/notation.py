@@ -15,9 +15,21 @@ from typing import NamedTuple
 from dragoman.text.characters import attaches
 from dragoman.text.tokenizers.vocabulary import SPECIALS, UNKNOWN
 
-__all__ = ["SPACE_MARK", "TextUnit", "escape", "join_tokens", "mark_spaces", "readable_token", "trace_tokens"]
+__all__ = [
+    "PREFIX_MARK",
+    "SPACE_MARK",
+    "TextUnit",
+    "escape",
+    "join_tokens",
+    "mark_spaces",
+    "readable_token",
+    "trace_tokens",
+]
 
 SPACE_MARK = "▁"
+
+PREFIX_MARK = "\x1b>"
+"""Surface form of a token that a tokenizer adds before a text, such as that of the target language: it has no text."""
 
 _ESCAPE = "\x1b"
 _ESCAPED = {"_": SPACE_MARK, _ESCAPE: _ESCAPE}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dragoman.text.characters import attaches, is_spaceless
 from dragoman.text.tokenizers.base import Tokenizer
-from dragoman.text.tokenizers.notation import SPACE_MARK, trace_tokens
+from dragoman.text.tokenizers.notation import PREFIX_MARK, SPACE_MARK, trace_tokens
 
 __all__ = ["TokenLocator", "word_boundary_tokens"]
 
@@ -19,18 +19,23 @@ class TokenLocator:
     """Finds the tokens of spans of a text; reading the tokens once makes many spans cheap."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
+        first = int(bool(tokens) and tokens[0] == PREFIX_MARK)
+        tokens = tokens[first:]
         if any(token.startswith("<0x") or "\x1b" in token for token in tokens):
-            units = [(unit.text, range(unit.first, unit.last + 1)) for unit in trace_tokens(tokens)]
+            units = [(unit.text, range(first + unit.first, first + unit.last + 1)) for unit in trace_tokens(tokens)]
         else:
-            units = [(token.replace(SPACE_MARK, " "), range(number, number + 1)) for number, token in enumerate(tokens)]
+            units = [
+                (token.replace(SPACE_MARK, " "), range(number, number + 1))
+                for number, token in enumerate(tokens, first)
+            ]
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._tokens: list[range] = []
         place = -1 if units and units[0][0].startswith(" ") else 0  # the first word has a space before it
         for text, numbers in units:
-            first, place = place, place + len(text)
+            begin, place = place, place + len(text)
             if text.strip():
-                self._starts.append(first + (text[0] == " "))
+                self._starts.append(begin + (text[0] == " "))
                 self._ends.append(place)
                 self._tokens.append(numbers)
 
