@@ -1,6 +1,7 @@
 """Make the pictures of the server's page in docs/images::
 
 python -m tests.browser.service_shots transformer=BUNDLE rnn=BUNDLE     # both from English to German
+python -m tests.browser.service_shots --imported en-pt=BUNDLE pt-en=BUNDLE
 """
 
 import argparse
@@ -19,6 +20,7 @@ from tests.browser.served import served
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Two dogs are playing in the snow. A woman with a red umbrella walks past three men in bright orange vests."
 ODD = "Le musée est fermé le lundi, mais le jardin reste ouvert jusqu'à 18 heures."
+NOTICE = "The museum is closed on Mondays, but the old garden stays open until six. Children under ten do not pay."
 PHONE = {"width": 390, "height": 844, "touch": True}
 
 
@@ -51,6 +53,13 @@ def shots() -> Iterable[PageShot]:
     yield PageShot("service-phone-dark", odd, {**PHONE, "dark": True, "language": "zh-CN"})
 
 
+def imported_shots() -> Iterable[PageShot]:
+    """The page with two imported models, and the alignment of a word."""
+    typed = f"page.setDefaultTimeout(60000); await write({NOTICE!r});"
+    yield PageShot("imported", f"{typed} await word('t0:0:9').hover();", {"height": 560})
+    yield PageShot("imported-phone", f"{typed} await word('t0:0:9').tap();", PHONE)
+
+
 def take(chromium: Chromium, address: str, shot: PageShot, folder: Path) -> Path:
     """Take it, and make it small."""
     path = folder / f"{shot.name}.png"
@@ -67,6 +76,7 @@ def main() -> None:
     """Make them all."""
     parser = argparse.ArgumentParser(description="Make the pictures of the server's page in docs/images.")
     parser.add_argument("bundles", nargs="+", help="NAME=BUNDLE, from English to German")
+    parser.add_argument("--imported", action="store_true", help="bundles are an imported pair, en-pt and pt-en")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     asked = parser.parse_args()
     if reason := missing():
@@ -75,7 +85,7 @@ def main() -> None:
     chromium = Chromium()
     try:
         with served(bundles) as address:
-            for shot in shots():
+            for shot in imported_shots() if asked.imported else shots():
                 path = take(chromium, address, shot, asked.out.resolve())
                 print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
     finally:
