@@ -18,7 +18,7 @@ KINDS = {
     "unpickle": "in a state",
     "trust-sizes": "name length 2147483648 of array 0",
     "extract-all": "path outside: ../../escaped",
-    "raise-everything": "claims: a tensor of 2^62 numbers",
+    "raise-everything": "hostile JSON: nested lists",
 }
 
 

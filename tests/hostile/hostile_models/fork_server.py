@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from dragoman.bundle import sandboxed_parse
 from dragoman.cli.main import main
-from dragoman.importing import argos_package, import_model
+from dragoman.importing import argos_package, import_model, source_files
 from dragoman.importing.file_formats import binary_reader, pytorch_file
 from tests.hostile.hostile_models.sources import valid_sources, write_source
 
@@ -167,8 +167,9 @@ def extract_all() -> None:
 
 
 def raise_everything() -> None:
-    """Let errors of readers pass to the user."""
+    """Let errors of readers pass to the user, those of JSON among them."""
     _replace(import_model, "_DAMAGE", ())
+    _replace(source_files.SourceFolder, "read_json", lambda self, name: json.loads(self.read(name)))
 
 
 def _replace(owner: Any, name: str, value: Any) -> None:
