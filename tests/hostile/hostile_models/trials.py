@@ -52,6 +52,7 @@ class ForkServer:
         """End the server."""
         self._stdin.close()
         self.process.wait(60)
+        self._stdout.close()
 
 
 def results(
