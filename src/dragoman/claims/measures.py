@@ -111,12 +111,12 @@ def _error_rate(totals: Totals) -> NDArray[np.float64]:
 
 
 def _change_counts(record: ModelRecord, _search: str) -> NDArray[np.float64]:
-    if "changes" not in record.facts:
+    if "source_changes" not in record.facts:
         raise MissingStatisticsError(
             f"the record of {record.facts['name']} must have changed source words, got none; train it on a corpus with "
             "hand-aligned sentences"
         )
-    return np.array(record.facts["changes"], np.float64).T
+    return np.array(record.facts["source_changes"], np.float64).T
 
 
 def _change_ratio(totals: Totals) -> NDArray[np.float64]:

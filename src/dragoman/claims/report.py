@@ -185,8 +185,8 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Phrases) -> str:
     ]
     rows += [[*_expected(each), "–", "–", word("untested")] for each in result.unmeasured]
     lines.append(markdown_table(header, rows))
-    if claim.findings:
-        lines.append(f"{word('findings')}: {claim.findings[word.language]}\n")
+    if findings := claim.findings.get(word.language):
+        lines.append(f"{word('findings')}: {findings}\n")
     lines += _samples_tables(claim, report, word)
     for each in result.comparisons:
         name = each.effect.comparison.name

@@ -90,8 +90,8 @@ def import_model(
         with ExitStack() as opened:
             with _damage_refused(source):
                 folder = opened.enter_context(argos_package.unpacked(source))
-            return _import(SourceFolder(folder), source, output, format_name, given, licence, progress)
-    return _import(SourceFolder.open(source), source, output, format_name, given, licence, progress)
+            return _import(SourceFolder(folder), source, output, format_name, given, languages[1], licence, progress)
+    return _import(SourceFolder.open(source), source, output, format_name, given, languages[1], licence, progress)
 
 
 @contextmanager
@@ -111,6 +111,7 @@ def _import(
     output: Path,
     format_name: str | None,
     languages: tuple[str | None, str | None],
+    target_code: str | None,
     licence: str | None,
     progress: Progress | None,
 ) -> ImportResult:
@@ -122,7 +123,7 @@ def _import(
     with _damage_refused(source):
         model = FORMATS[name].read(folder)
     if model.target_tokens:
-        choose_target(model, languages[1])
+        choose_target(model, languages[1], target_code)
     config = _config(model, _origin(folder, source), FORMATS[name].title, languages)
     notes = list(model.notes)
     if config.data is None:

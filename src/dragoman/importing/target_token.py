@@ -12,14 +12,15 @@ __all__ = ["choose_target"]
 _MAX_LISTED = 800  # characters
 
 
-def choose_target(model: ImportedModel, language: str | None) -> None:
+def choose_target(model: ImportedModel, language: str | None, code: str | None = None) -> None:
     """Put the token of a language before each source sentence; `language` is a code, or the files name it.
 
-    A token has a code of ISO 639-3, or several parts: ``>>deu<<``, ``>>cmn_Hans<<``.
+    A token has a code of ISO 639-1 or 639-3, or several parts: ``>>deu<<``, ``>>cmn_Hans<<``. `code` is the language as
+    the user wrote it: a model may have several codes of one language.
     """
     codes = {token: token.strip("<>") for token in model.target_tokens}
     wanted = language or model.languages[1]
-    found = _best(codes, wanted) if wanted else []
+    found = [token for token, each in codes.items() if each == code] or (_best(codes, wanted) if wanted else [])
     if len(found) != 1:
         legal = ", ".join(sorted(ascii(codes[token])[1:-1] for token in found or codes))
         shown = legal if len(legal) <= _MAX_LISTED else legal[:_MAX_LISTED] + "…"

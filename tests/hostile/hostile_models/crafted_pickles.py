@@ -86,6 +86,8 @@ def _claims() -> Iterator[Case]:
         "2 million lists": b"](" + b"]" * 2_000_000 + b"e",
         "a memo of a billion entries": b"]r\xff\xff\xff\x3f" + b"h\xff",
         "doubled tuples": b"N" + b"2\x86" * 1000,
+        "a key of doubled tuples": b"}N" + b"q\x00h\x00\x86" * 60 + b"Ns",
+        "a key of nested tuples": b"}N" + b"\x85" * 200_000 + b"Ns",
         "a stack without an end": b"N" * 3_000_000,
         "an empty stack": b"tR",
     }.items():

@@ -49,7 +49,7 @@ def synthetic_record(run: PoolRun, draws: np.random.Generator) -> ModelRecord:
     statistics = AttentionStatistics()
     statistics.add(draws.dirichlet(np.ones(6), (1, 2, 4)) for _ in range(SENTENCES))
     facts["links"] = {name: draws.integers(5, 9, (4, SENTENCES)).tolist() for name in LINK_READINGS}
-    facts["changes"] = draws.uniform(1, 2, (4, SENTENCES)).tolist()
+    facts["source_changes"] = draws.uniform(1, 2, (4, SENTENCES)).tolist()
     facts |= {"words": draws.integers(1, 9, (len(WORD_COLUMNS), SENTENCES)).tolist()}
     return ModelRecord(facts | {"attention": {"trained": statistics.to_json(), "untrained": statistics.to_json()}})
 

@@ -17,7 +17,7 @@ from dragoman.text.tokenizers.extend import extend_tokenizer
 from dragoman.text.tokenizers.notation import PREFIX_MARK
 from tests.unit.importing.random_marian import SHAPES, write_folder
 
-TOKENS = (">>deu<<", ">>por<<", ">>pob<<", ">>cmn_Hans<<", ">>cmn_Hant<<")
+TOKENS = (">>deu<<", ">>por<<", ">>pob<<", ">>cmn_Hans<<", ">>cmn_Hant<<", ">>swa<<", ">>swh<<")
 TEXT = "the cat sat on the mat"
 
 
@@ -37,10 +37,10 @@ def imported(model: Path, language: str) -> Bundle:
 
 
 def test_an_import_without_a_target_lists_the_languages(model: Path, tmp_path: Path):
-    legal = r"must be one of the languages of the model \(cmn_Hans, cmn_Hant, deu, pob, por\), got none"
+    legal = r"must be one of the languages of the model \(cmn_Hans, cmn_Hant, deu, pob, por, swa, swh\), got none"
     with pytest.raises(ConfigError, match=legal):
         import_model(model, tmp_path / "b")
-    with pytest.raises(ConfigError, match=r"deu, pob, por\), got 'fr'"):
+    with pytest.raises(ConfigError, match=r"deu, pob, por, swa, swh\), got 'fr'"):
         import_model(model, tmp_path / "b", languages=("en", "fr"))
     assert not (tmp_path / "b").exists()
 
@@ -54,6 +54,8 @@ def test_an_import_without_a_target_lists_the_languages(model: Path, tmp_path: P
         ("pob", ">>pob<<"),
         ("zh", ">>cmn_Hans<<"),
         ("zh-Hant", ">>cmn_Hant<<"),
+        ("swa", ">>swa<<"),
+        ("swh", ">>swh<<"),
     ],
 )
 def test_a_code_chooses_the_token(language: str, token: str, model: Path):

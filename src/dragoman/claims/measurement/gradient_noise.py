@@ -35,10 +35,10 @@ def gradient_noise(seed: int, rounds: int = 8, batches: int = 32) -> Samples:
         model = _model(alignment, seed)
         draws = torch.Generator().manual_seed(seed)
         baseline = RewardBaseline(0.9)
-        for _ in range(rounds):
+        for place in range(rounds):
             gradients: list[Tensor] = []
-            for _ in range(batches):
-                gradient, baseline = _gradient(model, _batch(draws), seed, len(gradients), baseline)
+            for number in range(place * batches, (place + 1) * batches):
+                gradient, baseline = _gradient(model, _batch(draws), seed, number, baseline)
                 gradients.append(gradient)
             samples[name].append(relative_variance(torch.stack(gradients)))
     return samples

@@ -64,7 +64,7 @@ def gold_statistics(bundle: Bundle, gold: GoldSentences) -> dict[str, Any]:
     """Return the parts of a record about hand-aligned sentences: links of attention, and changed source words."""
     translator = Translator.open(bundle, engine="torch", threads=1)
     assert isinstance(translator.engine, TorchEngine)
-    found: dict[str, Any] = {"changes": change_columns(translator.engine.model, bundle.tokenizers(), gold)}
+    found: dict[str, Any] = {"source_changes": change_columns(translator.engine.model, bundle.tokenizers(), gold)}
     return found | ({"links": link_columns(translator, gold)} if has_attention(bundle.config.model) else {})
 
 

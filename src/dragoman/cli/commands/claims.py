@@ -10,7 +10,7 @@ import typer
 from dragoman.cli.console import echo, print_json, print_table, report_errors
 from dragoman.cli.options.arguments import Json, flag
 from dragoman.cli.options.outputs import Force, check_output, output_option
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from dragoman.claims.claim import Claim, Ledger
@@ -82,6 +82,11 @@ def run(
             return
         if missing:
             _train(found, missing, store, data, work, jobs)
+            if lacking := missing_runs(found, chosen, store):
+                raise DataError(
+                    f"the records of {', '.join(each.label for each in lacking)} must have the statistics of their "
+                    "claims, got none after measuring; correct the claims"
+                )
         if uncounted := without_word_counts(models, store):
             echo(f"counting the words of {len(uncounted)} models")
             add_word_counts(uncounted, store, data, work)

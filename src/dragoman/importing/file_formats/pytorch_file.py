@@ -28,6 +28,7 @@ __all__ = ["read_pytorch"]
 
 _MAX_PICKLE = 4 << 20
 _MAX_DIRECTORY = 1 << 20
+_MAX_GROWTH = 16
 _MAGIC = 0x1950A86A20F9469CFC6C
 _VERSION = 1001
 _TYPES = {"FloatStorage": "<f4", "HalfStorage": "<f2", "DoubleStorage": "<f8", "BFloat16Storage": "<u2"}
@@ -44,6 +45,7 @@ def read_pytorch(path: Path) -> WeightTable:
             is_archive = file.read(4) == b"PK\x03\x04"
         state, read = _read_archive(path) if is_archive else _read_sequence(path)
         tensors = _tensors(state)
+        _check_size(tensors, path.stat().st_size)
         arrays = {name: functools.partial(_array, tensor, read) for name, tensor in tensors.items()}
     except (ValueError, KeyError, OSError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile) as error:
         raise BundleError(
@@ -66,6 +68,15 @@ def _tensors(state: Any) -> dict[str, Tensor]:
     return {name: tensor for name, tensor in found.items() if tensor.storage.kind in _TYPES}
 
 
+def _check_size(tensors: dict[str, Tensor], size: int) -> None:
+    """Require that all tensors as float32 are not much larger than the file: tensors may share numbers."""
+    if any(number < 0 for tensor in tensors.values() for number in tensor.shape):
+        raise ValueError("a tensor of a negative size")
+    needed = sum(4 * math.prod(tensor.shape) for tensor in tensors.values())
+    if needed > _MAX_GROWTH * size + (1 << 20):
+        raise ValueError(f"tensors of {needed:,} bytes in a file of {size:,}")
+
+
 def _array(tensor: Tensor, read: Read) -> NDArray[Any]:
     count = math.prod(tensor.shape)
     last = tensor.offset + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.strides, strict=True))
@@ -77,7 +88,7 @@ def _array(tensor: Tensor, read: Read) -> NDArray[Any]:
         raise ValueError(f"a storage of {len(numbers):,} numbers in place of {tensor.storage.count:,}")
     steps = [stride * numbers.itemsize for stride in tensor.strides]
     view = np.lib.stride_tricks.as_strided(numbers[tensor.offset :], tensor.shape, steps, writeable=False)
-    return (view.astype("<u4") << 16).view("<f4") if tensor.storage.kind == "BFloat16Storage" else view
+    return (view.astype("<u4") << 16).view("<f4") if tensor.storage.kind == "BFloat16Storage" else view.copy()
 
 
 # -------------------------------------------------------------------------------------------------------------- layouts
@@ -116,7 +127,10 @@ def _read_sequence(path: Path) -> tuple[Any, Read]:
     state, keys = read_state(head), read_state(head)
     if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
         raise ValueError("no keys of storages")
-    sizes = {tensor.storage.key: tensor.storage for tensor in _all_tensors(state)}
+    tensors = _all_tensors(state)
+    sizes = {tensor.storage.key: tensor.storage for tensor in tensors}
+    if any(tensor.storage != sizes[tensor.storage.key] for tensor in tensors):
+        raise ValueError("two storages with one key")
     place, places = head.tell(), {}
     for key in keys:
         storage = sizes[key]

@@ -103,6 +103,8 @@ class _Interpreter:
 
     def set_items(self, count: int | None) -> None:
         values = self.take(count)
+        if not all(type(key) is str for key in values[::2]):  # the hash of nested tuples may take forever
+            raise ValueError("a key that is no text in the pickle")
         dict.update(self.stack[-1], zip(values[::2], values[1::2], strict=True))
 
     def build(self, _: Any) -> None:

@@ -11,7 +11,7 @@ __all__ = ["check_directory"]
 
 _END, _END_SIZE = b"PK\x05\x06", 22
 _LOCATOR, _LOCATOR_SIZE = b"PK\x06\x07", 20
-_END_64_SIZE = 56
+_END_64, _END_64_SIZE = b"PK\x06\x06", 56
 _MAX_COMMENT = (1 << 16) - 1
 _UNUSED = (1 << 32) - 1
 
@@ -27,8 +27,12 @@ def check_directory(path: Path, max_bytes: int) -> None:
         raise BundleError(f"{path} must be a zip archive, got no end of one; get the file again")
     directory = struct.unpack_from("<I", tail, place + 12)[0]
     locator = place - _LOCATOR_SIZE
-    if locator >= _END_64_SIZE and tail.startswith(_LOCATOR, locator):
-        directory = max(directory % _UNUSED, struct.unpack_from("<Q", tail, locator - _END_64_SIZE + 40)[0])
+    if locator >= 0 and tail.startswith(_LOCATOR, locator):
+        record = locator - _END_64_SIZE
+        stated = struct.unpack_from("<Q", tail, locator + 8)[0]
+        if record < 0 or not tail.startswith(_END_64, record) or stated != size - len(tail) + record:
+            raise BundleError(f"{path} must be a zip archive, got another end of one; get the file again")
+        directory = max(directory % _UNUSED, struct.unpack_from("<Q", tail, record + 40)[0])
     if directory > max_bytes:
         raise BundleError(
             f"{path} must have a directory of at most {max_bytes:,} bytes, got {directory:,}; get the file again"
