@@ -65,6 +65,8 @@ class DetectedLanguage:
     language: str
     confidence: float
     """From 0 to 100."""
+    unavailable: str | None = None
+    """The more probable language, where no model of the server translates it."""
 
 
 @dataclass(frozen=True)

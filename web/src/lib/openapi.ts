@@ -762,6 +762,11 @@ export interface components {
              * @description From 0 to 100.
              */
             confidence: number;
+            /**
+             * Unavailable
+             * @description The more probable language, where no model of the server translates it.
+             */
+            unavailable?: string | null;
         };
         /**
          * DictionaryEntries

@@ -15,7 +15,7 @@ from dragoman.server.errors import Forbidden, RateLimited
 __all__ = ["AccessControl", "RequestAccess"]
 
 _BASE_TOKENS = 1  # of every request
-_MISSING = "Please contact the server operator to get an API key"
+_MISSING = "This server requires an API key, as Authorization: Bearer KEY or as api_key; its operator gives them out"
 _WRONG = "Invalid API key"
 
 

@@ -50,6 +50,28 @@ def test_names_no_language_that_is_not_served(detector: LanguageDetector) -> Non
     assert {each.language for each in others} <= set(SERVED)
 
 
+@pytest.mark.parametrize(
+    ("text", "unavailable"),
+    [
+        ("Zwei Hunde spielen im Schnee vor dem Haus.", "de"),
+        ("两只狗在房子外面的雪地里玩。", "zh"),
+        ("Two dogs play in the snow.", None),
+        ("42", None),
+    ],
+)
+def test_the_language_of_the_text_is_named_if_no_model_translates_it(
+    detector: LanguageDetector, text: str, unavailable: str | None
+) -> None:
+    found = detector.detect(text, ("en", "fr"))
+
+    assert found[0].unavailable == unavailable
+    assert all(each.unavailable is None for each in found[1:])
+
+
+def test_a_near_language_is_not_another_one(detector: LanguageDetector) -> None:
+    assert detector.detect("To hunder leker i snøen utenfor huset.", ("da", "en"))[0].unavailable is None
+
+
 def test_a_language_that_the_model_does_not_know_has_no_confidence(detector: LanguageDetector) -> None:
     assert detector.detect("Hello there, my friend", ("xq",)) == [DetectedLanguage("xq", 0.0)]
 
