@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -14,7 +14,20 @@ from dragoman.config.base import NotNegative, Settings, Size
 from dragoman.config.validation_errors import error_message
 from dragoman.errors import ConfigError
 
-__all__ = ["Claim", "ClaimOrigin", "Comparison", "CorpusFiles", "GoldFiles", "Ledger", "Term", "Variant"]
+__all__ = [
+    "Claim",
+    "ClaimOrigin",
+    "ClaimTexts",
+    "Comparison",
+    "CorpusFiles",
+    "GoldFiles",
+    "Ledger",
+    "ReportLanguage",
+    "Term",
+    "Variant",
+]
+
+ReportLanguage = Literal["en", "zh"]
 
 Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
 
@@ -84,6 +97,21 @@ class Comparison(Settings):
     """Decision rule: the effect is larger than the smallest one, or its absolute value is smaller."""
 
 
+class ClaimTexts(Settings):
+    """Texts of a claim in one language, except the statement and the findings."""
+
+    title: str
+    """The claim in a few words."""
+    decision: str
+    """The decision rule in words."""
+    limits: str = ""
+    """What the experiment does not show."""
+    figure: str = ""
+    """The paper's own result."""
+    comparisons: list[str]
+    """Names of the comparisons, in their order."""
+
+
 class Claim(Settings):
     """A statement, its origin, and the experiment that tests it."""
 
@@ -91,7 +119,7 @@ class Claim(Settings):
     """Number of the claim."""
     title: str
     """The claim in a few words."""
-    statement: dict[Literal["en", "zh"], str]
+    statement: dict[ReportLanguage, str]
     """The claim as the note makes it, in English and Chinese."""
     origin: ClaimOrigin
     """Where the claim was made."""
@@ -107,7 +135,7 @@ class Claim(Settings):
     """The decision rule in words."""
     limits: str = ""
     """What the experiment does not show."""
-    findings: dict[Literal["en", "zh"], str] = Field(default_factory=dict)
+    findings: dict[ReportLanguage, str] = Field(default_factory=dict)
     """What was not expected, in English and Chinese; written after the runs."""
     searches: list[str] = Field(default_factory=list)
     """Searches that all variants are measured with, in addition to those of the terms; for figures."""
@@ -115,6 +143,22 @@ class Claim(Settings):
     """Models of the experiment."""
     comparisons: Annotated[list[Comparison], Field(min_length=1)]
     """Contrasts that are decided on."""
+    zh: ClaimTexts | None = None
+    """The texts in Chinese; those in English are used without them."""
+
+    def texts(self, language: ReportLanguage) -> ClaimTexts:
+        """Return the texts in a language, or else in English."""
+        if language == "zh" and self.zh is not None:
+            return self.zh
+        names = [each.name for each in self.comparisons]
+        figure = self.origin.figure
+        return ClaimTexts(
+            title=self.title, decision=self.decision, limits=self.limits, figure=figure, comparisons=names
+        )
+
+    def comparison_name(self, comparison: Comparison, language: ReportLanguage) -> str:
+        """Return the name of a comparison in a language."""
+        return self.texts(language).comparisons[self.comparisons.index(comparison)]
 
     @model_validator(mode="after")
     def _terms_name_variants(self) -> Self:
@@ -125,6 +169,15 @@ class Claim(Settings):
                         f"{self.id}: a term must name one of the variants {', '.join(self.variants)}, got "
                         f"{term.variant}; correct it in {comparison.name!r}"
                     )
+        return self
+
+    @model_validator(mode="after")
+    def _every_comparison_is_translated(self) -> Self:
+        if self.zh is not None and len(self.zh.comparisons) != len(self.comparisons):
+            raise ConfigError(
+                f"{self.id}: zh.comparisons must have {len(self.comparisons)} names, one per comparison, got "
+                f"{len(self.zh.comparisons)}; correct zh.comparisons"
+            )
         return self
 
 
@@ -175,6 +228,13 @@ class PoolSettings(Settings):
     """Expected CPU minutes per model, by base."""
 
 
+class _Introduction(Settings):
+    """Introduction of the report in both languages."""
+
+    en: str
+    zh: str
+
+
 @dataclass(frozen=True)
 class Ledger:
     """All claims of a folder, with their base configurations and corpora."""
@@ -183,6 +243,8 @@ class Ledger:
     claims: tuple[Claim, ...]
     corpora: dict[str, CorpusFiles]
     pool: PoolSettings
+    introduction: dict[ReportLanguage, str] = field(default_factory=dict)
+    """Introduction of the report, in English and Chinese, from `introduction.toml`."""
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -193,7 +255,9 @@ class Ledger:
         corpora = {path.stem: _read(path, CorpusFiles) for path in sorted((folder / "corpora").glob("*.toml"))}
         settings = folder / "pool.toml"
         pool = _read(settings, PoolSettings) if settings.is_file() else PoolSettings()
-        return cls(folder, tuple(sorted(found, key=lambda claim: int(claim.id[1:]))), corpora, pool)
+        texts = folder / "introduction.toml"
+        introduction = _read(texts, _Introduction).model_dump() if texts.is_file() else {}
+        return cls(folder, tuple(sorted(found, key=lambda claim: int(claim.id[1:]))), corpora, pool, introduction)
 
     def claim(self, name: str) -> Claim:
         """Return a claim by its number."""

@@ -6,99 +6,25 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal
+from pathlib import Path
 
 import numpy as np
 
-from dragoman.claims.claim import Claim, Comparison, Ledger, Term
+from dragoman.claims.claim import Claim, Comparison, Ledger, ReportLanguage, Term
 from dragoman.claims.effect import compute_effect
 from dragoman.claims.measures import has_counts, measure
-from dragoman.claims.pool.cost import expected_minutes
-from dragoman.claims.pool.missing_runs import missing_runs
+from dragoman.claims.pool.missing_runs import RemainingRuns, remaining_runs
 from dragoman.claims.pool.pool_model import pool_models, variant_models
 from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
+from dragoman.claims.report_figures import claim_figure, overview_figure, without_unit
+from dragoman.claims.report_phrases import Phrases
 from dragoman.claims.verdict import ClaimResult, ClaimVerdict, ComparisonResult, decide, seeds_needed
+from dragoman.files import atomic_write
 from dragoman.reporting.markdown import markdown_table
 
-__all__ = ["LedgerReport", "Phrases", "RemainingRuns", "ReportLanguage", "claim_records", "report_markdown"]
+__all__ = ["LedgerReport", "claim_records", "figures_folder", "remaining_text", "report_markdown", "write_report"]
 
-ReportLanguage = Literal["en", "zh"]
-
-_WORDS: dict[str, dict[ReportLanguage, str]] = {
-    "title": {"en": "Claims ledger", "zh": "论断记录"},
-    "intro": {
-        "en": "Each claim of the reading notes has an experiment, an interval and a verdict. The decision rules were "
-        "committed before the first training. Computed from the records by `dragoman claims report`.",
-        "zh": "笔记中的每个论断都有对应的实验、区间和结论。判定规则在第一次训练之前就已提交。"
-        "本页由 `dragoman claims report` 根据记录生成。",
-    },
-    "claim": {"en": "claim", "zh": "论断"},
-    "verdict": {"en": "verdict", "zh": "结论"},
-    "seeds": {"en": "seeds", "zh": "种子数"},
-    "minutes": {"en": "CPU minutes", "zh": "CPU 分钟"},
-    "comparison": {"en": "comparison", "zh": "比较"},
-    "measure": {"en": "measure", "zh": "度量"},
-    "expected": {"en": "expected", "zh": "预期"},
-    "least": {"en": "smallest effect", "zh": "最小效应"},
-    "effect": {"en": "effect", "zh": "效应"},
-    "interval": {"en": "interval", "zh": "区间"},
-    "models": {"en": "Models", "zh": "模型"},
-    "model": {"en": "model", "zh": "模型"},
-    "mean": {"en": "mean", "zh": "平均"},
-    "geometric-mean": {"en": "geometric mean", "zh": "几何平均"},
-    "corpus": {"en": "corpus", "zh": "语料"},
-    "parameters": {"en": "parameters", "zh": "参数量"},
-    "updates": {"en": "updates", "zh": "更新次数"},
-    "untested": {"en": "not measured yet", "zh": "尚未测量"},
-    "partly": {"en": "partly measured", "zh": "部分测量"},
-    "missing": {
-        "en": "models to train: {missing} of {all}, about {hours} CPU hours",
-        "zh": "待训练模型：{missing} / {all}，约 {hours} CPU 小时",
-    },
-    "repeated": {"en": "repeated words per 100", "zh": "每百词重复词"},
-    "dropped": {"en": "dropped source words per 100", "zh": "每百源词漏译词"},
-    "findings": {"en": "Findings", "zh": "发现"},
-    "remains": {"en": "What remains", "zh": "剩余工作"},
-    "paper": {"en": "The paper", "zh": "论文结果"},
-    "rule": {"en": "Rule", "zh": "判定规则"},
-    "limits": {"en": "Limits", "zh": "局限"},
-    "more": {
-        "en": "{name}: about {seeds} seeds per variant would decide it",
-        "zh": "{name}：每个变体约需 {seeds} 个种子才能判定",
-    },
-    "sentences": {
-        "en": "{name}: more seeds would not decide it; it needs more test sentences",
-        "zh": "{name}：增加种子无法判定，需要更多测试句",
-    },
-    ClaimVerdict.HOLDS: {"en": ClaimVerdict.HOLDS, "zh": "在此成立"},
-    ClaimVerdict.FAILS: {"en": ClaimVerdict.FAILS, "zh": "在此不成立"},
-    ClaimVerdict.OPEN: {"en": ClaimVerdict.OPEN, "zh": "在此规模下无法判断"},
-}
-
-
-@dataclass(frozen=True)
-class Phrases:
-    """Phrases of the page in one language."""
-
-    language: ReportLanguage
-
-    def __call__(self, phrase: str, /, **values: object) -> str:
-        """Return a phrase with its values."""
-        return _WORDS[phrase][self.language].format(**values)
-
-
-@dataclass(frozen=True)
-class RemainingRuns:
-    """The runs that a claim still requires: their number, the number of all its runs, and their expected CPU time."""
-
-    missing: int
-    total: int
-    minutes: float
-
-    def text(self, word: Phrases) -> str:
-        """Describe what remains in a few words."""
-        hours = f"{self.minutes / 60:.2g}"
-        return word("missing", missing=self.missing, all=self.total, hours=hours)
+_OVERVIEW = "overview"
 
 
 @dataclass(frozen=True)
@@ -110,6 +36,8 @@ class LedgerReport:
     records: Mapping[str, ModelRecord]
     remaining: Mapping[str, RemainingRuns] = field(default_factory=dict)
     """Runs that a claim still requires, by claim; claims that require none are left out."""
+    all_remaining: RemainingRuns | None = None
+    """Runs that all claims together still require; several claims share runs."""
 
     @classmethod
     def compute(cls, ledger: Ledger, store: RecordStore) -> LedgerReport:
@@ -118,13 +46,13 @@ class LedgerReport:
         records = {model.key: store.read(model) for model in models if store.has(model)}
         results, remaining = {}, {}
         for claim in ledger.claims:
-            if missing := missing_runs(ledger, [claim], store):
-                minutes = sum(expected_minutes(ledger, store, run) for run in missing)
-                remaining[claim.id] = RemainingRuns(len(missing), len(pool_models(ledger, [claim])), minutes)
+            left = remaining_runs(ledger, [claim], store)
+            if left.missing or left.incomplete:
+                remaining[claim.id] = left
             result = decide(claim, claim_records(ledger, claim, records))
             if result.comparisons:
                 results[claim.id] = result
-        return cls(ledger, results, records, remaining)
+        return cls(ledger, results, records, remaining, remaining_runs(ledger, ledger.claims, store))
 
 
 def claim_records(ledger: Ledger, claim: Claim, records: Mapping[str, ModelRecord]) -> dict[str, list[ModelRecord]]:
@@ -135,61 +63,123 @@ def claim_records(ledger: Ledger, claim: Claim, records: Mapping[str, ModelRecor
     }
 
 
-def report_markdown(report: LedgerReport, language: ReportLanguage = "en") -> str:
-    """Return the page: a table of verdicts, then each claim with its comparisons, then the models."""
+def remaining_text(remaining: RemainingRuns, word: Phrases) -> str:
+    """Describe what a claim lacks, and what it costs."""
+    phrase = "incomplete" if remaining.incomplete else "missing"
+    return word(
+        phrase,
+        missing=remaining.missing,
+        incomplete=remaining.incomplete,
+        all=remaining.total,
+        time=word.cpu_time(remaining.minutes),
+    )
 
+
+def figures_folder(page: Path) -> Path:
+    """Return the folder of the figures of a page."""
+    return page.with_name(f"{page.stem}-figures")
+
+
+def write_report(report: LedgerReport, page: Path, language: ReportLanguage = "en") -> None:
+    """Write the page, and its figures into a folder next to it."""
+    word = Phrases(language)
+    folder = figures_folder(page)
+    folder.mkdir(exist_ok=True)
+    figures = {claim_id: claim_figure(result, word) for claim_id, result in report.results.items()}
+    figures |= {_OVERVIEW: overview_figure(report.results, word)}
+    for name, figure in figures.items():
+        if figure:
+            _write(folder / f"{name}.svg", figure + "\n")
+    _write(page, report_markdown(report, language, figures=folder.name))
+
+
+def _write(path: Path, text: str) -> None:
+    with atomic_write(path) as draft:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+
+
+def report_markdown(report: LedgerReport, language: ReportLanguage = "en", *, figures: str = "") -> str:
+    """Return the page: a table of verdicts, then each claim with its comparisons, then the models.
+
+    `figures` is the folder of the figures, relative to the page; a page without it has none.
+    """
     word = Phrases(language)
     rows = []
     for claim in report.ledger.claims:
         result = report.results.get(claim.id)
         remaining = report.remaining.get(claim.id)
-        left = f" ({remaining.text(word)})" if remaining else ""
+        left = word("bracketed", text=remaining_text(remaining, word)) if remaining else ""
+        title = claim.texts(language).title
         if result is None:
-            rows.append([claim.id, claim.title, f"{word('untested')}{left}", "–", "–"])
+            rows.append([claim.id, title, f"{word('untested')}{left}", "–", "–"])
         else:
             minutes = f"{result.cpu_seconds / 60:.0f}"
-            partly = f", {word('partly')}" if result.unmeasured else ""
+            partly = f"{word('comma')}{word('partly')}" if result.unmeasured else ""
             verdict = f"**{word(result.verdict)}**{partly}{left}"
-            rows.append([claim.id, claim.title, verdict, str(result.seeds), minutes])
+            rows.append([claim.id, title, verdict, str(result.seeds), minutes])
     header = [word(name) for name in ("claim", "claim", "verdict", "seeds", "minutes")]
     header[0] = "#"
     day = datetime.now(UTC).date().isoformat()
-    parts = [f"# {word('title')}\n\n{day}. {word('intro')}\n\n{markdown_table(header, rows)}"]
-    parts += [_claim_section(claim, report, word) for claim in report.ledger.claims]
+    own = report.ledger.introduction.get(language, "").strip()
+    head = [f"# {word('title')}", f"{day}{word('sentence-end')}{word('intro')}", own, markdown_table(header, rows)]
+    parts = ["\n\n".join(part for part in head if part)]
+    if report.all_remaining is not None:
+        parts.append(f"{word('all-claims')}{word('colon')}{remaining_text(report.all_remaining, word)}{word('stop')}\n")
+    if figures:
+        parts += _overview(report, word, figures)
+    parts += [_claim_section(claim, report, word, figures) for claim in report.ledger.claims]
     parts.append(_models_section(report, word))
     return "\n".join(parts)
 
 
-def _claim_section(claim: Claim, report: LedgerReport, word: Phrases) -> str:
-    languages: tuple[ReportLanguage, ...] = ("en", "zh") if word.language == "en" else ("zh", "en")
+def _overview(report: LedgerReport, word: Phrases, figures: str) -> list[str]:
+    if not overview_figure(report.results, word):
+        return []
+    parts = [f"![{word('overview')}]({figures}/{_OVERVIEW}.svg)\n"]
+    if names := without_unit(report.results, word):
+        parts.append(f"{word('overview-note', names='; '.join(names))}\n")
+    return parts
+
+
+def _claim_section(claim: Claim, report: LedgerReport, word: Phrases, figures: str) -> str:
+    texts = claim.texts(word.language)
+    languages: tuple[ReportLanguage, ...] = ("en", "zh") if word.language == "en" else ("zh",)
     lines = [
-        f"\n## {claim.id}. {claim.title}\n",
+        f"\n## {claim.id}. {texts.title}\n",
         "\n>\n".join(f"> {claim.statement[each]}" for each in languages) + "\n",
     ]
-    if claim.origin.figure:
-        lines.append(f"{word('paper')} ([{claim.origin.paper}]): {claim.origin.figure}.\n")
-    lines.append(f"{word('rule')}: {claim.decision}\n")
-    if claim.limits:
-        lines.append(f"{word('limits')}: {claim.limits}\n")
+    colon, stop = word("colon"), word("stop")
+    if texts.figure:
+        lines.append(f"{word('paper')} ([{claim.origin.paper}]){colon}{texts.figure}{stop}\n")
+    lines.append(f"{word('rule')}{colon}{texts.decision}\n")
+    if texts.limits:
+        lines.append(f"{word('limits')}{colon}{texts.limits}\n")
     if claim.id in report.remaining:
-        lines.append(f"{word('remains')}: {report.remaining[claim.id].text(word)}.\n")
+        lines.append(f"{word('remains')}{colon}{remaining_text(report.remaining[claim.id], word)}{stop}\n")
     result = report.results.get(claim.id)
     header = [word(name) for name in ("comparison", "measure", "expected", "least", "effect", "interval", "verdict")]
     if result is None:
-        rows = [[*_expected(each), "–", "–", word("untested")] for each in claim.comparisons]
+        rows = [[*_expected(claim, each, word), "–", "–", word("untested")] for each in claim.comparisons]
         lines.append(markdown_table(header, rows))
         return "\n".join(lines)
+    if figures:
+        lines.append(f"![{claim.id}{colon}{word(result.verdict)}]({figures}/{claim.id}.svg)\n")
     rows = [
-        [*_expected(each), f"{each.effect.value:.3g}", _interval(each), word(each.verdict)]
+        [
+            *_expected(claim, each.effect.comparison, word),
+            f"{each.effect.value:.3g}",
+            _interval(each),
+            word(each.verdict),
+        ]
         for each in result.comparisons
     ]
-    rows += [[*_expected(each), "–", "–", word("untested")] for each in result.unmeasured]
+    rows += [[*_expected(claim, each, word), "–", "–", word("untested")] for each in result.unmeasured]
     lines.append(markdown_table(header, rows))
     if findings := claim.findings.get(word.language):
-        lines.append(f"{word('findings')}: {findings}\n")
+        lines.append(f"{word('findings')}{colon}{findings}\n")
     lines += _samples_tables(claim, report, word)
     for each in result.comparisons:
-        name = each.effect.comparison.name
+        name = claim.comparison_name(each.effect.comparison, word.language)
         if each.verdict != ClaimVerdict.OPEN or each.effect.freedom < 1:
             continue
         needed = seeds_needed(each)
@@ -220,11 +210,11 @@ def _samples_tables(claim: Claim, report: LedgerReport, word: Phrases) -> list[s
     return found
 
 
-def _expected(each: Comparison | ComparisonResult) -> list[str]:
-    comparison = each.effect.comparison if isinstance(each, ComparisonResult) else each
+def _expected(claim: Claim, comparison: Comparison, word: Phrases) -> list[str]:
     sign = "±" if comparison.rule == "equivalence" else "> "
     least = f"{sign}{comparison.smallest_effect:g}"
-    return [comparison.name, measure(comparison.measure).unit, f"{comparison.hypothesis:g}", least]
+    name = claim.comparison_name(comparison, word.language)
+    return [name, word.unit(measure(comparison.measure).unit), f"{comparison.hypothesis:g}", least]
 
 
 def _interval(result: ComparisonResult) -> str:

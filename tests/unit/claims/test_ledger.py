@@ -8,8 +8,9 @@ import pytest
 
 from dragoman.claims.claim import Claim, Ledger, Variant
 from dragoman.claims.measurement.measure_model import search_texts
-from dragoman.claims.measures import measure
+from dragoman.claims.measures import MEASURES, measure
 from dragoman.claims.pool.pool_model import PoolModel, pool_models, required_searches, variant_models
+from dragoman.claims.report_phrases import Phrases
 from dragoman.config import parse_config
 from dragoman.errors import ConfigError
 from tests.unit.claims.synthetic import claim
@@ -30,6 +31,29 @@ def test_every_claim_has_both_languages_and_a_rule(ledger: Ledger):
         assert each.decision
         assert each.seeds >= 3
         assert all(measure(comparison.measure) for comparison in each.comparisons)
+
+
+def test_every_text_of_a_claim_is_translated(ledger: Ledger):
+    for each in ledger.claims:
+        english, chinese = each.texts("en").model_dump(), each.texts("zh").model_dump()
+        assert each.zh is not None
+        assert [name for name, text in english.items() if bool(text) != bool(chinese[name])] == []
+        for text in (chinese["title"], chinese["decision"]):
+            assert any("\u4e00" <= letter <= "\u9fff" for letter in text)
+
+
+def test_the_introduction_has_both_languages(ledger: Ledger):
+    assert set(ledger.introduction) == {"en", "zh"}
+
+
+def test_names_of_comparisons_in_chinese_are_as_many_as_comparisons():
+    texts = {"title": "新的优于旧的", "decision": "…", "comparisons": ["新的减旧的", "旧的减新的"]}
+    with pytest.raises(ConfigError, match="must have 1 names, one per comparison, got 2"):
+        Claim.model_validate(claim().model_dump() | {"zh": texts})
+
+
+def test_every_unit_of_a_measure_is_translated():
+    assert [each.unit for each in MEASURES.values() if each.unit == Phrases("zh").unit(each.unit)] == ["BLEU"]
 
 
 def test_file_names_are_the_numbers_of_claims(ledger: Ledger):

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.claims.claim import Claim, Ledger, PoolSettings
+from dragoman.claims.claim import Claim, Ledger, PoolSettings, ReportLanguage
+from dragoman.claims.pool.missing_runs import RemainingRuns
 from dragoman.claims.pool.pool_model import pool_models
 from dragoman.claims.record import ModelRecord
-from dragoman.claims.report import LedgerReport, RemainingRuns, ReportLanguage, claim_records, report_markdown
+from dragoman.claims.report import LedgerReport, claim_records, report_markdown, write_report
 from dragoman.claims.verdict import decide
 from tests.unit.claims.synthetic import claim, records
 
@@ -37,7 +38,7 @@ def test_a_decided_effect_shows_its_interval_and_level():
     assert "(95 %)" in text
 
 
-@pytest.mark.parametrize(("language", "text"), [("en", "Findings: It is so.\n"), ("zh", "发现: 如此。\n")])
+@pytest.mark.parametrize(("language", "text"), [("en", "Findings: It is so.\n"), ("zh", "发现：如此。\n")])
 def test_findings_are_shown_in_the_language_of_the_page(language: ReportLanguage, text: str):
     found = {"new": records(0.7, 1), "old": records(0.6, 2)}
     told = claim().model_copy(update={"findings": {"en": "It is so.", "zh": "如此。"}})
@@ -45,12 +46,70 @@ def test_findings_are_shown_in_the_language_of_the_page(language: ReportLanguage
     assert text in report_markdown(LedgerReport(ledger, {"C1": decide(told, found)}, {}), language)
 
 
-def test_a_claim_without_all_of_its_runs_states_what_remains():
-    remaining = RemainingRuns(4, 6, 90.0)
+@pytest.mark.parametrize(
+    ("remaining", "text"),
+    [
+        (RemainingRuns(4, 0, 6, 90.0), "4 of 6 records missing, about 90 CPU minutes of training"),
+        (RemainingRuns(4, 2, 6, 150.0), "4 of 6 records missing, 2 more incomplete, about 2.5 CPU hours of training"),
+    ],
+)
+def test_a_claim_without_all_of_its_records_states_how_many_and_their_cost(remaining: RemainingRuns, text: str):
     ledger = Ledger(Path(), (claim(),), {}, PoolSettings())
-    text = report_markdown(LedgerReport(ledger, {}, {}, {"C1": remaining}))
-    assert "| not measured yet (models to train: 4 of 6, about 1.5 CPU hours) |" in text
-    assert "What remains: models to train: 4 of 6, about 1.5 CPU hours." in text
+    page = report_markdown(LedgerReport(ledger, {}, {}, {"C1": remaining}, remaining))
+    assert f"| not measured yet ({text}) |" in page
+    assert f"What remains: {text}." in page
+    assert f"All claims together, which share records: {text}." in page
+
+
+@pytest.mark.parametrize(("language", "text"), [("en", "Nothing was changed."), ("zh", "没有改动。")])
+def test_the_page_begins_with_the_introduction_of_the_ledger(language: ReportLanguage, text: str):
+    introduction: dict[ReportLanguage, str] = {"en": "Nothing was changed.\n", "zh": "没有改动。\n"}
+    ledger = Ledger(Path(), (claim(),), {}, PoolSettings(), introduction)
+    assert f"\n\n{text}\n\n| # |" in report_markdown(LedgerReport(ledger, {}, {}), language)
+
+
+CHINESE = {"title": "新的优于旧的", "decision": "整个区间高于最小效应", "comparisons": ["新的减旧的"]}
+
+
+def decided() -> LedgerReport:
+    found = {"new": records(0.7, 1), "old": records(0.6, 2)}
+    translated = Claim.model_validate(claim().model_dump() | {"zh": CHINESE})
+    return LedgerReport(Ledger(Path(), (translated,), {}, PoolSettings()), {"C1": decide(translated, found)}, {})
+
+
+def test_the_chinese_page_has_no_english_texts_of_the_claim(tmp_path: Path):
+    write_report(decided(), tmp_path / "page.md", "zh")
+    figures = [(tmp_path / "page-figures" / name).read_text(encoding="utf-8") for name in ("C1.svg", "overview.svg")]
+    for text in ((tmp_path / "page.md").read_text(encoding="utf-8"), *figures):
+        assert "新的减旧的" in text
+        for english in ("New", "minus", "interval", "holds here"):
+            assert english not in text
+
+
+def test_the_page_shows_its_figures(tmp_path: Path):
+    write_report(decided(), tmp_path / "page.md")
+    text = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "](page-figures/overview.svg)" in text
+    assert "![C1: holds here](page-figures/C1.svg)" in text
+    assert "new minus old" in (tmp_path / "page-figures" / "C1.svg").read_text(encoding="utf-8")
+
+
+def test_an_effect_whose_smallest_effect_is_0_has_no_place_in_the_overview(tmp_path: Path):
+    found = {"new": records(0.7, 1), "old": records(0.6, 2)}
+    least = claim(least=0.0)
+    report = LedgerReport(Ledger(Path(), (least,), {}, PoolSettings()), {"C1": decide(least, found)}, {})
+    write_report(report, tmp_path / "page.md")
+    assert not (tmp_path / "page-figures" / "overview.svg").exists()
+    assert "](page-figures/C1.svg)" in (tmp_path / "page.md").read_text(encoding="utf-8")
+
+
+def test_a_single_seed_has_a_point_without_an_interval(tmp_path: Path):
+    found = {"new": records(0.7, 1, seeds=1), "old": records(0.6, 2, seeds=1)}
+    report = LedgerReport(Ledger(Path(), (claim(),), {}, PoolSettings()), {"C1": decide(claim(), found)}, {})
+    write_report(report, tmp_path / "page.md")
+    figure = (tmp_path / "page-figures" / "C1.svg").read_text(encoding="utf-8")
+    assert "one seed: no interval" in figure
+    assert "inf" not in figure
 
 
 @pytest.mark.parametrize(

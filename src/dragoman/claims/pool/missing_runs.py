@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from dragoman.claims.claim import Claim, Ledger
 from dragoman.claims.measures import has_counts, measure
+from dragoman.claims.pool.cost import expected_minutes
 from dragoman.claims.pool.pool_model import PoolRun, pool_models, variant_models
 from dragoman.claims.record import ModelRecord, RecordStore
 
-__all__ = ["missing_runs"]
+__all__ = ["RemainingRuns", "missing_runs", "remaining_runs"]
+
+
+@dataclass(frozen=True)
+class RemainingRuns:
+    """The runs that claims still require, and the CPU minutes of their training."""
+
+    missing: int
+    """Number of runs without a record."""
+    incomplete: int
+    """Number of runs whose record lacks statistics."""
+    total: int
+    """Number of all runs of the claims."""
+    minutes: float
+
+
+def remaining_runs(ledger: Ledger, claims: Sequence[Claim], store: RecordStore) -> RemainingRuns:
+    """Count the runs that claims still require, each once."""
+    lacking = missing_runs(ledger, claims, store)
+    incomplete = sum(store.has(run) for run in lacking)
+    minutes = sum(expected_minutes(ledger, store, run) for run in lacking)
+    return RemainingRuns(len(lacking) - incomplete, incomplete, len(pool_models(ledger, claims)), minutes)
 
 
 def missing_runs(ledger: Ledger, claims: Iterable[Claim], store: RecordStore) -> list[PoolRun]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,11 +10,11 @@ import typer
 
 from dragoman.cli.console import echo, print_json, print_table, report_errors
 from dragoman.cli.options.arguments import Json, flag
-from dragoman.cli.options.outputs import Force, check_output, output_option
+from dragoman.cli.options.outputs import Force, check_folder, check_output, output_option
 from dragoman.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from dragoman.claims.claim import Claim, Ledger
+    from dragoman.claims.claim import Claim, Ledger, ReportLanguage
     from dragoman.claims.pool.pool_model import PoolRun
     from dragoman.claims.record import RecordStore
 
@@ -34,22 +35,25 @@ _LEDGER, _WORK = Path("claims"), Path("claims-work")
 
 @app.command("list")
 def list_(ledger: LedgerFolder = _LEDGER, json: Json = False) -> None:
-    """List the claims, the number of their models and of those that are trained."""
-    from dragoman.claims.pool.missing_runs import missing_runs
-    from dragoman.claims.pool.pool_model import pool_models
+    """List the claims, the number of records that each of them still lacks, and their CPU time."""
+    from dragoman.claims.pool.missing_runs import remaining_runs
+    from dragoman.claims.report import remaining_text
+    from dragoman.claims.report_phrases import Phrases
 
     with report_errors():
         found = _ledger(ledger)
         store = _store(ledger)
-        rows = []
-        for claim in found.claims:
-            models = pool_models(found, [claim])
-            trained = len(models) - len(missing_runs(found, [claim], store))
-            rows.append({"id": claim.id, "title": claim.title, "models": len(models), "trained": trained})
+        remaining = [(claim, remaining_runs(found, [claim], store)) for claim in found.claims]
         if json:
-            print_json(rows)
-        else:
-            print_table([[str(row["id"]), f"{row['trained']}/{row['models']}", str(row["title"])] for row in rows])
+            print_json([{"id": claim.id, "title": claim.title, **asdict(left)} for claim, left in remaining])
+            return
+        word, rows = Phrases("en"), []
+        for claim, left in remaining:
+            lacks = left.missing or left.incomplete
+            state = remaining_text(left, word) if lacks else f"all {left.total} records exist"
+            rows.append([claim.id, claim.title, state])
+        print_table(rows)
+        echo(f"\nall claims: {remaining_text(remaining_runs(found, found.claims, store), word)}")
 
 
 @app.command()
@@ -97,21 +101,24 @@ def run(
 def report(
     ledger: LedgerFolder = _LEDGER, language: Language = "en", output: PageFile = None, force: Force = False
 ) -> None:
-    """Compute the verdicts of all claims from the records, as Markdown."""
-    from dragoman.claims.report import LedgerReport, report_markdown
+    """Compute the verdicts of all claims from the records, as Markdown.
+
+    With --output, figures are written into a folder next to the page.
+    """
+    from dragoman.claims.report import LedgerReport, figures_folder, report_markdown, write_report
 
     with report_errors():
         if language not in ("en", "zh"):
             raise ConfigError(f"--language must be en or zh, got {language}; choose one of them")
         if output is not None:
             check_output(output, [".md"], force=force)
-        page = report_markdown(
-            LedgerReport.compute(_ledger(ledger), _store(ledger)), "zh" if language == "zh" else "en"
-        )
+            check_folder(figures_folder(output), force=force)
+        chosen: ReportLanguage = "zh" if language == "zh" else "en"
+        computed = LedgerReport.compute(_ledger(ledger), _store(ledger))
         if output is None:
-            echo(page, nl=False)
+            echo(report_markdown(computed, chosen), nl=False)
         else:
-            output.write_text(page, encoding="utf-8")
+            write_report(computed, output, chosen)
             echo(f"wrote   {output}", err=True)
 
 
@@ -146,7 +153,7 @@ def _print_plan(ledger: Ledger, store: RecordStore, models: list[PoolRun], missi
         echo(f"{f'{task}  {model.label}, {minutes}' if model.key in absent else f'trained  {model.label}'}")
     total = sum(expected_minutes(ledger, store, model) for model in missing)
     echo(
-        f"{len(missing)} of {len(models)} models to train: about {total:.0f} CPU minutes, at least "
+        f"{len(missing)} of {len(models)} records missing: about {total:.0f} CPU minutes of training, at least "
         f"{total / jobs:.0f} minutes with {jobs} at a time"
     )
 

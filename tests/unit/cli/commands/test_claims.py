@@ -43,10 +43,14 @@ def add_record(folder: Path, number: int) -> None:
     ModelRecord(facts).write(RecordStore(folder / "claims" / "records").path(model))
 
 
-def test_list_counts_trained_models(folder: Path):
+def test_list_counts_missing_records_and_their_time(folder: Path):
     code, output = run("list", "--ledger", folder / "claims", "--json")
     assert code == 0
-    assert json.loads(output) == [{"id": "C1", "title": "Wide is better than narrow", "models": 2, "trained": 1}]
+    remaining = {"missing": 1, "incomplete": 0, "total": 2, "minutes": 15.0}
+    assert json.loads(output) == [{"id": "C1", "title": "Wide is better than narrow"} | remaining]
+    assert "1 of 2 records missing, about 15 CPU minutes of training" in run("list", "--ledger", folder / "claims")[1]
+    add_record(folder, 1)
+    assert "all 2 records exist" in run("list", "--ledger", folder / "claims")[1]
 
 
 def test_a_dry_run_reports_what_would_be_trained_and_what_exists(folder: Path):
@@ -54,12 +58,12 @@ def test_a_dry_run_reports_what_would_be_trained_and_what_exists(folder: Path):
     assert code == 0
     assert "trained  tiny, seed 1" in output
     assert "train    tiny model.dim=8, seed 1, about 15 CPU minutes" in output
-    assert "1 of 2 models to train: about 15 CPU minutes, at least 8 minutes with 2 at a time" in output
+    assert "1 of 2 records missing: about 15 CPU minutes of training, at least 8 minutes with 2 at a time" in output
 
 
 def test_a_fresh_run_ignores_the_records_of_the_ledger(folder: Path):
     _, output = run("run", "C1", "--fresh", "--dry-run", "--ledger", folder / "claims", "--work", folder / "work")
-    assert "2 of 2 models to train" in output
+    assert "2 of 2 records missing" in output
 
 
 def test_a_run_without_missing_models_prints_the_verdict(folder: Path):
@@ -89,3 +93,15 @@ def test_the_report_shows_verdicts_and_models(folder: Path):
     text = page.read_text(encoding="utf-8")
     assert "**cannot be told at this size**" in text
     assert "tiny `model.dim=8`" in text
+    assert (folder / "claims-figures" / "C1.svg").is_file()
+
+
+def test_the_report_replaces_figures_with_force_only(folder: Path):
+    page = folder / "claims.md"
+    figures = folder / "claims-figures"
+    figures.mkdir()
+    (figures / "other.svg").write_text("", encoding="utf-8")
+    code, output = run("report", "--ledger", folder / "claims", "--output", page)
+    assert code == 2
+    assert "must be new or empty" in output
+    assert run("report", "--ledger", folder / "claims", "--output", page, "--force")[0] == 0

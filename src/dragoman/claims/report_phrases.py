@@ -1,0 +1,123 @@
+"""Phrases of the report in English and Chinese."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dragoman.claims.claim import ReportLanguage
+from dragoman.claims.measurement.attention_statistics import TOP
+from dragoman.claims.verdict import ClaimVerdict
+
+__all__ = ["Phrases"]
+
+_LONG = 120  # minutes
+
+_WORDS: dict[str, dict[ReportLanguage, str]] = {
+    "title": {"en": "Claims ledger", "zh": "论断记录"},
+    "intro": {
+        "en": "Each claim of the reading notes has an experiment, an interval and a verdict. "
+        "Computed from the records by `dragoman claims report`.",
+        "zh": "笔记中的每个论断都有对应的实验、区间和结论。本页由 `dragoman claims report` 根据记录生成。",
+    },
+    "claim": {"en": "claim", "zh": "论断"},
+    "verdict": {"en": "verdict", "zh": "结论"},
+    "seeds": {"en": "seeds", "zh": "种子数"},
+    "minutes": {"en": "CPU minutes", "zh": "CPU 分钟"},
+    "comparison": {"en": "comparison", "zh": "比较"},
+    "measure": {"en": "measure", "zh": "度量"},
+    "expected": {"en": "expected", "zh": "预期"},
+    "least": {"en": "smallest effect", "zh": "最小效应"},
+    "effect": {"en": "effect", "zh": "效应"},
+    "interval": {"en": "interval", "zh": "区间"},
+    "models": {"en": "Models", "zh": "模型"},
+    "model": {"en": "model", "zh": "模型"},
+    "mean": {"en": "mean", "zh": "平均"},
+    "geometric-mean": {"en": "geometric mean", "zh": "几何平均"},
+    "corpus": {"en": "corpus", "zh": "语料"},
+    "parameters": {"en": "parameters", "zh": "参数量"},
+    "updates": {"en": "updates", "zh": "更新次数"},
+    "untested": {"en": "not measured yet", "zh": "尚未测量"},
+    "partly": {"en": "partly measured", "zh": "部分测量"},
+    "missing": {
+        "en": "{missing} of {all} records missing, about {time} of training",
+        "zh": "缺少 {missing} / {all} 条记录，训练约需 {time}",
+    },
+    "incomplete": {
+        "en": "{missing} of {all} records missing, {incomplete} more incomplete, about {time} of training",
+        "zh": "缺少 {missing} / {all} 条记录，另有 {incomplete} 条不完整，训练约需 {time}",
+    },
+    "all-claims": {"en": "All claims together, which share records", "zh": "所有论断合计（论断之间共用记录）"},
+    "cpu-minutes": {"en": "{number} CPU minutes", "zh": "{number} CPU 分钟"},
+    "cpu-hours": {"en": "{number} CPU hours", "zh": "{number} CPU 小时"},
+    "colon": {"en": ": ", "zh": "："},
+    "stop": {"en": ".", "zh": "。"},
+    "sentence-end": {"en": ". ", "zh": "。"},
+    "comma": {"en": ", ", "zh": "，"},
+    "bracketed": {"en": " ({text})", "zh": "（{text}）"},
+    "overview": {"en": "All effects with an interval", "zh": "所有有区间的效应"},
+    "overview-unit": {"en": "effect / |smallest effect|", "zh": "效应 / |最小效应|"},
+    "overview-note": {
+        "en": "Left out, because their smallest effect is 0: {names}.",
+        "zh": "因最小效应为 0 而未画出：{names}。",
+    },
+    "legend-inner": {"en": "95 % interval", "zh": "95 % 区间"},
+    "legend-outer": {"en": "with Holm's correction", "zh": "经 Holm 校正"},
+    "legend-least": {"en": "smallest effect", "zh": "最小效应"},
+    "legend-holds": {"en": "the comparison holds", "zh": "比较成立的范围"},
+    "one-seed": {"en": "one seed: no interval", "zh": "只有一个种子：无区间"},
+    "repeated": {"en": "repeated words per 100", "zh": "每百词重复词"},
+    "dropped": {"en": "dropped source words per 100", "zh": "每百源词漏译词"},
+    "findings": {"en": "Findings", "zh": "发现"},
+    "remains": {"en": "What remains", "zh": "剩余工作"},
+    "paper": {"en": "The paper", "zh": "论文结果"},
+    "rule": {"en": "Rule", "zh": "判定规则"},
+    "limits": {"en": "Limits", "zh": "局限"},
+    "more": {
+        "en": "{name}: about {seeds} seeds per variant would decide it",
+        "zh": "{name}：每个变体约需 {seeds} 个种子才能判定",
+    },
+    "sentences": {
+        "en": "{name}: more seeds would not decide it; it needs more test sentences",
+        "zh": "{name}：增加种子无法判定，需要更多测试句",
+    },
+    ClaimVerdict.HOLDS: {"en": ClaimVerdict.HOLDS, "zh": "在此成立"},
+    ClaimVerdict.FAILS: {"en": ClaimVerdict.FAILS, "zh": "在此不成立"},
+    ClaimVerdict.OPEN: {"en": ClaimVerdict.OPEN, "zh": "在此规模下无法判断"},
+}
+
+_UNITS_ZH = {
+    "doublings": "倍增次数",
+    "share": "份额",
+    "share of weights < 0.01": "小于 0.01 的权重的份额",
+    "effective number of words": "有效词数",
+    **{f"mass of the top {k} weights": f"最大 {k} 个权重之和" for k in TOP},
+    "alignment error rate": "对齐错误率",
+    "change by an unlinked word / by a linked word": "无链接词引起的变化 / 有链接词引起的变化",
+    "mean of (1 − Σ a)²": "(1 − Σ a)² 的平均",
+    "share of source tokens with Σ a < 0.5": "Σ a < 0.5 的源词元的份额",
+    "share of source tokens with Σ a > 1.5": "Σ a > 1.5 的源词元的份额",
+    "repeated words per 100": "每百词重复词",
+    "dropped source words per 100": "每百源词漏译词",
+}
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """Phrases of the page in one language."""
+
+    language: ReportLanguage
+
+    def __call__(self, phrase: str, /, **values: object) -> str:
+        """Return a phrase with its values."""
+        return _WORDS[phrase][self.language].format(**values)
+
+    def unit(self, unit: str) -> str:
+        """Return the unit of a measure in this language."""
+        return _UNITS_ZH.get(unit, unit) if self.language == "zh" else unit
+
+    def cpu_time(self, minutes: float) -> str:
+        """Return a CPU time in minutes, from two hours on in hours."""
+        if minutes < _LONG:
+            return self("cpu-minutes", number=f"{math.ceil(minutes)}")
+        return self("cpu-hours", number=f"{minutes / 60:.1f}")
