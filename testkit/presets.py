@@ -20,6 +20,7 @@ from dragoman.text import SPECIALS
 from testkit.generators import Numbers, randomised
 
 MOST_LAYERS = 4
+MOST_ROWS = 3
 WINDOW, POSITIONS = 2, 5
 """D of local attention and the positions of a location score: few, so that sentences reach beyond both."""
 
@@ -42,6 +43,8 @@ VARIANTS = [
     "bahdanau2015-desk + model.attention.score=location + model.encoder.cell=rnn + model.decoder.cell=gru-fused",
     "xu2015-desk + model.attention.score=general + model.reverse_source=true",
     "cho2014-desk + model.decoder.output=linear + model.encoder.bidirectional=true + model.decoder.layers=2",
+    "bahdanau2015-desk + model.encoder.structured_rows=3 + model.attention.alignment=hard",
+    "cho2014-desk + model.encoder.structured_rows=1",
     "sutskever2014-desk + model.encoder.cell=gru-fused + model.decoder.cell=gru-fused",
     "sutskever2014-desk + model.encoder.cell=rnn + model.decoder.cell=rnn + model.reverse_source=false",
     "vaswani2017-desk + model.positions=learned + model.tie=target",
@@ -71,6 +74,7 @@ def _shrunk_rnn(model: RnnConfig) -> RnnConfig:
         for table, name in [
             (settings, "embedding"),
             (encoder, "hidden"),
+            (encoder, "structured_hidden"),
             (decoder, "hidden"),
             (decoder, "output_hidden"),
             (attention, "hidden"),
@@ -84,6 +88,7 @@ def _shrunk_rnn(model: RnnConfig) -> RnnConfig:
         encoder["hidden"] = 2 * decoder["hidden"]
     for table in (encoder, decoder):
         table["layers"] = min(MOST_LAYERS, table["layers"])
+    encoder["structured_rows"] = min(MOST_ROWS, encoder["structured_rows"])
     attention.update(window=WINDOW, positions=POSITIONS)
     return RnnConfig.model_validate(settings)
 

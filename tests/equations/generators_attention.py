@@ -30,7 +30,7 @@ from testkit.generators import (
     sizes,
 )
 from tests.equations.comparison import Tensors, assert_agrees
-from tests.equations.literal_attention import DECODERS, Attended, attend
+from tests.equations.literal_attention import DECODERS, Attended, attend, over_words
 from tests.equations.literal_recurrent import Weights, encode
 
 VOCAB = 5
@@ -237,7 +237,10 @@ class Translating:
             encoding = encode(self.config, weights, source)
             for step in DECODERS[self.config.decoder.attend](self.config, weights, encoding, inputs):
                 log_probs.append(step.log_probs)
-                steps.append(replace(step.attended, weights=padded(step.attended.weights, self.src)))
+                seen = step.attended.weights
+                if encoding.structured is not None:
+                    seen = over_words(seen, encoding.structured)
+                steps.append(replace(step.attended, weights=padded(seen, self.src)))
         outputs = attended_as_outputs(steps)
         del outputs["context"]  # the decoders do not return it
         return {"log_probs": torch.stack(log_probs), **outputs}

@@ -221,5 +221,16 @@ def decode_after(
     return written
 
 
+def over_words(weights: Sequence[Tensor], structured: Sequence[Sequence[Tensor]]) -> list[Tensor]:
+    """The weights of words, Σ_r a_t(r) A_rs, where the decoder attends to the rows of structured self-attention."""
+    found = []
+    for s in range(len(structured[0])):
+        total = torch.zeros((), dtype=torch.float64)
+        for a, row in zip(weights, structured, strict=True):
+            total = total + a * row[s]
+        found.append(total)
+    return found
+
+
 DECODERS = {"before": decode_before, "after": decode_after}
 """By when the decoder attends: before its cell steps, or after."""

@@ -146,6 +146,8 @@ class Encoding:
     final: list[State]
     summary: Tensor
     last: Tensor
+    structured: list[list[Tensor]] | None = None
+    """A[r][s] of structured self-attention, whose rows are then the states."""
 
 
 def encode(config: RnnConfig, weights: Weights, sentence: Sequence[int]) -> Encoding:
@@ -158,7 +160,27 @@ def encode(config: RnnConfig, weights: Weights, sentence: Sequence[int]) -> Enco
         states = layers[-1].states
     final = [layer.final for layer in layers]
     in_order = states[::-1] if config.reverse_source else states
-    return Encoding(in_order, final, layers[-1].summary, layers[-1].last)
+    summary = layers[-1].summary
+    if not config.encoder.structured_rows:
+        return Encoding(in_order, final, summary, layers[-1].last)
+    rows, A = structured_rows(within(weights, "encoder.structured."), in_order)
+    return Encoding(rows, final, rows[0] if config.decoder.attend == "none" else summary, layers[-1].last, A)
+
+
+def structured_rows(weights: Weights, states: Sequence[Tensor]) -> tuple[list[Tensor], list[list[Tensor]]]:
+    """A = softmax(W_2 tanh(W_1 Hᵀ)), M = A H: the rows of M, and A[r][s]. [lin2017] (6)-(7)."""
+    rows, A = [], []
+    for vector in weights["W_2"]:
+        energies = [torch.exp(vector @ torch.tanh(weights["W_1"] @ h)) for h in states]
+        total = torch.zeros((), dtype=torch.float64)
+        for energy in energies:
+            total = total + energy
+        A.append([energy / total for energy in energies])
+        row = torch.zeros_like(states[0])
+        for a, h in zip(A[-1], states, strict=True):
+            row = row + a * h
+        rows.append(row)
+    return rows, A
 
 
 # ------------------------------------------------------------------------------------------------------------- decoders

@@ -104,6 +104,10 @@ def _rnn_encoder(config: RnnConfig) -> Iterator[NamedShape]:
             yield from _cell(f"{name}.{side}", encoder.cell, encoder.hidden if layer else config.embedding, each)
         if encoder.bidirectional and encoder.join == "linear":
             yield from _linear(f"{name}.join", encoder.hidden, 2 * encoder.hidden)
+    if encoder.structured_rows:
+        hidden = encoder.structured_hidden or encoder.hidden
+        yield "encoder.structured.W_1", (hidden, encoder.hidden)
+        yield "encoder.structured.W_2", (encoder.structured_rows, hidden)
 
 
 def _rnn_decoder(config: RnnConfig) -> Iterator[NamedShape]:

@@ -23,6 +23,7 @@ SCORES_OF_ALIGNMENT = {
     "local-m": CONTENT_SCORES,
     "local-p": CONTENT_SCORES,
 }
+ROW_ALIGNMENTS = ("global", "hard")
 MEMORIES_OF_SCORE = {
     **dict.fromkeys(CONTENT_SCORES, ("shared", "split")),
     "location": ("shared",),  # it uses no keys, so half of each state would be lost
@@ -65,6 +66,8 @@ def check_rnn(config: RnnConfig) -> None:
     """Raise an error if the parts of a recurrent model cannot be combined."""
     _check_wiring(config)
     _check_sizes(config)
+    if config.encoder.structured_rows:
+        _check_structured(config)
     if config.decoder.attend != "none":
         _check_attention(config)
 
@@ -85,6 +88,26 @@ def _check_wiring(config: RnnConfig) -> None:
 def _describe(wiring: Wiring) -> str:
     feeding = str(wiring.input_feeding).lower()
     return f"attend={wiring.attend} input_feeding={feeding} context={wiring.context} output={wiring.output}"
+
+
+def _check_structured(config: RnnConfig) -> None:
+    """Structured self-attention: rows have no order for a window; without attention they must be one vector."""
+    rows, decoder, alignment = config.encoder.structured_rows, config.decoder, config.attention.alignment
+    if decoder.attend == "none" and rows != 1:
+        raise CombinationError(
+            f"model.encoder.structured_rows must be 0 or 1 where model.decoder.attend is none, got {rows}; legal for "
+            "more: attend=before, attend=after"
+        )
+    if decoder.attend == "none" and (decoder.start, decoder.context) == ("copy", "initial"):
+        raise CombinationError(
+            "model.decoder.start must be project where the source vector of structured self-attention only initializes "
+            "the decoder, got copy; legal: start=project, context=every-step"
+        )
+    if decoder.attend != "none" and alignment not in ROW_ALIGNMENTS:
+        raise CombinationError(
+            f"model.attention.alignment must be {' or '.join(ROW_ALIGNMENTS)} where model.encoder.structured_rows is "
+            f"not 0, got {alignment}; the rows of structured self-attention have no order"
+        )
 
 
 def _check_attention(config: RnnConfig) -> None:

@@ -60,6 +60,11 @@ class RnnEncoderConfig(Settings):
     """Encode in both directions."""
     join: Literal["concat", "linear"] = "concat"
     """Combination of both directions: concatenation (each has half the size), or a learned linear map."""
+    structured_rows: Annotated[int, Field(ge=0, le=1000)] = 0
+    """Structured self-attention: number of weighted means of the states that replace them in the memory of the decoder;
+    0 is none. Without attention in the decoder, 1: the source vector."""
+    structured_hidden: Size | None = None
+    """Inner size of structured self-attention; the size of an encoder state by default."""
 
 
 class RnnDecoderConfig(Settings):
@@ -270,6 +275,16 @@ class Config(Settings):
             raise ConfigError(
                 f"data.max_tokens must be less than training.batch_tokens = {self.training.batch_tokens}, so that a "
                 f"sentence and its end fit a batch, got {self.data.max_tokens}; lower it, or raise batch_tokens"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _penalty_needs_structured_attention(self) -> Self:
+        rows = 0 if self.model.family == "transformer" else self.model.encoder.structured_rows
+        if self.training.structured_penalty and not rows:
+            raise ConfigError(
+                f"training.structured_penalty must be 0 without structured self-attention, got "
+                f"{self.training.structured_penalty}; set model.encoder.structured_rows of a recurrent model"
             )
         return self
 

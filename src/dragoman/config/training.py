@@ -66,6 +66,8 @@ class TrainingConfig(Settings):
     """Probability taken from the reference word and spread over all words."""
     coverage_weight: NotNegative = 0.0
     """λ of the doubly stochastic term, which favours a total attention of 1 per source word."""
+    structured_penalty: NotNegative = 0.0
+    """Structured self-attention: weight of ‖A Aᵀ − I‖², which keeps its rows different; the mean over sentences."""
     reinforce_weight: NotNegative = 1.0
     """Hard attention: weight of the REINFORCE term."""
     entropy_weight: NotNegative = 0.01

@@ -116,8 +116,9 @@ class TorchEngine(IncrementalEngine):
             return []
         batch = Batch.from_pairs(list(zip(sources, targets, strict=True))).to(self.device)
         decoder, src = self.model.decoder, batch.source.size(1)
-        memory = self.model.encode(batch.source, batch.source_lengths)
-        alone, state = split_positions(memory, src), decoder.start(memory)
+        encoded = self.model.encoder(batch.source, batch.source_lengths, None)
+        memory, of_words = decoder.make_memory(encoded), decoder.make_memory(encoded.words or encoded)
+        alone, state = split_positions(of_words, src), decoder.start(memory)
         rows = torch.arange(len(sources), device=self.device).repeat_interleave(src)  # [batch × src]
         found = []
         for number in range(batch.inputs.size(1)):

@@ -39,7 +39,7 @@ class AttentionDecoder(Decoder[RnnMemory, RnnState]):
         if self.split:
             keys, values = (half.contiguous() for half in encoded.states.chunk(2, dim=-1))
         attended = self.attention.make_memory(keys, values, encoded.lengths)
-        return RnnMemory(attended, self.begin(encoded.last, encoded.final))
+        return RnnMemory(attended, self.begin(encoded.last, encoded.final), structured=encoded.structured)
 
     def start(self, memory: RnnMemory) -> RnnState:
         state = RnnState.first(memory)
@@ -60,7 +60,16 @@ class AttentionDecoder(Decoder[RnnMemory, RnnState]):
         self, tokens: Tensor, state: RnnState, memory: RnnMemory, *, return_attention: bool = True
     ) -> Step[RnnState]:
         features, alignment, state = self._loop(self.embedding(tokens.unsqueeze(1), None), state, memory, None)
-        return Step(self.output(features.squeeze(1)), state, alignment)
+        return Step(self.output(features.squeeze(1)), state, self.to_source(alignment, memory))
+
+    def to_source(self, alignment: Alignment, memory: RnnMemory) -> Alignment:
+        """Weights over source words: those over the rows of structured self-attention, times its weights.
+
+        c_t = Σ_r a_t(r) M_r = Σ_s (Σ_r a_t(r) A_rs) h̄_s. Shapes: weights [batch, tgt, rows] -> [batch, tgt, src].
+        """
+        if memory.structured is None:
+            return alignment
+        return replace(alignment, weights=alignment.weights @ memory.structured.to(alignment.weights.dtype))
 
     @abstractmethod
     def _loop(

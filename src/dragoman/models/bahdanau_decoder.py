@@ -44,7 +44,7 @@ class BahdanauDecoder(AttentionDecoder):
         return_attention: bool = False,
     ) -> Decoded:
         features, alignment, _ = self._loop(self.embedding(inputs, noise), self.start(memory), memory, noise)
-        return Decoded(features, alignment)
+        return Decoded(features, self.to_source(alignment, memory), memory.structured)
 
     def _loop(
         self, words: Tensor, state: RnnState, memory: RnnMemory, noise: Noise | None

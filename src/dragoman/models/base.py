@@ -44,6 +44,8 @@ class Decoded:
 
     features: Tensor
     alignment: Alignment | None
+    structured: Tensor | None = None
+    """The weights of structured self-attention. Shape: [batch, rows, src]; None without it."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,9 @@ class Encoded(Rows):
     Shapes: states [batch, src, dim] in the order of the source, lengths [batch]. A recurrent encoder adds its final
     states: final, one cell state per layer; summary [batch, dim], the final states of the top layer, joined like its
     states; and last, the final state of its last direction (←h_1 if bidirectional, otherwise the summary).
+
+    With structured self-attention, states and lengths are those of its rows, [batch, rows, dim], and structured are
+    its weights [batch, rows, src]; words are the states of the source words, before it.
     """
 
     states: Tensor
@@ -60,6 +65,8 @@ class Encoded(Rows):
     final: tuple[CellState, ...] = ()
     summary: Tensor | None = None
     last: Tensor | None = None
+    structured: Tensor | None = None
+    words: Encoded | None = None
 
 
 class Encoder(nn.Module, ABC):

@@ -54,13 +54,13 @@ class LuongDecoder(AttentionDecoder):
         words = self.embedding(inputs, noise)
         if self.feeding or self.query_context:
             features, alignment, _ = self._loop(words, self.start(memory), memory, noise)
-            return Decoded(features, alignment)
+            return Decoded(features, self.to_source(alignment, memory), memory.structured)
         assert memory.attended is not None
         states = self.stack.run(words, lengths, memory.first, noise)  # [batch, tgt, hidden]
         positions = torch.arange(inputs.size(1), device=inputs.device)
         context, alignment = self.attention(states, memory.attended, positions, noise)
         features = F.linear(torch.cat([context, states.to(context.dtype)], -1), self.W_c).tanh()
-        return Decoded(self.dropout(features, noise), alignment)
+        return Decoded(self.dropout(features, noise), self.to_source(alignment, memory), memory.structured)
 
     def _loop(
         self, words: Tensor, state: RnnState, memory: RnnMemory, noise: Noise | None

@@ -40,11 +40,13 @@ class PlainDecoder(Decoder[RnnMemory, RnnState]):
         self.output = output
 
     def make_memory(self, encoded: Encoded) -> RnnMemory:
-        assert encoded.summary is not None
+        """The source vector is the final state of the encoder, or the only row of structured self-attention."""
+        vector = encoded.summary if encoded.structured is None else encoded.states.squeeze(1)  # [batch, dim]
+        assert vector is not None
         if self.V is None:
-            return RnnMemory(None, self.begin(encoded.summary, encoded.final))
-        summary = self.V(encoded.summary).to(encoded.summary.dtype).tanh()  # [batch, dim]
-        return RnnMemory(None, self.begin(summary, encoded.final), summary)
+            return RnnMemory(None, self.begin(vector, encoded.final), structured=encoded.structured)
+        summary = self.V(vector).to(vector.dtype).tanh()  # [batch, dim]
+        return RnnMemory(None, self.begin(summary, encoded.final), summary, encoded.structured)
 
     def start(self, memory: RnnMemory) -> RnnState:
         return RnnState.first(memory)
@@ -72,7 +74,7 @@ class PlainDecoder(Decoder[RnnMemory, RnnState]):
         if memory.summary is not None:
             x = torch.cat([words, memory.summary.unsqueeze(1).expand(-1, words.size(1), -1)], -1)
         states = self.stack.run(x, lengths, memory.first, noise)
-        return Decoded(self._features(states, words, memory, noise), None)
+        return Decoded(self._features(states, words, memory, noise), None, memory.structured)
 
     def _features(self, states: Tensor, words: Tensor, memory: RnnMemory, noise: Noise | None) -> Tensor:
         """Shapes: states [batch, tgt, hidden], words [batch, tgt, embedding] -> [batch, tgt, dim]."""

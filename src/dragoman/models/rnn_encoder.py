@@ -13,6 +13,7 @@ from dragoman.nn.embedding import Embedding
 from dragoman.nn.padding import reverse_real
 from dragoman.nn.recurrent import CELLS, CellState, Packing, run
 from dragoman.nn.stateless_noise import Dropout, Noise
+from dragoman.nn.structured_attention import StructuredAttention
 
 
 class Ends(NamedTuple):
@@ -50,7 +51,7 @@ class BiLayer(nn.Module):
 
 
 class RnnEncoder(Encoder):
-    """Embedding and a stack of `BiLayer`; the source can be reversed.
+    """Embedding, a stack of `BiLayer`, and structured self-attention if configured; the source can be reversed.
 
     States are returned in the order of the source, even if it is reversed: position s of a memory is word s.
     """
@@ -71,6 +72,10 @@ class RnnEncoder(Encoder):
             )
             for layer in range(shape.layers)
         )
+        hidden = shape.structured_hidden or shape.hidden
+        self.structured = (
+            StructuredAttention(shape.hidden, hidden, shape.structured_rows) if shape.structured_rows else None
+        )
 
     def forward(self, source: Tensor, lengths: Tensor, noise: Noise | None) -> Encoded:
         x = self.embedding(reverse_real(source, lengths) if self.reverse else source, noise)
@@ -82,4 +87,9 @@ class RnnEncoder(Encoder):
             x, end = layer(x, packing)
             ends.append(end)
         states = reverse_real(x, lengths) if self.reverse else x  # [batch, src, hidden]
-        return Encoded(states, lengths, tuple(end.final for end in ends), ends[-1].summary, ends[-1].last)
+        final, top = tuple(end.final for end in ends), ends[-1]
+        words = Encoded(states, lengths, final, top.summary, top.last)
+        if self.structured is None:
+            return words
+        rows, weights = self.structured(states, lengths)
+        return Encoded(rows, torch.full_like(lengths, rows.size(1)), final, top.summary, top.last, weights, words)

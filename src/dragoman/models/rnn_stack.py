@@ -22,12 +22,14 @@ class RnnMemory(Rows):
     """The source memory of a recurrent decoder.
 
     Shapes: attended (None without attention); first: the initial cell state of each layer, each tensor
-    [batch, hidden]; summary [batch, dim]: the vector that enters every step (None without it).
+    [batch, hidden]; summary [batch, dim]: the vector that enters every step (None without it); structured
+    [batch, rows, src]: the weights of structured self-attention (None without it).
     """
 
     attended: Memory | None
     first: tuple[CellState, ...]
     summary: Tensor | None = None
+    structured: Tensor | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from dragoman.config.training import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.models.base import Model
 from dragoman.nn.stateless_noise import Noise
+from dragoman.nn.structured_attention import redundancy_penalty
 from dragoman.training.losses import RewardBaseline, coverage_loss, cross_entropy, reinforce_loss
 from dragoman.training.schedule import learning_rate
 
@@ -41,7 +42,7 @@ class UpdateResult:
 def objective(
     model: Model[Any, Any], batch: Batch, config: TrainingConfig, noise: Noise | None, baseline: RewardBaseline
 ) -> Objective:
-    """Cross-entropy, plus the coverage and REINFORCE terms of the configuration and the attention."""
+    """Cross-entropy, plus the terms of the configuration and the attention: coverage, redundancy and REINFORCE."""
     covering = config.coverage_weight > 0
     decoded = model(
         batch.source, batch.source_lengths, batch.inputs, batch.target_lengths, noise, return_attention=covering
@@ -54,6 +55,10 @@ def objective(
     if covering and alignment is not None:
         term = coverage_loss(alignment, batch.source_lengths, batch.target_lengths, batch.source.size(1))
         total = total + config.coverage_weight * term
+    if config.structured_penalty and decoded.structured is not None:
+        # The total is divided by the number of tokens: the mean over sentences is multiplied by it.
+        penalty = redundancy_penalty(decoded.structured)
+        total = total + config.structured_penalty * batch.target_tokens * penalty
     if alignment is not None and alignment.log_prob is not None:
         total = total + reinforce_loss(
             alignment,

@@ -121,7 +121,7 @@ def test_a_preset_says_what_it_is_for(name: str, root: Path):
 def test_the_tests_shrink_sizes_and_nothing_else(name: str):
     full, tiny = (flat(model.model_dump()) for model in (load_config(name).model, tiny_config(name)))
     sizes = {"embedding", "hidden", "output_hidden", "dim", "heads", "feedforward", "window", "positions"}
-    sizes |= {"layers", "encoder_layers", "decoder_layers", "max_positions"}
+    sizes |= {"layers", "encoder_layers", "decoder_layers", "max_positions", "structured_rows", "structured_hidden"}
     for path, value in full.items():
         is_size = path.rpartition(".")[2] in sizes and isinstance(value, int)
         assert tiny[path] <= max(16, WINDOW, POSITIONS) if is_size else tiny[path] == value, path

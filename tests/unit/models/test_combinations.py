@@ -106,9 +106,9 @@ def legal_batch() -> Batch:
     return batch
 
 
-def check_learning(model: Model[Any, Any], batch: Batch) -> None:
+def check_learning(model: Model[Any, Any], batch: Batch, **settings: float) -> None:
     """Forward and backward: every parameter gets a finite gradient that is not all zeros."""
-    training = TrainingConfig(coverage_weight=0.5, label_smoothing=0.1)
+    training = TrainingConfig.model_validate({"coverage_weight": 0.5, "label_smoothing": 0.1, **settings})
     noise = Noise.of(training.seed, 1, batch.rows)
     total = objective(model, batch, training, noise, RewardBaseline(training.baseline_decay)).total
     assert total.isfinite()
@@ -307,6 +307,43 @@ def test_a_query_with_the_previous_context_runs_and_learns(settings: tuple[str, 
     batch = legal_batch()
     check_learning(model, batch)
     check_steps(model, batch, Attends(score, alignment, "shared"))
+
+
+@pytest.mark.parametrize("alignment", ["local-m", "local-p"])
+def test_rows_of_structured_attention_have_no_window(alignment: str):
+    error = refusal_of(RNN, "model.encoder.structured_rows=3", f"model.attention.alignment={alignment}")
+    assert isinstance(error, CombinationError)
+    assert "model.attention.alignment must be global or hard where model.encoder.structured_rows" in str(error)
+
+
+def test_several_rows_of_structured_attention_need_attention():
+    error = refusal_of(RNN, "model.encoder.structured_rows=3", "model.decoder.attend=none")
+    assert isinstance(error, CombinationError)
+    assert "legal for more: attend=before, attend=after" in str(error)
+
+
+def test_the_vector_of_structured_attention_must_enter_the_decoder():
+    copied = {**RNN, "encoder": {"hidden": 6, "layers": 1}, "decoder": {"hidden": 6, "layers": 1, "start": "copy"}}
+    error = refusal_of(copied, "model.encoder.structured_rows=1", "model.decoder.attend=none")
+    assert isinstance(error, CombinationError)
+    assert "legal: start=project, context=every-step" in str(error)
+
+
+@pytest.mark.parametrize("model", [RNN, {"family": "transformer"}])
+def test_the_penalty_of_structured_attention_needs_it(model: dict[str, Any]):
+    assert "training.structured_penalty must be 0 without" in str(refusal_of(model, "training.structured_penalty=1"))
+
+
+@pytest.mark.parametrize("settings", [("attend=before",), ("attend=after",), ("attend=after", "input_feeding=true")])
+@pytest.mark.parametrize(("score", "alignment"), [*product(["general", "concat", "location"], ["global", "hard"])])
+def test_structured_attention_runs_and_learns(settings: tuple[str, ...], score: str, alignment: str):
+    attention = (f"model.attention.score={score}", f"model.attention.alignment={alignment}")
+    decoder = tuple(f"model.decoder.{setting}" for setting in settings)
+    config = parse_config({"model": RNN}, ["model.encoder.structured_rows=3", *attention, *decoder]).model
+    model = build_model(config, SOURCE_VOCAB, TARGET_VOCAB).double()
+    batch = legal_batch()
+    check_learning(model, batch, structured_penalty=0.5)
+    check_steps(model, batch, Attends(score, "global", "shared"))
 
 
 @pytest.mark.parametrize("score", ["dot", "scaled-dot"])

@@ -55,6 +55,11 @@ def write_graphs(config: RnnConfig, weights: Mapping[str, Array], folder: Path, 
             "model.decoder.query_context must be false for a recurrent model on ONNX Runtime, got true; use the engine "
             "torch"
         )
+    if config.encoder.structured_rows:
+        raise CombinationError(
+            f"model.encoder.structured_rows must be 0 for a recurrent model on ONNX Runtime, got "
+            f"{config.encoder.structured_rows}; use the engine torch"
+        )
     encoder, memory = build_encoder(config, weights, precision)
     encoder.save(folder / ENCODER_FILE)
     build_decoder_step(config, weights, precision, memory).save(folder / DECODER_STEP_FILE)

@@ -22,7 +22,9 @@ from dragoman.text import BOS_ID
 from testkit.generators import randomised
 from testkit.presets import MODELS, POSITIONS, SOURCE_VOCAB, TARGET_VOCAB, WINDOW, fresh_model, tiny_config
 
-RECURRENT = [name for name in MODELS if tiny_config(name).family == "rnn"]
+RECURRENT = [
+    name for name in MODELS if isinstance(config := tiny_config(name), RnnConfig) and not config.encoder.structured_rows
+]
 SOURCES = [[5, 9], [], [8, 4, 10, 7, 6, 5], [7], [4, 4, 8, 9], [10], [5, 6, 7, 8, 9], [6, 5, 4]]
 """Of every length up to beyond the window and the positions of a location score."""
 
@@ -216,6 +218,15 @@ def test_the_weights_of_a_query_with_the_previous_context_are_known(attend: str,
 def test_a_query_with_the_previous_context_is_not_exported(tmp_path: Path):
     config = query_context("after")
     with pytest.raises(CombinationError, match="query_context must be false for a recurrent model on ONNX Runtime"):
+        write_graphs(config, weights_of(fresh_model(config).requires_grad_(False)), tmp_path, "float32")
+
+
+def test_structured_attention_is_not_exported(tmp_path: Path):
+    config = tiny_config("lin2017-desk")
+    assert isinstance(config, RnnConfig)
+    with pytest.raises(
+        CombinationError, match="structured_rows must be 0 for a recurrent model on ONNX Runtime, got 3"
+    ):
         write_graphs(config, weights_of(fresh_model(config).requires_grad_(False)), tmp_path, "float32")
 
 
