@@ -85,7 +85,7 @@ def _column(sentences: Sentences, kind: pa.DataType) -> pa.Array:
     offsets = np.zeros(len(sentences) + 1, dtype=np.int32)
     np.cumsum(sentences.lengths, out=offsets[1:])
     assert offsets[-1] == len(sentences.ids), "lengths must add up to the number of tokens"
-    values = np.ascontiguousarray(sentences.ids, dtype=kind.to_pandas_dtype())
+    values = np.ascontiguousarray(sentences.ids, dtype=str(kind))
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values, type=kind))
 
 

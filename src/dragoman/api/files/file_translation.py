@@ -11,20 +11,34 @@ every byte of the output, are the same as in a run that was never stopped.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dragoman.api.files.input_lines import LineReader, decoded_lines
+from dragoman.api.files.input_lines import LineBlock, LineReader, decoded_lines
 from dragoman.api.files.resumable_output import START_OVER, ResumableOutput, journal_path, partial_path
 from dragoman.errors import ConfigError, DataError
 from dragoman.stop_signal import StopRequested, StopSignal
 
-__all__ = ["FileProgress", "FileResult", "OnProgress", "Work", "check_output", "translate_file", "translate_lines"]
+__all__ = [
+    "FileProgress",
+    "FileResult",
+    "MapBlocks",
+    "OnProgress",
+    "Work",
+    "check_output",
+    "one_by_one",
+    "translate_block",
+    "translate_file",
+    "translate_lines",
+]
 
 Work = Callable[[Sequence[str], int], Sequence[str]]
 """Translates texts, given the index of the first, to the output of each, without the last line feed."""
+
+MapBlocks = Callable[[Iterator[LineBlock]], Iterator[tuple[LineBlock, bytes]]]
+"""Translates blocks, in their order, to the bytes of the output; it may read blocks ahead and work on several."""
 
 
 class FileProgress(NamedTuple):
@@ -67,8 +81,18 @@ def translate_lines(
     return source.lines
 
 
+def translate_block(work: Work, block: LineBlock) -> bytes:
+    """Return the output of a block; raises `DataError` if a line is not UTF-8."""
+    return _encode(work(decoded_lines(block), block.first - 1))
+
+
+def one_by_one(work: Work) -> MapBlocks:
+    """Return a function that translates one block after another in this process."""
+    return lambda blocks: ((block, translate_block(work, block)) for block in blocks)
+
+
 def translate_file(
-    work: Work,
+    translate_blocks: MapBlocks,
     source: LineReader,
     output: Path,
     *,
@@ -89,16 +113,24 @@ def translate_file(
     with StopSignal() as stop, ResumableOutput(output, job) as partial:
         journal = partial.start() if force or not resume else partial.resume(source)
         report(FileProgress(partial.lines, source.consumed, source.size))
+        consumed: dict[int, int] = {}  # by first line: blocks may be read ahead of the output
+
+        def read_blocks() -> Iterator[LineBlock]:
+            for block in source.blocks():
+                consumed[block.first] = source.consumed
+                yield block
+
         try:
-            blocks, is_last = source.blocks(), False
+            results, is_last = translate_blocks(read_blocks()), False
             while not is_last:
                 with stop.interruptible():  # reading too: a pipe may block
-                    block = next(blocks, None)
-                    data = _encode(work(decoded_lines(block), block.first - 1)) if block else b""
+                    block, data = next(results, (None, b""))
                 is_last = block is None or block.is_last
                 if block:
                     partial.add(block, data)
-                report(FileProgress(partial.lines, source.consumed, source.size))
+                report(
+                    FileProgress(partial.lines, consumed.pop(block.first) if block else source.consumed, source.size)
+                )
         except StopRequested:
             partial.save()
             return FileResult(stop.reason, partial.lines, journal.lines)

@@ -18,7 +18,7 @@ from dragoman.api.files.input_lines import LineBlock, LineReader
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import fsync, open_without_links, read_json, remove_temporary_files, write_json
 
-__all__ = ["Journal", "ResumableOutput", "START_OVER", "journal_path", "partial_path"]
+__all__ = ["Journal", "ResumableOutput", "START_OVER", "different_options", "journal_path", "partial_path"]
 
 START_OVER = "use --force to start over"
 """Fix in messages about output that cannot be resumed."""
@@ -130,7 +130,7 @@ class ResumableOutput:
             raise DataError(f"{self._journal_path} must be a journal, got other JSON; {START_OVER}") from None
         if kind != _FORMAT:
             raise DataError(f"{self._journal_path} must be of the format {_FORMAT}, got {kind}; {START_OVER}")
-        others = _different(self._job, job)
+        others = different_options(self._job, job)
         if others:
             raise ConfigError(
                 f"a translation must be resumed with the options it started with, got another {', '.join(others)}; use "
@@ -174,12 +174,19 @@ class ResumableOutput:
     def finish(self) -> None:
         """Rename the partial output to the output."""
         if self._output.name.endswith(".gz") and not self._written.bytes:
-            self._file.write(gzip.compress(b"", mtime=0))  # an empty file is not valid gzip data
+            empty = gzip.compress(b"", mtime=0)  # an empty file is not valid gzip data
+            self._file.write(empty)
+            self._written.add(empty)
         self._file.flush()
         fsync(self._path)
         self._path.replace(self._output)
         fsync(self._output.parent)
         self._journal_path.unlink(missing_ok=True)  # another run may have deleted it
+
+    @property
+    def state(self) -> Journal:
+        """The lines written so far, with the size and hash of their input and output."""
+        return self._now()
 
     def _now(self) -> Journal:
         return Journal(self.lines, self._read.bytes, self._read.sha256, self._written.bytes, self._written.sha256)
@@ -189,13 +196,13 @@ class ResumableOutput:
         return self._journal
 
 
-def _different(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+def different_options(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     """Return the option names that differ between two jobs."""
     names: list[str] = []
     for name in {**one, **other}:
         mine, theirs = one.get(name), other.get(name)
         if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
-            names += _different(mine, theirs)
+            names += different_options(mine, theirs)
         elif mine != theirs:
             names.append(name.replace("_", "-"))
     return list(dict.fromkeys(names))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,17 +21,19 @@ from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
 from dragoman.documents.formats import ARCHIVES, FORMATS
 from dragoman.errors import ConfigError, DataError
+from dragoman.reporting.number_format import format_count
 
 if TYPE_CHECKING:
     from dragoman.api.files.file_translation import OnProgress
     from dragoman.api.files.input_lines import LineReader
     from dragoman.api.files.output_lines import LineTranslator
     from dragoman.api.translation.translator import Translator
+    from dragoman.cli.options.line_work import LineWork, OpenWork
 
 __all__ = ["DOCUMENTS", "translate"]
 
 _STDOUT = Path("-")
-_LINES, _TEXT = "Lines", "Text"
+_LINES, _TEXT, _CLUSTER = "Lines", "Text", "Cluster"
 DOCUMENTS = FORMATS.keys() - {".txt"}
 """Suffixes of documents. Plain text is translated by lines: it may be large, and can be resumed."""
 
@@ -39,12 +41,18 @@ Input = Annotated[
     str,
     typer.Argument(
         metavar="INPUT",
-        help="Text file, one sentence per line, may be .gz; - is stdin. Or a document: .docx, .html, …",
+        help="Text file, one sentence per line, may be .gz; - is stdin. Or a document: .docx, .html, … Or a folder of "
+        "text files.",
     ),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Output file, may be .gz. Without it, or with -: stdout."),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Output file, may be .gz. Without it, or with -: stdout. A folder, if the input is one.",
+    ),
 ]
 Resume = Annotated[bool, flag("--resume", "Continue an interrupted translation.")]
 Alignments = Annotated[bool, flag("--alignments", "Append word alignments: ||| 0-0 1-2.", _LINES)]
@@ -54,6 +62,27 @@ GlossaryFile = Annotated[
     Path | None,
     typer.Option(
         "--glossary", metavar="TSV", help="Terms with required translations, or to be kept.", rich_help_panel=_TEXT
+    ),
+]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="ray[://HOST:PORT]",
+        help="Translate on a Ray cluster; ray alone starts one on this machine.",
+        rich_help_panel=_CLUSTER,
+        show_default="this process",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        help="Number of workers, each with one copy of the model.",
+        rich_help_panel=_CLUSTER,
+        show_default="all processors",
     ),
 ]
 Split = Annotated[bool, flag("--split", "Lines are paragraphs: split them into sentences.", _TEXT)]
@@ -73,6 +102,8 @@ def translate(  # noqa: PLR0913 -- one parameter per option
     json: Json = False,
     glossary: GlossaryFile = None,
     split: Split = False,
+    on: On = None,
+    workers: Workers = None,
     search: SearchSettings,
     engine: EngineSettings,
 ) -> None:
@@ -89,23 +120,78 @@ def translate(  # noqa: PLR0913 -- one parameter per option
         open_ = partial(open_translator, bundle, ensemble, engine, search, glossary=glossary)
         if is_document:
             lines_only = {"--resume": resume, "--nbest": has_nbest, "--alignments": alignments}
-            lines_only |= {"--flags": flags, "--json": json}
+            lines_only |= {"--flags": flags, "--json": json, "--on": on is not None}
             _translate_document(Path(input_), output, open_, force=force, lines_only=lines_only)
             return
-        from dragoman.api.files.input_lines import LineReader
-        from dragoman.api.files.output_lines import LineFormat, LineTranslator
+        from dragoman.api.files.output_lines import LineFormat
+        from dragoman.cli.options.line_work import check_cluster, cluster_work, local_work
 
-        with LineReader(_text_file(input_, bundle)) as source:
-            if not _is_needed(source, output, resume=resume, force=force):
-                echo(f"{output} exists and was not checked; --force translates again", err=True)
-                return
-            form = LineFormat(nbest=has_nbest, alignment=alignments, flags=flags, json=json)
-            work = LineTranslator(open_(), form, split_sentences=split)
+        form = LineFormat(nbest=has_nbest, alignment=alignments, flags=flags, json=json)
+        open_work: OpenWork
+        if on is None:
+            if workers is not None:
+                raise ConfigError("--workers must come with --on, got it alone; write --on ray")
+            open_work = partial(local_work, open_, form, engine, split=split)
+        else:
             if output is None:
-                _to_stdout(work, source)
+                raise ConfigError(f"--on {on} must come with an output, got none; name it with -o")
+            check_cluster(on)
+            options = (bundle, ensemble, engine, search, form)
+            open_work = partial(cluster_work, on, workers, *options, glossary=glossary, split=split)
+        if input_ != "-" and Path(input_).is_dir() and not (Path(input_) / "manifest.json").is_file():
+            _translate_folder(open_work, Path(input_), output, resume=resume, force=force)
+        else:
+            _translate_lines(open_work, _text_file(input_, bundle), output, resume=resume, force=force)
+
+
+def _translate_lines(
+    open_work: OpenWork,
+    path: str,
+    output: Path | None,
+    *,
+    resume: bool,
+    force: bool,
+) -> None:
+    from dragoman.api.files.input_lines import LineReader
+
+    with LineReader(path) as source:
+        if not _is_needed(source, output, resume=resume, force=force):
+            echo(f"{output} exists and was not checked; --force translates again", err=True)
+            return
+        with open_work() as work:
+            if output is None:
+                assert work.line_translator is not None
+                _to_stdout(work, work.line_translator, source)
             else:
-                job = work.job() | {"threads": engine.threads}  # floating-point sums may depend on it
-                _to_file(work, source, output, job, resume=resume, force=force)
+                _to_file(work, source, output, resume=resume, force=force)
+
+
+def _translate_folder(
+    open_work: OpenWork,
+    folder: Path,
+    output: Path | None,
+    *,
+    resume: bool,
+    force: bool,
+) -> None:
+    """Translate the text files of a folder into a folder."""
+    from dragoman.api.files.folder_translation import check_folders, translate_folder
+    from dragoman.cli.screens.progress import translation_progress
+
+    names = check_folders(folder, output, resume=resume, force=force)
+    assert output is not None
+    if documents := [name for name in names if Path(name).suffix.lower() in DOCUMENTS | _UNSUPPORTED]:
+        raise ConfigError(
+            f"the files of {folder} must be plain text, got {documents[0]}; translate documents one by one"
+        )
+    with open_work() as work:
+        with translation_progress(f"{format_count(len(names), 'file')} of {folder}") as tell:
+            outcome = translate_folder(
+                work.blocks, folder, output, job=work.job, resume=resume, force=force, on_progress=tell
+            )
+            _stop_unless_finished(outcome.status, f"{format_count(outcome.files, 'file')}")
+        _print_flags(work, outcome.lines)
+    _print_written(output)
 
 
 _UNSUPPORTED = {".doc", ".epub", ".odp", ".ods", ".pdf", ".ppt", ".rtf", ".xls", ".xlsx"}
@@ -138,37 +224,38 @@ def _is_needed(source: LineReader, output: Path | None, *, resume: bool, force: 
     return True
 
 
-def _to_stdout(work: LineTranslator, source: LineReader) -> None:
+def _to_stdout(work: LineWork, line_translator: LineTranslator, source: LineReader) -> None:
     from dragoman.api.files.file_translation import translate_lines
 
     if source.is_stdin and sys.stdin.isatty():
         echo("type a sentence and Enter; Ctrl-D ends", err=True)
     with _progress(source, to_file=False) as tell:
-        lines = translate_lines(work, source, write_bytes, tell)
+        lines = translate_lines(line_translator, source, write_bytes, tell)
     _print_flags(work, lines)
     if not lines:
         echo(f"note    {source.name} has no lines", err=True)
 
 
-def _to_file(
-    work: LineTranslator, source: LineReader, output: Path, job: dict[str, Any], *, resume: bool, force: bool
-) -> None:
+def _to_file(work: LineWork, source: LineReader, output: Path, *, resume: bool, force: bool) -> None:
     from dragoman.api.files.file_translation import translate_file
 
     with _progress(source, to_file=True) as tell:
-        outcome = translate_file(work, source, output, job=job, resume=resume, force=force, on_progress=tell)
-        if code := EXIT_STOPPED.get(outcome.status):
-            echo(
-                f"{outcome.status} after {outcome.lines:,} lines; run the same command with --resume to continue",
-                err=True,
-            )
-            raise typer.Exit(code)
+        outcome = translate_file(
+            work.blocks, source, output, job=work.job, resume=resume, force=force, on_progress=tell
+        )
+        _stop_unless_finished(outcome.status, f"{outcome.lines:,} lines")
     _print_flags(work, outcome.lines - outcome.resumed)
     _print_written(output)
     if not outcome.lines:
         echo(f"note    {source.name} has no lines", err=True)
         return
     print_next(f"dragoman evaluate {shlex.quote(str(output))} --test {shlex.quote(source.name)} REFERENCE")
+
+
+def _stop_unless_finished(status: str, done: str) -> None:
+    if code := EXIT_STOPPED.get(status):
+        echo(f"{status} after {done}; run the same command with --resume to continue", err=True)
+        raise typer.Exit(code)
 
 
 def _progress(source: LineReader, *, to_file: bool) -> AbstractContextManager[OnProgress]:
@@ -185,14 +272,14 @@ def _print_written(output: Path) -> None:
     echo(f"wrote   {output}", err=True)
 
 
-def _print_flags(work: LineTranslator, lines: int) -> None:
+def _print_flags(work: LineWork, lines: int) -> None:
     """Print how many of the lines translated now have each flag, and whether their language is another."""
     from dragoman.text.other_language import language_note
 
-    if work.form.flags:
+    if work.has_flags:
         counts = ", ".join(f"{name} {count:,}" for name, count in work.flagged.most_common())
         echo(f"flags   {counts or 'none'}; of {lines:,} lines", err=True)
-    if note := language_note(work.sample, work.translator.languages[0]):
+    if note := language_note(work.sample, work.language):
         echo(f"note    {note}", err=True)
 
 

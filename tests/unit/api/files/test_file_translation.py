@@ -16,7 +16,14 @@ import pytest
 
 from dragoman.api.files import input_lines as lines
 from dragoman.api.files import resumable_output
-from dragoman.api.files.file_translation import FileProgress, FileResult, Work, translate_file, translate_lines
+from dragoman.api.files.file_translation import (
+    FileProgress,
+    FileResult,
+    Work,
+    one_by_one,
+    translate_file,
+    translate_lines,
+)
 from dragoman.api.files.input_lines import LineReader
 from dragoman.errors import ConfigError, DataError
 
@@ -64,7 +71,7 @@ def killed_at(call: int, work: Work = shout, how: Callable[[], None] | None = No
 
 def translate(source: Path, output: Path, work: Work = shout, **settings) -> FileResult:
     with LineReader(source) as lines:
-        return translate_file(work, lines, output, **({"job": JOB} | settings))
+        return translate_file(one_by_one(work), lines, output, **({"job": JOB} | settings))
 
 
 def leftovers(output: Path) -> list[str]:

@@ -1,0 +1,45 @@
+"""Open a model in a worker: everything that it needs is passed as plain, picklable values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.api.files.output_lines import LineFormat, LineTranslator
+from dragoman.api.translation.translator import Translator
+from dragoman.config.engine import EngineSettings
+from dragoman.config.search import SearchSettings
+from dragoman.errors import BundleError
+from dragoman.text.glossary import Glossary
+
+__all__ = ["LineTranslatorOptions"]
+
+
+@dataclass(frozen=True)
+class LineTranslatorOptions:
+    """Bundles, settings and glossary of a `LineTranslator`; paths must be absolute and exist on every node."""
+
+    bundles: tuple[Path, ...]
+    engine: EngineSettings
+    search: SearchSettings
+    form: LineFormat
+    glossary: Path | None = None
+    split_sentences: bool = False
+
+    def open(self) -> LineTranslator:
+        """Load the model in this process."""
+        for path in (*self.bundles, *([self.glossary] if self.glossary else [])):
+            if not path.exists():
+                raise BundleError(f"{path} must exist on every node, got a node without it; use a shared folder")
+        translator = Translator.open(
+            *self.bundles,
+            engine=self.engine.engine,
+            precision=self.engine.precision,
+            device=self.engine.device,
+            threads=self.engine.threads,
+            search=self.search,
+            glossary=None if self.glossary is None else Glossary.from_file(self.glossary),
+            batch_tokens=self.engine.batch_tokens,
+            shortlist=self.engine.shortlist,
+        )
+        return LineTranslator(translator, self.form, split_sentences=self.split_sentences)
