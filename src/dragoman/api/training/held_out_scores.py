@@ -16,7 +16,7 @@ from dragoman.data.readers.corpus_reader import open_corpus
 from dragoman.data.test_sets import text_file_names
 from dragoman.data.token_pairs import SIDES
 from dragoman.evaluation.metrics.corpus_scores import compute_score
-from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics
+from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics, missing_bleu_package
 from dragoman.evaluation.results import Score, SignificanceTest
 from dragoman.evaluation.significance.bootstrap import DEFAULT_RESAMPLES
 from dragoman.evaluation.significance.paired import paired_test
@@ -104,12 +104,16 @@ def translate_set(
 def score_set(
     held_out: HeldOutSet, texts: Sequence[str], called: str, *, language: str, before: Sequence[str] | None = None
 ) -> SetScore:
-    """Score translations with BLEU and chrF++, with 95 % intervals, and test them against those of the model before."""
+    """Score translations with BLEU and chrF++, with 95 % intervals, and test them against those of the model before.
+
+    There is no BLEU if its tokenizer for the language is not installed.
+    """
     references = held_out.references[: len(texts)]
-    found = corpus_statistics(texts, references, metrics=_METRICS, language=language)
+    metrics = _METRICS if missing_bleu_package(language) is None else ("chrf",)
+    found = corpus_statistics(texts, references, metrics=metrics, language=language)
     scores = tuple(compute_score(each, resamples=DEFAULT_RESAMPLES) for each in found)
     tests: tuple[SignificanceTest, ...] = ()
     if before is not None:
-        others = corpus_statistics(before, references, metrics=_METRICS, language=language)
+        others = corpus_statistics(before, references, metrics=metrics, language=language)
         tests = tuple(paired_test(other, each) for other, each in zip(others, found, strict=True))
     return SetScore(held_out.name, called, len(texts), scores, tests)

@@ -30,6 +30,7 @@ from dragoman.data.preparation.start_bundle import check_same_model, open_start_
 from dragoman.data.test_sets import save_test_sets
 from dragoman.environment import limit_kernel_caches
 from dragoman.errors import ConfigError, DataError
+from dragoman.evaluation.metrics.sentence_statistics import missing_bleu_package
 from dragoman.evaluation.score_format import format_score
 from dragoman.files import atomic_write
 from dragoman.models.base import Model
@@ -89,6 +90,7 @@ def train_model(
     """
     limit_kernel_caches()
     prepared = _open_prepared(config, folder)
+    without_bleu = _check_bleu(config)
     tokenizers = prepared.tokenizers()
     with ExitStack() as held:
         group = held.enter_context(join_process_group(config.training.device))
@@ -110,6 +112,8 @@ def train_model(
         group.run_on_main(lambda: _save_tests(run, config, sets or ()))
         loader = held.enter_context(_loader(prepared, config, group, loader_workers))
         reports = _callbacks(run, config, _data_facts(prepared, loader, base), callbacks, group)
+        if without_bleu:
+            reports.on_message(without_bleu)
         validation = _validation(prepared, config, tokenizers, group)
         trainer = Trainer(config, model, loader, checkpoints, reports, group=group, validation=validation)
         if resume:
@@ -136,6 +140,21 @@ def _open_prepared(config: Config, folder: Path) -> PreparedData:
             "the configuration must have a [data] section, got none; dragoman new writes one for two text files"
         )
     return PreparedData.open(folder / config.data.folder)
+
+
+def _check_bleu(config: Config) -> str:
+    """Return a message if BLEU's tokenizer for the target language is not installed; raise if BLEU ends training."""
+    assert config.data is not None
+    language = config.data.target
+    package = missing_bleu_package(language)
+    if package is None or not config.training.validation_sentences:
+        return ""
+    if config.training.stop_on == "bleu":
+        raise ConfigError(
+            f"training.stop_on must be loss or chrf without BLEU's tokenizer for {language}, got bleu; change it, or "
+            f"pip install '{package}'"
+        )
+    return f"scores without BLEU: its tokenizer for {language} is not installed; pip install '{package}'"
 
 
 def _loader(prepared: PreparedData, config: Config, group: ProcessGroup, workers: int) -> BatchLoader:
@@ -185,7 +204,8 @@ def _validation(
     scorer = None
     if sentences:
         rows = np.linspace(0, len(shards) - 1, sentences).astype(np.int64)  # evenly spaced: the set may be sorted
-        scorer = TranslationScorer(shards.gather(rows), tokenizers)
+        assert config.data is not None
+        scorer = TranslationScorer(shards.gather(rows), tokenizers, language=config.data.target)
     return ValidationSet(batches, config.training, scorer)
 
 

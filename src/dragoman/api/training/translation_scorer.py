@@ -12,6 +12,7 @@ from dragoman.api.translation.word_alignment import word_alignment
 from dragoman.data.token_pairs import SIDES, Pairs
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
+from dragoman.evaluation.metrics.sentence_statistics import missing_bleu_package
 from dragoman.models.base import Model
 from dragoman.search import Hypothesis, SearchInput, SearchSettings
 from dragoman.text import ImportedTokenizer, Tokenizer
@@ -24,9 +25,15 @@ _BATCH_TOKENS = 4096
 
 
 class TranslationScorer:
-    """Translates sentences greedily, scores them, and returns a few samples."""
+    """Translates sentences greedily, scores them, and returns a few samples.
 
-    def __init__(self, pairs: Pairs, tokenizers: dict[str, Tokenizer], *, samples: int = 3) -> None:
+    `language`, that of the translations, selects the tokenizer of BLEU, as in `evaluate`; there is no BLEU if it is not
+    installed.
+    """
+
+    def __init__(self, pairs: Pairs, tokenizers: dict[str, Tokenizer], *, language: str, samples: int = 3) -> None:
+        self._language = language
+        self._has_bleu = missing_bleu_package(language) is None
         self._sources, targets = ([ids.tolist() for ids in getattr(pairs, side).split()] for side in SIDES)
         self._tokenizers = tokenizers
         self._references = [tokenizers["target"].decode(ids) for ids in targets]
@@ -38,7 +45,9 @@ class TranslationScorer:
     def __call__(self, model: Model[Any, Any], check: Callable[[], None]) -> ValidationScores:
         found = translate_greedy(model, self._sources, check=check)
         texts = [self._tokenizers["target"].decode(hypothesis.tokens) for hypothesis in found]
-        scores = (bleu(texts, self._references), chrf(texts, self._references))
+        scores = [chrf(texts, self._references)]
+        if self._has_bleu:
+            scores.insert(0, bleu(texts, self._references, language=self._language))
         shown = translate_greedy(model, [self._sources[row] for row in self._shown], check=check, show=True)
         return ValidationScores(
             {score.metric: score.value for score in scores},

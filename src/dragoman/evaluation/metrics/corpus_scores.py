@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from dragoman.config.evaluation import METRICS
@@ -22,10 +21,10 @@ from dragoman.evaluation.significance.bootstrap import resampled_scores, score_o
 __all__ = ["bleu", "chrf", "compute_score", "corpus_scores", "exact_match"]
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-    """Compute corpus BLEU (0 to 100) of detokenized texts with sacreBLEU's defaults: 13a, mixed case."""
+def bleu(hypotheses: Sequence[str], references: Sequence[str], *, language: str = "") -> Score:
+    """Compute corpus BLEU (0 to 100) of detokenized texts, mixed case; `language` selects the tokenizer."""
     check_sizes(hypotheses, references)
-    metric = BLEU(force=True)  # suppresses the warning about texts that look tokenized
+    metric = signed_metric("bleu", language)
     value = metric.corpus_score(hypotheses, [references]).score
     return Score("bleu", value, str(metric.get_signature()))
 

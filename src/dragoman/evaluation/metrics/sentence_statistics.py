@@ -22,7 +22,7 @@ from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.metrics.ngrams import ngram_matches
 from dragoman.evaluation.metrics.ter import count_edits
 
-__all__ = ["SCORE_NAMES", "Statistics", "check_sizes", "corpus_statistics", "signed_metric"]
+__all__ = ["SCORE_NAMES", "Statistics", "check_sizes", "corpus_statistics", "missing_bleu_package", "signed_metric"]
 
 SCORE_NAMES = {"bleu": "bleu", "chrf": "chrf++", "ter": "ter"}
 """Names of their scores: `chrf` alone is chrF2, without words."""
@@ -82,6 +82,16 @@ def signed_metric(name: str, language: str) -> Metric:
     return metric
 
 
+def missing_bleu_package(language: str) -> str | None:
+    """Return the package with BLEU's tokenizer for a language if it is not installed, such as ``sacrebleu[ja]``."""
+    code = _sacrebleu_code(language)
+    try:
+        BLEU(trg_lang=code)
+    except RuntimeError:
+        return f"sacrebleu[{code}]"
+    return None
+
+
 def check_sizes(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     """Raise `DataError` unless there is one reference per hypothesis."""
     if len(hypotheses) != len(references) or not references:
@@ -92,15 +102,18 @@ def check_sizes(hypotheses: Sequence[str], references: Sequence[str]) -> None:
 
 
 def _bleu(language: str) -> BLEU:
-    code = language.lower().replace("_", "-").split("-")[0]
-    code = _CODES.get(code, code)
-    try:
-        return BLEU(force=True, trg_lang=code)  # force: no warning about texts that look tokenized
-    except RuntimeError:
+    package = missing_bleu_package(language)
+    if package is not None:
         raise ConfigError(
-            f"BLEU's tokenizer for {language} must be installed, got none; pip install 'sacrebleu[{code}]', or leave "
-            "BLEU out of the metrics"
-        ) from None
+            f"BLEU's tokenizer for {language} must be installed, got none; pip install '{package}', or leave BLEU out "
+            "of the metrics"
+        )
+    return BLEU(force=True, trg_lang=_sacrebleu_code(language))  # force: no warning about texts that look tokenized
+
+
+def _sacrebleu_code(language: str) -> str:
+    code = language.lower().replace("_", "-").split("-")[0]
+    return _CODES.get(code, code)
 
 
 def _bleu_counts(metric: Metric, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.int64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from dragoman.markup.html_text import HtmlText
 from dragoman.server.errors import RequestError
@@ -52,12 +53,29 @@ def resolve_texts(
     if not is_auto:
         (pair,) = found.values()
         return [ResolvedText(text, *pair, page=page) for text, page in zip(request.texts, pages, strict=True)]
-    detected = [detector.detect(each, tuple(found))[0] for each in map(_words, request.texts, pages)]
+    words = list(map(_words, request.texts, pages))
+    is_target = request.model is not None or any(target in languages.targets for _, target in found.values())
+    detected = [detector.detect(each, tuple(found) if is_target else languages.codes)[0] for each in words]
     first = next(iter(found.values()))
+    if not is_target:
+        _check_passthrough(languages, first[1], words, detected)
     return [
         ResolvedText(text, *found.get(each.language, first), each, page)
         for text, each, page in zip(request.texts, detected, pages, strict=True)
     ]
+
+
+def _check_passthrough(
+    languages: Languages, target: str, texts: Sequence[str], detected: Sequence[DetectedLanguage]
+) -> None:
+    """Reject a target that no model translates into, unless all texts are in that language already."""
+    for text, found in zip(texts, detected, strict=True):
+        is_there = found.language == target and found.confidence and found.unavailable is None
+        if has_letters(text) and not is_there:
+            raise RequestError(
+                f"target must be one of {', '.join(languages.targets)}, got {target}; /v1/models lists all routes",
+                code="unavailable_pair",
+            )
 
 
 def _sources(languages: Languages, request: TranslationRequest) -> tuple[str, ...]:
@@ -70,19 +88,21 @@ def _resolve_pair(languages: Languages, source: str, target: str) -> tuple[str, 
     if found is not None:
         return found
     target, source = _matched(languages, target, "target"), _matched(languages, source, "source")
-    raise RequestError(
-        f"target must be one of {', '.join(languages.from_source(source))} for {source}, got {target}; "
-        "/v1/models lists all routes",
-        code="unavailable_pair",
-    )
+    targets = [each for each in languages.from_source(source) if each != source]
+    if targets:
+        wrong = f"target must be one of {', '.join(targets)} for {source}, got {target}"
+    else:
+        wrong = f"source must be one of {', '.join(languages.sources)}, got {source}"
+    raise RequestError(f"{wrong}; /v1/models lists all routes", code="unavailable_pair")
 
 
-def _matched(languages: Languages, code: str, name: str) -> str:
+def _matched(languages: Languages, code: str, name: Literal["source", "target"]) -> str:
     found = languages.match(code)
     if found is None:
-        hint = code_hint(code, languages.codes)
+        served = languages.targets if name == "target" else languages.sources
+        hint = code_hint(code, served)
         raise RequestError(
-            f"{name} must be one of {', '.join(languages.codes)}, got {code[:40]!r}{hint}; see /languages",
+            f"{name} must be one of {', '.join(served)}, got {code[:40]!r}{hint}; see /languages",
             code="unknown_language",
         )
     return found

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from sacrebleu.tokenizers import tokenizer_ja_mecab
 
 from dragoman.api.training.bundle_writer import average_checkpoints
 from dragoman.api.training.preparation import prepare_corpora
@@ -41,6 +42,37 @@ def test_the_bundle_has_the_best_weights(tmp_path: Path):
     check_weights(trained.bundle, checkpoints.open(trained.ended.best_update).weights())
     load_model(Bundle.open(trained.bundle.folder))
     assert read_json(tmp_path / "run" / "run.json")
+
+
+def prepare_into(target: str, folder: Path) -> Config:
+    """Return the configuration of a project with another target language."""
+    config = load_config(make_project(folder).config, [*QUICK, f"data.target={target}", "data.cleaning.min_script=0"])
+    prepare_corpora(config, folder)
+    return config
+
+
+def test_validation_and_final_scores_have_the_same_tokenizer_of_bleu(tmp_path: Path):
+    seen = EventRecorder()
+    trained = train_model(prepare_into("zh", tmp_path), tmp_path, run=tmp_path / "run", callbacks=[seen])
+    signatures = [each.scored.signatures["bleu"] for each in seen.validations]
+    signatures += [score.signature for each in trained.scores for score in each.scores if score.metric == "bleu"]
+    assert len(signatures) > 2
+    assert all("|tok:zh|" in each for each in signatures)
+
+
+def test_training_without_the_tokenizer_of_bleu_ends_with_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tokenizer_ja_mecab, "MeCab", None)
+    config, seen = prepare_into("ja", tmp_path), EventRecorder()
+    trained = train_model(config, tmp_path, run=tmp_path / "run", callbacks=[seen])
+    assert trained.bundle is not None
+    assert {score.metric for each in trained.scores for score in each.scores} == {"chrf++"}
+    assert seen.notes == ["scores without BLEU: its tokenizer for ja is not installed; pip install 'sacrebleu[ja]'"]
+    with pytest.raises(ConfigError, match=r"stop_on must be loss or chrf .* ja, got bleu; .*'sacrebleu\[ja\]'"):
+        train_model(
+            config.model_copy(update={"training": config.training.model_copy(update={"stop_on": "bleu"})}),
+            tmp_path,
+            run=tmp_path / "other",
+        )
 
 
 def test_the_moving_average_is_what_is_given_away(tmp_path: Path):

@@ -1,10 +1,12 @@
 """Translations of the validation set: all of them, in order, scored and shown."""
 
+import importlib
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dragoman.api.training.held_out_scores import HeldOutSet, score_set
 from dragoman.api.training.translation_scorer import TranslationScorer, translate_greedy
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.token_pairs import Pairs
@@ -51,7 +53,7 @@ def test_translations_come_in_the_order_of_the_sources(model: Model[Any, Any], p
 
 
 def test_scores_signatures_and_samples(model: Model[Any, Any], pairs: Pairs, tokenizers: dict[str, Tokenizer]):
-    scored = TranslationScorer(pairs, tokenizers)(model, lambda: None)
+    scored = TranslationScorer(pairs, tokenizers, language="de")(model, lambda: None)
     assert {*scored.scores} == {*scored.signatures} == {"bleu", "chrf"}
     assert all(0.0 <= value <= 100.0 for value in scored.scores.values())
     assert len(scored.samples) == 3
@@ -73,15 +75,40 @@ def test_the_right_translations_score_full_marks(
         return [[Hypothesis(truth[tuple(sentence.tokens)], 0.0)] for sentence in sentences]
 
     monkeypatch.setattr(TorchEngine, "search", oracle)
-    scored = TranslationScorer(pairs, tokenizers)(model, lambda: None)
+    scored = TranslationScorer(pairs, tokenizers, language="de")(model, lambda: None)
     assert scored.scores["chrf"] == pytest.approx(100.0)
     assert all(sample.translation == sample.reference for sample in scored.samples)
     assert all(sample.weights is None for sample in scored.samples)
 
 
+@pytest.mark.parametrize(("language", "tokenizer"), [("zh", "zh"), ("zh-TW", "zh"), ("de", "13a")])
+def test_bleu_has_the_tokenizer_of_the_target_language(
+    language: str, tokenizer: str, model: Model[Any, Any], pairs: Pairs, tokenizers: dict[str, Tokenizer]
+):
+    scored = TranslationScorer(pairs, tokenizers, language=language)(model, lambda: None)
+    assert f"|tok:{tokenizer}|" in scored.signatures["bleu"]
+
+
+@pytest.mark.parametrize(("language", "module"), [("ja", "ja_mecab"), ("ko", "ko_mecab")])
+def test_without_the_tokenizer_of_bleu_there_is_chrf(
+    language: str,
+    module: str,
+    model: Model[Any, Any],
+    pairs: Pairs,
+    tokenizers: dict[str, Tokenizer],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(importlib.import_module(f"sacrebleu.tokenizers.tokenizer_{module}"), "MeCab", None)
+    scored = TranslationScorer(pairs, tokenizers, language=language)(model, lambda: None)
+    assert [*scored.scores] == [*scored.signatures] == ["chrf"]
+    held_out = HeldOutSet("test", ["a", "b"], ["c d", "e f"])
+    found = score_set(held_out, ["c d", "e g"], "new", language=language, before=["c d", "e f"])
+    assert [score.metric for score in found.scores] == [test.metric for test in found.tests] == ["chrf++"]
+
+
 def test_few_sentences_are_shown_once(model: Model[Any, Any], prepared: PreparedData, tokenizers: dict[str, Tokenizer]):
     one = prepared.shards("validation").gather(np.arange(1))
-    assert len(TranslationScorer(one, tokenizers)(model, lambda: None).samples) == 1
+    assert len(TranslationScorer(one, tokenizers, language="de")(model, lambda: None).samples) == 1
 
 
 def test_a_check_that_raises_ends_it(model: Model[Any, Any], pairs: Pairs, tokenizers: dict[str, Tokenizer]):
@@ -89,4 +116,4 @@ def test_a_check_that_raises_ends_it(model: Model[Any, Any], pairs: Pairs, token
         raise StopRequested
 
     with pytest.raises(StopRequested):
-        TranslationScorer(pairs, tokenizers)(model, stop)
+        TranslationScorer(pairs, tokenizers, language="de")(model, stop)

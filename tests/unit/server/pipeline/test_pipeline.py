@@ -9,7 +9,7 @@ from dragoman.server.pipeline.language_resolution import ResolvedText
 from dragoman.server.pipeline.option_builder import build_options
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_limits import check_glossary, check_texts
-from dragoman.server.request_types import TranslationRequest, TranslationResult
+from dragoman.server.request_types import Route, TranslationRequest, TranslationResult
 from dragoman.server.settings import Limits, ServerSettings
 from tests.server.fake_service import FakeReservation, FakeService
 
@@ -100,13 +100,51 @@ def test_a_source_that_does_not_lead_there_is_not_detected(pipeline: Translation
     assert placed.is_passthrough
 
 
-def test_languages_that_are_not_served(pipeline: TranslationPipeline) -> None:
-    with pytest.raises(RequestError, match="target must be one of de, en, fr, zh, got 'zz'"):
+class IntoChinese(FakeService):
+    def routes(self) -> Sequence[Route]:
+        return (Route("en", "zh", (("en-zh",),)),)
+
+
+@pytest.fixture(scope="module")
+def into_chinese() -> TranslationPipeline:
+    return TranslationPipeline(IntoChinese(), ServerSettings())
+
+
+@pytest.mark.parametrize(
+    "text", ["两只狗在雪地里玩耍。", "Deux chiens jouent dans la neige", "<p>两只狗在雪地里玩耍。</p>"]
+)
+def test_a_target_that_no_model_translates_into(text: str, into_chinese: TranslationPipeline) -> None:
+    for texts in ([text], ["Two dogs play in the snow", text]):
+        with pytest.raises(RequestError, match="target must be one of zh, got en; /v1/models lists") as caught:
+            into_chinese.resolve(request(texts, "auto", "en", is_html="<p>" in text))
+        assert caught.value.code == "unavailable_pair"
+
+
+@pytest.mark.parametrize("text", ["Two dogs play in the snow", "42", ""])
+def test_text_that_is_in_a_language_without_a_model_into_it(text: str, into_chinese: TranslationPipeline) -> None:
+    placed = resolved(into_chinese, text, "auto", "EN-US")
+
+    assert (placed.source, placed.target, placed.is_passthrough) == ("en", "en", True)
+
+
+def test_text_that_is_in_the_target_language_already(into_chinese: TranslationPipeline) -> None:
+    assert resolved(into_chinese, "两只狗在雪地里玩耍。", "auto", "zh").is_passthrough
+    assert not resolved(into_chinese, "Two dogs play in the snow", "auto", "zh").is_passthrough
+
+
+def test_languages_that_are_not_served(pipeline: TranslationPipeline, into_chinese: TranslationPipeline) -> None:
+    with pytest.raises(RequestError, match="target must be one of de, en, got 'zz'"):
         resolved(pipeline, "a", "en", "zz")
+    with pytest.raises(RequestError, match="target must be one of zh, got 'DE'"):
+        resolved(into_chinese, "a", "auto", "DE")
     with pytest.raises(RequestError, match="source must be one of de, en, fr, zh, got 'zz'"):
         resolved(pipeline, "a", "zz", "de")
-    with pytest.raises(RequestError, match="target must be one of de, en for en, got fr"):
+    with pytest.raises(RequestError, match="source must be one of en, got 'DE'"):
+        resolved(into_chinese, "a", "DE", "zh")
+    with pytest.raises(RequestError, match="target must be one of de for en, got fr"):
         resolved(pipeline, "a", "en", "fr")
+    with pytest.raises(RequestError, match="source must be one of en, got zh"):
+        resolved(into_chinese, "a", "zh", "en")
 
 
 def test_a_model_by_its_name(pipeline: TranslationPipeline) -> None:
