@@ -75,7 +75,7 @@ patience = 5                # stop after 5 validations without improvement
 
 _SHORTER = """\
 # [training]
-# max_updates = 1000        # a shorter training; the preset has more
+# max_updates = {half:<11} # a shorter training; the preset has {all}
 """
 
 _DEFAULT_TOKENIZER = """\
@@ -138,7 +138,9 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
             open_files(held_out, source, target)
     chosen = preset or preset_for(survey.pairs)
     if bundle is None:
-        base, training = _FROM_PRESET.format(preset=chosen), f"{_tokenizer(chosen, survey)}\n\n{_SHORTER}".rstrip()
+        updates = load_config(chosen).training.max_updates
+        shorter = _SHORTER.format(half=updates // 2, all=updates).rstrip()
+        base, training = _FROM_PRESET.format(preset=chosen), f"{_tokenizer(chosen, survey)}\n\n{shorter}"
     else:
         base, training = _FROM_BUNDLE.format(bundle=_path(str(bundle), folder)), _fine_tuning(survey.pairs)
     folder.mkdir(parents=True, exist_ok=True)

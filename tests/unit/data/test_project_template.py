@@ -1,6 +1,7 @@
 """A new project: a configuration that loads, names the right files and fits the size of the corpus."""
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -61,9 +62,12 @@ def test_without_a_validation_set_some_pairs_are_taken(tmp_path: Path):
 def test_the_preset_fits_the_size(tmp_path: Path, count: int, preset: str):
     files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(10))]
     survey = CorpusSurvey(pairs=count)
-    assert (
-        new_project(tmp_path / "p", source="en", target="de", train=files, survey=survey).base == f"the preset {preset}"
-    )
+    made = new_project(tmp_path / "p", source="en", target="de", train=files, survey=survey)
+    assert made.base == f"the preset {preset}"
+    full = load_config(made.config).training
+    shorter = re.sub(r"(?m)^# (?=\[training\]|max_updates)", "", made.config.read_text(encoding="utf-8"))
+    made.config.write_text(shorter, encoding="utf-8")
+    assert full.warmup_updates < load_config(made.config).training.max_updates < full.max_updates
 
 
 def test_very_large_corpora_are_not_counted_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

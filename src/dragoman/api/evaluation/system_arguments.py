@@ -6,7 +6,7 @@ translations; a system trained with several seeds has one member per seed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -31,23 +31,26 @@ class System:
     members: tuple[Path, ...]
 
 
-def parse_system(text: str) -> System:
-    """Parse ``[NAME=]PATH[,PATH…]``; an existing path may contain ``=`` and commas."""
+def parse_system(text: str, *, tell: Callable[[str], None] = lambda _: None) -> System:
+    """Parse ``[NAME=]PATH[,PATH…]``; an existing path may contain ``=`` and commas.
+
+    `tell` is called with a line for each bundle that is chosen in a project folder.
+    """
     if Path(text).exists() and text:
-        return System(_name_of(Path(text)), (_existing(text),))
+        return System(_name_of(Path(text)), (_existing(text, tell),))
     name, equals, rest = text.partition("=")
     if not equals:
         name, rest = "", text
     paths = [rest] if rest and Path(rest).exists() else rest.split(",")
     if (equals and not name.strip()) or not all(paths):
         raise ConfigError(f"a system must be {_FORMS}, got {text!r}; write a name before = and a path between commas")
-    members = tuple(_existing(path) for path in paths)
+    members = tuple(_existing(path, tell) for path in paths)
     return System(name.strip() or _name_of(members[0]), members)
 
 
-def parse_systems(texts: Sequence[str]) -> tuple[System, ...]:
+def parse_systems(texts: Sequence[str], *, tell: Callable[[str], None] = lambda _: None) -> tuple[System, ...]:
     """Parse several systems; equal default names get numbers, equal given names are a `ConfigError`."""
-    systems = [parse_system(text) for text in texts]
+    systems = [parse_system(text, tell=tell) for text in texts]
     given = [system.name for system, text in zip(systems, texts, strict=True) if text.startswith(f"{system.name}=")]
     for name in given:
         if given.count(name) > 1:
@@ -74,12 +77,11 @@ def bundle_of(member: Path) -> Path | None:
         return member
     if (member / _BUNDLE / MANIFEST).is_file():
         return member / _BUNDLE
-    if (member / _RUN_FILE).is_file() or (member / "log.jsonl").is_file():
-        raise DataError(
-            f"{member} must hold a bundle, got a run without one; train it to the end with dragoman train --resume"
-        )
-    if (member / "dragoman.toml").is_file():
-        raise DataError(f"{member} must hold a bundle, got a project that is not trained; run dragoman train {member}")
+    if any((member / name).is_file() for name in (_RUN_FILE, "log.jsonl", "dragoman.toml")):
+        try:
+            return find_bundle(member).path
+        except BundleError as error:  # it names the next step
+            raise DataError(str(error)) from None
     raise DataError(
         f"{member} must be a run folder, a bundle or a file of translations, got another folder; name one of these"
     )
@@ -93,13 +95,13 @@ def run_of(member: Path) -> Path | None:
     return None
 
 
-def _existing(text: str) -> Path:
+def _existing(text: str, tell: Callable[[str], None]) -> Path:
     path = Path(text)
     if not path.exists():
         raise DataError(
             f"{text} must be a run folder, a bundle or a file of translations, got a missing file; check the path"
         )
-    return path if path.is_file() or _is_member(path) else _best_run(path)
+    return path if path.is_file() or _is_member(path) else _best_run(path, tell)
 
 
 def _is_member(folder: Path) -> bool:
@@ -107,13 +109,14 @@ def _is_member(folder: Path) -> bool:
     return any((folder / name).is_file() for name in names)
 
 
-def _best_run(project: Path) -> Path:
+def _best_run(project: Path, tell: Callable[[str], None]) -> Path:
     """Return the run of the best bundle of a project folder; the folder itself if it has no bundle."""
     try:
-        found = find_bundle(project).path
+        found = find_bundle(project)
     except BundleError:
         return project  # `bundle_of` explains it
-    return found.parent if found.name == _BUNDLE else found
+    tell(f"bundle  {found.path}, {found.reason}")
+    return found.path.parent if found.path.name == _BUNDLE else found.path
 
 
 def _name_of(path: Path) -> str:

@@ -85,7 +85,7 @@ def compare(  # noqa: PLR0913 -- one parameter per option
         from dragoman.api.evaluation.comparison import compare_systems
         from dragoman.api.evaluation.system_arguments import parse_systems
 
-        parsed = parse_systems(systems)
+        parsed = parse_systems(systems, tell=print_message)
         scored = None
         if test is not None:
             from dragoman.environment import require

@@ -13,7 +13,7 @@ from dragoman.cli.console import echo, print_json, print_next, report_errors
 from dragoman.cli.options.arguments import AllowNetwork, flag
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.outputs import check_folder, check_output, force_option
-from dragoman.cli.score_systems import TRANSLATION_ONLY, Systems, score_systems
+from dragoman.cli.score_systems import TRANSLATION_ONLY, Systems, print_message, score_systems
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.config.search import SearchSettings
@@ -85,7 +85,8 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option
         require("sacrebleu", "train", "dragoman evaluate")
         from dragoman.api.evaluation.system_arguments import parse_systems
 
-        evaluation, _, _ = score_systems(parse_systems(systems), test, settings, search, engine)
+        parsed = parse_systems(systems, tell=print_message)
+        evaluation, _, _ = score_systems(parsed, test, settings, search, engine)
         for path in outputs:
             (_save if _is_folder(path) else _write)(evaluation, path)
             echo(f"wrote   {path}", err=True)

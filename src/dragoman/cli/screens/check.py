@@ -169,11 +169,12 @@ def _data_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
     elif held_out:
         yield "leakage", f"none left out; {format_count(held_out, 'pair')} are held out", False
     sides: dict[str, list[str]] = {}
-    for corpus, _, wanted, shares in languages(report):
+    for corpus, side, wanted, shares in languages(report):
         most = max(shares, key=lambda language: shares[language])
         also = f", {format_percent(shares[most])} {visible(most, 12)}" if most != wanted else ""
+        file = "" if corpus.side_name(side) == corpus.name else f"{visible(corpus.side_name(side), 30)}: "
         sides.setdefault(visible(corpus.name, 30), []).append(
-            f"{format_percent(shares.get(wanted, 0.0))} {wanted}{also}"
+            f"{file}{format_percent(shares.get(wanted, 0.0))} {wanted}{also}"
         )
     swapped = {visible(corpus.name, 30) for corpus in report.corpora if corpus.looks_swapped}
     for name in dict.fromkeys([*sides, *sorted(swapped)]):

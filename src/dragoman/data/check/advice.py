@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dragoman.config import Config
+from dragoman.config import Config, TrainingConfig
 from dragoman.data.check.report_types import (
     BatchStatistics,
     CorpusReport,
@@ -12,7 +12,7 @@ from dragoman.data.check.report_types import (
     TokenStatistics,
     TrainingCost,
 )
-from dragoman.data.preparation.tokenizer_notes import has_too_many_tokens
+from dragoman.data.preparation.tokenizer_notes import KEEP_OR_EXTEND, has_too_many_tokens
 from dragoman.data.preparation.train_and_held_out_pairs import is_leak
 from dragoman.data.readers.decode import REPLACED
 from dragoman.language_codes import language_key, primary_language
@@ -57,6 +57,7 @@ def advise(
         found += _about_batches(batches, selection.kept if selection else 0, config.data.sampling.window)
     if cost is not None:
         found += _about_cost(cost)
+    found += _about_schedule(config.training)
     return found
 
 
@@ -86,8 +87,8 @@ def _wrong_languages(corpus: CorpusReport, declared: dict[str, str]) -> Iterator
             continue
         most = max(shares, key=lambda other: shares[other])
         yield (
-            f"the {side} of {corpus.name} must be {language}, got {format_percent(shares[most])} {most}; correct "
-            f"data.{side}, or name another file"
+            f"the {side} of {corpus.side_name(side)} must be {language}, got {format_percent(shares[most])} {most}; "
+            f"correct data.{side}, or name another file"
         )
 
 
@@ -95,6 +96,14 @@ def _about_batches(batches: BatchStatistics, pairs: int, window: int) -> Iterato
     if batches.padding > _PADDING and batches.batches >= _ENOUGH_BATCHES:
         remedy = "raise data.sampling.window" if window < pairs else "lower training.batch_tokens"
         yield f"{format_percent(batches.padding)} of a batch would be padding; {remedy} to have less."
+
+
+def _about_schedule(training: TrainingConfig) -> Iterator[str]:
+    if training.max_updates < training.warmup_updates:
+        yield (
+            f"Training ends after {training.max_updates:,} updates (training.max_updates), during the warm-up of "
+            f"{training.warmup_updates:,}; lower training.warmup_updates."
+        )
 
 
 def _about_cost(cost: TrainingCost) -> Iterator[str]:
@@ -109,7 +118,7 @@ def _about_script(corpus: CorpusReport, side: str, language: str) -> Iterator[st
     if script and key.language == "zh" and (key.script == "Hant") != (script == "Hant"):
         name, code = ("traditional", "zh-Hant") if script == "Hant" else ("simplified", "zh")
         yield (
-            f"The {side} side of {corpus.name} looks like {name} Chinese, and data.{side} is {language}; "
+            f"The {side} side of {corpus.side_name(side)} looks like {name} Chinese, and data.{side} is {language}; "
             f'data.{side} = "{code}" declares it.'
         )
 
@@ -124,8 +133,8 @@ def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[st
             foreign = 1.0 - shares.get(primary_language(language), 0.0) if shares else 0.0
             if _FOREIGN < foreign <= _WRONG and corpus.role == "train":
                 yield (
-                    f"{format_percent(foreign)} of the {side} side of {name} does not look like {language}; "
-                    "data.cleaning.language = true drops such pairs."
+                    f"{format_percent(foreign)} of the {side} side of {corpus.side_name(side)} does not look like "
+                    f"{language}; data.cleaning.language = true drops such pairs."
                 )
     if summary.faults.total:
         bad_lines = format_count(summary.faults.total, "bad line")
@@ -184,7 +193,7 @@ def _more_tokens(config: Config) -> str:
 def _remedy(config: Config, unknown: float = 0.0) -> str:
     """Return the setting that reduces unknown tokens."""
     if config.start is not None:
-        return "raise start.new_tokens" if config.start.vocabulary == "extend" else 'set start.vocabulary = "extend"'
+        return "raise start.new_tokens" if config.start.vocabulary == "extend" else KEEP_OR_EXTEND
     if config.tokenizer.kind != "sentencepiece":
         return "raise tokenizer.size"
     if unknown > _UNSEEN * (1.0 - config.tokenizer.character_coverage):

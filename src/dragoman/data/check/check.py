@@ -25,6 +25,7 @@ from dragoman.data.check.report_types import (
     TrainingCost,
 )
 from dragoman.data.preparation.preparation import Preparation
+from dragoman.data.preparation.tokenizer_stage import LISTED_BY_CHECK
 from dragoman.data.reason_counts import Tally
 from dragoman.errors import DragomanError
 from dragoman.reporting.number_format import format_count
@@ -57,7 +58,7 @@ def check(preparation: Preparation, predict_cost: PredictCost | None) -> CheckRe
         try:
             _measure_all(preparation, predict_cost, found)
         except DragomanError as error:
-            fatal += str(error).splitlines()
+            fatal += str(error).removesuffix(LISTED_BY_CHECK).splitlines()
     faults = sum(corpus.summary.faults.total for corpus in corpora)
     if faults and data.on_bad_line == "error":
         fatal.append(f"{format_count(faults, 'bad line')} must be corrected, or skipped with --on-bad-line skip")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -15,9 +16,11 @@ from dragoman.data.batch_plan import BatchPlan, CorpusRows
 from dragoman.data.check.report_types import BatchStatistics, CorpusReport, SelectionStatistics, TokenStatistics
 from dragoman.data.cleaning.filters.language import language_shares
 from dragoman.data.cleaning.filters.lengths import count_words
+from dragoman.data.preparation.corpus_sources import CorpusSource
 from dragoman.data.preparation.preparation import Preparation
 from dragoman.data.preparation.shard_stage import TOO_MANY_TOKENS, encode
 from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
+from dragoman.data.readers.corpus_reader import file_format
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.token_pairs import SIDES, Pairs, Sentences
 from dragoman.language_codes import primary_language
@@ -45,8 +48,20 @@ def measure_corpora(preparation: Preparation) -> list[CorpusReport]:
         )
         scripts = {side: chinese_script("".join(texts[side])) for side in SIDES if _is_chinese(languages[side])}
         files = [name for name, _ in source.digests]
-        reports.append(CorpusReport(cleaned.name, source.role, files, cleaned.summary, languages, scripts, swapped))
+        sides = _side_names(source)
+        reports.append(
+            CorpusReport(cleaned.name, source.role, files, cleaned.summary, languages, scripts, swapped, sides)
+        )
     return reports
+
+
+def _side_names(source: CorpusSource) -> dict[str, str]:
+    """Return the names of the two files of a corpus, written as the name of the corpus is: with or without a path."""
+    files = source.settings.files
+    if source.settings.name or len(files) != len(SIDES) or file_format(source.settings) != "lines":
+        return {}
+    is_short = source.name == Path(files[0]).name
+    return {side: Path(file).name if is_short else file for side, file in zip(SIDES, files, strict=True)}
 
 
 def _is_chinese(languages: dict[str, float]) -> bool:

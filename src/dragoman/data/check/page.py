@@ -94,7 +94,7 @@ def _languages(report: CheckReport) -> Iterator[tuple[str, str, str, list[str], 
         detected = [f"{language} {format_percent(share)}" for language, share in list(shares.items())[:_MAX_LANGUAGES]]
         share = shares.get(expected, 0.0)
         kind = "over" if max(shares.values()) > share else side
-        yield corpus.name, side, expected, detected, bar_svg(share, kind)
+        yield corpus.side_name(side), side, expected, detected, bar_svg(share, kind)
 
 
 def _tokens(report: CheckReport) -> dict[str, object]:

@@ -26,6 +26,12 @@ class CorpusReport:
     """By side in Chinese: ``Hans`` or ``Hant``, the script of its text."""
     looks_swapped: bool = False
     """Whether most of each side is in the language of the other side."""
+    side_names: Mapping[str, str] = field(default_factory=dict)
+    """By side: the name of its file, if the corpus has one file per side and no name of its own."""
+
+    def side_name(self, side: str) -> str:
+        """Return the name of the file of a side; the name of the corpus if both sides share it."""
+        return self.side_names.get(side, self.name)
 
 
 @dataclass(frozen=True)

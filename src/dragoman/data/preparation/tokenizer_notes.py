@@ -7,10 +7,14 @@ from typing import Any
 
 from dragoman.data.token_pairs import SIDES
 
-__all__ = ["MAX_TOKENS_PER_WORD", "grown_note", "has_too_many_tokens", "tokenizer_notes"]
+__all__ = ["KEEP_OR_EXTEND", "MAX_TOKENS_PER_WORD", "grown_note", "has_too_many_tokens", "tokenizer_notes"]
 
 MAX_TOKENS_PER_WORD = 3.0
 """With more tokens per word, the vocabulary is too small for the text, or was learned from other text."""
+
+
+KEEP_OR_EXTEND = 'train with start.vocabulary = "same" first, then compare it with "extend"'
+"""Advice for a text that the tokenizer of a bundle splits into many tokens."""
 
 
 def has_too_many_tokens(kind: str, per_word: float) -> bool:
@@ -34,9 +38,5 @@ def tokenizer_notes(manifest: dict[str, Any]) -> Iterator[str]:
         words = split.get("words", {}).get(side, 0)  # missing in manifests of earlier versions
         per_word = split["tokens"][side] / words if words else 0.0
         if has_too_many_tokens(settings["kind"] if settings else "", per_word):
-            remedy = (
-                f"raise tokenizer.size, for instance to {2 * settings['size']}"
-                if settings
-                else 'set start.vocabulary = "extend"'
-            )
+            remedy = f"raise tokenizer.size, for instance to {2 * settings['size']}" if settings else KEEP_OR_EXTEND
             yield f"{per_word:.1f} tokens per word on the {side} side make training slow and inexact; {remedy}"

@@ -23,7 +23,10 @@ from dragoman.text import (
     train_words,
 )
 
-__all__ = ["Tokenizers", "learn_tokenizers", "take_tokenizers"]
+__all__ = ["LISTED_BY_CHECK", "Tokenizers", "learn_tokenizers", "take_tokenizers"]
+
+LISTED_BY_CHECK = "; dragoman check lists the reasons"
+"""End of an error message, which the check itself leaves out."""
 
 _VERSION = 1
 _A_FEW = 2_000  # with more pairs, or with more characters, training uses a separate process, which Ctrl-C can end
@@ -84,8 +87,8 @@ def take_tokenizers(
 def _check_some_text(selected: SelectedPairs) -> None:
     if not selected.kept:
         raise DataError(
-            f"the training corpora must leave some pairs, got none of {selected.records:,}{selected.main_drop_reason}; "
-            "dragoman check lists the reasons"
+            f"the training corpora must leave some pairs, got none of {selected.records:,}{selected.main_drop_reason}"
+            f"{LISTED_BY_CHECK}"
         )
 
 

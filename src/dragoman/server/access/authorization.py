@@ -15,7 +15,14 @@ from dragoman.server.errors import Forbidden, RateLimited
 __all__ = ["AccessControl", "RequestAccess"]
 
 _BASE_TOKENS = 1  # of every request
-_MISSING = "This server requires an API key, as Authorization: Bearer KEY or as api_key; its operator gives them out"
+_MISSING = (
+    "This server requires an API key, as Authorization: Bearer KEY or DeepL-Auth-Key KEY, or as api_key; its operator "
+    "gives them out"
+)
+_NO_KEYS = (
+    "the server must have API keys to grant the right {right}, got none; start it with --keys, or send SIGHUP to its "
+    "process, which reloads models"
+)
 _WRONG = "Invalid API key"
 
 
@@ -115,6 +122,8 @@ class RequestAccess:
 
     def require(self, right: str) -> None:
         """Raise `Forbidden` unless the key has the right; a server without keys grants no rights."""
+        if not self.has_keys:
+            raise Forbidden(_NO_KEYS.format(right=right))
         if self.key is None or right not in self.key.rights:
             raise Forbidden(
                 f"the key must have the right {right}, got {'one without' if self.key else 'none'}; request one from "

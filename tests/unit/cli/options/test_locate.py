@@ -48,6 +48,20 @@ def test_the_other_commands_accept_a_project(project: Path):
 
 
 @pytest.mark.parametrize("name", ["", "mine="])
+def test_evaluate_and_compare_print_the_bundle_of_a_project(project: Path, name: str):
+    (project / "text").write_text("a b\n", encoding="utf-8")
+    test, quick = ("--test", project / "text", project / "text"), ("--engine", "torch", "--threads", "1")
+    evaluated = typed("evaluate", f"{name}{project}", *test, *quick, "--max-length", "4", "--json")
+    compared = typed("compare", f"{name}{project}", project / "runs" / "first", "-o", project / f"{name}chosen.html")
+    for result in (evaluated, compared):
+        assert result.exit_code == 0, (result.stderr, result.exception)
+        chosen = [line for line in result.stderr.splitlines() if line.startswith("bundle  ")]
+        assert chosen == [
+            f"bundle  {project / 'runs' / 'second' / 'bundle'}, best of 2 in {project}: loss 1 in validation"
+        ]
+
+
+@pytest.mark.parametrize("name", ["", "mine="])
 def test_serve_accepts_a_project(project: Path, name: str):
     result = typed("serve", f"{name}{project}", "--check")
     assert f"bundle  {project / 'runs' / 'second' / 'bundle'}, best of 2" in result.stderr

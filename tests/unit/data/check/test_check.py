@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from dragoman.api.training.preparation import check_corpora, prepare_corpora
+from dragoman.cli.screens.check import print_report
 from dragoman.data.check.check_findings import verdict
 from dragoman.data.check.report_types import CheckReport
 from dragoman.data.preparation import clean_stage
 from dragoman.data.preparation.tokenizer_notes import tokenizer_notes
+from dragoman.errors import DataError
 from tests.unit.data.preparation.corpus import config, pairs, write_pairs
 
 
@@ -95,6 +97,40 @@ def test_sides_that_are_in_another_language_are_told(tmp_path: Path, source: str
     assert report.corpora[0].looks_swapped
     assert report.fatal[0].startswith(f"the source of swapped.en must be {source} and its target {target}, got swapped")
     assert verdict(report).level == "error"
+
+
+def test_the_file_of_the_side_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    rows = [(a, a + " Yes.") for a, _ in pairs(300)]
+    same = write_pairs(tmp_path, "same", rows)
+    report = check(tmp_path, [{"files": same}], cleaning={"max_similarity": 1.0})
+    assert [line for line in report.fatal if "must be de" in line] == [
+        "the target of same.de must be de, got 100 % en; correct data.target, or name another file"
+    ]
+    print_report(report)
+    assert "same.en: 100 % en · same.de: 0 % de, 100 % en" in " ".join(capsys.readouterr().out.split())
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
+    for settings, name in (({"files": ["one.tsv", "two.tsv"]}, "one.tsv"), ({"files": same, "name": "mine"}, "mine")):
+        report = check(tmp_path, [settings], cleaning={"max_similarity": 1.0})
+        assert any(line.startswith(f"the target of {name} must be de") for line in report.fatal)
+
+
+def test_an_error_of_the_check_does_not_recommend_the_check(tmp_path: Path):
+    files = write_pairs(tmp_path, "same", [(a, a) for a, _ in pairs(300)])
+    settings = config([{"files": files}])
+    (lost,) = [line for line in check_corpora(settings, tmp_path, measure=False).fatal if "must leave" in line]
+    assert lost.startswith("the training corpora must leave some pairs, got none of 300")
+    assert "dragoman check" not in lost
+    with pytest.raises(DataError, match="dragoman check lists the reasons"):
+        prepare_corpora(settings, tmp_path)
+
+
+@pytest.mark.parametrize(("updates", "is_short"), [(999, True), (1000, False)])
+def test_training_that_ends_in_its_warm_up_is_advice(tmp_path: Path, updates: int, is_short: bool):
+    settings = config([{"files": write_pairs(tmp_path, "train", pairs(300))}])
+    schedule = settings.training.model_copy(update={"max_updates": updates, "warmup_updates": 1000})
+    report = check_corpora(settings.model_copy(update={"training": schedule}), tmp_path, measure=False)
+    assert any("Training ends after 999 updates" in line for line in report.advice) == is_short
 
 
 def test_some_text_in_another_language_is_advice(tmp_path: Path):

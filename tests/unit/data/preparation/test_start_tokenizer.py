@@ -185,7 +185,7 @@ def test_check_says_what_to_do_about_unknown_text(tmp_path: Path):
     bundle(tmp_path / "base")
     rows = [(source, "Пациент здоров: " + target) for source, target in MEDICAL]
     same = check_corpora(starting(tmp_path, rows), tmp_path, measure=False)
-    assert any('set start.vocabulary = "extend"' in advice for advice in same.advice)
+    assert any('start.vocabulary = "same" first, then compare' in advice for advice in same.advice)
     few = check_corpora(starting(tmp_path, rows, vocabulary="extend", new_tokens=1), tmp_path, measure=False)
     assert any("raise start.new_tokens" in advice for advice in few.advice)
     assert not any("tokenizer." in advice for report in (same, few) for advice in report.advice)
