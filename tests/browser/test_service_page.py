@@ -74,6 +74,18 @@ def test_the_language_is_detected_and_can_be_swapped(chromium: Chromium, service
     assert swapped == ["de", "en", GERMAN, "de"]
 
 
+def test_the_same_language_on_both_sides_is_not_swapped(chromium: Chromium, service: str):
+    steps = """
+    await page.locator('#target').selectOption('de');
+    await page.locator('#text').fill('Zwei Hunde spielen hier mit uns im Schnee, und ein Mann schläft.');
+    await page.waitForFunction(() => document.querySelector('.output').textContent.startsWith('Zwei'));
+    const swap = page.locator('.swap');
+    return [await swap.getAttribute('aria-disabled'),
+            await page.locator(`#${await swap.getAttribute('aria-describedby')}`).textContent()];
+    """
+    assert look(chromium, service, steps) == ["true", "Both languages are the same."]
+
+
 def test_a_word_is_marked_and_linked_with_what_it_looked_at(chromium: Chromium, service: str):
     steps = f"""
     {typed()}

@@ -13,6 +13,7 @@ export const english = {
   targetLanguage: 'Translate into',
   swap: 'Swap the languages',
   swapUnknown: 'The languages can be swapped once the source language is known.',
+  swapSame: 'Both languages are the same.',
   swapUnavailable: (source: string, target: string) => `No model translates from ${source} into ${target}.`,
   model: 'Model',
   detect: 'Detect language',

@@ -14,6 +14,7 @@ export const chinese: Messages = {
   targetLanguage: '目标语言',
   swap: '互换语言',
   swapUnknown: '确定源语言之后才能互换。',
+  swapSame: '两侧是同一种语言，无需互换。',
   swapUnavailable: (source, target) => `没有从${source}译成${target}的模型。`,
   model: '模型',
   detect: '自动检测语言',
