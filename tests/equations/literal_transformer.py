@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -18,6 +19,7 @@ from tests.equations.literal_recurrent import Weights, log_softmax, output, with
 Vectors = list[Tensor]
 SeenFrom = Callable[[int, int], bool]
 """May position t attend to position s?"""
+Normalize = Callable[[Weights, Tensor], Tensor]
 
 EPSILON = 1e-5
 """What the layer norm adds to the variance."""
@@ -88,20 +90,23 @@ def feed_forward(weights: Weights, x: Tensor, activation: str = "relu") -> Tenso
     return weights["W_2.weight"] @ activate(activation, inner) + weights["W_2.bias"]
 
 
-def layer_norm(weights: Weights, x: Tensor, epsilon: float = EPSILON) -> Tensor:
-    """(x − mean) / √(variance + ε), scaled and shifted."""
+def layer_norm(weights: Weights, x: Tensor, epsilon: float = EPSILON, form: str = "variance") -> Tensor:
+    """(x − mean) / √(variance + ε), scaled and shifted; in the notes, (x − mean) / (unbiased deviation + ε)."""
     mean = x.sum() / len(x)
+    if form == "deviation":
+        deviation = torch.sqrt(((x - mean) ** 2).sum() / (len(x) - 1))
+        return weights["weight"] * (x - mean) / (deviation + epsilon) + weights["bias"]
     variance = ((x - mean) ** 2).sum() / len(x)
     return weights["weight"] * (x - mean) / torch.sqrt(variance + epsilon) + weights["bias"]
 
 
 def sub_layer(
-    weights: Weights, norm: str, x: Vectors, function: Callable[[Vectors], Vectors], epsilon: float = EPSILON
+    weights: Weights, norm: str, x: Vectors, function: Callable[[Vectors], Vectors], normalize: Normalize = layer_norm
 ) -> Vectors:
     """post-norm: LN(x + f(x)) as published; pre-norm: x + f(LN(x))."""
     if norm == "post":
-        return [layer_norm(weights, a + b, epsilon) for a, b in zip(x, function(x), strict=True)]
-    return [a + b for a, b in zip(x, function([layer_norm(weights, a, epsilon) for a in x]), strict=True)]
+        return [normalize(weights, a + b) for a, b in zip(x, function(x), strict=True)]
+    return [a + b for a, b in zip(x, function([normalize(weights, a) for a in x]), strict=True)]
 
 
 def position_vector(position: int, dim: int, layout: str = "sinusoidal") -> Tensor:
@@ -139,7 +144,7 @@ def embed(config: TransformerConfig, weights: Weights, words: Sequence[int]) -> 
 
 
 def encoder_layer(
-    weights: Weights, heads: int, norm: str, x: Vectors, activation: str = "relu", epsilon: float = EPSILON
+    weights: Weights, heads: int, norm: str, x: Vectors, activation: str = "relu", normalize: Normalize = layer_norm
 ) -> Vectors:
     """Self-attention, feed-forward. Section 3.1."""
     attention, feedforward = within(weights, "attention."), within(weights, "feedforward.")
@@ -148,14 +153,14 @@ def encoder_layer(
         norm,
         x,
         lambda x: multi_head(attention, heads, x, x, everything)[0],
-        epsilon,
+        normalize,
     )
     return sub_layer(
         within(weights, "around_feedforward.norm."),
         norm,
         x,
         lambda x: [feed_forward(feedforward, a, activation) for a in x],
-        epsilon,
+        normalize,
     )
 
 
@@ -177,7 +182,7 @@ def decoder_layer(
     x: Vectors,
     source: Vectors,
     activation: str = "relu",
-    epsilon: float = EPSILON,
+    normalize: Normalize = layer_norm,
 ) -> Vectors:
     """Self-attention to the past, attention to the source, feed-forward. Section 3.1."""
     to_past, to_source = within(weights, "self_attention."), within(weights, "source_attention.")
@@ -186,20 +191,20 @@ def decoder_layer(
     def read_past(x: Vectors) -> Vectors:
         return ssru(unit, x) if unit else multi_head(to_past, heads, x, x, the_past)[0]
 
-    x = sub_layer(within(weights, "around_self.norm."), norm, x, read_past, epsilon)
+    x = sub_layer(within(weights, "around_self.norm."), norm, x, read_past, normalize)
     x = sub_layer(
         within(weights, "around_source.norm."),
         norm,
         x,
         lambda x: multi_head(to_source, heads, x, source, everything)[0],
-        epsilon,
+        normalize,
     )
     return sub_layer(
         within(weights, "around_feedforward.norm."),
         norm,
         x,
         lambda x: [feed_forward(feedforward, a, activation) for a in x],
-        epsilon,
+        normalize,
     )
 
 
@@ -209,20 +214,20 @@ def encode(config: TransformerConfig, weights: Weights, source: Sequence[int]) -
     if not config.source_end:
         source = source[:-1] or source
     x = embed(config, own, source)
-    epsilon = config.norm_epsilon
+    normalize = partial(layer_norm, epsilon=config.norm_epsilon, form=config.norm_form)
     for layer in range(config.encoder_layers):
-        x = encoder_layer(within(own, f"layers.{layer}."), config.heads, config.norm, x, config.activation, epsilon)
-    return [layer_norm(within(own, "norm."), a, epsilon) for a in x] if config.norm == "pre" else x
+        x = encoder_layer(within(own, f"layers.{layer}."), config.heads, config.norm, x, config.activation, normalize)
+    return [normalize(within(own, "norm."), a) for a in x] if config.norm == "pre" else x
 
 
 def decode(config: TransformerConfig, weights: Weights, source: Vectors, inputs: Sequence[int]) -> Vectors:
     """log p of every word, given those before it and the source."""
     own = within(weights, "decoder.")
     x = embed(config, own, inputs)
-    epsilon = config.norm_epsilon
+    normalize = partial(layer_norm, epsilon=config.norm_epsilon, form=config.norm_form)
     for layer in range(config.decoder_layers):
         part = within(own, f"layers.{layer}.")
-        x = decoder_layer(part, config.heads, config.norm, x, source, config.activation, epsilon)
+        x = decoder_layer(part, config.heads, config.norm, x, source, config.activation, normalize)
     if config.norm == "pre":
-        x = [layer_norm(within(own, "norm."), a, epsilon) for a in x]
+        x = [normalize(within(own, "norm."), a) for a in x]
     return [output(weights, a) for a in x]

@@ -186,6 +186,7 @@ def cases(draw: st.DrawFn, /, **fixed: Any) -> Case:
         "feedforward": draw(sizes(1, 5)),
         "decoder": draw(st.sampled_from(["self-attention", "ssru"])),
         "norm_epsilon": draw(st.sampled_from([1e-5, 1e-9, 0.5])),
+        "norm_form": draw(st.sampled_from(["variance", "deviation"])),
         "activation": draw(st.sampled_from(ACTIVATIONS)),
         "attention_bias": draw(st.booleans()),
         "positions": draw(st.sampled_from([*SINUSOIDS, "learned", "none"])),
@@ -276,3 +277,37 @@ def test_the_norms_are_in_different_places(case: Case) -> None:
         states = model.encoder(case.source.tokens, case.source.lengths, None).states
         assert torch.equal(states, top.bias.expand_as(states)) is (norm == "post")
     assert counts == {"post": 5, "pre": 7}
+
+
+@many_cases
+@given(
+    case=cases(norm="pre", norm_form="deviation", norm_epsilon=1e-6, attention_bias=True, tie="none", source_end=True)
+)
+def test_the_transformer_of_the_notes_is_its_equations(case: Case) -> None:
+    """The variants of `annotated-transformer` together: division by the standard deviation, biases, a last norm."""
+    words = case.source.tokens[:1, : int(case.source.lengths[0])]
+    model = case.model()
+    weights = {name: value.detach() for name, value in model.named_parameters()}
+    found = model.encoder(words, case.source.lengths[:1], None).states[0]
+    assert_close(found, torch.stack(encode(case.config, weights, words[0].tolist())), 1e-9)
+
+
+def test_normalization_by_the_standard_deviation_has_gradients_for_equal_numbers() -> None:
+    norm = LayerSizes(4, 1, 4, True, 0.0, 0.0, 0.0, epsilon=1e-6, norm_form="deviation").normalization()
+    x = torch.ones(2, 4, requires_grad=True)
+    norm(x).sum().backward()
+    assert x.grad is not None
+    assert torch.isfinite(x.grad).all()
+    assert torch.equal(norm(x), torch.zeros(2, 4))
+
+
+def test_glorot_draws_every_matrix_and_no_vector() -> None:
+    config = TransformerConfig.model_validate(
+        {"family": "transformer", "dim": 32, "heads": 4, "tie": "none", "initialization": "glorot"}
+    )
+    for name, value in build_model(config, 40, 50).named_parameters():
+        if value.dim() > 1:
+            bound = (6 / sum(value.shape)) ** 0.5
+            assert 0.8 * bound < value.abs().max() <= bound, name
+        else:
+            assert set(value.tolist()) <= {0.0, 1.0}, name

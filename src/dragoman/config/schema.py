@@ -177,7 +177,10 @@ class TransformerConfig(Settings):
     norm: Literal["post", "pre"] = "pre"
     """Layer normalization after the residual sum, as published, or before the sub-layer, which trains more stably."""
     norm_epsilon: Positive = 1e-5
-    """Number that layer normalization adds to the variance."""
+    """Number that layer normalization adds to the variance, or to the standard deviation."""
+    norm_form: Literal["variance", "deviation"] = "variance"
+    """Divisor of layer normalization: the root of the variance plus epsilon, or the unbiased standard deviation plus
+    epsilon (engine torch only)."""
     activation: Literal["relu", "gelu", "swish"] = "relu"
     """Activation function of the feed-forward layers; gelu is the exact form, with the error function."""
     attention_bias: bool = False
@@ -201,6 +204,8 @@ class TransformerConfig(Settings):
     """Dropout of attention weights."""
     activation_dropout: Rate = 0.0
     """Dropout inside the feed-forward layers."""
+    initialization: Literal["scaled", "glorot"] = "scaled"
+    """Initial embeddings: of a size that fits the model, or, as all other matrices, Glorot's uniform distribution."""
 
     @model_validator(mode="after")
     def _heads_divide(self) -> Self:

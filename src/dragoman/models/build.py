@@ -104,9 +104,15 @@ def _transformer(
         activation=config.activation,
         attention_bias=config.attention_bias,
         epsilon=config.norm_epsilon,
+        norm_form=config.norm_form,
     )
     encoder = TransformerEncoder(sizes, config.encoder_layers, source, _positions(config), source_end=config.source_end)
     output = _output(config, config.dim, target_vocab, target)
     ssru = config.decoder == "ssru"
     decoder = TransformerDecoder(sizes, config.decoder_layers, target, _positions(config), output, ssru=ssru)
-    return Model(encoder, decoder)
+    model = Model(encoder, decoder)
+    if config.initialization == "glorot":
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
+    return model

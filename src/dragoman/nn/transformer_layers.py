@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from dragoman.nn.attention.alignment import Alignment
 from dragoman.nn.attention.memory import Memory
 from dragoman.nn.attention.multihead import MultiHeadAttention
+from dragoman.nn.deviation_norm import DeviationNorm
 from dragoman.nn.row_selection import Rows
 from dragoman.nn.ssru import Ssru, SsruState
 from dragoman.nn.stateless_noise import Dropout, Noise
@@ -33,6 +34,7 @@ class LayerSizes:
     activation: str = "relu"
     attention_bias: bool = False
     epsilon: float = 1e-5
+    norm_form: str = "variance"
 
     def attention(self) -> MultiHeadAttention:
         """A new attention of the layer."""
@@ -42,8 +44,10 @@ class LayerSizes:
         """A new feed-forward sub-layer."""
         return FeedForward(self.dim, self.feedforward, self.activation_dropout, self.activation)
 
-    def normalization(self) -> nn.LayerNorm:
+    def normalization(self) -> nn.LayerNorm | DeviationNorm:
         """A new layer normalization."""
+        if self.norm_form == "deviation":
+            return DeviationNorm(self.dim, self.epsilon)
         return nn.LayerNorm(self.dim, eps=self.epsilon)
 
 

@@ -75,6 +75,10 @@ def _transformer(config: Config) -> TransformerConfig:
             f"model.decoder must be self-attention for CTranslate2, got {config.model.decoder}; use the engine onnx or "
             "torch"
         )
+    if config.model.norm_form != "variance":
+        raise CombinationError(
+            f"model.norm_form must be variance for CTranslate2, got {config.model.norm_form}; use the engine torch"
+        )
     return config.model
 
 

@@ -39,6 +39,10 @@ def export_onnx(bundle: Bundle, folder: Path, precision: str) -> None:
             f"model.decoder must be ssru for a Transformer on ONNX Runtime, got {config.decoder}; use the engine "
             "ctranslate2 or torch"
         )
+    if config.norm_form != "variance":
+        raise CombinationError(
+            f"model.norm_form must be variance on ONNX Runtime, got {config.norm_form}; use the engine torch"
+        )
     graphs = SsruGraphs(config, bundle.weights(), precision, bundle.quantization())
     graphs.encoder().save(folder / ENCODER_FILE)
     graphs.decoder_step().save(folder / DECODER_STEP_FILE)

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 from fastapi import Request, Response
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
+from python_multipart.exceptions import FormParserError
 from starlette.datastructures import FormData, Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
 
@@ -104,10 +105,8 @@ async def read_multipart(request: Request, *, max_fields: int) -> FormData:
         if len(body) <= _INLINE_BYTES:
             return await _parse_parts(headers, body, max_fields)
         return await asyncio.to_thread(lambda: asyncio.run(_parse_parts(headers, body, max_fields)))
-    except MultiPartException as error:
-        raise RequestError(
-            f"the form must be valid multipart/form-data, got: {error.message}; encode it again"
-        ) from None
+    except (MultiPartException, FormParserError) as error:  # older versions of starlette pass the second one on
+        raise RequestError(f"the form must be valid multipart/form-data, got: {error}; encode it again") from None
 
 
 def parse_model(model: type[Schema], value: Mapping[str, Any]) -> Schema:

@@ -12,6 +12,7 @@ from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import load_config
 from dragoman.engines.ctranslate2.engine import CTranslate2Engine
 from dragoman.engines.ctranslate2.export import export_ctranslate2, longest_sentence
+from dragoman.engines.select import open_engine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import BundleError, CombinationError
 from dragoman.text import train_words
@@ -114,3 +115,10 @@ def test_nothing_of_it_loads_torch(tmp_path: Path):
     """Converting and translating; and torch can be imported afterwards."""
     bundle = tiny_transformer(tmp_path / "b")
     subprocess.run([sys.executable, "-c", SCRIPT, str(bundle.folder)], check=True, timeout=60)
+
+
+def test_only_normalization_by_the_variance(tmp_path: Path):
+    bundle = tiny_transformer(tmp_path / "bundle", {"norm_form": "deviation"})
+    with pytest.raises(CombinationError, match=r"model\.norm_form must be variance for CTranslate2, got deviation"):
+        export_ctranslate2(bundle, tmp_path, "float32")
+    assert open_engine([bundle], threads=1).engine.name == "torch"
