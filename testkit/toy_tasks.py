@@ -147,6 +147,7 @@ EXERCISES = (
     Exercise("cho2014-desk", SHORT_COPY, 0.9),
     Exercise("bahdanau2015-desk", REVERSE, 0.95),
     Exercise("luong2015-desk", REVERSE, 0.95),
+    Exercise("lin2017-desk", REVERSE, 0.9),
     Exercise("luong2015-location-desk", REVERSE, 0.95),
     Exercise("luong2015-local-p-desk", REVERSE, 0.95, ("model.attention.window=6",)),
     Exercise("luong2015-local-m-desk", REWRITE, 0.95, ("model.attention.window=2",)),

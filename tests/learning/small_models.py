@@ -36,6 +36,7 @@ SIZES = {
     ),
     "bahdanau2015-desk": (*RNN, *ADDITIVE),
     "luong2015-desk": RNN,
+    "lin2017-desk": (*RNN, "model.encoder.structured_rows=12", "model.encoder.structured_hidden=64"),
     "luong2015-location-desk": RNN,
     "luong2015-local-p-desk": RNN,
     "luong2015-local-m-desk": RNN,

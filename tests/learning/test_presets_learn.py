@@ -20,6 +20,7 @@ BUDGETS = {
     "cho2014-desk": Budget(900, batch=128, enough=0.97),
     "bahdanau2015-desk": Budget(350),
     "luong2015-desk": Budget(500),
+    "lin2017-desk": Budget(350),
     "luong2015-location-desk": Budget(700),
     "luong2015-local-p-desk": Budget(600),
     "luong2015-local-m-desk": Budget(800),
@@ -52,6 +53,7 @@ def test_one_vector_is_enough_for_short_copies(preset: str) -> None:
     [
         "bahdanau2015-desk",
         pytest.param("luong2015-desk", marks=pytest.mark.slow),
+        pytest.param("lin2017-desk", marks=pytest.mark.slow),
         pytest.param("luong2015-location-desk", marks=pytest.mark.long),
     ],
 )

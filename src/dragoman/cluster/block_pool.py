@@ -1,7 +1,7 @@
 """Translate blocks of lines on workers of a Ray cluster, in the order of the input.
 
 A worker that ends unexpectedly is started again, on another node if necessary, and its blocks are translated again; the
-output does not change, since it depends on the block alone.
+output does not change, since it depends on the block and the model alone; every result names its model.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import functools
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import ray
-from ray.exceptions import RayActorError, RayTaskError
+from ray.exceptions import RayError, RayTaskError
 
 from dragoman.api.files.file_translation import translate_block
 from dragoman.api.files.input_lines import LineBlock
@@ -23,26 +25,45 @@ from dragoman.errors import ConfigError, DataError, DragomanError
 if TYPE_CHECKING:
     from dragoman.api.files.output_lines import LineTranslator
 
-__all__ = ["BlockPool", "cluster_processors"]
+__all__ = ["BlockPool", "default_workers"]
 
 _RETRIES = 3  # of a block whose worker ended
 _AHEAD = 2  # blocks of each worker: the next one is there when a block is finished
 _WAITING = 8  # finished blocks per worker that wait for an earlier one
 _START_TIMEOUT = 300.0  # seconds
+_STALL_TIMEOUT = 1800.0  # seconds without a finished block: a lost node may leave no processor for its workers
+_PACKAGES = ("dragoman", "ctranslate2", "onnxruntime", "torch", "sentencepiece")
 
 
-def cluster_processors() -> int:
-    """Return the number of processors of the cluster."""
-    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
-    return int(resources.get("CPU", 1))
+_DIFFERENT = (
+    "all workers must have the same model, engine and version, got different ones; install the same packages on every "
+    "node, and copy the same bundle there"
+)
+
+
+def default_workers(processors: int) -> int:
+    """Return the number of workers with some processors each that fit on the nodes of the cluster."""
+    nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+    counts = [int(node["Resources"].get("CPU", 0)) // processors for node in nodes if node["Alive"]]
+    return max(1, sum(counts))
+
+
+@dataclass(frozen=True)
+class _Description:
+    """All that the output depends on except the text and the processor; the source language."""
+
+    job: dict[str, Any]
+    versions: dict[str, str]
+    language: str
 
 
 @dataclass(frozen=True)
 class _Result:
-    """Output of a block, and the number of its lines by flag."""
+    """Output of a block, the number of its lines by flag, and the description of the worker."""
 
     data: bytes
     flagged: Counter[str]
+    description: _Description
 
 
 class _Worker:
@@ -55,15 +76,15 @@ class _Worker:
     def _work(self) -> LineTranslator:  # not opened by the constructor, whose errors Ray passes on as text
         return self._open()
 
-    def describe(self) -> tuple[dict[str, Any], str]:
-        """Return all that the output depends on except the text, and the source language."""
-        return self._work.job(), self._work.translator.languages[0]
+    def describe(self) -> _Description:
+        """Describe the model and the installed packages."""
+        return _Description(self._work.job(), _versions(), self._work.translator.languages[0])
 
     def translate(self, block: LineBlock) -> _Result:
         """Translate a block."""
         self._work.flagged.clear()
         data = translate_block(self._work, block)
-        return _Result(data, Counter(self._work.flagged))
+        return _Result(data, Counter(self._work.flagged), self.describe())
 
 
 @dataclass
@@ -87,31 +108,29 @@ class BlockPool:
         worker = ray.remote(num_cpus=processors, max_restarts=-1, max_task_retries=_RETRIES)(_Worker)
         self._workers: list[Any] = [worker.remote(open_) for _ in range(workers)]
         self.flagged: Counter[str] = Counter()
-        self.job, self.language = self._describe()
+        self._description = self._describe()
+        self.job, self.language = self._description.job, self._description.language
 
-    def _describe(self) -> tuple[dict[str, Any], str]:
+    def _describe(self) -> _Description:
         references = [worker.describe.remote() for worker in self._workers]
         try:
             first, *others = ray.get(references, timeout=_START_TIMEOUT)
         except RayTaskError as error:
             raise _cause(error) from None
-        except RayActorError:
-            raise ConfigError(
-                "workers must load the model, got one that ended unexpectedly; they may need more memory: use fewer "
-                "--workers"
-            ) from None
         except ray.exceptions.GetTimeoutError:
             raise ConfigError(
                 f"{len(self._workers)} workers must start within {_START_TIMEOUT:.0f} seconds, got fewer; the cluster "
                 "may have too few free processors: use fewer --workers"
             ) from None
-        if any(other != first for other in others):
+        except RayError:
             raise ConfigError(
-                "all workers must have the same model, engine and version, got different ones; install the same "
-                "packages on every node, and copy the same bundle there"
-            )
-        job, language = first
-        return dict(job), str(language)
+                "workers must load the model, got one that ended unexpectedly; they may need more memory: use fewer "
+                "--workers"
+            ) from None
+        if any(other != first for other in others):
+            raise ConfigError(_DIFFERENT)
+        description: _Description = first
+        return description
 
     def __enter__(self) -> Self:
         return self
@@ -140,15 +159,30 @@ class BlockPool:
             if not pending:
                 return
             if not pending[0].is_done:
-                (ready, *_), _ = ray.wait(list(running), num_returns=1)
-                finished = running.pop(ready)
+                ready, _ = ray.wait(list(running), num_returns=1, timeout=_STALL_TIMEOUT)
+                if not ready:
+                    raise DataError(
+                        f"workers must finish a block within {_STALL_TIMEOUT:.0f} seconds, got none; the cluster may "
+                        "have lost a node: use --resume with fewer --workers"
+                    )
+                finished = running.pop(ready[0])
                 finished.is_done = True
                 load[finished.worker] -= 1
                 continue
             each = pending.popleft()
             result = _result(each)
+            if result.description != self._description:  # a worker that was started again, with other files
+                raise ConfigError(_DIFFERENT)
             self.flagged.update(result.flagged)
             yield each.block, result.data
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def _result(each: _Pending) -> _Result:
@@ -156,7 +190,7 @@ def _result(each: _Pending) -> _Result:
         result: _Result = ray.get(each.reference)
     except RayTaskError as error:
         raise _cause(error) from None
-    except RayActorError:
+    except RayError:
         block = each.block
         raise DataError(
             f"{block.name}:{block.first}-{block.first + block.lines - 1} must be translated by one of the workers, got "

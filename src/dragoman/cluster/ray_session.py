@@ -1,6 +1,6 @@
 """Start Ray on this machine, or connect to a running cluster.
 
-Ray executes the code of every client that can reach it, so a cluster is used with its token authentication only, and
+Ray executes the code of every client that can reach it, so a client has to set its token, or state that there is none;
 the dashboard is not started.
 """
 
@@ -11,6 +11,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from dragoman.environment import require
 from dragoman.errors import ConfigError
@@ -27,10 +28,11 @@ def check_address(address: str) -> None:
     """Raise `ConfigError` for an address that is not one of Ray, or a cluster without a token."""
     if address != _LOCAL and not (address.startswith(_CLIENT) and len(address) > len(_CLIENT)):
         raise ConfigError(f"on must be ray or ray://HOST:PORT, got {address!r}; leave it out to use this process")
-    if not _is_started_here(address) and not os.environ.get(_MODE):
+    mode = os.environ.get(_MODE) or ("token" if _is_started_here(address) else "")
+    if mode not in ("token", "disabled"):
         raise ConfigError(
-            f"a cluster must be used with its token, got no {_MODE}; set {_MODE}=token and {_TOKEN_PATH}, or "
-            f"{_MODE}=disabled for a cluster that no other person can reach"
+            f"{_MODE} must be token or disabled, got {mode or 'none'}; set {_MODE}=token and {_TOKEN_PATH} as on the "
+            "cluster, or disabled for a cluster that no other person can reach"
         )
 
 
@@ -55,16 +57,19 @@ def ray_session(address: str, *, processors: int) -> Iterator[None]:
             os.environ[_TOKEN] = secrets.token_hex(32)
     import ray  # noqa: PLC0415 -- Ray reads the environment when it is imported
 
-    if is_new:
-        ray.init(
-            num_cpus=processors,
-            include_dashboard=False,
-            object_store_memory=_OBJECT_STORE,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-        )
-    else:
-        ray.init(address=None if address == _LOCAL else address, log_to_driver=False, logging_level=logging.ERROR)
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if is_new:  # an address: without one, Ray also looks for a cluster that another user has started
+        options |= {"address": "local", "num_cpus": processors, "include_dashboard": False}
+        options["object_store_memory"] = _OBJECT_STORE
+    elif address != _LOCAL:
+        options["address"] = address
+    try:
+        ray.init(**options)
+    except (ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError) as error:
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise ConfigError(
+            f"{address} must be a Ray that can be used, got: {reason}; check its address, token and version"
+        ) from None
     try:
         yield
     finally:

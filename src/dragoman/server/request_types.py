@@ -66,7 +66,7 @@ class DetectedLanguage:
     confidence: float
     """From 0 to 100."""
     unavailable: str | None = None
-    """The more probable language, where no model of the server translates it."""
+    """The more probable language, where no model translates it into the target."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,11 @@ MISTAKES = [
         1,
         "nope must be a text file, got a path that does not exist; check",
     ),
-    ("translate BUNDLE folder", 1, "folder must be a file of text, got a folder; name a file in it"),
+    (
+        "translate BUNDLE folder",
+        2,
+        "the translation of a folder must have an output folder, got none for folder; name it",
+    ),
     ("translate BUNDLE a.pdf", 2, "got a.pdf; convert it first"),
     ("translate BUNDLE text -o folder", 2, "the output must be a file, got folder"),
     ("translate BUNDLE text -o no/out", 2, "got no/out; create no first"),

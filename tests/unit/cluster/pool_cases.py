@@ -59,7 +59,7 @@ def blocks(*data: bytes) -> Iterator[LineBlock]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != MANIFEST}
+    return {path.name: path.read_bytes() for path in folder.glob("[!.]*") if path.name != MANIFEST}
 
 
 def write_texts(folder: Path) -> None:

@@ -7,11 +7,15 @@ import os
 import re
 import subprocess
 import sys
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dragoman.environment import is_installed
+from dragoman.files import read_json
+from testkit.random_bundle import random_bundle, words
 from tests.unit.cluster.pool_cases import KILLS
 
 pytestmark = [
@@ -53,3 +57,32 @@ def test_errors_are_one_line(found: dict[str, Any], case: str, message: str) -> 
 
 def test_other_errors_keep_their_traceback(found: dict[str, Any]) -> None:
     assert "ZeroDivisionError" in found["fail"]
+
+
+def test_killed_on_ray_and_continued_without_it(tmp_path: Path) -> None:
+    random_bundle(tmp_path / "bundle")
+    lines = 30_000
+    (tmp_path / "in").write_text("".join(f"{' '.join(words(row % 50, 5))}\n" for row in range(lines)), encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    search = ["--engine", "ctranslate2", "--threads", "1", "--beam", "1", "--max-length", "8"]
+    command = [sys.executable, "-m", "dragoman", "translate", str(tmp_path / "bundle"), str(tmp_path / "in"), *search]
+    subprocess.run([*command, "-o", str(tmp_path / "whole")], check=True, capture_output=True, timeout=200)
+
+    output = ["-o", str(tmp_path / "out")]
+    on_ray = subprocess.Popen(
+        [*command, *output, "--on", "ray", "--workers", "1"], env=environment, stderr=subprocess.PIPE
+    )
+    journal = tmp_path / "out.part.json"
+    for _ in range(4000):
+        if on_ray.poll() is not None or (journal.exists() and (read_json(journal) or {})["done"]["lines"]):
+            break
+        time.sleep(0.05)
+    on_ray.kill()
+    _, error = on_ray.communicate()
+    assert journal.exists(), error[-2000:]
+    done = read_json(journal)["done"]["lines"]  # type: ignore[index]
+    assert 0 < done < lines
+
+    subprocess.run([*command, *output, "--resume"], check=True, capture_output=True, timeout=200)
+
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()

@@ -23,10 +23,13 @@ def test_other_addresses_are_refused(address: str) -> None:
 
 def test_a_cluster_must_have_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     check_address("ray")
-    with pytest.raises(ConfigError, match="must be used with its token"):
+    with pytest.raises(ConfigError, match="RAY_AUTH_MODE must be token or disabled, got none"):
         check_address("ray://head:10001")
     monkeypatch.setenv("RAY_ADDRESS", "head:6379")
-    with pytest.raises(ConfigError, match="must be used with its token"):
+    with pytest.raises(ConfigError, match="RAY_AUTH_MODE must be token or disabled, got none"):
+        check_address("ray")
+    monkeypatch.setenv("RAY_AUTH_MODE", "k8s")
+    with pytest.raises(ConfigError, match="got k8s"):
         check_address("ray")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     check_address("ray")

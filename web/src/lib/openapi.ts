@@ -764,7 +764,7 @@ export interface components {
             confidence: number;
             /**
              * Unavailable
-             * @description The more probable language, where no model of the server translates it.
+             * @description The more probable language, where no model translates it into the target.
              */
             unavailable?: string | null;
         };

@@ -1,8 +1,8 @@
 """Translate every file of a folder, line by line; an interrupted translation can be resumed.
 
 Each file has a partial output and a journal, as in `file_translation`. The manifest, ``translation.jsonl`` in the
-output folder, has one line per finished file with its hashes; resuming skips files whose output still has that hash.
-Blocks of several files may be translated at once, so that small files also keep all workers busy.
+output folder, has one line per finished file with its hashes; resuming skips files whose input and output still have
+them. Blocks of several files may be translated at once, so that small files also keep all workers busy.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from dragoman.api.files.file_translation import FileProgress, MapBlocks, OnProgr
 from dragoman.api.files.input_lines import LineBlock, LineReader
 from dragoman.api.files.resumable_output import START_OVER, Journal, ResumableOutput, different_options, partial_path
 from dragoman.errors import ConfigError, DataError
-from dragoman.files import fsync, open_without_links
+from dragoman.files import atomic_write, file_lock, fsync, open_without_links, remove_temporary_files
 from dragoman.stop_signal import StopRequested, StopSignal
 
 __all__ = ["FolderResult", "MANIFEST", "check_folders", "translate_folder"]
@@ -28,105 +29,133 @@ __all__ = ["FolderResult", "MANIFEST", "check_folders", "translate_folder"]
 MANIFEST = "translation.jsonl"
 """File name of the manifest in the output folder."""
 
+_LOCK = ".translation.lock"
 _FORMAT = {"format": "dragoman-translated-folder", "version": 1}
-_WRITE = os.O_RDWR | os.O_CREAT
+_PROJECT_FILES = ("manifest.json", "run.json", "dragoman.toml", "bundle/manifest.json")
 
 
 @dataclass(frozen=True)
 class FolderResult:
-    """How a translation ended: "finished", "terminated" or "interrupted"; `resumed` files were finished before."""
+    """How a translation ended: "finished", "terminated" or "interrupted".
+
+    `resumed` and `resumed_lines` count what earlier runs had translated.
+    """
 
     status: str
     files: int
     lines: int
-    resumed: int
+    resumed: int = 0
+    resumed_lines: int = 0
 
 
 class _Manifest:
-    """The finished files of an output folder."""
+    """The finished files of an output folder; locked by the caller."""
 
     def __init__(self, folder: Path, job: Mapping[str, Any], *, resume: bool) -> None:
         self._path = folder / MANIFEST
         self._job = json.loads(json.dumps(dict(job)))
         self.finished: dict[str, Journal] = self._read() if resume and self._path.exists() else {}
-        entries = [
-            _FORMAT | {"job": self._job},
-            *({"file": name} | asdict(each) for name, each in self.finished.items()),
-        ]
-        with open_without_links(self._path, _WRITE) as file:  # written again: the last line may be incomplete
-            file.truncate(0)
-            file.write("".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries).encode())
-        fsync(self._path)
+        remove_temporary_files(self._path)
+        entries = [_FORMAT | {"job": self._job}, *map(_entry, self.finished, self.finished.values())]
+        with atomic_write(self._path) as draft:  # written again: the last line may be incomplete
+            draft.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), encoding="utf-8")
 
     def _read(self) -> dict[str, Journal]:
-        finished: dict[str, Journal] = {}
         first, *lines = self._path.read_bytes().split(b"\n")
         try:
             header = json.loads(first)
-            job = header.pop("job")
-        except (ValueError, KeyError, AttributeError):
+            job = dict(header.pop("job"))
+            is_known = header == _FORMAT
+            finished = dict(map(_parse_entry, lines[:-1]))  # after the last line feed: nothing, or an incomplete line
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise DataError(
-                f"{self._path} must be a manifest of translated files, got other text; {START_OVER}"
+                f"{self._path} must list translated files, one JSON object per line, got other text; {START_OVER}"
             ) from None
-        if header != _FORMAT:
-            raise DataError(f"{self._path} must be of the format {_FORMAT}, got {header}; {START_OVER}")
+        if not is_known:
+            raise DataError(f"{self._path} must be of the format {_FORMAT}, got another; {START_OVER}")
         if others := different_options(self._job, job):
             raise ConfigError(
                 f"a translation must be resumed with the options it started with, got another {', '.join(others)}; use "
                 f"the same, or {START_OVER}"
             )
-        for line in lines[:-1]:  # after the last line feed: nothing, or an incomplete line
-            try:
-                entry = json.loads(line)
-                name = entry.pop("file")
-                finished[name] = Journal(**entry)
-            except (ValueError, KeyError, TypeError):
-                raise DataError(
-                    f"{self._path} must have one JSON object per line, got {line[:40]!r}; {START_OVER}"
-                ) from None
         return finished
 
     def add(self, name: str, journal: Journal) -> None:
-        """Record a finished file."""
+        """Record a file; its output is on the disk, and is renamed afterwards."""
         self.finished[name] = journal
-        with open_without_links(self._path, _WRITE) as file:
-            file.seek(0, 2)
-            file.write(f"{json.dumps({'file': name} | asdict(journal), ensure_ascii=False)}\n".encode())
+        with open_without_links(self._path, os.O_RDWR) as file:
+            file.seek(0, os.SEEK_END)
+            file.write(f"{json.dumps(_entry(name, journal))}\n".encode())
         fsync(self._path)
 
-    def has(self, name: str, output: Path) -> bool:
-        """Whether a file is recorded, and its output unchanged."""
-        recorded = self.finished.get(name)
-        if recorded is None or not output.is_file() or output.stat().st_size != recorded.output_bytes:
+    def has(self, name: str, source: Path, output: Path) -> bool:
+        """Whether a file is translated already; raises `ConfigError` if its output is not the recorded one."""
+        if not os.path.lexists(output):
             return False
+        recorded = self.finished.get(name)
+        if recorded is None:
+            raise ConfigError(f"{output} must be listed in {MANIFEST}, got another file; move it, or {START_OVER}")
         with output.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() == recorded.output_sha256
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != recorded.output_sha256:
+            raise ConfigError(f"{output} must be as it was written, got a changed file; move it, or {START_OVER}")
+        digest = hashlib.sha256()
+        with LineReader(source) as reader:
+            for block in reader.skip(sys.maxsize):
+                digest.update(block)
+        return digest.hexdigest() == recorded.input_sha256
+
+
+def _entry(name: str, journal: Journal) -> dict[str, Any]:
+    return {"file": name} | asdict(journal)
+
+
+def _parse_entry(line: bytes) -> tuple[str, Journal]:
+    entry = json.loads(line)
+    name, journal = str(entry.pop("file")), Journal(**entry)
+    numbers, hashes = (
+        (journal.lines, journal.input_bytes, journal.output_bytes),
+        (journal.input_sha256, journal.output_sha256),
+    )
+    if not all(isinstance(number, int) for number in numbers) or not all(isinstance(each, str) for each in hashes):
+        raise TypeError
+    return name, journal
 
 
 @dataclass
 class _OpenFile:
-    """A file that is being translated."""
+    """A file that is being translated; the partial output is opened when its first lines are there, or to resume."""
 
     name: str
     reader: LineReader
-    partial: ResumableOutput
-    closing: ExitStack
-    consumed: dict[int, int]
+    output: Path
+    partial: ResumableOutput | None = None
+    consumed: dict[int, int] = field(default_factory=dict)
     """Stored bytes read, by first line of a block."""
 
 
 def check_folders(folder: Path, output: Path | None, *, resume: bool, force: bool) -> list[str]:
-    """Return the names of the files to translate; raise `ConfigError` if the output folder cannot be used."""
+    """Return the names of the files to translate; raise `ConfigError` if the folders cannot be used.
+
+    Hidden files and links to folders are left out.
+    """
+    for name in _PROJECT_FILES:
+        if (folder / name).exists():
+            raise ConfigError(f"the input must be a folder of texts, got {folder}, which contains {name}; name another")
     if output is None:
         raise ConfigError(
             f"the translation of a folder must have an output folder, got none for {folder}; name it with -o"
         )
-    if output.resolve().is_relative_to(folder.resolve()):
-        raise ConfigError(f"the output must not be inside the input folder, got {output}; name another folder")
+    inside, around = output.resolve(), folder.resolve()
+    if inside.is_relative_to(around) or around.is_relative_to(inside):
+        raise ConfigError(f"input and output must be separate folders, got {folder} and {output}; name another output")
     if output.exists() and not output.is_dir():
         raise ConfigError(f"the output must be a folder, as the input is, got the file {output}; name another")
-    if output.is_dir() and any(output.iterdir()) and not resume and not force:
-        raise ConfigError(f"{output} must be new or empty, got files in it; use --resume, or {START_OVER}")
+    if output.is_dir() and any(output.iterdir()) and not force:
+        if not resume:
+            raise ConfigError(f"{output} must be new or empty, got files in it; use --resume, or {START_OVER}")
+        if not (output / MANIFEST).is_file():
+            raise ConfigError(f"{output} must contain {MANIFEST} to be resumed, got none; name another folder")
     names = sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -143,53 +172,64 @@ class _FolderWork:
     """The files of a folder, those that are being translated, and how much is done."""
 
     def __init__(
-        self, folder: Path, output: Path, names: Sequence[str], job: Mapping[str, Any], *, resume: bool
+        self, folder: Path, output: Path, names: Sequence[str], job: Mapping[str, Any], *, resume: bool, force: bool
     ) -> None:
-        self._folder, self._output, self._job, self._resume = folder, output, job, resume
+        self._folder, self._output, self._job, self._resume, self._force = folder, output, job, resume, force
         self._sizes = {name: (folder / name).stat().st_size for name in names}
         self._total = sum(self._sizes.values())
         self._opened: dict[str, _OpenFile] = {}
+        self._stack = ExitStack()
         self.manifest = _Manifest(output, job, resume=resume)
-        self.bytes = self.lines = self.resumed = 0
+        self.bytes = self.lines = self.resumed = self.resumed_lines = 0
 
     def read_blocks(self) -> Iterator[LineBlock]:
         """Yield the blocks of all files that are not finished."""
         for name, size in self._sizes.items():
-            if self.manifest.has(name, self._output / name):
+            source, target = self._folder / name, self._output / name
+            if not self._force and self.manifest.has(name, source, target):
                 self.resumed += 1
                 self.bytes += size
-                self.lines += self.manifest.finished[name].lines
+                self._count_resumed(self.manifest.finished[name].lines)
                 continue
-            file = self._open(name)
-            self._opened[file.reader.name] = file
-            self.lines += file.partial.lines
+            file = self._open(name, source, target)
             is_empty = True
-            for block in file.reader.blocks():
-                is_empty = False
-                file.consumed[block.first] = file.reader.consumed
-                yield block
+            with file.reader:
+                for block in file.reader.blocks():
+                    is_empty = False
+                    file.consumed[block.first] = file.reader.consumed
+                    yield block
             if is_empty:
                 self._finish(file)
 
-    def _open(self, name: str) -> _OpenFile:
-        target = self._output / name
+    def _count_resumed(self, lines: int) -> None:
+        self.lines += lines
+        self.resumed_lines += lines
+
+    def _open(self, name: str, source: Path, target: Path) -> _OpenFile:
         target.parent.mkdir(parents=True, exist_ok=True)
-        has_part = self._resume and partial_path(target).exists()
-        with ExitStack() as stack:
-            reader = stack.enter_context(LineReader(self._folder / name))
-            check_output(target, reader, resume=has_part, force=True)
-            partial = stack.enter_context(ResumableOutput(target, self._job))
-            if has_part:
-                partial.resume(reader)
-            else:
-                partial.start()
-            closing = stack.pop_all()
-        return _OpenFile(name, reader, partial, closing, {})
+        if not target.parent.resolve().is_relative_to(self._output.resolve()):
+            raise ConfigError(
+                f"{target.parent} must be inside {self._output}, got a link to another folder; name another output"
+            )
+        file = _OpenFile(name, LineReader(source), target)
+        check_output(target, file.reader, resume=True, force=True)
+        self._opened[file.reader.name] = file
+        if self._resume and partial_path(target).exists():
+            file.partial = self._stack.enter_context(ResumableOutput(target, self._job))
+            file.partial.resume(file.reader)
+            self._count_resumed(file.partial.lines)
+        return file
+
+    def _partial(self, file: _OpenFile) -> ResumableOutput:
+        if file.partial is None:
+            file.partial = self._stack.enter_context(ResumableOutput(file.output, self._job))
+            file.partial.start()
+        return file.partial
 
     def add(self, block: LineBlock, data: bytes) -> FileProgress:
         """Write the translation of a block, and return the progress."""
         file = self._opened[block.name]
-        file.partial.add(block, data)
+        self._partial(file).add(block, data)
         self.lines += block.lines
         consumed = file.consumed.pop(block.first)
         if block.is_last:
@@ -198,17 +238,20 @@ class _FolderWork:
         return FileProgress(self.lines, self.bytes + consumed, self._total)
 
     def _finish(self, file: _OpenFile) -> None:
+        partial = self._partial(file)
+        self.manifest.add(file.name, partial.complete())
+        partial.finish()
+        partial.close()
         del self._opened[file.reader.name]
-        file.partial.finish()
-        file.closing.close()
-        self.manifest.add(file.name, file.partial.state)
         self.bytes += self._sizes[file.name]
 
     def close(self) -> None:
         """Write the journals of unfinished files."""
-        for file in self._opened.values():
-            with file.closing:
-                file.partial.save()
+        with self._stack:
+            for file in self._opened.values():
+                file.reader.close()
+                if file.partial is not None:
+                    file.partial.save()
 
 
 def translate_folder(
@@ -225,7 +268,13 @@ def translate_folder(
     names = check_folders(folder, output, resume=resume, force=force)
     output.mkdir(parents=True, exist_ok=True)
     report = on_progress or (lambda progress: None)
-    with StopSignal() as stop, closing(_FolderWork(folder, output, names, job, resume=resume and not force)) as work:
+    with StopSignal() as stop, file_lock(output / _LOCK) as is_locked, ExitStack() as closing:
+        if not is_locked:
+            raise DataError(
+                f"{output} must be written by one process at a time, got another that is running; wait for it"
+            )
+        work = _FolderWork(folder, output, names, job, resume=resume and not force, force=force)
+        closing.callback(work.close)
         results = translate_blocks(work.read_blocks())
         try:
             while True:
@@ -235,5 +284,6 @@ def translate_folder(
                     break
                 report(work.add(block, data))
         except StopRequested:
-            return FolderResult(stop.reason, len(work.manifest.finished), work.lines, work.resumed)
-    return FolderResult("finished", len(names), work.lines, work.resumed)
+            done = len(work.manifest.finished)
+            return FolderResult(stop.reason, done, work.lines, work.resumed, work.resumed_lines)
+    return FolderResult("finished", len(names), work.lines, work.resumed, work.resumed_lines)

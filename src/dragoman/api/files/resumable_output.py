@@ -95,6 +95,10 @@ class ResumableOutput:
             return False
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, and release its lock."""
         self._file.close()
 
     def start(self) -> Journal:
@@ -171,22 +175,22 @@ class ResumableOutput:
         self._write_journal()
         self._saved_at = time.monotonic()
 
-    def finish(self) -> None:
-        """Rename the partial output to the output."""
+    def complete(self) -> Journal:
+        """Write the end of the output to the disk, and return the size and hash of the whole."""
         if self._output.name.endswith(".gz") and not self._written.bytes:
             empty = gzip.compress(b"", mtime=0)  # an empty file is not valid gzip data
             self._file.write(empty)
             self._written.add(empty)
         self._file.flush()
         fsync(self._path)
+        return self._now()
+
+    def finish(self) -> None:
+        """Rename the partial output to the output."""
+        self.complete()
         self._path.replace(self._output)
         fsync(self._output.parent)
         self._journal_path.unlink(missing_ok=True)  # another run may have deleted it
-
-    @property
-    def state(self) -> Journal:
-        """The lines written so far, with the size and hash of their input and output."""
-        return self._now()
 
     def _now(self) -> Journal:
         return Journal(self.lines, self._read.bytes, self._read.sha256, self._written.bytes, self._written.sha256)

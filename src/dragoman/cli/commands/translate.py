@@ -120,7 +120,7 @@ def translate(  # noqa: PLR0913 -- one parameter per option
         open_ = partial(open_translator, bundle, ensemble, engine, search, glossary=glossary)
         if is_document:
             lines_only = {"--resume": resume, "--nbest": has_nbest, "--alignments": alignments}
-            lines_only |= {"--flags": flags, "--json": json, "--on": on is not None}
+            lines_only |= {"--flags": flags, "--json": json, "--on": on is not None, "--workers": workers is not None}
             _translate_document(Path(input_), output, open_, force=force, lines_only=lines_only)
             return
         from dragoman.api.files.output_lines import LineFormat
@@ -138,10 +138,11 @@ def translate(  # noqa: PLR0913 -- one parameter per option
             check_cluster(on)
             options = (bundle, ensemble, engine, search, form)
             open_work = partial(cluster_work, on, workers, *options, glossary=glossary, split=split)
-        if input_ != "-" and Path(input_).is_dir() and not (Path(input_) / "manifest.json").is_file():
+        path = _text_file(input_, bundle)
+        if path != "-" and Path(path).is_dir():
             _translate_folder(open_work, Path(input_), output, resume=resume, force=force)
         else:
-            _translate_lines(open_work, _text_file(input_, bundle), output, resume=resume, force=force)
+            _translate_lines(open_work, path, output, resume=resume, force=force)
 
 
 def _translate_lines(
@@ -190,7 +191,7 @@ def _translate_folder(
                 work.blocks, folder, output, job=work.job, resume=resume, force=force, on_progress=tell
             )
             _stop_unless_finished(outcome.status, f"{format_count(outcome.files, 'file')}")
-        _print_flags(work, outcome.lines)
+        _print_flags(work, outcome.lines - outcome.resumed_lines)
     _print_written(output)
 
 

@@ -43,11 +43,11 @@ class LineWork:
     """The first texts."""
 
     def blocks(self, blocks: Iterator[LineBlock]) -> Iterator[tuple[LineBlock, bytes]]:
-        """Translate blocks, and keep the first texts."""
+        """Translate blocks, and keep the first texts, as the line translator does."""
         from dragoman.text.other_language import NOTE_SAMPLE
 
         for block, data in self.translate_blocks(blocks):
-            if len(self.sample) < NOTE_SAMPLE:
+            if self.line_translator is None and len(self.sample) < NOTE_SAMPLE:
                 self.sample.extend(block.texts()[0][: NOTE_SAMPLE - len(self.sample)])
             yield block, data
 
@@ -63,9 +63,10 @@ def local_work(
     """Translate in this process."""
     from dragoman.api.files.file_translation import one_by_one
     from dragoman.api.files.output_lines import LineTranslator
+    from dragoman.environment import default_threads
 
     lines = LineTranslator(open_translator(), form, split_sentences=split)
-    job = lines.job() | {"threads": engine.threads}  # floating-point sums may depend on it
+    job = lines.job() | {"threads": engine.threads or default_threads()}  # floating-point sums may depend on it
     language = lines.translator.languages[0]
     yield LineWork(one_by_one(lines), job, language, lines.flagged, lines.form.flags, lines, lines.sample)
 
@@ -110,9 +111,9 @@ def cluster_work(  # noqa: PLR0913 -- one parameter per option
     )
     began = time.monotonic()
     with ray_session(address, processors=threads * workers if workers else usable_cores()):
-        from dragoman.cluster.block_pool import BlockPool, cluster_processors
+        from dragoman.cluster.block_pool import BlockPool, default_workers
 
-        count = workers or max(1, cluster_processors() // threads)
+        count = workers or default_workers(threads)
         with BlockPool(options.open, workers=count, processors=threads) as pool:
             echo(
                 f"cluster {format_count(count, 'worker')}, {format_count(threads, 'thread')} each, on {address}; "

@@ -52,7 +52,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and path.name != MANIFEST
+        if path.is_file() and path.name not in (MANIFEST, ".translation.lock")
     }
 
 
@@ -113,11 +113,14 @@ def test_killed_anywhere_and_resumed(folder: Path, tmp_path: Path, expected: dic
     assert contents(output) == expected
 
 
-def test_a_changed_output_is_translated_again(folder: Path, tmp_path: Path, expected: dict[str, bytes]):
+def test_what_is_missing_or_has_a_new_input_is_translated_again(
+    folder: Path, tmp_path: Path, expected: dict[str, bytes]
+):
     output = tmp_path / "out"
     translate_folder(one_by_one(shout), folder, output, job=JOB)
-    (output / "a.txt").write_bytes(expected["a.txt"].replace(b"A", b"B"))
     (output / "deep/c.txt").unlink()
+    (folder / "a.txt").write_text("new\n")
+    expected["a.txt"] = b"0/1 NEW\n"
 
     found = translate_folder(one_by_one(shout), folder, output, job=JOB, resume=True)
 
@@ -154,8 +157,9 @@ def test_what_cannot_be_done_is_refused_before_any_work(folder: Path, tmp_path: 
         with pytest.raises(ConfigError, match=message):
             translate_folder(one_by_one(shout), folder, output, job=JOB)
 
-    refused(folder / "out", "inside the input folder")
-    refused(folder / "a.txt", "inside the input folder")
+    refused(folder / "out", "must be separate folders")
+    refused(folder / "a.txt", "must be separate folders")
+    refused(tmp_path, "must be separate folders")
     (tmp_path / "file").touch()
     refused(tmp_path / "file", "must be a folder")
     translate_folder(one_by_one(shout), folder, tmp_path / "out", job=JOB)
@@ -166,3 +170,91 @@ def test_what_cannot_be_done_is_refused_before_any_work(folder: Path, tmp_path: 
     (tmp_path / "none").mkdir()
     with pytest.raises(DataError, match="must contain text files"):
         translate_folder(one_by_one(shout), tmp_path / "none", tmp_path / "other", job=JOB)
+
+
+def test_files_of_others_are_not_replaced(folder: Path, tmp_path: Path):
+    output = tmp_path / "out"
+    (output / "deep").mkdir(parents=True)
+    (output / "a.txt").write_text("mine\n")
+    with pytest.raises(ConfigError, match=r"must contain translation\.jsonl to be resumed"):
+        translate_folder(one_by_one(shout), folder, output, job=JOB, resume=True)
+    (output / "a.txt").unlink()
+    (output / "deep").rmdir()
+    translate_folder(one_by_one(shout), folder, output, job=JOB)
+    (output / "a.txt").write_text("post-edited\n")
+    with pytest.raises(ConfigError, match="must be as it was written, got a changed file"):
+        translate_folder(one_by_one(shout), folder, output, job=JOB, resume=True)
+    (folder / "new.txt").write_text("one\n")
+    (output / "new.txt").write_text("mine\n")
+    (output / "a.txt").unlink()
+    with pytest.raises(ConfigError, match=r"must be listed in translation\.jsonl"):
+        translate_folder(one_by_one(shout), folder, output, job=JOB, resume=True)
+    assert (output / "new.txt").read_text() == "mine\n"
+
+
+def test_a_linked_folder_in_the_output_is_refused(folder: Path, tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/deep").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ConfigError, match="got a link to another folder"):
+        translate_folder(one_by_one(shout), folder, tmp_path / "out", job=JOB, force=True)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_names_that_are_not_utf_8_can_be_resumed(folder: Path, tmp_path: Path):
+    name = os.fsdecode(b"caf\xe9.txt")
+    (folder / name).write_text("one\n")
+    translate_folder(one_by_one(shout), folder, tmp_path / "out", job=JOB)
+
+    found = translate_folder(one_by_one(shout), folder, tmp_path / "out", job=JOB, resume=True)
+
+    assert found.resumed == len(LINES) + 1
+    assert (tmp_path / "out" / name).read_text() == "0/1 ONE\n"
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_many_files_read_ahead_need_few_descriptors(tmp_path: Path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(300):
+        (folder / f"{number:03}.txt").write_text(f"{number}\n")
+    most = 0
+
+    def counting(blocks: Iterator[LineBlock]) -> Iterator[tuple[LineBlock, bytes]]:
+        nonlocal most
+        for block, data in ahead(blocks):
+            most = max(most, descriptors())
+            yield block, data
+
+    before = descriptors()
+    translate_folder(counting, folder, tmp_path / "out", job=JOB)
+
+    assert most < before + 10
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "null", '{"job": null}', "[" * 100_000, '{"format": "other", "version": 1, "job": {}}']
+)
+@pytest.mark.parametrize("place", ["first", "second"])
+def test_a_damaged_manifest_is_one_line(folder: Path, tmp_path: Path, text: str, place: str):
+    output = tmp_path / "out"
+    translate_folder(one_by_one(shout), folder, output, job=JOB)
+    lines = (output / MANIFEST).read_text().splitlines()
+    lines[place == "second"] = text
+    (output / MANIFEST).write_text("".join(f"{line}\n" for line in lines))
+
+    with pytest.raises(DataError, match=r"must (list translated files|be of the format)") as caught:
+        translate_folder(one_by_one(shout), folder, output, job=JOB, resume=True)
+    assert "\n" not in str(caught.value)
+
+
+def test_one_process_at_a_time(folder: Path, tmp_path: Path):
+    def second(texts: Sequence[str], first: int) -> list[str]:
+        with pytest.raises(DataError, match="one process at a time"):
+            translate_folder(one_by_one(shout), folder, tmp_path / "out", job=JOB, force=True)
+        return shout(texts, first)
+
+    assert translate_folder(one_by_one(second), folder, tmp_path / "out", job=JOB).status == "finished"
