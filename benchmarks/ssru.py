@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.quality.__main__ import read
+from benchmarks.quality.__main__ import data_settings, read
 from benchmarks.reporting import heading, parser, table, write
 from benchmarks.training_step import VOCAB, make_batches
 from dragoman.api.translation.translator import Translator
@@ -46,13 +46,8 @@ def train(name: str, corpus: Path, output: Path) -> None:
     """Train a model with the commands of a user."""
     folder = output / DECODERS[name]
     folder.mkdir(parents=True, exist_ok=True)
-    files = {
-        split: [str((corpus / f"{split}.{side}.gz").resolve()) for side in ("en", "de")] for split in ("train", "val")
-    }
-    data = f'\n[data]\nsource = "en"\ntarget = "de"\n\n[[data.train]]\nfiles = {json.dumps(files["train"])}\n'
-    data += f"\n[data.validation]\nfiles = {json.dumps(files['val'])}\n"
     config = folder / "dragoman.toml"
-    config.write_text(BASE.read_text(encoding="utf-8") + data, encoding="utf-8")
+    config.write_text(BASE.read_text(encoding="utf-8") + data_settings(corpus), encoding="utf-8")
     decoder = ["--set", f"model.decoder={DECODERS[name]}"]
     for command in (["prepare", str(config)], ["train", str(config), "--resume", "--threads", "1"]):
         subprocess.run([sys.executable, "-m", "dragoman", *command, *decoder], check=True)
@@ -127,7 +122,8 @@ def report(options: argparse.Namespace) -> None:
         "decoding": {kind: decoding_speed(translators, sources) for kind, translators in engines.items()},
     }
     command = "python -m benchmarks.ssru report"
-    write("ssru", heading("SSRU and self-attention in the decoder", command, options.threads) + page(figures), figures)
+    text = heading("SSRU and self-attention in the decoder", command, options.threads) + page(figures)
+    write("ssru", text + (f"\n{options.note}\n" if options.note else ""), figures)
 
 
 def page(figures: dict[str, Any]) -> str:
@@ -160,6 +156,7 @@ def main() -> None:
     options.add_argument("--names", nargs="+", choices=tuple(DECODERS), default=list(DECODERS))
     options.add_argument("--corpus", type=Path, default=Path("../shared/data/multi30k"))
     options.add_argument("--output", type=Path, default=Path("ssru-runs"), help="folder of the runs")
+    options.add_argument("--note", default="", help="how the models were trained")
     given = options.parse_args()
     torch.set_num_threads(given.threads)
     if given.what == "train":

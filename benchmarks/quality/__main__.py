@@ -46,17 +46,21 @@ def folder_of(output: Path, name: str, seed: int) -> Path:
     return output / (name if seed == 1 else f"{name}-{seed}")
 
 
-def train(name: str, seed: int, corpus: Path, output: Path) -> None:
-    """The commands a user would type."""
-    folder = folder_of(output, name, seed)
-    folder.mkdir(parents=True, exist_ok=True)
+def data_settings(corpus: Path) -> str:
+    """Return the part of a configuration that names the files of Multi30k en→de."""
     pair = {
         split: [str((corpus / f"{split}.{side}.gz").resolve()) for side in ("en", "de")] for split in ("train", "val")
     }
     data = f'\n[data]\nsource = "en"\ntarget = "de"\n\n[[data.train]]\nfiles = {json.dumps(pair["train"])}\n'
-    data += f"\n[data.validation]\nfiles = {json.dumps(pair['val'])}\n"
+    return data + f"\n[data.validation]\nfiles = {json.dumps(pair['val'])}\n"
+
+
+def train(name: str, seed: int, corpus: Path, output: Path) -> None:
+    """The commands a user would type."""
+    folder = folder_of(output, name, seed)
+    folder.mkdir(parents=True, exist_ok=True)
     config = folder / "dragoman.toml"
-    config.write_text((HERE / f"{name}.toml").read_text(encoding="utf-8") + data, encoding="utf-8")
+    config.write_text((HERE / f"{name}.toml").read_text(encoding="utf-8") + data_settings(corpus), encoding="utf-8")
     for command in ("prepare", "train"):
         options = ["--resume", "--set", f"training.seed={seed}"] if command == "train" else []
         subprocess.run([sys.executable, "-m", "dragoman", command, str(config), *options], check=True)

@@ -1,7 +1,8 @@
 """Translate blocks of lines on workers of a Ray cluster, in the order of the input.
 
-A worker that ends unexpectedly is started again, on another node if necessary, and its blocks are translated again; the
-output does not change, since it depends on the block and the model alone; every result names its model.
+A worker that ends unexpectedly is started again, on another node if one has free processors, and its blocks are
+translated again. The output does not change: it depends on the block and the model alone, and every result is compared
+with the model of the first one.
 """
 
 from __future__ import annotations
@@ -33,8 +34,6 @@ _WAITING = 8  # finished blocks per worker that wait for an earlier one
 _START_TIMEOUT = 300.0  # seconds
 _STALL_TIMEOUT = 1800.0  # seconds without a finished block: a lost node may leave no processor for its workers
 _PACKAGES = ("dragoman", "ctranslate2", "onnxruntime", "torch", "sentencepiece")
-
-
 _DIFFERENT = (
     "all workers must have the same model, engine and version, got different ones; install the same packages on every "
     "node, and copy the same bundle there"
@@ -76,15 +75,19 @@ class _Worker:
     def _work(self) -> LineTranslator:  # not opened by the constructor, whose errors Ray passes on as text
         return self._open()
 
+    @functools.cached_property
+    def _description(self) -> _Description:
+        return _Description(self._work.job(), _versions(), self._work.translator.languages[0])
+
     def describe(self) -> _Description:
         """Describe the model and the installed packages."""
-        return _Description(self._work.job(), _versions(), self._work.translator.languages[0])
+        return self._description
 
     def translate(self, block: LineBlock) -> _Result:
         """Translate a block."""
         self._work.flagged.clear()
         data = translate_block(self._work, block)
-        return _Result(data, Counter(self._work.flagged), self.describe())
+        return _Result(data, Counter(self._work.flagged), self._description)
 
 
 @dataclass

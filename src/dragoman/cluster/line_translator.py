@@ -31,15 +31,6 @@ class LineTranslatorOptions:
         for path in (*self.bundles, *([self.glossary] if self.glossary else [])):
             if not path.exists():
                 raise BundleError(f"{path} must exist on every node, got a node without it; use a shared folder")
-        translator = Translator.open(
-            *self.bundles,
-            engine=self.engine.engine,
-            precision=self.engine.precision,
-            device=self.engine.device,
-            threads=self.engine.threads,
-            search=self.search,
-            glossary=None if self.glossary is None else Glossary.from_file(self.glossary),
-            batch_tokens=self.engine.batch_tokens,
-            shortlist=self.engine.shortlist,
-        )
+        terms = None if self.glossary is None else Glossary.from_file(self.glossary)
+        translator = Translator.open(*self.bundles, search=self.search, glossary=terms, **self.engine.model_dump())
         return LineTranslator(translator, self.form, split_sentences=self.split_sentences)

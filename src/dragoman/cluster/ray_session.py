@@ -27,7 +27,7 @@ _OBJECT_STORE = 256 << 20  # bytes: blocks of text are small, and Ray's default 
 def check_address(address: str) -> None:
     """Raise `ConfigError` for an address that is not one of Ray, or a cluster without a token."""
     if address != _LOCAL and not (address.startswith(_CLIENT) and len(address) > len(_CLIENT)):
-        raise ConfigError(f"on must be ray or ray://HOST:PORT, got {address!r}; leave it out to use this process")
+        raise ConfigError(f"--on must be ray or ray://HOST:PORT, got {address!r}; leave it out to use this process")
     mode = os.environ.get(_MODE) or ("token" if _is_started_here(address) else "")
     if mode not in ("token", "disabled"):
         raise ConfigError(

@@ -17,7 +17,7 @@ def _no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("address", ["", "rayon", "ray:", "ray://", "http://host", "host:6379"])
 def test_other_addresses_are_refused(address: str) -> None:
-    with pytest.raises(ConfigError, match=r"^on must be ray or ray://HOST:PORT"):
+    with pytest.raises(ConfigError, match=r"^--on must be ray or ray://HOST:PORT"):
         check_address(address)
 
 

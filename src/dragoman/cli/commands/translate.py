@@ -107,7 +107,7 @@ def translate(  # noqa: PLR0913 -- one parameter per option
     search: SearchSettings,
     engine: EngineSettings,
 ) -> None:
-    """Translate lines of text, or a document with its layout.
+    """Translate lines of text, the text files of a folder, or a document with its layout.
 
     Each line is translated as soon as it arrives. With -o a large file is translated in constant memory; after a crash
     --resume continues and produces the same bytes.

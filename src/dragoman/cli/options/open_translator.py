@@ -33,17 +33,7 @@ def open_translator(
     bundles = [locate_bundle(path) for path in (bundle, *(ensemble or ()))]
     terms = None if glossary is None else Glossary.from_file(glossary)
     with named_as_typed(*type(engine).model_fields):
-        translator = Translator.open(
-            *bundles,
-            engine=engine.engine,
-            precision=engine.precision,
-            device=engine.device,
-            threads=engine.threads,
-            search=search,
-            glossary=terms,
-            batch_tokens=engine.batch_tokens,
-            shortlist=engine.shortlist,
-        )
+        translator = Translator.open(*bundles, search=search, glossary=terms, **engine.model_dump())
     echo(f"engine  {translator.engine_reason}", err=True)
     if terms is not None:
         kept = sum(target is None for target in terms.terms.values())
