@@ -27,7 +27,7 @@ COMMANDS = {
     "prepare": "Clean, de-duplicate and split corpora, learn the tokenizer and write shards.",
     "train": "Train a model on prepared data and write a bundle.",
     "average": "Average the weights of a run's newest checkpoints into a bundle.",
-    "translate": "Translate lines of text, or a document with its layout.",
+    "translate": "Translate lines of text, the text files of a folder, or a document with its layout.",
     "score": "Print the log-probability of given translations.",
     "evaluate": "Score systems on a test set: BLEU, chrF++ and TER of sacreBLEU, with intervals.",
     "align": "Print word alignments of sentence pairs.",
