@@ -4,14 +4,17 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dragoman.api.training.preparation import prepare_corpora
 from dragoman.config import Config, to_toml
+from dragoman.data.duplicates import exact_duplicates
 from dragoman.data.preparation import clean_stage
+from dragoman.data.worker_processes import Workers
 from tests.unit.data.preparation.corpus import config, contents, pairs, write_pairs
 
 
@@ -52,6 +55,34 @@ def test_one_process_or_several(tmp_path: Path, small_chunks: None):
         (tmp_path / "corpus").rename(tmp_path / f"done-{processes}")
     assert found[0] == found[1] == found[2]
     assert sum(name.endswith(".arrow") for name in found[0]) > 3, "several shards"
+
+
+class RepeatingWorkers(Workers):
+    """Run each task twice, as if its first worker had been lost before it returned the result."""
+
+    def run(self, work: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
+        for task in tasks:
+            work(task)
+            yield work(task)
+
+
+def test_tasks_that_are_run_again_change_nothing(tmp_path: Path, small_chunks: None, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(exact_duplicates, "_ROWS_A_TASK", 100)
+    settings = corpora(tmp_path / "once")
+    expected = prepare(settings, tmp_path / "once")
+    corpora(tmp_path / "twice")
+    prepared = prepare_corpora(settings, tmp_path / "twice", workers=RepeatingWorkers())
+    assert contents(prepared.folder) == expected
+    assert not [path.name for path in prepared.folder.rglob("*") if ".drops-" in path.name]
+
+
+def test_files_of_a_worker_that_was_killed_are_removed(tmp_path: Path):
+    settings = corpora(tmp_path)
+    expected = prepare(settings, tmp_path)
+    (shards,) = (tmp_path / "prepared").glob("shards-*")
+    (shards / "done.json").unlink()
+    (shards / "train-00000.json.0123456789abcdef.tmp").write_bytes(b"{")
+    assert prepare(settings, tmp_path) == expected
 
 
 def interrupt_at(moment: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:

@@ -54,6 +54,7 @@ class Workers:
 
     def __init__(self, processes: int = 1) -> None:
         self.processes = processes
+        self._has_pool = processes > 1
         self._context = _SpawnContext()
         self._pool: ProcessPoolExecutor | None = None
 
@@ -74,12 +75,13 @@ class Workers:
     def run(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """Yield the result of each task in order; no task may write what another task of the run reads.
 
-        The iterator of tasks is read during processing, so it may be very large or infinite.
+        A task may be run again after its worker was lost: its result and its files must then be the same. The iterator
+        of tasks is read during processing, so it may be very large or infinite.
         """
         failures: list[Exception] = []
         supply = _until_failure(iter(tasks), failures)
         first = list(islice(supply, 2))
-        results = self._here if self.processes == 1 or len(first) < 2 else self._there
+        results = self._there if self._has_pool and len(first) > 1 else self._here
         yield from results(work, chain(first, supply))
         if failures:
             raise failures[0]

@@ -76,7 +76,8 @@ def kill_workers(pool: Any, count: int, killed: list[int]) -> None:
 
     for number in range(count):
         time.sleep(0.3)
-        worker = pool._workers[number % len(pool._workers)]
+        actors = pool.pool.actors
+        worker = actors[number % len(actors)]
         pid = ray.get(worker.__ray_call__.remote(lambda self: os.getpid()))
         os.kill(pid, signal.SIGKILL)
         killed.append(pid)

@@ -11,6 +11,7 @@ from dragoman.data.check.measure import PairSample
 from dragoman.data.check.report_types import BatchStatistics, CheckReport, TrainingCost
 from dragoman.data.preparation.preparation import Preparation
 from dragoman.data.preparation.prepared_data import PreparedData
+from dragoman.data.worker_processes import Workers
 from dragoman.environment import is_installed
 from dragoman.progress import NoProgress, Progress
 
@@ -18,13 +19,20 @@ __all__ = ["check_corpora", "prepare_corpora"]
 
 
 def prepare_corpora(
-    config: Config, folder: Path, *, processes: int = 1, progress: Progress | None = None
+    config: Config,
+    folder: Path,
+    *,
+    processes: int = 1,
+    workers: Workers | None = None,
+    progress: Progress | None = None,
 ) -> PreparedData:
     """Clean, deduplicate and split the corpora of a configuration, train the tokenizer, and write shards.
 
     Relative paths in the configuration start from `folder`. Run again, it repeats only the stages whose input changed.
+    `workers` replaces the processes of this machine, for instance by those of a cluster.
     """
-    with Preparation(config, folder, processes=processes, progress=progress or NoProgress()) as preparation:
+    workers = workers or Workers(processes)
+    with Preparation(config, folder, workers=workers, progress=progress or NoProgress()) as preparation:
         return preparation.write()
 
 
@@ -41,5 +49,5 @@ def check_corpora(
         progress.begin("running a few updates")
         return estimate_cost(config, sample, batches)
 
-    with Preparation(config, folder, processes=processes, progress=progress, tolerant=True) as preparation:
+    with Preparation(config, folder, workers=Workers(processes), progress=progress, tolerant=True) as preparation:
         return check(preparation, estimate if measure and is_installed("torch") else None)

@@ -18,6 +18,7 @@ from dragoman.claims.pool.probe_run import ProbeRun
 from dragoman.claims.pool.training_worker import WorkOrder
 from dragoman.claims.record import RecordStore
 from dragoman.data.preparation.preparation import Preparation
+from dragoman.data.worker_processes import Workers
 from dragoman.errors import DataError
 from dragoman.progress import NoProgress
 from dragoman.stop_signal import StopSignal
@@ -100,7 +101,7 @@ class TrainingPool:
         model = order.model
         corpus = open_corpus_files(model.corpus, order.data, order.work / "corpora" / model.corpus_name)
         with Preparation(
-            corpus.config(model, order.prepared), order.folder, processes=1, progress=NoProgress()
+            corpus.config(model, order.prepared), order.folder, workers=Workers(), progress=NoProgress()
         ) as preparation:
             preparation.write()
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from dragoman.cli.console import echo, print_json, print_next, print_table, report_errors
 from dragoman.cli.options.arguments import (
@@ -18,9 +20,33 @@ from dragoman.cli.options.arguments import (
     next_command,
     overrides_with,
 )
+from dragoman.cli.options.cluster import check_cluster, preparation_workers
 from dragoman.network_access import network_access
 
 __all__ = ["prepare"]
+
+_CLUSTER = "Cluster"
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="ray[://HOST:PORT]",
+        help="Prepare on a Ray cluster; ray alone starts one on this machine.",
+        rich_help_panel=_CLUSTER,
+        show_default="this machine",
+    ),
+]
+ClusterWorkerCount = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        help="Number of workers; it does not change the result.",
+        rich_help_panel=_CLUSTER,
+        show_default="all processors",
+    ),
+]
 
 
 def prepare(
@@ -30,6 +56,8 @@ def prepare(
     on_bad_line: OnBadLine = None,
     allow_network: AllowNetwork = False,
     json: Json = False,
+    on: On = None,
+    workers: ClusterWorkerCount = None,
 ) -> None:
     """Clean, de-duplicate and split corpora, learn the tokenizer and write shards.
 
@@ -38,6 +66,7 @@ def prepare(
     from dragoman.environment import require
 
     with report_errors(), network_access(allow_network):
+        check_cluster(on, workers)
         require("polars", "train", "dragoman prepare")
         from dragoman.config import load_config
 
@@ -47,8 +76,9 @@ def prepare(
         from dragoman.api.training.preparation import prepare_corpora
         from dragoman.cli.screens.progress import ProgressDisplay
 
-        with ProgressDisplay() as progress:
-            prepared = prepare_corpora(settings, config.parent, processes=processes, progress=progress)
+        folder = config.parent if on is None else config.parent.absolute()  # workers have another working folder
+        with preparation_workers(on, workers, processes) as opened, ProgressDisplay() as progress:
+            prepared = prepare_corpora(settings, folder, workers=opened, progress=progress)
     if json:
         print_json(prepared.manifest)
     else:

@@ -14,6 +14,7 @@ import typer
 
 from dragoman.cli.console import EXIT_STOPPED, echo, print_next, report_errors, write_bytes
 from dragoman.cli.options.arguments import BundlePath, Ensemble, flag
+from dragoman.cli.options.cluster import check_cluster
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.open_translator import open_translator
 from dragoman.cli.options.outputs import Force
@@ -124,18 +125,16 @@ def translate(  # noqa: PLR0913 -- one parameter per option
             _translate_document(Path(input_), output, open_, force=force, lines_only=lines_only)
             return
         from dragoman.api.files.output_lines import LineFormat
-        from dragoman.cli.options.line_work import check_cluster, cluster_work, local_work
+        from dragoman.cli.options.line_work import cluster_work, local_work
 
         form = LineFormat(nbest=has_nbest, alignment=alignments, flags=flags, json=json)
         open_work: OpenWork
+        check_cluster(on, workers)
         if on is None:
-            if workers is not None:
-                raise ConfigError("--workers must come with --on, got it alone; write --on ray")
             open_work = partial(local_work, open_, form, engine, split=split)
         else:
             if output is None:
                 raise ConfigError(f"--on {on} must come with an output, got none; name it with -o")
-            check_cluster(on)
             options = (bundle, ensemble, engine, search, form)
             open_work = partial(cluster_work, on, workers, *options, glossary=glossary, split=split)
         path = _text_file(input_, bundle)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dragoman.config.engine import EngineSettings
     from dragoman.config.search import SearchSettings
 
-__all__ = ["LineWork", "OpenWork", "check_cluster", "cluster_work", "local_work"]
+__all__ = ["LineWork", "OpenWork", "cluster_work", "local_work"]
 
 
 @dataclass
@@ -71,16 +71,6 @@ def local_work(
     yield LineWork(one_by_one(lines), job, language, lines.flagged, lines.form.flags, lines, lines.sample)
 
 
-def check_cluster(address: str) -> None:
-    """Raise an error if Ray is not installed, or the address cannot be used."""
-    from dragoman.environment import require
-
-    require("ray", "cluster", f"--on {address}")
-    from dragoman.cluster.ray_session import check_address
-
-    check_address(address)
-
-
 @contextmanager
 def cluster_work(  # noqa: PLR0913 -- one parameter per option
     address: str,
@@ -111,7 +101,8 @@ def cluster_work(  # noqa: PLR0913 -- one parameter per option
     )
     began = time.monotonic()
     with ray_session(address, processors=threads * workers if workers else usable_cores()):
-        from dragoman.cluster.block_pool import BlockPool, default_workers
+        from dragoman.cluster.block_pool import BlockPool
+        from dragoman.cluster.worker_pool import default_workers
 
         count = workers or default_workers(threads)
         with BlockPool(options.open, workers=count, processors=threads) as pool:

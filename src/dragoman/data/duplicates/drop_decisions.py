@@ -1,7 +1,13 @@
-"""Store the decision on each sentence pair (kept, or why it was dropped) as one byte in a memory-mapped file."""
+"""Store the decision on each sentence pair (kept, or why it was dropped) as one byte in a memory-mapped file.
+
+Only the main process changes the decisions. Tasks read them and write the pairs that they drop to a file of their own,
+so a task whose worker was lost can run again, on another machine too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
 from typing import Self
@@ -11,9 +17,12 @@ from numpy.typing import NDArray
 
 from dragoman.files import atomic_write
 
-__all__ = ["Decision", "DecisionFile", "HELD_OUT"]
+__all__ = ["AddDrops", "Decision", "DecisionFile", "HELD_OUT", "read_drops", "write_drops"]
 
-_BLOCK = 1 << 20  # bytes counted at once
+_BLOCK = 1 << 20  # bytes counted, and drops read, at once
+
+AddDrops = Callable[..., None]
+"""Adds columns of positions with one row per dropped pair: the pair and, in some passes, the one kept instead."""
 
 
 class Decision(IntEnum):
@@ -42,14 +51,14 @@ HELD_OUT = (Decision.VALIDATION, Decision.TEST)
 
 
 class DecisionFile:
-    """The decisions on all pairs by position; several processes may write different pairs at the same time."""
+    """The decisions on all pairs by position."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, writable: bool = True) -> None:
         self.path = path
         self.rows = path.stat().st_size
         self.bytes: NDArray[np.uint8]
         if self.rows:
-            self.bytes = np.memmap(path, dtype=np.uint8, mode="r+", shape=(self.rows,))
+            self.bytes = np.memmap(path, dtype=np.uint8, mode="r+" if writable else "r", shape=(self.rows,))
         else:  # an empty file cannot be mapped
             self.bytes = np.zeros(0, dtype=np.uint8)
 
@@ -79,7 +88,31 @@ class DecisionFile:
         """Whether any pair is held out."""
         return any(decision in self.counts() for decision in HELD_OUT)
 
+    def drop_path(self, number: int) -> Path:
+        """Return the file for the drops of the task with this number, next to the decisions."""
+        return self.path.with_name(f"{self.path.name}.drops-{number:06}")
+
     def flush(self) -> None:
-        """Write the decisions to disk."""
+        """Write the decisions to disk, where workers on other machines read them."""
         if isinstance(self.bytes, np.memmap):
             self.bytes.flush()
+
+
+@contextmanager
+def write_drops(path: Path) -> Iterator[AddDrops]:
+    """Write the pairs that a task drops; the file gets its name at the end of the block."""
+    with atomic_write(path) as draft, draft.open("wb") as file:
+
+        def add(*columns: NDArray[np.int64]) -> None:
+            file.write(np.stack(columns, axis=1).astype("<i8").tobytes())  # [drops, columns]
+
+        yield add
+
+
+def read_drops(path: Path, columns: int = 1) -> Iterator[list[NDArray[np.int64]]]:
+    """Yield the columns of a file of `write_drops`, a part of its rows at a time, then delete it."""
+    with path.open("rb") as file:
+        while data := file.read(8 * columns * _BLOCK):
+            rows = np.frombuffer(data, dtype="<i8").reshape(-1, columns)  # [drops, columns]
+            yield list(rows.T)
+    path.unlink()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile
+from dragoman.data.duplicates.drop_decisions import AddDrops, Decision, DecisionFile, read_drops, write_drops
 from dragoman.data.duplicates.key_file import PARTS, WIDE, Records, read_keys
 from dragoman.data.reason_counts import MAX_EXAMPLES
 from dragoman.data.worker_processes import IN_PROCESS, ProgressCallback, Workers, step_progress
@@ -42,8 +42,8 @@ class _Task:
     key_files: Sequence[Path]
     starts: Sequence[int]
     kind: str
-    decision: Decision
     decisions: Path
+    drops: Path
     parts: tuple[int, int]
 
 
@@ -80,12 +80,15 @@ def mark_repeated_keys(
 ) -> DuplicateCount:
     """Set `decision` for every kept pair whose key of this kind equals that of an earlier kept pair."""
     tasks = [
-        _Task(list(key_files), list(starts), kind, decision, decisions.path, parts)
-        for parts in part_ranges(decisions.rows)
+        _Task(list(key_files), list(starts), kind, decisions.path, decisions.drop_path(number), parts)
+        for number, parts in enumerate(part_ranges(decisions.rows))
     ]
     repeats = DuplicateCount()
-    for found in workers.run_all(_mark_parts, tasks, progress):
+    for task, found in zip(tasks, workers.run_all(_find_repeats, tasks, progress), strict=True):
+        for (dropped,) in read_drops(task.drops):
+            decisions.bytes[dropped] = decision
         repeats.add(found)
+    decisions.flush()
     return repeats
 
 
@@ -95,8 +98,12 @@ def part_ranges(rows: int) -> list[tuple[int, int]]:
     return [(first, min(first + step, PARTS)) for first in range(0, PARTS, step)]
 
 
-def _mark_parts(task: _Task) -> DuplicateCount:
-    decisions = DecisionFile(task.decisions)
+def _find_repeats(task: _Task) -> DuplicateCount:
+    with write_drops(task.drops) as add_drops:
+        return _repeats(task, DecisionFile(task.decisions, writable=False), add_drops)
+
+
+def _repeats(task: _Task, decisions: DecisionFile, add_drops: AddDrops) -> DuplicateCount:
     repeats = DuplicateCount()
     firsts = [(np.empty(0, dtype=WIDE), np.empty(0, dtype=np.int64))]
     for path, start in zip(task.key_files, task.starts, strict=True):
@@ -106,7 +113,7 @@ def _mark_parts(task: _Task) -> DuplicateCount:
         keys, positions = keys[is_kept], positions[is_kept]
         # First within the chunk, then over all chunks: a frequent key then takes one row per chunk.
         later, earlier = _repeated(keys, positions)
-        decisions.bytes[positions[later]] = task.decision
+        add_drops(positions[later])
         repeats.add(_summary(positions[later], positions[earlier]))
         is_first = np.ones(len(keys), dtype=bool)
         is_first[later] = False
@@ -115,7 +122,7 @@ def _mark_parts(task: _Task) -> DuplicateCount:
     del firsts
     later, earlier = _repeated(keys, positions)
     dropped, kept = positions[later], positions[earlier]
-    decisions.bytes[dropped] = task.decision
+    add_drops(dropped)
     # The first pair of its chunk may not be the first of all.
     repeats.examples = [(place, _instead(dropped, kept, first)) for place, first in repeats.examples]
     repeats.add(_summary(dropped, kept))

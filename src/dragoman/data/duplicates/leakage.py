@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile
+from dragoman.data.duplicates.drop_decisions import AddDrops, Decision, DecisionFile, read_drops, write_drops
 from dragoman.data.duplicates.key_file import Records, read_keys
 from dragoman.data.duplicates.pair_keys import KeyKind, frame_keys
 from dragoman.data.reason_counts import MAX_EXAMPLES, Example, Tally
@@ -132,6 +132,7 @@ class _Task:
     starts: Sequence[int]
     sets: Sequence[dict[str, _Wanted]]
     decisions: Path
+    drops: Path
     rule: LeakRule
 
 
@@ -167,14 +168,18 @@ def mark_leaks(
     `starts` are the positions of the chunks' first pairs in the corpus. With `locate`, examples name both locations.
     """
     sets = [each.keys for each in held_out]
+    slices = [slice(at, at + _CHUNKS_A_TASK) for at in range(0, len(key_files), _CHUNKS_A_TASK)]
     tasks = [
-        _Task(key_files[at : at + _CHUNKS_A_TASK], starts[at : at + _CHUNKS_A_TASK], sets, decisions.path, rule)
-        for at in range(0, len(key_files), _CHUNKS_A_TASK)
+        _Task(key_files[some], starts[some], sets, decisions.path, decisions.drop_path(number), rule)
+        for number, some in enumerate(slices)
     ]
     totals = [_nothing(keys) for keys in sets]
-    for found in workers.run_all(_mark_chunks, tasks, progress):
+    for task, found in zip(tasks, workers.run_all(_find_leaks, tasks, progress), strict=True):
+        for (dropped,) in read_drops(task.drops):
+            decisions.bytes[dropped] = Decision.LEAKED
         for total, part in zip(totals, found, strict=True):
             total.add(part)
+    decisions.flush()
     return {each.name: _leakage(each, found, locate) for each, found in zip(held_out, totals, strict=True)}
 
 
@@ -182,21 +187,24 @@ def _nothing(keys: dict[str, _Wanted]) -> _Found:
     return _Found({}, {}, {kind: np.zeros(len(wanted.high), dtype=bool) for kind, wanted in keys.items()})
 
 
-def _mark_chunks(task: _Task) -> list[_Found]:
-    decisions = DecisionFile(task.decisions)
+def _find_leaks(task: _Task) -> list[_Found]:
+    with write_drops(task.drops) as add_drops:
+        return _leaks(task, DecisionFile(task.decisions, writable=False), add_drops)
+
+
+def _leaks(task: _Task, decisions: DecisionFile, add_drops: AddDrops) -> list[_Found]:
     totals = [_nothing(keys) for keys in task.sets]
     for path, start in zip(task.key_files, task.starts, strict=True):
         records = {kind: read_keys(path, kind) for kind in LEAK_KEYS}
-        view = decisions.chunk(start, len(records["pair"]))
-        is_kept = view == Decision.KEPT
-        is_leaked = np.zeros(len(view), dtype=bool)
+        is_kept = decisions.chunk(start, len(records["pair"])) == Decision.KEPT
+        is_leaked = np.zeros(len(is_kept), dtype=bool)
         for keys, total in zip(task.sets, totals, strict=True):
             hits: dict[str, _Hits] = {kind: np.where(is_kept, keys[kind].hits(records[kind]), -1) for kind in LEAK_KEYS}
             found, shared = _sort_out(hits, keys, start, task.rule, ~is_leaked)
             total.add(found)
             is_leaked |= shared
         if task.rule != "keep":
-            view[is_leaked] = Decision.LEAKED
+            add_drops(np.flatnonzero(is_leaked) + start)
     return totals
 
 

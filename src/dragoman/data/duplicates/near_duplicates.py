@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dragoman.data.duplicates.drop_decisions import HELD_OUT, Decision, DecisionFile
+from dragoman.data.duplicates.drop_decisions import HELD_OUT, Decision, DecisionFile, read_drops, write_drops
 from dragoman.data.duplicates.exact_duplicates import DuplicateCount, mark_repeated_keys, part_ranges
 from dragoman.data.duplicates.key_file import NARROW, read_keys, write_key_file
 from dragoman.data.duplicates.near_duplicate_links import Links, settle_links
@@ -56,7 +56,7 @@ class _Task:
     parts: tuple[int, int]
     comparer: PairComparer
     decisions: Path
-    links: Path
+    drops: Path
 
 
 def write_bands(frame: pl.DataFrame, path: Path, similarity: float) -> None:
@@ -89,18 +89,22 @@ def mark_near_duplicates(
     bands = bands_for(similarity)
     comparer = PairComparer(list(chunk_files), list(starts), similarity)
     links = Links.create(decisions.path.with_name(decisions.path.name + ".links"), decisions.rows)
-    sweeps = (_mark_like_held_out, _mark_like_first) if decisions.any_held_out() else (_mark_like_first,)
+    sweeps = (_find_like_held_out, _find_like_first) if decisions.any_held_out() else (_find_like_first,)
     steps = len(sweeps) * bands.count + 2
     # Most near-duplicates are equal when folded; they need neither texts nor bands.
     share = step_progress(progress, 0, steps)
     same = mark_repeated_keys(workers, key_files, starts, "folded_pair", Decision.NEAR_DUPLICATE, decisions, share)
-    for done, (mark, band) in enumerate(product(sweeps, range(bands.count)), start=1):
+    for done, (find, band) in enumerate(product(sweeps, range(bands.count)), start=1):
         tasks = [
-            _Task(list(band_files), _name(band), parts, comparer, decisions.path, links.path)
-            for parts in part_ranges(decisions.rows)
+            _Task(list(band_files), _name(band), parts, comparer, decisions.path, decisions.drop_path(number))
+            for number, parts in enumerate(part_ranges(decisions.rows))
         ]
-        for _ in workers.run_all(mark, tasks, step_progress(progress, done, steps)):
-            pass
+        found_all = workers.run_all(find, tasks, step_progress(progress, done, steps))
+        for task, _ in zip(tasks, found_all, strict=True):
+            for dropped, instead in read_drops(task.drops, columns=2):
+                decisions.bytes[dropped] = Decision.NEAR_DUPLICATE
+                links.set(dropped, instead)
+        decisions.flush()
     found = settle_links(comparer, decisions, links, step_progress(progress, steps - 1, steps))
     found.add(DuplicateCount(same.count, [(later, links.kept_for(first)) for later, first in same.examples]))
     links.path.unlink()
@@ -111,25 +115,23 @@ def _name(band: int) -> str:
     return f"band{band}"
 
 
-def _mark_like_held_out(task: _Task) -> None:
-    decisions, links = DecisionFile(task.decisions), Links(task.links)
+def _find_like_held_out(task: _Task) -> None:
+    decisions = DecisionFile(task.decisions, writable=False)
     held_out = _held_out(task, decisions)
-    for keys, positions in _chunks(task, decisions, Decision.KEPT):
-        _drop(*_like_held_out(keys, positions, held_out, task.comparer), decisions, links)
+    with write_drops(task.drops) as add_drops:
+        for keys, positions in _chunks(task, decisions, Decision.KEPT):
+            add_drops(*_like_held_out(keys, positions, held_out, task.comparer))
 
 
-def _mark_like_first(task: _Task) -> None:
-    decisions, links = DecisionFile(task.decisions), Links(task.links)
+def _find_like_first(task: _Task) -> None:
+    decisions = DecisionFile(task.decisions, writable=False)
     compared = _NOTHING
-    for slab in _slabs(task, decisions):
-        keys, positions = _joined([compared, slab])
-        _drop(*_like_first(keys, positions, task.comparer), decisions, links)
-        compared = _first_of_each(keys, positions, decisions)
-
-
-def _drop(dropped: _Positions, instead: _Positions, decisions: DecisionFile, links: Links) -> None:
-    decisions.bytes[dropped] = Decision.NEAR_DUPLICATE
-    links.set(dropped, instead)
+    with write_drops(task.drops) as add_drops:
+        for slab in _slabs(task, decisions):
+            keys, positions = _joined([compared, slab])
+            dropped, instead = _like_first(keys, positions, task.comparer)
+            add_drops(dropped, instead)
+            compared = _first_of_each(keys, positions, dropped)
 
 
 def _held_out(task: _Task, decisions: DecisionFile) -> _Slab:
@@ -207,9 +209,9 @@ def _firsts(keys: _Keys) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
     return is_first, np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
 
 
-def _first_of_each(keys: _Keys, positions: _Positions, decisions: DecisionFile) -> _Slab:
-    """Return the pairs that later pairs are compared with: the first few kept pairs of each key."""
-    is_kept = decisions.bytes[positions] == Decision.KEPT
+def _first_of_each(keys: _Keys, positions: _Positions, dropped: _Positions) -> _Slab:
+    """Return the pairs that later pairs are compared with: of each key, the first few that were not dropped."""
+    is_kept = ~np.isin(positions, dropped)
     keys, positions = keys[is_kept], positions[is_kept]
     order = np.argsort(keys, kind="stable")
     keys, positions = keys[order], positions[order]

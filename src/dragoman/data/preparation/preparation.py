@@ -36,11 +36,11 @@ class Preparation:
     With `tolerant`, preparation continues after invalid lines and files: lines are counted, and errors of files are
     appended to `problems`.
 
-    Use it in a ``with`` block, which locks the folder and ends the processes.
+    Use it in a ``with`` block, which locks the folder and closes the workers.
     """
 
     def __init__(
-        self, config: Config, folder: Path, *, processes: int, progress: Progress, tolerant: bool = False
+        self, config: Config, folder: Path, *, workers: Workers, progress: Progress, tolerant: bool = False
     ) -> None:
         if config.data is None:
             raise ConfigError(
@@ -56,7 +56,7 @@ class Preparation:
         self.problems: list[str] = []
         self._base = folder
         self._output = OutputFolder(folder / config.data.folder)
-        self._workers = Workers(processes)
+        self._workers = workers
         self._progress = progress
         self._tolerant = tolerant
         self._held = ExitStack()

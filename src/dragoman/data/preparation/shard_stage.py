@@ -79,6 +79,8 @@ def write_shards(
         written += shard["rows"]
         progress.advance(done / max(1, pairs), written)
     result = {"folder": stage.folder.name, "splits": {split: _joined(shards) for split, shards in of_split.items()}}
+    for draft in stage.folder.glob("*.tmp"):  # of a worker that was killed
+        draft.unlink()
     stage.finish(result, [shard["path"] for shards in of_split.values() for shard in shards])
     return result
 

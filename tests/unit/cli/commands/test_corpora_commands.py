@@ -72,6 +72,12 @@ def test_check_shows_a_screen_json_and_a_page(run: Run, project: Path):
     assert report["fatal"] == []
 
 
+def test_workers_need_a_cluster(run: Run, project: Path):
+    result = run("prepare", "--workers", "2")
+    assert result.exit_code == 2
+    assert result.stderr == "error: --workers must come with --on, got it alone; write --on ray\n"
+
+
 def test_prepare_goes_on_from_check(run: Run, project: Path):
     run("check", "--no-measure")
     result = run("prepare")

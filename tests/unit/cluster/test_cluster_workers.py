@@ -1,0 +1,74 @@
+"""Preparation on a real Ray on this machine: the files of one process, also if workers are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.config import to_toml
+from dragoman.environment import is_installed
+from dragoman.files import read_json
+from tests.equivalence.test_preparation_determinism import corpora
+from tests.unit.cluster.prepare_cases import KILLED_IN
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not is_installed("ray"), reason="needs dragoman[cluster]"),
+    pytest.mark.xdist_group("ray"),
+]
+
+
+def run(*command: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    done = subprocess.run(
+        [sys.executable, "-m", *command], env=environment, capture_output=True, text=True, timeout=400, check=False
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads(
+        run("tests.unit.cluster.prepare_cases", str(tmp_path_factory.mktemp("ray"))).splitlines()[-1]
+    )
+    return report
+
+
+def test_same_files_as_one_process(found: dict[str, Any]) -> None:
+    assert found["1 worker"]
+
+
+def test_same_files_if_workers_are_killed(found: dict[str, Any]) -> None:
+    assert found["killed"] == len(KILLED_IN)
+    assert found["2 workers"]
+    assert found["manifest of 2 workers"] == found["manifest"]
+
+
+def test_a_lost_chunk_changes_the_manifest(found: dict[str, Any]) -> None:
+    """Control."""
+    assert not found["a chunk is lost"]
+    assert found["manifest without a chunk"] != found["manifest"]
+
+
+def test_a_folder_that_is_not_shared_is_named(found: dict[str, Any]) -> None:
+    assert re.fullmatch(r"DataError: /none/\d must exist on every node, got a node without it; .*", found["not shared"])
+
+
+def test_command_line(tmp_path: Path) -> None:
+    manifests = []
+    for name, options in (("local", []), ("ray", ["--on", "ray", "--workers", "1"])):
+        folder = tmp_path / name
+        settings = corpora(folder)
+        (folder / "dragoman.toml").write_text(to_toml(settings), encoding="utf-8")
+        printed = json.loads(run("dragoman", "prepare", str(folder), "--json", *options))
+        assert printed == read_json(folder / "prepared/manifest.json")
+        manifests.append((folder / "prepared/manifest.json").read_bytes())
+    assert manifests[0] == manifests[1]
