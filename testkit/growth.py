@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 _SHORTEST_RUN = 5e-3  # seconds: a shorter run has fixed costs and a cold cache
 _LINEAR = 2.4  # a ratio below this needs no second measurement
@@ -32,19 +33,23 @@ def doubling(run: Callable[[int], object], size: int, *, largest: int, seconds: 
     """Return how many times longer twice the input takes; about 2 for linear time, 4 for quadratic time.
 
     The size is raised, up to `largest`, until a run takes some time. While the ratio is high, both inputs are run
-    again in turn: another program slows down some of the runs, seldom the fastest of twelve.
+    again in turn, and the lower of two estimates counts: the fastest runs of both, and the median of the ratios of
+    neighbours. Another program on the same core slows down some runs, or all for some time, and seldom disturbs both.
     """
     small = cpu_seconds(lambda: run(size), 1)
     while small < seconds and size < largest:
         size = min(4 * size, largest)
         small = cpu_seconds(lambda: run(size), 1)  # noqa: B023 -- called at once
-    large = cpu_seconds(lambda: run(2 * size), 1)
-    for _ in range(_ROUNDS - 1):
-        if large / max(small, _SHORTEST_RUN) < _LINEAR:
-            break
-        small = min(small, cpu_seconds(lambda: run(size), 1))
-        large = min(large, cpu_seconds(lambda: run(2 * size), 1))
-    return large / max(small, _SHORTEST_RUN)
+    pairs = [(small, cpu_seconds(lambda: run(2 * size), 1))]
+    while len(pairs) < _ROUNDS and _doubling_of(pairs) >= _LINEAR:
+        pairs.append((cpu_seconds(lambda: run(size), 1), cpu_seconds(lambda: run(2 * size), 1)))
+    return _doubling_of(pairs)
+
+
+def _doubling_of(pairs: Sequence[tuple[float, float]]) -> float:
+    ratios = [large / max(small, _SHORTEST_RUN) for small, large in pairs]
+    small, large = min(small for small, _ in pairs), min(large for _, large in pairs)
+    return min(large / max(small, _SHORTEST_RUN), statistics.median(ratios))
 
 
 def growth(run: Callable[[int], object], size: int, *, factor: int = 10, rounds: int = 3) -> float:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import json
 import os
 import platform
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from dragoman.errors import MissingExtraError
 from dragoman.version import __version__
@@ -139,8 +141,29 @@ def missing_package(module: str, what: str, preferred: str = "train") -> Missing
 
 
 def _missing_message(module: str, extra: str | None, what: str, package: str = "") -> str:
-    install = "dragoman" if extra == "" else f'"dragoman[{extra}]"' if extra else package
-    return f"{what} must have the package {module}, got none; install it with pip install {install}"
+    command = f"pip install {package}" if extra is None else install_command(extra)
+    return f"{what} must have the package {module}, got none; install it with {command}"
+
+
+def install_command(extra: str = "", *, upgrade: bool = False) -> str:
+    """Return the pip command for an extra, from the folder that Dragoman was installed from, if it is still there."""
+    folder = _source_folder()
+    name = f"{folder or 'dragoman'}{f'[{extra}]' if extra else ''}"
+    quoted = name if name == "dragoman" else f'"{name}"'
+    return f"pip install {'--upgrade ' if upgrade else ''}{quoted}"
+
+
+def _source_folder() -> Path | None:
+    """Return the folder from which pip installed Dragoman; None if it was an index, or if the folder is gone."""
+    from urllib.request import url2pathname  # noqa: PLC0415 -- imports a whole HTTP client; only for error messages
+
+    try:
+        text = importlib.metadata.distribution("dragoman").read_text("direct_url.json")
+        url = urlsplit(json.loads(text or "{}").get("url", ""))
+    except (importlib.metadata.PackageNotFoundError, ValueError, AttributeError):
+        return None
+    folder = Path(url2pathname(url.path))
+    return folder if url.scheme == "file" and (folder / "pyproject.toml").is_file() else None
 
 
 def peak_memory() -> int:

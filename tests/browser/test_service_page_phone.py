@@ -24,8 +24,8 @@ const startMeasuring = () => page.evaluate(() => {
     for (const each of list.getEntries()) {
       const moved = each.sources.map(({ node }) => node?.parentElement).filter(
         parent => !parent?.closest('.attention-status, .mirror')); // another text in a place of the same size
-      const visible = each.value > 0.0005; // a pixel of a line of text is 0.0001, a line moved by its height 0.002
-      if (moved.length && visible) window.shifts.push(`${each.value}: ${moved.map(parent => parent?.outerHTML.slice(0, 80))}`);
+      if (each.value < 0.0005) continue; // a pixel of a line of text is 0.0001, a line moved by its height 0.002
+      if (moved.length) window.shifts.push(`${each.value}: ${moved.map(parent => parent?.outerHTML.slice(0, 80))}`);
     }
   })
     .observe({ type: 'layout-shift' });

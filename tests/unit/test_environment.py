@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import json
 import os
+import re
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from dragoman.environment import default_threads, extras, machine_info, require, usable_cores
+from dragoman.environment import default_threads, extras, install_command, machine_info, require, usable_cores
 from dragoman.errors import MissingExtraError
 
 
@@ -41,8 +46,32 @@ def test_a_distribution_that_is_not_there_has_no_extras():
 
 def test_require_passes_what_is_there_and_says_how_to_mend_what_is_not():
     require("json", "train", "this test")
-    with pytest.raises(MissingExtraError, match=r'install it with pip install "dragoman\[train\]"'):
+    with pytest.raises(MissingExtraError, match=re.escape(f"install it with {install_command('train')}")):
         require("no_such_module", "train", "this test")
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_extras_are_installed_from_the_folder_of_the_install(
+    is_there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = tmp_path / "a clone"
+    folder.mkdir()
+    if is_there:
+        (folder / "pyproject.toml").touch()
+    found = SimpleNamespace(read_text=lambda _: json.dumps({"url": folder.as_uri(), "dir_info": {}}))
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda _: found)
+    assert install_command("train") == f'pip install "{folder if is_there else "dragoman"}[train]"'
+    assert install_command(upgrade=True) == (
+        f'pip install --upgrade "{folder}"' if is_there else "pip install --upgrade dragoman"
+    )
+
+
+@pytest.mark.parametrize("text", [None, "{", "[]", '{"url": 1}', '{"url": "https://example.org/x.whl"}'])
+def test_an_install_from_an_index_or_an_unreadable_record_names_the_distribution(
+    text: str | None, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda _: SimpleNamespace(read_text=lambda _: text))
+    assert install_command("train") == 'pip install "dragoman[train]"'
 
 
 @pytest.mark.parametrize(("variable", "threads"), [("3", 3), ("2,4", 2), ("", 7), ("0", 7), ("many", 7)])

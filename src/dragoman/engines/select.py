@@ -14,7 +14,7 @@ from dragoman.config.search import SearchSettings
 from dragoman.engines.device import Device, resolve_device
 from dragoman.engines.incremental import EnsembleEngine, IncrementalEngine
 from dragoman.engines.protocol import Engine
-from dragoman.environment import default_threads, is_installed, require
+from dragoman.environment import default_threads, install_command, is_installed, require
 from dragoman.errors import CombinationError, ConfigError
 
 
@@ -176,7 +176,7 @@ def _obstacle(name: str, required: _Requirements, *, together: bool) -> str | No
     """Why an engine cannot be used; None if it can."""
     kind = _KINDS[name]
     if not is_installed(kind.package):
-        return f'{kind.package} is not installed (pip install "dragoman[{kind.extra}]")'
+        return f"{kind.package} is not installed ({install_command(kind.extra)})"
     if required.precision not in ("auto", *kind.precisions):
         return f"it does not support {required.precision}"
     engine = kind.load()

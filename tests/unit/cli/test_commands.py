@@ -12,6 +12,7 @@ from dragoman import __version__
 from dragoman.cli.console import EXIT_CODES
 from dragoman.cli.main import app
 from dragoman.config import Config, load_config, preset_names
+from dragoman.environment import install_command
 from dragoman.errors import MissingExtraError
 
 
@@ -110,4 +111,4 @@ def test_the_doctor_says_how_to_mend_what_is_missing(run, monkeypatch: pytest.Mo
     monkeypatch.setattr("dragoman.environment._version", lambda name: None if name == "matplotlib" else "9999")
     shown = run("doctor").stdout
     assert "train: missing or too old: matplotlib" in shown
-    assert 'install: pip install --upgrade "dragoman[train]"' in shown
+    assert f"install: {install_command('train', upgrade=True)}" in shown

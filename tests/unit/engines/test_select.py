@@ -9,6 +9,7 @@ import pytest
 from dragoman.bundle import Bundle
 from dragoman.engines import select
 from dragoman.engines.select import open_engine
+from dragoman.environment import install_command
 from dragoman.errors import CombinationError, ConfigError, MissingExtraError
 from dragoman.search import SearchSettings
 from tests.unit.engines.tiny_recurrent import tiny_recurrent
@@ -69,7 +70,7 @@ def test_without_the_package_torch_takes_over(transformer: Bundle, without: Call
     without("ctranslate2")
     chosen = open_engine([transformer], threads=1)
     assert chosen.engine.name == "torch"
-    assert 'ctranslate2 is not installed (pip install "dragoman[export]")' in chosen.description
+    assert f"ctranslate2 is not installed ({install_command('export')})" in chosen.description
 
 
 def test_a_precision_can_decide_too(transformer: Bundle, recurrent: Bundle) -> None:

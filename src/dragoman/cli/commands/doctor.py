@@ -14,7 +14,7 @@ _DEVELOPMENT = "dev"  # for contributors; users need none of it
 
 def doctor(json: Json = False) -> None:
     """Report the machine, installed packages, and commands that install missing ones."""
-    from dragoman.environment import extras, machine_info
+    from dragoman.environment import extras, install_command, machine_info
     from dragoman.version import __version__
 
     here, found = machine_info(), {extra: listed for extra, listed in extras().items() if extra != _DEVELOPMENT}
@@ -40,6 +40,5 @@ def doctor(json: Json = False) -> None:
             f"\n{extra or 'base install'}: {'complete' if not missing else 'missing or too old: ' + ', '.join(missing)}"
         )
         if missing:
-            name = f'"dragoman[{extra}]"' if extra else "dragoman"
-            echo(f"  install: pip install --upgrade {name}")
+            echo(f"  install: {install_command(extra, upgrade=True)}")
         print_table([(f"  {p.name}", p.installed or "–", f"wanted {p.required or 'any'}") for p in wanted])

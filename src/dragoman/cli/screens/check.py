@@ -203,9 +203,8 @@ def _training_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
         many = f"{tokens.too_long:,} of {format_count(tokens.sampled, 'sampled pair')} ({share})"
         yield "too long", f"{many} have more than {most_tokens(tokens)} tokens", False
     if batches := report.batches:
-        amount = (
-            f"{format_count(batches.batches, 'batch', 'batches')} an epoch, {batches.target_tokens:,} target tokens"
-        )
+        count = format_count(batches.batches, "batch", "batches")
+        amount = f"{count} an epoch, {batches.target_tokens:,} target tokens with their ends"
         yield (
             "batches",
             f"{amount}; padding {format_percent(batches.padding)}, fill {format_percent(batches.fill)}",

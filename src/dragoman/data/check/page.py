@@ -125,7 +125,11 @@ def _training(report: CheckReport) -> list[list[Tile]]:
     if batches := report.batches:
         groups.append(
             [
-                ("batches per epoch", f"{batches.batches:,}", f"{batches.target_tokens:,} target tokens"),
+                (
+                    "batches per epoch",
+                    f"{batches.batches:,}",
+                    f"{batches.target_tokens:,} target tokens with their ends",
+                ),
                 ("padding", format_percent(batches.padding), "of all cells of both sides"),
                 ("fill", format_percent(batches.fill), "of the token budget"),
             ]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sacrebleu.metrics.chrf import CHRF
-
 from dragoman.config.evaluation import METRICS
 from dragoman.errors import ConfigError
 from dragoman.evaluation.metrics.sentence_statistics import (
@@ -30,9 +28,9 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], *, language: str 
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-    """Compute corpus chrF2 (0 to 100) with sacreBLEU's defaults: characters only, recall weighted twice."""
+    """Compute corpus chrF++ (0 to 100): characters and words, recall weighted twice."""
     check_sizes(hypotheses, references)
-    metric = CHRF()
+    metric = signed_metric("chrf", "")
     value = metric.corpus_score(hypotheses, [references]).score
     return Score("chrf", value, str(metric.get_signature()))
 
@@ -54,7 +52,7 @@ def corpus_scores(
 ) -> tuple[Score, ...]:
     """Compute BLEU, chrF++ and TER, with the values and signatures that sacreBLEU's command prints.
 
-    `language`, that of the translations, selects the tokenizer of BLEU, as the command's ``-l`` does. With `resamples`,
+    `language`, that of the translations, selects the tokenizers of BLEU and TER. With `resamples`,
     each score has the interval of the command's ``--confidence``. [post2018bleu]
     """
     statistics = corpus_statistics(hypotheses, references, metrics=metrics, language=language)

@@ -179,7 +179,7 @@ class ModelRegistry:
             feature = "every step of the search" if role == "capable" else "the inside of a model"
             raise NotInstalled(
                 f"a server must have an engine that opens {feature}, got none for {model.name}; install "
-                "dragoman[train] on it, or use fewer options"
+                "the extra train on it, or use fewer options"
             ) from error
         except Exception as error:
             raise self._unavailable(model, error) from error

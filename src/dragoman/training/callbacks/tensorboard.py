@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.environment import is_installed
+from dragoman.environment import install_command, is_installed
 from dragoman.reporting.safe_display_text import visible
 from dragoman.training.callbacks.events import ValidationSample
 
@@ -26,7 +26,7 @@ class TensorBoardWriter:
         if is_installed("tensorboard"):
             self._open(update)
         else:
-            note('no TensorBoard curves are written: the package is missing; run pip install "dragoman[train]"')
+            note(f"no TensorBoard curves are written: the package is missing; run {install_command('train')}")
 
     def roll_back(self, update: int) -> None:
         """Remove the points after an update."""

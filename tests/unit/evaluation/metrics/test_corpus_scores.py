@@ -27,10 +27,10 @@ def test_bleu_is_that_of_sacrebleu() -> None:
 
 def test_chrf_is_that_of_sacrebleu() -> None:
     score = chrf(HYPOTHESES, REFERENCES)
-    assert score.value == sacrebleu.corpus_chrf(HYPOTHESES, [REFERENCES]).score
+    assert score.value == sacrebleu.corpus_chrf(HYPOTHESES, [REFERENCES], word_order=2).score
     assert 0 < score.value < 100
     assert score.metric == "chrf"
-    assert score.signature == f"nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:{sacrebleu.__version__}"
+    assert score.signature == f"nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:{sacrebleu.__version__}"
 
 
 def test_case_counts() -> None:
@@ -73,6 +73,21 @@ def test_the_language_chooses_the_tokenizer_of_bleu(language: str, tokenizer: st
     (score,) = corpus_scores(["我喜欢猫。"], ["我喜欢狗。"], metrics=["bleu"], language=language)
     assert f"|tok:{tokenizer}|" in score.signature
     assert (score.value > 0) == (tokenizer == "zh")
+
+
+def test_ter_of_chinese_and_japanese_counts_characters() -> None:
+    hypotheses, references = ["我喜欢猫。", "猫が好きです"], ["我喜欢狗。", "犬が好きです"]
+    (score,) = corpus_scores(hypotheses[:1], references[:1], metrics=["ter"], language="zh-Hans")
+    assert (
+        score.value == sacrebleu.corpus_ter(hypotheses[:1], [references[:1]], normalized=True, asian_support=True).score
+    )
+    assert score.value == pytest.approx(20)
+    assert "|norm:yes|" in score.signature
+    assert "|asian:yes|" in score.signature
+    (score,) = corpus_scores(hypotheses[1:], references[1:], metrics=["ter"], language="ja")
+    assert score.value < 50
+    (score,) = corpus_scores(hypotheses[:1], references[:1], metrics=["ter"], language="de")
+    assert score.value == 100
 
 
 @pytest.mark.parametrize(("language", "module"), [("ja", "ja_mecab"), ("ko_KR", "ko_mecab")])

@@ -291,7 +291,7 @@ def test_without_such_an_engine_it_is_said(bundle: Path, monkeypatch: pytest.Mon
             raise MissingExtraError("torch")
 
         monkeypatch.setattr(fleet_module, "open_translator", missing)
-        with pytest.raises(NotInstalled, match=r"got none for m; install dragoman\[train\]") as refused:
+        with pytest.raises(NotInstalled, match=r"got none for m; install the extra train") as refused:
             await fleet.get_capable("m", SearchSettings(sample=True), phrases=False)
         assert refused.value.status == 501
         assert states(fleet) == {"m": "ready"}
