@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from dragoman.cli.main import load_command
 from dragoman.server.metrics import PrometheusMetrics
 from dragoman.server.settings import Limits, ServerSettings
 
@@ -169,3 +172,80 @@ def test_systemd_reads_its_unit(tmp_path: Path):
         check=False,
     )
     assert "dragoman.service" not in checked.stderr, checked.stderr
+
+
+BATCH = DEPLOY / "slurm/train.sbatch"
+SLURM = {
+    "scontrol": 'if [ "$1" = show ]; then echo node1; echo node2; else echo "$@" >> "$CALLS"; fi',
+    "srun": 'echo "$TORCH_DISABLE_SHARE_RDZV_TCP_STORE $@" >> "$CALLS"; echo "$RECORD" > project/run/run.json',
+}
+
+
+@pytest.mark.skipif(not shutil.which("shellcheck"), reason="no shellcheck here")
+def test_shellcheck_reads_the_batch_file():
+    checked = subprocess.run(["shellcheck", str(BATCH)], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.parametrize(
+    ("ended", "code", "requeued"),
+    [('"finished"', 0, False), ('"terminated"', 0, True), ("null", 1, False), ('"cut off"', 1, False)],
+)
+def test_the_batch_file_starts_torchrun_and_continues(tmp_path: Path, ended: str, code: int, requeued: bool):
+    (tmp_path / "project/run").mkdir(parents=True)
+    for name, script in SLURM.items():
+        (tmp_path / name).write_text(f"#!/bin/bash\n{script}\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    slurm = {
+        "SLURM_NNODES": "2",
+        "SLURM_JOB_ID": "12345",
+        "SLURM_CPUS_PER_TASK": "8",
+        "SLURM_JOB_NODELIST": "node[1-2]",
+    }
+    ours = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "CALLS": str(tmp_path / "calls"),
+        "RECORD": f'{{"ended": {ended}}}',
+    }
+    done = subprocess.run(
+        ["bash", str(BATCH), "project"], env={**os.environ, **slurm, **ours}, cwd=tmp_path, check=False, timeout=60
+    )
+    assert done.returncode == code
+    calls = (tmp_path / "calls").read_text(encoding="utf-8")
+    assert ("requeue 12345" in calls) == requeued
+    started = shlex.split(calls.splitlines()[0])
+    assert started[0] == "1", "each start has its own store"
+    assert {"--rdzv-endpoint", "node1:22345", "training.micro_batches=2", "--resume"} <= set(started)
+    check_options(started[started.index("dragoman") + 1 :])
+
+
+def check_options(words: list[str]) -> None:
+    """Raise an error for an option that the command does not have."""
+    known = {name for parameter in load_command(words[0]).params for name in parameter.opts}
+    assert {word for word in words if word.startswith("-")} <= known
+
+
+def test_the_ray_job_has_options_of_the_command_and_a_token():
+    (job,) = documents(DEPLOY / "kuberay/job.yaml")
+    entrypoint = shlex.split(job["spec"]["entrypoint"])
+    assert entrypoint[0] == "dragoman"
+    check_options(entrypoint[1:])
+    with pytest.raises(AssertionError):
+        check_options([*entrypoint[1:], "--machines"])
+    cluster = job["spec"]["rayClusterSpec"]
+    assert cluster["authOptions"] == {"mode": "token"}
+    workers = sum(int(group["rayStartParams"]["num-cpus"]) * group["replicas"] for group in cluster["workerGroupSpecs"])
+    assert workers >= int(entrypoint[entrypoint.index("--workers") + 1])
+
+
+def test_the_network_policy_selects_pods_of_the_ray_job():
+    (job,) = documents(DEPLOY / "kuberay/job.yaml")
+    (policy,) = documents(DEPLOY / "kuberay/network-policy.yaml")
+    cluster = job["spec"]["rayClusterSpec"]
+    selected = policy["spec"]["podSelector"]["matchLabels"].items()
+    for group in (cluster["headGroupSpec"], *cluster["workerGroupSpecs"]):
+        assert selected <= group["template"]["metadata"]["labels"].items()
+    names = [
+        each["podSelector"]["matchLabels"] for each in policy["spec"]["ingress"][0]["from"] if "podSelector" in each
+    ]
+    assert {"ray.io/originated-from-cr-name": job["metadata"]["name"]} in names

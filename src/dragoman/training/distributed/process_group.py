@@ -18,6 +18,7 @@ from dragoman.config.engine import DeviceName
 from dragoman.errors import ConfigError, DragomanError, TrainingError
 
 _TIMEOUT = timedelta(hours=2)  # other ranks wait while the main process translates the validation set
+_OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"  # makes torchrun create a store at each start of the processes
 _SLURM = {"RANK": "SLURM_PROCID", "WORLD_SIZE": "SLURM_NTASKS", "LOCAL_RANK": "SLURM_LOCALID"}
 
 
@@ -102,10 +103,18 @@ def join_process_group(device_name: DeviceName = "auto") -> Iterator[ProcessGrou
 def _fresh_store() -> Store | None:
     """A rendezvous store without the addresses of dead processes; None leaves the choice to torch.
 
-    On one machine torchrun restarts processes with the store of the previous ones, which still has their addresses
-    (pytorch/pytorch#135712). On several machines the restart count can differ, so it cannot be used as a prefix.
+    torchrun restarts processes with the store of the previous ones, which still has their addresses
+    (pytorch/pytorch#135712). On several machines the restart count can differ, so it cannot be used as a prefix, and
+    torchrun does not send the address of the store to a machine that joins later; so each start needs its own store.
     """
-    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True" or os.environ.get("GROUP_WORLD_SIZE") != "1":
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+        return None
+    if os.environ.get("GROUP_WORLD_SIZE") != "1":
+        if os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0") != "0":
+            raise ConfigError(
+                f"{_OWN_STORE} must be 1 for torchrun on several machines with --max-restarts, got none; set it for "
+                "every torchrun: without it no process can be started again"
+            )
         return None
     store = TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
     return PrefixStore(f"start {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)

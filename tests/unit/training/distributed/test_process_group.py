@@ -6,6 +6,7 @@ from torch import distributed
 
 from dragoman.config import TrainingConfig
 from dragoman.errors import ConfigError
+from dragoman.training.distributed import process_group
 from dragoman.training.distributed.process_group import ProcessGroup, join_process_group
 from dragoman.training.trainer import Trainer
 from testkit.presets import fresh_model, tiny_config
@@ -44,6 +45,17 @@ def test_a_group_that_is_there_already_is_used_and_left_alone(tmp_path):
         assert distributed.is_initialized()
     finally:
         distributed.destroy_process_group()
+
+
+def test_restarts_on_several_machines_need_a_new_store(monkeypatch: pytest.MonkeyPatch):
+    launched = {"RANK": "0", "WORLD_SIZE": "2", "GROUP_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+    launched |= {"TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_MAX_RESTARTS": "3"}
+    for name, value in launched.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match="TORCH_DISABLE_SHARE_RDZV_TCP_STORE must be 1"), join_process_group("cpu"):
+        pass
+    monkeypatch.setenv("TORCHELASTIC_MAX_RESTARTS", "0")
+    assert process_group._fresh_store() is None
 
 
 @pytest.mark.parametrize(("batches", "processes", "mend"), [(1, 2, 2), (3, 2, 4), (6, 4, 8)])
