@@ -134,7 +134,8 @@ def test_the_dashboard_is_whole():
 
 @pytest.mark.skipif(not shutil.which("nginx"), reason="no nginx here")
 @pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl here")
-def test_nginx_reads_its_part(tmp_path: Path):
+@pytest.mark.parametrize("name", ["dragoman.conf", "replicas.conf"])
+def test_nginx_reads_its_part(tmp_path: Path, name: str):
     names = {"/etc/ssl/translate.example.org.pem": "certificate", "/etc/ssl/private/translate.example.org.key": "key"}
     subprocess.run(
         [
@@ -144,10 +145,10 @@ def test_nginx_reads_its_part(tmp_path: Path):
         check=True,
         capture_output=True,
     )
-    part = (DEPLOY / "nginx/dragoman.conf").read_text(encoding="utf-8")
-    for name, stand_in in names.items():
-        assert name in part
-        part = part.replace(name, str(tmp_path / stand_in))
+    part = (DEPLOY / "nginx" / name).read_text(encoding="utf-8")
+    for path, stand_in in names.items():
+        assert path in part
+        part = part.replace(path, str(tmp_path / stand_in))
     whole = f"pid {tmp_path}/pid; error_log {tmp_path}/log; events {{}}\nhttp {{ access_log off;\n{part}\n}}\n"
     (tmp_path / "nginx.conf").write_text(whole, encoding="utf-8")
     checked = subprocess.run(
@@ -160,18 +161,27 @@ def test_nginx_reads_its_part(tmp_path: Path):
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd here")
-def test_systemd_reads_its_unit(tmp_path: Path):
-    unit = (DEPLOY / "systemd/dragoman.service").read_text(encoding="utf-8")
-    (tmp_path / "dragoman.service").write_text(
-        unit.replace("/opt/dragoman/bin/dragoman", "/bin/true"), encoding="utf-8"
-    )
+@pytest.mark.parametrize(
+    ("name", "instance"), [("dragoman.service",) * 2, ("dragoman@.service", "dragoman@5001.service")]
+)
+def test_systemd_reads_its_unit(tmp_path: Path, name: str, instance: str):
+    unit = (DEPLOY / "systemd" / name).read_text(encoding="utf-8")
+    (tmp_path / instance).write_text(unit.replace("/opt/dragoman/bin/dragoman", "/bin/true"), encoding="utf-8")
     checked = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", str(tmp_path / "dragoman.service")],
+        ["systemd-analyze", "verify", "--man=no", str(tmp_path / instance)],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert "dragoman.service" not in checked.stderr, checked.stderr
+    assert instance not in checked.stderr, checked.stderr
+
+
+def test_the_unit_of_several_servers_is_that_of_one_with_a_port():
+    one, several = (
+        (DEPLOY / "systemd" / name).read_text(encoding="utf-8") for name in ("dragoman.service", "dragoman@.service")
+    )
+    sections = [text[text.index("[Unit]") :] for text in (one, several)]
+    assert sections[1].replace(" on port %i", "").replace(" --port %i", "") == sections[0]
 
 
 BATCH = DEPLOY / "slurm/train.sbatch"
