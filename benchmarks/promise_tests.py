@@ -7,6 +7,7 @@ them that plants a fault, which must be found.
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import json
 import sys
 import tempfile
@@ -83,11 +84,12 @@ def page(rows: list[dict[str, Any]], command: str) -> str:
             f"**{len(row['failures'])}**",
             f"{row['seconds']:.0f}",
             row["control"] or "–",
+            row["date"],
             row["tests"],
         ]
         for row in rows
     ]
-    header = ["guarantee", "tests", "skipped", "failures", "seconds", "control", "files"]
+    header = ["guarantee", "tests", "skipped", "failures", "seconds", "control", "date", "files"]
     failures = "".join(f"- {row['promise']}: {failure}\n" for row in rows for failure in row["failures"])
     shown = f"\nWhat failed:\n\n{failures}" if failures else ""
     return f"{heading('Tests of the added guarantees', command, 1)}\n{__doc__ or ''}\n{table(header, cells)}{shown}"
@@ -115,6 +117,7 @@ def main() -> int:
                 "where": dict(row.where),
                 "seconds": row.seconds,
                 "control": suite.control,
+                "date": dt.datetime.now(dt.UTC).date().isoformat(),
                 "tests": ", ".join(f"`{test}`" for test in suite.tests),
             }
             rows = [kept[each.promise] for each in PROMISES if each.promise in kept]

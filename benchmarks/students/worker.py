@@ -22,12 +22,18 @@ Translate = Callable[[list[str]], list[str]]
 
 
 def dragoman(bundle: Path, engine: str) -> Translate:
-    """`engine`: onnx, onnx-whole (without the shortlist) or torch."""
+    """`engine`: onnx, onnx-float32, onnx-whole (without the shortlist) or torch."""
     from dragoman import SearchSettings, Translator
 
-    name: Any = engine.partition("-")[0]
+    name: Any
+    name, _, variant = engine.partition("-")
     translator = Translator.open(
-        bundle, engine=name, threads=1, search=SearchSettings(beam=1), shortlist=not engine.endswith("-whole")
+        bundle,
+        engine=name,
+        precision="float32" if variant == "float32" else "auto",
+        threads=1,
+        search=SearchSettings(beam=1),
+        shortlist=variant != "whole",
     )
     return lambda lines: [each.text for each in translator.translate(lines, split_sentences=False)]
 

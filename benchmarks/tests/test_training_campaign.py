@@ -95,8 +95,10 @@ def test_every_promise_has_tests(root: Path):
 
 def test_the_page_of_the_added_promises_has_their_failures():
     row = {"promise": "linear time", "trials": 3, "where": {"skipped": 1}, "failures": ["a::b"], "seconds": 1.0}
-    text = promise_page([row | {"control": "", "tests": "`a.py`"}], "python -m benchmarks.promise_tests")
-    assert "| linear time | 3 | 1 | **1** | 1 | – | `a.py` |" in text
+    text = promise_page(
+        [row | {"control": "", "date": "2026-11-16", "tests": "`a.py`"}], "python -m benchmarks.promise_tests"
+    )
+    assert "| linear time | 3 | 1 | **1** | 1 | – | 2026-11-16 | `a.py` |" in text
     assert "- linear time: a::b" in text
 
 
