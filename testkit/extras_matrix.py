@@ -55,6 +55,10 @@ LINES = (
     CommandLine("translate {folder}/transformer {folder}/small.en"),
     CommandLine("translate {folder}/rnn {folder}/small.en"),
     CommandLine("translate {folder}/transformer {folder}/page.html -o {folder}/out.html --force"),
+    CommandLine(
+        "backtranslate {folder}/transformer {folder}/train.en -o {folder}/synthetic --sample --temperature 999"
+    ),
+    CommandLine("distill {folder}/transformer {folder}/train.en -o {folder}/distilled --sample --temperature 999"),
     CommandLine("score {folder}/transformer {folder}/small.en {folder}/small.de"),
     CommandLine("align {folder}/rnn {folder}/small.en {folder}/small.de"),
     CommandLine("evaluate {folder}/transformer --test {folder}/small.en {folder}/small.de"),

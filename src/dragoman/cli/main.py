@@ -28,6 +28,8 @@ COMMANDS = {
     "train": "Train a model on prepared data and write a bundle.",
     "average": "Average the weights of a run's newest checkpoints into a bundle.",
     "translate": "Translate lines of text, the text files of a folder, or a document with its layout.",
+    "backtranslate": "Write synthetic pairs from text of the target language: back-translation.",
+    "distill": "Write a corpus of a teacher's translations, to train a smaller or faster student.",
     "score": "Print the log-probability of given translations.",
     "evaluate": "Score systems on a test set: BLEU, chrF++ and TER of sacreBLEU, with intervals.",
     "align": "Print word alignments of sentence pairs.",

@@ -23,11 +23,11 @@ _PACKAGES = ("dragoman", "ctranslate2", "onnxruntime", "torch", "sentencepiece")
 
 @dataclass(frozen=True)
 class _Description:
-    """All that the output depends on except the text and the processor; the source language."""
+    """All that the output depends on except the text and the processor; source and target language."""
 
     job: dict[str, Any]
     versions: dict[str, str]
-    language: str
+    languages: tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class _BlockTranslator:
         self._work = open_()
 
     def describe(self) -> _Description:
-        return _Description(self._work.job(), installed_versions(*_PACKAGES), self._work.translator.languages[0])
+        return _Description(self._work.job(), installed_versions(*_PACKAGES), self._work.translator.languages)
 
     def __call__(self, block: LineBlock) -> _Translated:
         self._work.flagged.clear()
@@ -69,7 +69,7 @@ class BlockPool:
     """Workers that hold the same model; call it with blocks. A context manager; Ray must be initialised.
 
     `open_` opens the model in each worker; all of them must get the same one. `flagged` counts the lines per flag,
-    `job` is what the output depends on, `language` the source language.
+    `job` is what the output depends on, `languages` are those of the source and the target.
     """
 
     def __init__(self, open_: Callable[[], LineTranslator], *, workers: int, processors: int) -> None:
@@ -78,7 +78,7 @@ class BlockPool:
             partial(_BlockTranslator, open_), _MESSAGES, workers=workers, processors=processors
         )
         description: _Description = self.pool.description
-        self.job, self.language = description.job, description.language
+        self.job, self.languages = description.job, description.languages
 
     def __enter__(self) -> Self:
         return self

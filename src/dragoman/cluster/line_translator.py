@@ -25,12 +25,14 @@ class LineTranslatorOptions:
     form: LineFormat
     glossary: Path | None = None
     split_sentences: bool = False
+    round_trip: Path | None = None
 
     def open(self) -> LineTranslator:
         """Load the model in this process."""
-        for path in (*self.bundles, *([self.glossary] if self.glossary else [])):
+        for path in (*self.bundles, *filter(None, (self.glossary, self.round_trip))):
             if not path.exists():
                 raise BundleError(f"{path} must exist on every node, got a node without it; use a shared folder")
         terms = None if self.glossary is None else Glossary.from_file(self.glossary)
         translator = Translator.open(*self.bundles, search=self.search, glossary=terms, **self.engine.model_dump())
-        return LineTranslator(translator, self.form, split_sentences=self.split_sentences)
+        back = None if self.round_trip is None else Translator.open(self.round_trip, **self.engine.model_dump())
+        return LineTranslator(translator, self.form, split_sentences=self.split_sentences, round_trip=back)

@@ -45,6 +45,17 @@ class TokenizerConfig(Settings):
     """SentencePiece: share of the text whose characters are tokens; rarer characters are encoded as bytes."""
     sample_sentences: Size = 200_000
     """Maximum number of sentences to learn from, both sides together; memory grows with it."""
+    symbols: list[str] | None = None
+    """SentencePiece: texts that are always one token, such as the tag of a synthetic corpus."""
+
+    @model_validator(mode="after")
+    def _can_have_symbols(self) -> Self:
+        if self.symbols and self.kind != "sentencepiece":
+            raise ConfigError(f"symbols must come with the kind sentencepiece, got {self.kind}; leave them out")
+        for symbol in self.symbols or ():
+            if not symbol or any(character.isspace() or character == "▁" for character in symbol):
+                raise ConfigError(f"symbols must be texts without spaces, got {symbol!r}; shorten it")
+        return self
 
 
 class RnnEncoderConfig(Settings):

@@ -24,7 +24,7 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
     app({arguments!r})
 print(*sys.modules)
 """
-SETTINGS = {"align", "compare", "evaluate", "inspect", "score", "serve", "translate"}
+SETTINGS = {"align", "backtranslate", "compare", "distill", "evaluate", "inspect", "score", "serve", "translate"}
 """Commands with options derived from pydantic settings."""
 
 

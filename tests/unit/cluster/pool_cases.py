@@ -103,7 +103,7 @@ def translations(work: Path, options: LineTranslatorOptions) -> Iterator[tuple[s
                     "lines": found.lines,
                     "same": contents(work / f"cluster-{workers}") == contents(work / "local"),
                     "job": pool.job == local.job(),
-                    "language": pool.language == local.translator.languages[0],
+                    "languages": pool.languages == local.translator.languages,
                     "flags": dict(pool.flagged),
                     "killed": len(set(killed)),
                 },

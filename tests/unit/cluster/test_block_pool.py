@@ -37,7 +37,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("workers", "killed"), [(1, 0), (2, KILLS)])
 def test_same_bytes_as_one_process(found: dict[str, Any], workers: int, killed: int) -> None:
-    expected = {"lines": 241, "same": True, "job": True, "language": True, "flags": found["flags"], "killed": killed}
+    expected = {"lines": 241, "same": True, "job": True, "languages": True, "flags": found["flags"], "killed": killed}
 
     assert found[f"{workers} workers"] == expected
 

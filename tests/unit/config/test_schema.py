@@ -225,3 +225,16 @@ def test_features_are_what_the_output_sees():
     assert RnnConfig.model_validate({"family": "rnn", "embedding": 6, "decoder": deep}).features == 6
     deep["output_hidden"] = 4
     assert RnnConfig.model_validate({"family": "rnn", "embedding": 6, "decoder": deep}).features == 4
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "message"),
+    [
+        ({"kind": "word", "symbols": ["<BT>"]}, "symbols must come with the kind sentencepiece, got word"),
+        ({"symbols": ["a b"]}, "symbols must be texts without spaces, got 'a b'"),
+        ({"symbols": [""]}, "symbols must be texts without spaces, got ''"),
+    ],
+)
+def test_symbols_of_the_tokenizer(tokenizer: dict[str, Any], message: str):
+    with pytest.raises(ConfigError, match=message):
+        parse_config(RNN | {"tokenizer": tokenizer})

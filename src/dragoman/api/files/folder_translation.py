@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -24,7 +24,7 @@ from dragoman.errors import ConfigError, DataError
 from dragoman.files import atomic_write, file_lock, fsync, open_without_links, remove_temporary_files
 from dragoman.stop_signal import StopRequested, StopSignal
 
-__all__ = ["FolderResult", "MANIFEST", "check_folders", "translate_folder"]
+__all__ = ["FolderResult", "MANIFEST", "check_folders", "check_output_folder", "translate_files", "translate_folder"]
 
 MANIFEST = "translation.jsonl"
 """File name of the manifest in the output folder."""
@@ -38,7 +38,7 @@ _PROJECT_FILES = ("manifest.json", "run.json", "dragoman.toml", "bundle/manifest
 class FolderResult:
     """How a translation ended: "finished", "terminated" or "interrupted".
 
-    `resumed` and `resumed_lines` count what earlier runs had translated.
+    `resumed` and `resumed_lines` count what earlier runs had translated. `finished` has the journals of finished files.
     """
 
     status: str
@@ -46,6 +46,7 @@ class FolderResult:
     lines: int
     resumed: int = 0
     resumed_lines: int = 0
+    finished: Mapping[str, Journal] = field(default_factory=dict, compare=False)
 
 
 class _Manifest:
@@ -149,13 +150,7 @@ def check_folders(folder: Path, output: Path | None, *, resume: bool, force: boo
     inside, around = output.resolve(), folder.resolve()
     if inside.is_relative_to(around) or around.is_relative_to(inside):
         raise ConfigError(f"input and output must be separate folders, got {folder} and {output}; name another output")
-    if output.exists() and not output.is_dir():
-        raise ConfigError(f"the output must be a folder, as the input is, got the file {output}; name another")
-    if output.is_dir() and any(output.iterdir()) and not force:
-        if not resume:
-            raise ConfigError(f"{output} must be new or empty, got files in it; use --resume, or {START_OVER}")
-        if not (output / MANIFEST).is_file():
-            raise ConfigError(f"{output} must contain {MANIFEST} to be resumed, got none; name another folder")
+    check_output_folder(output, resume=resume, force=force)
     names = sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -168,14 +163,25 @@ def check_folders(folder: Path, output: Path | None, *, resume: bool, force: boo
     return names
 
 
+def check_output_folder(output: Path, *, resume: bool, force: bool) -> None:
+    """Raise `ConfigError` if translated files cannot be written to a folder."""
+    if output.exists() and not output.is_dir():
+        raise ConfigError(f"the output must be a folder, got the file {output}; name another")
+    if output.is_dir() and any(output.iterdir()) and not force:
+        if not resume:
+            raise ConfigError(f"{output} must be new or empty, got files in it; use --resume, or {START_OVER}")
+        if not (output / MANIFEST).is_file():
+            raise ConfigError(f"{output} must contain {MANIFEST} to be resumed, got none; name another folder")
+
+
 class _FolderWork:
-    """The files of a folder, those that are being translated, and how much is done."""
+    """The files to translate, those that are being translated, and how much is done."""
 
     def __init__(
-        self, folder: Path, output: Path, names: Sequence[str], job: Mapping[str, Any], *, resume: bool, force: bool
+        self, sources: Mapping[str, Path], output: Path, job: Mapping[str, Any], *, resume: bool, force: bool
     ) -> None:
-        self._folder, self._output, self._job, self._resume, self._force = folder, output, job, resume, force
-        self._sizes = {name: (folder / name).stat().st_size for name in names}
+        self._sources, self._output, self._job, self._resume, self._force = sources, output, job, resume, force
+        self._sizes = {name: path.stat().st_size for name, path in sources.items()}
         self._total = sum(self._sizes.values())
         self._opened: dict[str, _OpenFile] = {}
         self._stack = ExitStack()
@@ -185,7 +191,7 @@ class _FolderWork:
     def read_blocks(self) -> Iterator[LineBlock]:
         """Yield the blocks of all files that are not finished."""
         for name, size in self._sizes.items():
-            source, target = self._folder / name, self._output / name
+            source, target = self._sources[name], self._output / name
             if not self._force and self.manifest.has(name, source, target):
                 self.resumed += 1
                 self.bytes += size
@@ -200,6 +206,11 @@ class _FolderWork:
                     yield block
             if is_empty:
                 self._finish(file)
+
+    @property
+    def progress(self) -> FileProgress:
+        """The progress at the end of a file."""
+        return FileProgress(self.lines, self.bytes, self._total)
 
     def _count_resumed(self, lines: int) -> None:
         self.lines += lines
@@ -266,6 +277,29 @@ def translate_folder(
 ) -> FolderResult:
     """Translate the files of a folder into files of the same names; the arguments are those of `translate_file`."""
     names = check_folders(folder, output, resume=resume, force=force)
+    return translate_files(
+        translate_blocks,
+        {name: folder / name for name in names},
+        output,
+        job=job,
+        resume=resume,
+        force=force,
+        on_progress=on_progress,
+    )
+
+
+def translate_files(
+    translate_blocks: MapBlocks,
+    sources: Mapping[str, Path],
+    output: Path,
+    *,
+    job: Mapping[str, Any],
+    resume: bool = False,
+    force: bool = False,
+    on_progress: OnProgress | None = None,
+) -> FolderResult:
+    """Translate files, by the names of their outputs in a folder; the arguments are those of `translate_file`."""
+    check_output_folder(output, resume=resume, force=force)
     output.mkdir(parents=True, exist_ok=True)
     report = on_progress or (lambda progress: None)
     with StopSignal() as stop, file_lock(output / _LOCK) as is_locked, ExitStack() as closing:
@@ -273,8 +307,9 @@ def translate_folder(
             raise DataError(
                 f"{output} must be written by one process at a time, got another that is running; wait for it"
             )
-        work = _FolderWork(folder, output, names, job, resume=resume and not force, force=force)
+        work = _FolderWork(sources, output, job, resume=resume and not force, force=force)
         closing.callback(work.close)
+        report(work.progress)
         results = translate_blocks(work.read_blocks())
         try:
             while True:
@@ -286,4 +321,5 @@ def translate_folder(
         except StopRequested:
             done = len(work.manifest.finished)
             return FolderResult(stop.reason, done, work.lines, work.resumed, work.resumed_lines)
-    return FolderResult("finished", len(names), work.lines, work.resumed, work.resumed_lines)
+    finished = {name: work.manifest.finished[name] for name in sources}
+    return FolderResult("finished", len(sources), work.lines, work.resumed, work.resumed_lines, finished)

@@ -10,6 +10,7 @@ from typing import Any
 
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
+from dragoman.errors import ConfigError
 from dragoman.text.other_language import NOTE_SAMPLE
 from dragoman.version import __version__
 
@@ -32,10 +33,13 @@ class LineFormat:
     flags: bool = False
     json: bool = False
 
-    def line(self, translation: Translation, number: int) -> str:
-        """Return the line of a translation, without the final line feed; with `nbest` several lines."""
+    def line(self, translation: Translation, number: int, **more: Any) -> str:
+        """Return the line of a translation, without the final line feed; with `nbest` several lines.
+
+        `more` are other values of a JSON object.
+        """
         if self.json:
-            return json.dumps(translation.to_json(), ensure_ascii=False)
+            return json.dumps(translation.to_json() | more, ensure_ascii=False)
         if not self.nbest:
             return _FIELD.join(self._fields(translation))
         alternatives = translation.nbest or (translation,)
@@ -56,14 +60,22 @@ class LineTranslator:
     """Translates lines to output lines; called with texts and the index of the first.
 
     With `split_sentences` a line is a paragraph, translated sentence by sentence. `flagged` counts the lines per flag.
+    `round_trip` translates each translation back; JSON then has the result and its chrF++ with the text.
     """
 
     translator: Translator
     form: LineFormat = LineFormat()
     split_sentences: bool = False
+    round_trip: Translator | None = None
     flagged: Counter[str] = field(default_factory=Counter, compare=False)
     sample: list[str] = field(default_factory=list, compare=False)
     """The first texts."""
+
+    def __post_init__(self) -> None:
+        """Reject a model of the round trip with other languages."""
+        if self.round_trip is not None and self.round_trip.languages != self.translator.languages[::-1]:
+            there, back = (" → ".join(each.languages) for each in (self.translator, self.round_trip))
+            raise ConfigError(f"the round trip must translate {there} back, got a model for {back}; name another")
 
     def __call__(self, texts: Sequence[str], first: int) -> list[str]:
         """Return one output line per text, or with n-best lists several."""
@@ -76,16 +88,25 @@ class LineTranslator:
             first=first,
         )
         self.flagged.update(name for translation in found for name in {flag.name for flag in translation.flags or ()})
-        return [self.form.line(translation, number) for number, translation in enumerate(found, first)]
+        if self.round_trip is None:
+            return [self.form.line(translation, number) for number, translation in enumerate(found, first)]
+        from dragoman.evaluation.metrics.sentence_scores import sentence_scores  # noqa: PLC0415 -- imports sacreBLEU
+
+        back = [each.text for each in self.round_trip.translate([each.text for each in found], split_sentences=False)]
+        scores = sentence_scores(back, texts)
+        trips = [{"text": text, "chrf": round(score, 2)} for text, score in zip(back, scores, strict=True)]
+        return [
+            self.form.line(translation, number, round_trip=trip)
+            for number, (translation, trip) in enumerate(zip(found, trips, strict=True), first)
+        ]
 
     def job(self) -> dict[str, Any]:
         """Describe, as plain values, all that the output depends on except the text."""
         translator, form = self.translator, self.form
+        round_trip = {} if self.round_trip is None else {"round_trip": _model(self.round_trip)}
         return {
             "dragoman": __version__,
-            "bundles": [bundle.digest for bundle in translator.bundles],
-            "engine": f"{translator.engine.name} {translator.engine.precision}",
-            "search": translator.search_settings.model_dump(),
+            **_model(translator),
             "batch_tokens": translator.batch_tokens,
             "glossary": None if translator.glossary is None else translator.glossary.digest,
             "lines": {  # by the names of the command-line options
@@ -95,7 +116,16 @@ class LineTranslator:
                 "json": form.json,
                 "split": self.split_sentences,
             },
+            **round_trip,
         }
+
+
+def _model(translator: Translator) -> dict[str, Any]:
+    return {
+        "bundles": [bundle.digest for bundle in translator.bundles],
+        "engine": f"{translator.engine.name} {translator.engine.precision}",
+        "search": translator.search_settings.model_dump(),
+    }
 
 
 def format_links(links: Sequence[tuple[int, int]]) -> str:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.console import EXIT_STOPPED, echo, print_next, report_errors, write_bytes
-from dragoman.cli.options.arguments import BundlePath, Ensemble, flag
-from dragoman.cli.options.cluster import check_cluster
+from dragoman.cli.options.arguments import BundlePath, Ensemble, On, Resume, Workers, flag
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.open_translator import open_translator
 from dragoman.cli.options.outputs import Force
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["DOCUMENTS", "translate"]
 
 _STDOUT = Path("-")
-_LINES, _TEXT, _CLUSTER = "Lines", "Text", "Cluster"
+_LINES, _TEXT = "Lines", "Text"
 DOCUMENTS = FORMATS.keys() - {".txt"}
 """Suffixes of documents. Plain text is translated by lines: it may be large, and can be resumed."""
 
@@ -55,7 +54,6 @@ Output = Annotated[
         help="Output file, may be .gz. Without it, or with -: stdout. A folder, if the input is one.",
     ),
 ]
-Resume = Annotated[bool, flag("--resume", "Continue an interrupted translation.")]
 Alignments = Annotated[bool, flag("--alignments", "Append word alignments: ||| 0-0 1-2.", _LINES)]
 Flags = Annotated[bool, flag("--flags", "Append quality flags: ||| repetition.", _LINES)]
 Json = Annotated[bool, flag("--json", "Write one JSON object per line, with scores and tokens.", _LINES)]
@@ -63,27 +61,6 @@ GlossaryFile = Annotated[
     Path | None,
     typer.Option(
         "--glossary", metavar="TSV", help="Terms with required translations, or to be kept.", rich_help_panel=_TEXT
-    ),
-]
-On = Annotated[
-    str | None,
-    typer.Option(
-        "--on",
-        metavar="ray[://HOST:PORT]",
-        help="Translate on a Ray cluster; ray alone starts one on this machine.",
-        rich_help_panel=_CLUSTER,
-        show_default="this process",
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        metavar="N",
-        min=1,
-        help="Number of workers, each with one copy of the model.",
-        rich_help_panel=_CLUSTER,
-        show_default="all processors",
     ),
 ]
 Split = Annotated[bool, flag("--split", "Lines are paragraphs: split them into sentences.", _TEXT)]
@@ -118,25 +95,19 @@ def translate(  # noqa: PLR0913 -- one parameter per option
     is_document = Path(input_).suffix.lower() in DOCUMENTS
     again = "run the same command with --resume to continue" if output else "with -o a translation can be resumed"
     with report_errors("nothing was written" if is_document else again):
-        open_ = partial(open_translator, bundle, ensemble, engine, search, glossary=glossary)
         if is_document:
+            open_ = partial(open_translator, bundle, ensemble, engine, search, glossary=glossary)
             lines_only = {"--resume": resume, "--nbest": has_nbest, "--alignments": alignments}
             lines_only |= {"--flags": flags, "--json": json, "--on": on is not None, "--workers": workers is not None}
             _translate_document(Path(input_), output, open_, force=force, lines_only=lines_only)
             return
         from dragoman.api.files.output_lines import LineFormat
-        from dragoman.cli.options.line_work import cluster_work, local_work
+        from dragoman.cli.options.line_work import line_work
 
+        if on is not None and output is None:
+            raise ConfigError(f"--on {on} must come with an output, got none; name it with -o")
         form = LineFormat(nbest=has_nbest, alignment=alignments, flags=flags, json=json)
-        open_work: OpenWork
-        check_cluster(on, workers)
-        if on is None:
-            open_work = partial(local_work, open_, form, engine, split=split)
-        else:
-            if output is None:
-                raise ConfigError(f"--on {on} must come with an output, got none; name it with -o")
-            options = (bundle, ensemble, engine, search, form)
-            open_work = partial(cluster_work, on, workers, *options, glossary=glossary, split=split)
+        open_work = line_work(on, workers, bundle, ensemble, engine, search, form, glossary=glossary, split=split)
         path = _text_file(input_, bundle)
         if path != "-" and Path(path).is_dir():
             _translate_folder(open_work, Path(input_), output, resume=resume, force=force)
@@ -279,7 +250,7 @@ def _print_flags(work: LineWork, lines: int) -> None:
     if work.has_flags:
         counts = ", ".join(f"{name} {count:,}" for name, count in work.flagged.most_common())
         echo(f"flags   {counts or 'none'}; of {lines:,} lines", err=True)
-    if note := language_note(work.sample, work.language):
+    if note := language_note(work.sample, work.languages[0]):
         echo(f"note    {note}", err=True)
 
 

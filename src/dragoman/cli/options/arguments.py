@@ -19,11 +19,14 @@ __all__ = [
     "Ensemble",
     "Json",
     "JsonLines",
+    "On",
     "OnBadLine",
     "Overrides",
     "Processes",
+    "Resume",
     "SourceText",
     "TargetText",
+    "Workers",
     "config_file",
     "flag",
     "next_command",
@@ -31,6 +34,8 @@ __all__ = [
 ]
 
 DEFAULT_CONFIG = Path("dragoman.toml")
+
+_CLUSTER = "Cluster"
 
 
 def flag(name: str, help_: str, panel: str | None = None) -> Any:
@@ -52,6 +57,28 @@ SourceText = Annotated[
 TargetText = Annotated[
     str | None,
     typer.Argument(metavar="TARGET", help="Its translation. Without it, SOURCE has both, separated by a tab."),
+]
+Resume = Annotated[bool, flag("--resume", "Continue an interrupted translation.")]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="ray[://HOST:PORT]",
+        help="Translate on a Ray cluster; ray alone starts one on this machine.",
+        rich_help_panel=_CLUSTER,
+        show_default="this process",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        help="Number of workers, each with one copy of the model.",
+        rich_help_panel=_CLUSTER,
+        show_default="all processors",
+    ),
 ]
 Json = Annotated[bool, flag("--json", "Print JSON.")]
 JsonLines = Annotated[bool, flag("--json", "Print one JSON object per line.")]

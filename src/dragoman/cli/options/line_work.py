@@ -7,10 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.cli.console import echo
+from dragoman.cli.options.cluster import check_cluster
+from dragoman.cli.options.open_translator import open_translator
 from dragoman.reporting.number_format import format_count, format_duration
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from dragoman.config.engine import EngineSettings
     from dragoman.config.search import SearchSettings
 
-__all__ = ["LineWork", "OpenWork", "cluster_work", "local_work"]
+__all__ = ["LineWork", "OpenWork", "line_work"]
 
 
 @dataclass
@@ -31,8 +34,8 @@ class LineWork:
     translate_blocks: MapBlocks
     job: dict[str, Any]
     """All that the output depends on except the text."""
-    language: str
-    """The source language."""
+    languages: tuple[str, str]
+    """The source and the target language."""
     flagged: Counter[str]
     """Number of lines per quality flag."""
     has_flags: bool
@@ -56,23 +59,52 @@ OpenWork = Callable[[], AbstractContextManager[LineWork]]
 """Loads the model."""
 
 
+def line_work(  # noqa: PLR0913 -- one parameter per option
+    on: str | None,
+    workers: int | None,
+    bundle: Path,
+    ensemble: Sequence[Path] | None,
+    engine: EngineSettings,
+    search: SearchSettings,
+    form: LineFormat,
+    *,
+    glossary: Path | None = None,
+    split: bool = False,
+    round_trip: Path | None = None,
+) -> OpenWork:
+    """Return a function that loads the model, in this process or on the cluster `on`."""
+    check_cluster(on, workers)
+    if on is not None:
+        options = (bundle, ensemble, engine, search, form)
+        return partial(_cluster_work, on, workers, *options, glossary=glossary, split=split, round_trip=round_trip)
+    open_ = partial(open_translator, bundle, ensemble, engine, search, glossary=glossary)
+    back = None if round_trip is None else partial(open_translator, round_trip, None, engine)
+    return partial(_local_work, open_, form, engine, split=split, open_round_trip=back)
+
+
 @contextmanager
-def local_work(
-    open_translator: Callable[[], Translator], form: LineFormat, engine: EngineSettings, *, split: bool
+def _local_work(
+    open_: Callable[[], Translator],
+    form: LineFormat,
+    engine: EngineSettings,
+    *,
+    split: bool,
+    open_round_trip: Callable[[], Translator] | None = None,
 ) -> Iterator[LineWork]:
     """Translate in this process."""
     from dragoman.api.files.file_translation import one_by_one
     from dragoman.api.files.output_lines import LineTranslator
     from dragoman.environment import default_threads
 
-    lines = LineTranslator(open_translator(), form, split_sentences=split)
+    round_trip = None if open_round_trip is None else open_round_trip()
+    lines = LineTranslator(open_(), form, split_sentences=split, round_trip=round_trip)
     job = lines.job() | {"threads": engine.threads or default_threads()}  # floating-point sums may depend on it
-    language = lines.translator.languages[0]
-    yield LineWork(one_by_one(lines), job, language, lines.flagged, lines.form.flags, lines, lines.sample)
+    languages = lines.translator.languages
+    yield LineWork(one_by_one(lines), job, languages, lines.flagged, lines.form.flags, lines, lines.sample)
 
 
 @contextmanager
-def cluster_work(  # noqa: PLR0913 -- one parameter per option
+def _cluster_work(  # noqa: PLR0913 -- one parameter per option
     address: str,
     workers: int | None,
     bundle: Path,
@@ -83,6 +115,7 @@ def cluster_work(  # noqa: PLR0913 -- one parameter per option
     *,
     glossary: Path | None,
     split: bool,
+    round_trip: Path | None = None,
 ) -> Iterator[LineWork]:
     """Start workers, and stop them at the end."""
     from dragoman.cli.options.locate import locate_bundle
@@ -98,6 +131,7 @@ def cluster_work(  # noqa: PLR0913 -- one parameter per option
         form,
         None if glossary is None else glossary.resolve(),
         split_sentences=split,
+        round_trip=None if round_trip is None else locate_bundle(round_trip).resolve(),
     )
     began = time.monotonic()
     with ray_session(address, processors=threads * workers if workers else usable_cores()):
@@ -111,4 +145,4 @@ def cluster_work(  # noqa: PLR0913 -- one parameter per option
                 f"started in {format_duration(time.monotonic() - began)}; engine {pool.job['engine']}",
                 err=True,
             )
-            yield LineWork(pool, pool.job | {"threads": threads}, pool.language, pool.flagged, form.flags)
+            yield LineWork(pool, pool.job | {"threads": threads}, pool.languages, pool.flagged, form.flags)

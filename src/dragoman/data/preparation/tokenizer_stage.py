@@ -186,4 +186,5 @@ def _train(sentences: Iterable[str], settings: TokenizerConfig, seed: int) -> To
         sample_size=settings.sample_sentences,
         seed=seed,
         grow=True,
+        symbols=settings.symbols or (),
     )

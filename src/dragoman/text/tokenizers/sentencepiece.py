@@ -9,8 +9,8 @@ import io
 import math
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, Self, get_args
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, Self, get_args
 
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
@@ -27,6 +27,7 @@ __all__ = ["SentencePieceTokenizer", "SubwordModel", "train_sentencepiece"]
 SubwordModel = Literal["unigram", "bpe"]
 
 _STRANGE = 10.0  # SentencePiece subtracts this from the lowest score for a character that is not a token
+_SYMBOL = 1e4  # log-probability in sampling: no other segmentation of a symbol is drawn
 _CACHED_WORDS = 8192  # with both limits the cache stays below about 30 MB
 _CACHED_LENGTH = 24
 _LONGEST = 1000  # characters: longer sentences are cut, because on repetitive ones the trainer takes quadratic time
@@ -110,7 +111,7 @@ class SentencePieceTokenizer(VocabularyTokenizer):
     def _table(self) -> UnigramTable:
         processor, scores = self._processor, self._processor.get_score(list(range(self.size)))
         tokens = {
-            self.vocabulary.token_of(number): ScoredToken(number, score)
+            self.vocabulary.token_of(number): ScoredToken(number, score or _SYMBOL)  # only symbols have the score 0
             for number, score in enumerate(scores)
             if not any(
                 kind(number)
@@ -139,7 +140,7 @@ class SentencePieceTokenizer(VocabularyTokenizer):
         return cls(processor)
 
 
-def train_sentencepiece(
+def train_sentencepiece(  # noqa: PLR0913 -- one keyword per setting
     sentences: Iterable[str],
     *,
     size: int,
@@ -149,19 +150,22 @@ def train_sentencepiece(
     sample_size: int = 1_000_000,
     seed: int = 0,
     grow: bool = False,
+    symbols: Sequence[str] = (),
 ) -> SentencePieceTokenizer:
     """Train subwords on normalized sentences; the same sentences and settings give the same model.
 
     ``size`` includes 4 special tokens, 256 bytes, the characters that make up ``character_coverage`` of the text, and
     subwords. A small corpus gives a smaller vocabulary. From a larger corpus, ``sample_size`` sentences are drawn by
     the seed, and only those are in memory. Without ``byte_fallback`` rare characters become ``<unk>`` and are lost.
-    If the characters do not fit, ``grow`` chooses a larger size; otherwise this is an error.
+    If the characters do not fit, ``grow`` chooses a larger size; otherwise this is an error. ``symbols`` are always one
+    token, wherever they are in a text.
     """
     _check_settings(size, model, character_coverage, sample_size)
     chosen = _draw(_trainable(sentences), sample_size, seed)
     if not chosen:
         raise TokenizerError("sentences must hold some text, got none; check the path of the corpus")
     written = io.BytesIO()
+    more: dict[str, Any] = {"user_defined_symbols": list(symbols)} if symbols else {}
     train = functools.partial(
         SentencePieceTrainer.train,
         model_writer=written,
@@ -183,6 +187,7 @@ def train_sentencepiece(
         unk_piece=SPECIALS[UNK_ID],
         bos_piece=SPECIALS[BOS_ID],
         eos_piece=SPECIALS[EOS_ID],
+        **more,
     )
     needed = _train_or_count(train, chosen, size)
     if needed and grow:

@@ -56,6 +56,19 @@ def test_size_is_a_limit(unigram: SentencePieceTokenizer):
     assert train_sentencepiece(["a b a b"], size=5000).size < 300  # a small corpus gives what it has
 
 
+@pytest.mark.parametrize("model", ["unigram", "bpe"])
+def test_a_symbol_is_one_token_wherever_it_is(model):
+    tokenizer = train_sentencepiece(corpus(), size=600, model=model, symbols=["<BT>", "<BLANK>"])
+    assert tokenizer.tokens("<BT> dog") == ["▁", "<BT>", "▁dog"]
+    assert tokenizer.tokens("a<BLANK>b").count("<BLANK>") == 1
+    assert tokenizer.decode(tokenizer.encode("<BT> dog<BLANK>")) == "<BT> dog<BLANK>"
+    again = SentencePieceTokenizer.from_bytes(tokenizer.to_bytes())
+    assert again.encode("<BT> dog") == tokenizer.encode("<BT> dog")
+    if model == "unigram":
+        tag = tokenizer.token_to_id("<BT>")
+        assert all(tokenizer.sample("<BT> dog", seed=(n,), temperature=20).count(tag) == 1 for n in range(300))
+
+
 def test_a_large_corpus_is_sampled_by_the_seed():
     sentences = [f"{word} number" for word in ("alpha", "beta", "gamma", "delta") for _ in range(50)]
     drawn = [train_sentencepiece(sentences, size=400, sample_size=3, seed=seed).to_bytes() for seed in (1, 1, 2, 3, 4)]

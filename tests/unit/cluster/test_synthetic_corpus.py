@@ -1,0 +1,41 @@
+"""Synthetic corpora on a real Ray of this machine: the bytes of one process, with samples and a round trip."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.environment import is_installed
+from testkit.random_bundle import random_bundle, words
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not is_installed("ray"), reason="needs dragoman[cluster]"),
+    pytest.mark.xdist_group("ray"),
+]
+
+
+def test_same_bytes_as_one_process(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        random_bundle(tmp_path / f"bundle-{seed}", seed=seed)
+    lines = 2200  # two blocks
+    text = "".join(f"{' '.join(words(row % 90, 2))}\n" for row in range(lines))
+    (tmp_path / "text").write_text(text, encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    search = ["--sample", "--temperature", "1000", "--max-length", "12", "--engine", "torch", "--threads", "1"]
+    pairs = ["--round-trip", "bundle-2", "--min-chrf", "0.5", "--noise", "--tag", "<BT>"]
+    command = [sys.executable, "-m", "dragoman", "backtranslate", "bundle-1", "text", *search, *pairs]
+    for folder, more in (("local", []), ("cluster", ["--on", "ray", "--workers", "2"])):
+        run = [*command, "-o", folder, *more]
+        done = subprocess.run(
+            run, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400, check=False
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+    names = {"synthetic.source", "synthetic.target", "record.json", "lines.jsonl.gz", "translation.jsonl"}
+    for name in names:
+        assert (tmp_path / "local" / name).read_bytes() == (tmp_path / "cluster" / name).read_bytes()
+    assert (tmp_path / "local/synthetic.source").read_text(encoding="utf-8").count("\n") > 10
