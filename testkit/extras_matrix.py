@@ -55,10 +55,8 @@ LINES = (
     CommandLine("translate {folder}/transformer {folder}/small.en"),
     CommandLine("translate {folder}/rnn {folder}/small.en"),
     CommandLine("translate {folder}/transformer {folder}/page.html -o {folder}/out.html --force"),
-    CommandLine(
-        "backtranslate {folder}/transformer {folder}/train.en -o {folder}/synthetic --sample --temperature 999"
-    ),
-    CommandLine("distill {folder}/transformer {folder}/train.en -o {folder}/distilled --sample --temperature 999"),
+    CommandLine("backtranslate {folder}/transformer {folder}/some.en -o {folder}/synthetic --sample --temperature 999"),
+    CommandLine("distill {folder}/transformer {folder}/some.en -o {folder}/distilled --sample --temperature 999"),
     CommandLine("score {folder}/transformer {folder}/small.en {folder}/small.de"),
     CommandLine("align {folder}/rnn {folder}/small.en {folder}/small.de"),
     CommandLine("evaluate {folder}/transformer --test {folder}/small.en {folder}/small.de"),
@@ -92,7 +90,8 @@ def write_files(folder: Path) -> None:
     for side, step in (("en", 1), ("de", -1)):
         lines = [" ".join(pair[::step]) for pair in pairs]
         (folder / f"train.{side}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        (folder / f"small.{side}").write_text("".join(f"{line}\n" for line in lines[:3]), encoding="utf-8")
+        for name, count in (("small", 3), ("some", 60)):
+            (folder / f"{name}.{side}").write_text("".join(f"{line}\n" for line in lines[:count]), encoding="utf-8")
     (folder / "page.html").write_text("<p>a b</p>", encoding="utf-8")
     (folder / "project").mkdir(exist_ok=True)
     (folder / "project" / "dragoman.toml").write_text(_PROJECT, encoding="utf-8")
