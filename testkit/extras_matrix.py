@@ -77,9 +77,7 @@ LINES = (
     CommandLine("serve --new-key me --keys {folder}/keys.txt"),
 )
 
-_INSTALL = re.compile(
-    r'^error: .* must have the package \S+, got none; install it with pip install "dragoman\[(\w+)\]"$'
-)
+_INSTALL = re.compile(r'^error: .* must have the package \S+, got none; install it with pip install ".+\[(\w+)\]"$')
 
 
 def write_files(folder: Path) -> None:

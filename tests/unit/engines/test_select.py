@@ -92,7 +92,7 @@ def test_an_engine_that_is_no_use_here(recurrent: Bundle, transformer: Bundle) -
 
 def test_a_missing_package_that_was_asked_for(transformer: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.environment.is_installed", lambda module: module != "ctranslate2")
-    with pytest.raises(MissingExtraError, match=r'pip install "dragoman\[export\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install ".+\[export\]"'):
         open_engine([transformer], engine="ctranslate2")
 
 

@@ -46,5 +46,5 @@ def test_other_threads_find_what_is_hidden_from_one(tmp_path, monkeypatch: pytes
 
 def test_a_missing_package_is_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("dragoman.environment.is_installed", lambda module: False)
-    with pytest.raises(MissingExtraError, match=r'pip install "dragoman\[export\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install ".+\[export\]"'):
         import_ctranslate2()
