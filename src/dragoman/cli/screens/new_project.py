@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -72,11 +73,19 @@ def ask_project(known: ProjectAnswers) -> ProjectAnswers:
 def offer_check() -> bool:
     """Return whether the corpus should be checked now."""
     echo("The next step reads the whole corpus and runs a few updates of training.", err=True)
+    _let_interrupts_end_questions()
     return typer.confirm("Check the corpus and estimate time and memory now?", default=True, err=True)
+
+
+def _let_interrupts_end_questions() -> None:
+    """Let Ctrl-C end a question at once: after polars was imported, reading an answer would continue until Enter."""
+    if hasattr(signal, "siginterrupt"):  # not on Windows
+        signal.siginterrupt(signal.SIGINT, True)
 
 
 def _ask(question: str, default: str | None, parse: Callable[[str], Answer]) -> Answer:
     """Ask until the answer is valid."""
+    _let_interrupts_end_questions()
     while True:
         answer = typer.prompt(question, default=default, err=True)
         try:

@@ -51,7 +51,7 @@ def verdict(report: CheckReport) -> Verdict:
     detail = _detail(report)
     if report.fatal:
         problems = format_count(len(report.fatal), "problem")
-        return Verdict("error", f"Not ready: {problems} must be solved before dragoman prepare can run", detail)
+        return Verdict("error", f"Not ready: {problems} must be solved before training", detail)
     if not report.selection.kept:
         return Verdict("error", "Not ready: nothing is left to learn from", detail)
     is_odd = merged(report.corpora, "faults").total or any(corpus.looks_swapped for corpus in report.corpora)

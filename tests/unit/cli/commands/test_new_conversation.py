@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,12 @@ import pytest
 
 from tests.unit.data.preparation.corpus import pairs, write_pairs
 
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have disabled it for its background jobs
+from dragoman.cli.main import app
+app()
+"""
 PATIENCE = 120.0  # seconds; only a hanging command takes longer
 
 
@@ -22,7 +29,7 @@ class Terminal:
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self._master, slave = pty.openpty()
-        command = [sys.executable, "-m", "dragoman", *arguments]
+        command = [sys.executable, "-c", PROGRAM, *arguments]
         self._process = subprocess.Popen(command, cwd=folder, stdin=slave, stdout=slave, stderr=slave, close_fds=True)
         os.close(slave)
         self.screen = ""
@@ -31,6 +38,11 @@ class Terminal:
     def answer(self, question: str, line: str) -> None:
         self._wait_for(question)
         os.write(self._master, f"{line}\n".encode())
+
+    def interrupt(self, question: str) -> None:
+        """Send what Ctrl-C sends."""
+        self._wait_for(question)
+        self._process.send_signal(signal.SIGINT)
 
     def end(self) -> int:
         self._wait_for(None)
@@ -89,3 +101,12 @@ def test_nothing_is_asked_without_a_terminal(tmp_path: Path):
         )
         assert ended.returncode == 2
         assert f"error: {missing} must be given where there is no terminal" in ended.stderr
+
+
+def test_ctrl_c_ends_a_question_at_once(tmp_path: Path):
+    """Without a line after it: polars restarts interrupted reads."""
+    terminal = Terminal(tmp_path, "new")
+    terminal.interrupt("Training files")
+    assert terminal.end() == 130
+    assert terminal.screen.rstrip().endswith("interrupted")
+    assert not [*tmp_path.iterdir()]

@@ -103,7 +103,7 @@ def test_rare_reasons_are_gathered_not_lost(show):
 
 def test_fatal_problems_come_first_and_say_what_to_type(show):
     lines = show(bare_report(), config="my.toml")
-    assert lines[0] == "Not ready: 1 problem must be solved before dragoman prepare can run"
+    assert lines[0] == "Not ready: 1 problem must be solved before training"
     assert "✗ data.train must have files, got none; add one" in lines
     assert lines[-1] == "When that is corrected: dragoman check my.toml"
 
