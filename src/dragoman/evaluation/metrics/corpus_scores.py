@@ -52,7 +52,7 @@ def corpus_scores(
 ) -> tuple[Score, ...]:
     """Compute BLEU, chrF++ and TER, with the values and signatures that sacreBLEU's command prints.
 
-    `language`, that of the translations, selects the tokenizers of BLEU and TER. With `resamples`,
+    `language`, that of the translations, selects the tokenizer of BLEU. With `resamples`,
     each score has the interval of the command's ``--confidence``. [post2018bleu]
     """
     statistics = corpus_statistics(hypotheses, references, metrics=metrics, language=language)

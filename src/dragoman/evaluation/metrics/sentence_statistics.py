@@ -33,9 +33,6 @@ _CHARACTER_ORDERS, _WORD_ORDERS = 6, 2
 _CODES = {"zho": "zh", "chi": "zh", "cmn": "zh", "jpn": "ja", "kor": "ko"}
 """Three-letter codes of languages for which sacreBLEU has a tokenizer."""
 
-_WITHOUT_SPACES = ("zh", "ja")
-"""Languages whose words TER cannot find by spaces."""
-
 
 @dataclass(frozen=True)
 class Statistics:
@@ -56,7 +53,7 @@ class Statistics:
 def corpus_statistics(
     hypotheses: Sequence[str], references: Sequence[str], *, metrics: Sequence[str] = METRICS, language: str = ""
 ) -> tuple[Statistics, ...]:
-    """Compute the statistics of every metric; the language of the translations selects the tokenizers of BLEU and TER.
+    """Compute the statistics of every metric; `language`, that of the translations, selects BLEU's tokenizer.
 
     Arguments and results can be pickled. Reuse the results: computing them is the slowest part of scoring.
     """
@@ -73,17 +70,12 @@ def _compute(name: str, language: str, hypotheses: Sequence[str], references: Se
 
 
 def signed_metric(name: str, language: str) -> Metric:
-    """Return the metric with sacreBLEU's defaults for this language, ready to sign for one reference per sentence.
-
-    TER of Chinese and Japanese counts characters: between spaces there is nearly a whole sentence.
-    """
+    """Return the metric with sacreBLEU's defaults for this language, ready to sign for one reference per sentence."""
     metric: Metric
     if name == "bleu":
         metric = _bleu(language)
     elif name == "chrf":
         metric = CHRF(word_order=_WORD_ORDERS)
-    elif _sacrebleu_code(language) in _WITHOUT_SPACES:
-        metric = TER(normalized=True, asian_support=True)  # an ideograph or kana is a word
     else:
         metric = TER()
     metric.num_refs = 1  # sacreBLEU sets it only when it computes statistics itself

@@ -75,21 +75,6 @@ def test_the_language_chooses_the_tokenizer_of_bleu(language: str, tokenizer: st
     assert (score.value > 0) == (tokenizer == "zh")
 
 
-def test_ter_of_chinese_and_japanese_counts_characters() -> None:
-    hypotheses, references = ["我喜欢猫。", "猫が好きです"], ["我喜欢狗。", "犬が好きです"]
-    (score,) = corpus_scores(hypotheses[:1], references[:1], metrics=["ter"], language="zh-Hans")
-    assert (
-        score.value == sacrebleu.corpus_ter(hypotheses[:1], [references[:1]], normalized=True, asian_support=True).score
-    )
-    assert score.value == pytest.approx(20)
-    assert "|norm:yes|" in score.signature
-    assert "|asian:yes|" in score.signature
-    (score,) = corpus_scores(hypotheses[1:], references[1:], metrics=["ter"], language="ja")
-    assert score.value < 50
-    (score,) = corpus_scores(hypotheses[:1], references[:1], metrics=["ter"], language="de")
-    assert score.value == 100
-
-
 @pytest.mark.parametrize(("language", "module"), [("ja", "ja_mecab"), ("ko_KR", "ko_mecab")])
 def test_a_tokenizer_that_is_not_installed_is_named(
     language: str, module: str, monkeypatch: pytest.MonkeyPatch
