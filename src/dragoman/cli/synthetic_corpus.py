@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -83,4 +82,4 @@ def print_use(corpus: SyntheticCorpus, name: str, symbols: Sequence[str] = ()) -
         echo(f"[tokenizer]\nsymbols = {json.dumps(list(symbols), ensure_ascii=False)}\n")
     files = json.dumps([str(path.resolve()) for path in corpus.files], ensure_ascii=False)
     echo(f'[[data.train]]\nname = "{name}"\nfiles = {files}\nweight = 1.0')
-    print_next(shlex.join(["dragoman", "check"]))
+    print_next("dragoman check")

@@ -41,7 +41,7 @@ def usage_message(error: Any, ctx: Any, args: Sequence[str]) -> str:
         is_missing = kind == "MissingParameter"
         return _missing(parameter, ctx) if is_missing else _bad_value(parameter, str(error.message), args, see)
     if extra := re.search(r"unexpected extra argument\S* \((.*)\)", message):
-        return f"arguments must be {usage_line(ctx.command, ctx)}, got {extra[1]} as well; quote a text with spaces"
+        return f"arguments must be {usage_line(ctx.command, ctx)}, got {extra[1]} as well; quote a name with spaces"
     return f"{message.rstrip('.')}; {see}"
 
 

@@ -126,8 +126,8 @@ class MethodNotAllowed(RequestError):
     reason = "not_found"
 
     def __init__(self, allowed: Iterable[str]) -> None:
-        super().__init__("the method must be one that Allow names, got another; nothing here changes by GET")
         self.allow = ", ".join(sorted(allowed))
+        super().__init__(f"the method must be one of {self.allow}, got another; send the request with it")
 
 
 class RateLimited(RequestError):

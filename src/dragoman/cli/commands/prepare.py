@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from dragoman.cli.console import echo, print_json, print_next, print_table, report_errors
 from dragoman.cli.options.arguments import (
@@ -13,9 +11,11 @@ from dragoman.cli.options.arguments import (
     AllowNetwork,
     ConfigFile,
     Json,
+    On,
     OnBadLine,
     Overrides,
     Processes,
+    Workers,
     config_file,
     next_command,
     overrides_with,
@@ -24,29 +24,6 @@ from dragoman.cli.options.cluster import check_cluster, preparation_workers
 from dragoman.network_access import network_access
 
 __all__ = ["prepare"]
-
-_CLUSTER = "Cluster"
-On = Annotated[
-    str | None,
-    typer.Option(
-        "--on",
-        metavar="ray[://HOST:PORT]",
-        help="Prepare on a Ray cluster; ray alone starts one on this machine.",
-        rich_help_panel=_CLUSTER,
-        show_default="this machine",
-    ),
-]
-ClusterWorkerCount = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        metavar="N",
-        min=1,
-        help="Number of workers; it does not change the result.",
-        rich_help_panel=_CLUSTER,
-        show_default="all processors",
-    ),
-]
 
 
 def prepare(
@@ -57,7 +34,7 @@ def prepare(
     allow_network: AllowNetwork = False,
     json: Json = False,
     on: On = None,
-    workers: ClusterWorkerCount = None,
+    workers: Workers = None,
 ) -> None:
     """Clean, de-duplicate and split corpora, learn the tokenizer and write shards.
 

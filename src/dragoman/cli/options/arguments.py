@@ -64,9 +64,9 @@ On = Annotated[
     typer.Option(
         "--on",
         metavar="ray[://HOST:PORT]",
-        help="Translate on a Ray cluster; ray alone starts one on this machine.",
+        help="Run on a Ray cluster; ray alone starts one on this machine.",
         rich_help_panel=_CLUSTER,
-        show_default="this process",
+        show_default="this machine",
     ),
 ]
 Workers = Annotated[
@@ -75,7 +75,7 @@ Workers = Annotated[
         "--workers",
         metavar="N",
         min=1,
-        help="Number of workers, each with one copy of the model.",
+        help="Number of workers on the cluster; it does not change the result.",
         rich_help_panel=_CLUSTER,
         show_default="all processors",
     ),

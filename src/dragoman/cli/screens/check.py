@@ -204,7 +204,7 @@ def _training_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
         yield "too long", f"{many} have more than {most_tokens(tokens)} tokens", False
     if batches := report.batches:
         count = format_count(batches.batches, "batch", "batches")
-        amount = f"{count} an epoch, {batches.target_tokens:,} target tokens with their ends"
+        amount = f"{count} an epoch, {batches.target_tokens:,} target tokens including end tokens"
         yield (
             "batches",
             f"{amount}; padding {format_percent(batches.padding)}, fill {format_percent(batches.fill)}",

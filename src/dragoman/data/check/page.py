@@ -128,7 +128,7 @@ def _training(report: CheckReport) -> list[list[Tile]]:
                 (
                     "batches per epoch",
                     f"{batches.batches:,}",
-                    f"{batches.target_tokens:,} target tokens with their ends",
+                    f"{batches.target_tokens:,} target tokens including end tokens",
                 ),
                 ("padding", format_percent(batches.padding), "of all cells of both sides"),
                 ("fill", format_percent(batches.fill), "of the token budget"),
