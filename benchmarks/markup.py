@@ -396,6 +396,11 @@ def measure(pair: str, data: Path, translator: Translator | None, count: int) ->
     return found
 
 
+def updated(kept: dict[str, Any], found: dict[str, Any], *, is_pair: bool) -> dict[str, Any]:
+    """Return the new rows of a name and the kept ones of ways not measured now; those without a model: pairs only."""
+    return kept | {way: each for way, each in found.items() if is_pair or way in MODEL_WAYS}
+
+
 def report(
     figures: dict[str, Any], hand: dict[str, Any], costs: dict[str, Any], pages_of: dict[str, Any], threads: int
 ) -> str:
@@ -460,14 +465,14 @@ def main() -> None:
     given = options.parse_args()
     models = dict(each.split("=", 1) for each in given.models)
     stored = RESULTS / "markup.json"
-    kept: dict[str, dict[str, Any]] = json.loads(stored.read_text(encoding="utf-8")) if stored.is_file() else {}
+    kept: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8")) if stored.is_file() else {}
     figures, hand, costs, pages_of = (kept.get(part, {}) for part in ("projected", "hand", "cost", "translated"))
     for pair in PAIRS:
         named = {name: path for name, path in models.items() if name.startswith(pair)} or {pair: ""}
         for name, path in named.items():
             translator = Translator.open(path, threads=given.threads) if path else None
             found = measure(pair, given.gold, translator, given.cases // len(PAIRS))
-            figures[name] = {way: each for way, each in found.items() if name == pair or way in MODEL_WAYS}
+            figures[name] = updated(figures.get(name, {}), found, is_pair=name == pair)
     sentences = read(given.corpus / "test_2016_flickr.en.gz")
     for name, path in (each.split("=", 1) for each in given.captions):
         translator = Translator.open(path, threads=given.threads)
@@ -476,9 +481,10 @@ def main() -> None:
     for name, path in (each.split("=", 1) for each in given.translators):
         translator = Translator.open(path, threads=given.threads)
         pages_of[name] = translated_pages(translator, pages(sentences, given.cases))
-    kept |= {"projected": figures, "hand": hand, "cost": costs, "translated": pages_of}
+    note = given.note or kept.get("note", "")
+    parts = {"projected": figures, "hand": hand, "cost": costs, "translated": pages_of, "note": note}
     text = report(figures, hand, costs, pages_of, given.threads)
-    write("markup", text + (f"\n{given.note}\n" if given.note else ""), kept)
+    write("markup", text + (f"\n{note}\n" if note else ""), kept | parts)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,11 @@
 All models have the size and schedule of the Transformer in `claims/bases/transformer.toml`, except students. Models are
 trained with the commands of a user; a finished training in the folder `--work` is not repeated.
 
-`backtranslation`: every second pair is kept, and of the others only the German side. A model de→en, trained on the kept
-pairs, translates that text; per seed, a model en→de is trained on the kept pairs, on these and the synthetic ones, and
-on all pairs. `distillation`: the models of all pairs, as an ensemble, translate the English side of all pairs; students
-are trained on the real and on the distilled pairs.
+`backtranslation`: every second pair is kept, and of the others only the German side. One model de→en, trained on the
+kept pairs, translates that text; per seed, a model en→de is trained on the kept pairs, on these and the synthetic ones,
+and on all pairs: the intervals do not contain what another model de→en would change. `distillation`: the models of all
+pairs, as an ensemble, translate the English side of all pairs; students are trained on the real and on the distilled
+pairs.
 """
 
 from __future__ import annotations
@@ -118,11 +119,11 @@ def train_backtranslation(seed: int, methods: Sequence[str], corpus: Path, work:
     """Train all models of a seed; return the runs en→de by name."""
     kept, monolingual = halves(corpus, work)
     validation, settings = pair(corpus, "val"), [f"training.seed={seed}"]
-    reverse = train(work / f"reverse-{seed}", [kept[::-1]], validation[::-1], ("de", "en"), settings)
+    reverse = train(work / "reverse", [kept[::-1]], validation[::-1], ("de", "en"), ["training.seed=1"])
     runs = {"half of the pairs": train(work / f"half-{seed}", [kept], validation, ("en", "de"), settings)}
     for method in methods:
         options = METHODS[method]
-        made = make_corpus("backtranslate", reverse, monolingual, work / f"corpus-{method}-{seed}", options)
+        made = make_corpus("backtranslate", reverse, monolingual, work / f"corpus-{method}", options)
         symbols = [f'tokenizer.symbols=["{TAG}"]'] if TAG in options else []
         symbols += ['tokenizer.symbols=["<BLANK>"]'] if "--noise" in options else []
         folder = work / f"{method}-{seed}"
@@ -150,9 +151,8 @@ def backtranslation(options: argparse.Namespace) -> None:
         command=command,
     )
     kept = {
-        f"{method}, seed {seed}": read_json(options.work / f"corpus-{method}-{seed}" / "record.json")["pairs"]  # type: ignore[index]
+        method: read_json(options.work / f"corpus-{method}" / "record.json")["pairs"]  # type: ignore[index]
         for method in options.methods
-        for seed in options.seeds
     }
     listed = "".join(f"- {name}: {pairs['kept']:,} of {pairs['read']:,} lines\n" for name, pairs in kept.items())
     methods = "".join(f"- {name}: `dragoman backtranslate {' '.join(METHODS[name])}`\n" for name in options.methods)

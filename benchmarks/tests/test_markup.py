@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.markup import Case, Sentence, best_gold, cases, pages, projected, scored
+from benchmarks.markup import Case, Sentence, best_gold, cases, pages, projected, scored, updated
 from dragoman.evaluation.alignment.error_rate import GoldLinks
 from dragoman.markup.html_text import HtmlText
 from dragoman.markup.tagged_text import TaggedText, TagSpan
@@ -62,3 +62,9 @@ def test_a_chinese_word_is_held_by_the_tag_that_has_half_of_it():
     assert case.held_words(TagSpan(0, 1, 0)) == {0}
     assert case.held_words(TagSpan(0, 2, 0)) == {0, 1}
     assert scored([case], [((0, 0), (1, 1))])["exact"] == 1.0
+
+
+def test_rows_of_a_model_that_is_not_given_stay():
+    kept = {"gold": 1, "served": 2}
+    assert updated(kept, {"gold": 3}, is_pair=True) == {"gold": 3, "served": 2}
+    assert updated({}, {"gold": 3, "served": 4}, is_pair=False) == {"served": 4}

@@ -1,6 +1,7 @@
 """The fit finds known costs, and the simulation gives what can be computed by hand."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +13,10 @@ if not is_installed("ray"):
 
 from benchmarks.scale import simulation
 from benchmarks.scale.__main__ import fit
-from benchmarks.scale.measurement import Sample
+from benchmarks.scale.measurement import Sample, without_ray
 from benchmarks.scale.simulation import Cluster, simulate
 from dragoman.cluster import worker_pool
+from testkit.random_bundle import random_bundle
 
 SMALL = Cluster(tasks=400, task_seconds=1.0, driver_seconds=0.0, nodes=2, workers_per_node=2)
 
@@ -25,6 +27,16 @@ def test_a_known_cost_is_found():
     assert found["fixed"] == pytest.approx(3.0)
     assert found["per_unit"] == pytest.approx(2e-5)
     assert found["residuals"] == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.slow
+def test_the_cost_of_translation_still_grows_linearly(tmp_path: Path):
+    bundle = random_bundle(tmp_path / "bundle")
+    texts = tmp_path / "texts"
+    texts.write_text("".join(f"{'ab ' * (1 + number % 7)}\n" for number in range(70)), encoding="utf-8")
+    found = fit(without_ray(tmp_path, bundle.path, texts, [], [300, 600, 1200]))
+    assert max(map(abs, found["residuals"])) < 0.3
+    assert found["per_unit"] > 0
 
 
 def test_limits_are_those_of_the_pool():

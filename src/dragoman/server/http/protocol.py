@@ -129,7 +129,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         if self._is_idle:
             self._close()
         elif self._running is not None:
-            self._running.keep_alive = False
+            _end_connection_after(self._running)
 
     def on_response_complete(self) -> None:
         """See uvicorn. Starts the next pipelined request, or the timers of an idle connection."""
@@ -183,7 +183,7 @@ class _LimitedProtocol(HttpToolsProtocol):
             return
         super().on_headers_complete()
         if self._is_extra:
-            self.cycle.keep_alive = False
+            _end_connection_after(self.cycle)
         if len(self.pipeline) > _MAX_PIPELINED:
             self.transport.abort()
 
@@ -299,3 +299,9 @@ class _LimitedProtocol(HttpToolsProtocol):
         for timer in timers:
             if timer is not None:
                 timer.cancel()
+
+
+def _end_connection_after(cycle: RequestResponseCycle) -> None:
+    """Close the connection after this response and tell the client, which uvicorn does itself from 0.53 on."""
+    cycle.keep_alive = False
+    cycle.default_headers = [*cycle.default_headers, (b"connection", b"close")]
