@@ -19,7 +19,13 @@ from typing import Any, Literal
 
 from dragoman.api.training.training_run import TrainResult, train_model
 from dragoman.config import Config, load_config
-from dragoman.training.callbacks.events import CallbackList, StepEvent, TrainerCallback, ValidationEvent
+from dragoman.training.callbacks.events import (
+    CallbackList,
+    StepEvent,
+    TrainerCallback,
+    TrainingStarted,
+    ValidationEvent,
+)
 from testkit.presets import tiny_config
 from testkit.training_faults.project import Project, make_project
 
@@ -80,9 +86,13 @@ class EventRecorder(CallbackList):
 
     def __init__(self) -> None:
         super().__init__()
+        self.starts: list[TrainingStarted] = []
         self.moments: list[StepEvent] = []
         self.notes: list[str] = []
         self.validations: list[ValidationEvent] = []
+
+    def on_start(self, started: TrainingStarted) -> None:
+        self.starts.append(started)
 
     def on_update(self, moment: StepEvent) -> None:
         self.moments.append(moment)

@@ -294,3 +294,38 @@ def test_an_error_within_a_stream_is_retried_when_the_server_says(chromium: Chro
     said, count = look(chromium, service, steps)
     assert said in {"Trying again in 4 s.", "Trying again in 3 s."}
     assert count == 2
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [
+        ("en", ["French (detected)", "No model translates from French; the text is translated as English."]),
+        ("zh-CN", ["法语（自动检测）", "没有法语模型，按英语翻译。"]),
+    ],
+)
+def test_a_language_without_a_model_is_named_in_full(
+    chromium: Chromium, service: str, language: str, expected: list[str]
+):
+    steps = """
+    await page.locator('#text').waitFor();
+    await page.locator('#text').fill('Deux chiens jouent dans la neige devant la maison.');
+    const note = page.locator('.unavailable');
+    await note.waitFor();
+    const isCut = await note.evaluate(each => each.scrollWidth > each.clientWidth);
+    return [await page.locator('#source option:checked').innerText(), await note.innerText(), isCut];
+    """
+    assert look(chromium, service, steps, language=language, **PHONE) == [*expected, False]
+
+
+@pytest.mark.parametrize("language", ["en", "zh-CN"])
+def test_formats_are_listed_once(chromium: Chromium, service: str, language: str, tmp_path: Path):
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"no document")
+    steps = f"""
+    await page.locator('#source').selectOption('en');
+    await page.locator('#file').setInputFiles({str(picture)!r});
+    await page.locator('.document .reason').waitFor();
+    return page.locator('.document').innerText();
+    """
+    shown = look(chromium, service, steps, language=language, allowed=[REFUSED])
+    assert shown.count(".docx") == 1

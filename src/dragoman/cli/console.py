@@ -25,6 +25,7 @@ __all__ = [
     "print_json",
     "print_next",
     "print_table",
+    "print_warning",
     "report_errors",
     "set_command",
     "write_bytes",
@@ -125,6 +126,11 @@ def print_next(command: str) -> None:
     """Print the command to continue with on stderr; nothing with ``--json``."""
     if not _JSON_ERRORS.get():
         echo(f"next    {command}", err=True)
+
+
+def print_warning(text: str) -> None:
+    """Print a warning on stderr; the command continues."""
+    echo(f"warning: {text}", err=True)
 
 
 def print_json(value: object) -> None:

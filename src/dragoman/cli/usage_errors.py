@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, get_args
+from typing import Any
 
 import typer
 
@@ -17,16 +17,6 @@ UsageFault: Any = next(each for each in typer.BadParameter.__mro__ if each.__nam
 """Base class of the errors of Typer's parser, which is Click or Typer's copy of it."""
 
 _RULES = {"INT": "a whole number", "FLOAT": "a number"}
-_OTHER_NAMES = {
-    "epochs": "max_epochs",
-    "steps": "max_updates",
-    "train_steps": "max_updates",
-    "updates": "max_updates",
-    "lr": "learning_rate",
-    "batch_size": "batch_tokens",
-    "vocab_size": "size",
-}
-"""Settings by their names in other toolkits."""
 
 
 def usage_message(error: Any, ctx: Any, args: Sequence[str]) -> str:
@@ -61,16 +51,9 @@ def _unknown(error: Any, message: str, ctx: Any) -> str:
 
 def _setting(option: str) -> str:
     """Return the setting of the configuration with the name of an option: ``training.max_updates``; empty if none."""
-    from dragoman.config import Config  # only for this message: help pages need no configuration
+    from dragoman.config.config_file import find_setting  # only for this message: help pages need no configuration
 
-    name = option.lstrip("-").replace("-", "_")
-    name = _OTHER_NAMES.get(name, name)
-    for section in ("training", "data", "tokenizer"):
-        annotation: Any = Config.model_fields[section].annotation
-        settings: Any = next(iter(get_args(annotation)), annotation)  # of an optional section, the first is its class
-        if name in settings.model_fields:
-            return f"{section}.{name}"
-    return ""
+    return find_setting(option.lstrip("-").replace("-", "_"))
 
 
 def _missing(parameter: Any, ctx: Any) -> str:

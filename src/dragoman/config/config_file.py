@@ -17,12 +17,24 @@ from dragoman.config.schema import Config, RnnConfig, TransformerConfig
 from dragoman.config.validation_errors import did_you_mean, error_message
 from dragoman.errors import ConfigError
 
-__all__ = ["file_schema", "load_config", "parse_config", "preset_names", "to_toml"]
+__all__ = ["file_schema", "find_setting", "load_config", "parse_config", "preset_names", "to_toml"]
 
 Table = dict[str, Any]
 
 _MAX_EXTENDS = 32
 _PRESETS = resources.files("dragoman.config") / "presets"
+_PLAIN_SECTIONS = ("training", "data", "tokenizer")
+_OTHER_NAMES = {
+    "epochs": "max_epochs",
+    "steps": "max_updates",
+    "max_steps": "max_updates",
+    "train_steps": "max_updates",
+    "updates": "max_updates",
+    "lr": "learning_rate",
+    "batch_size": "batch_tokens",
+    "vocab_size": "size",
+}
+"""Settings by their names in other toolkits."""
 
 
 def preset_names() -> list[str]:
@@ -67,6 +79,17 @@ def file_schema() -> Table:
     extends = {"type": "string", "description": "Start from this preset, or from this .toml file in the same folder."}
     schema["properties"] = {"extends": extends, **schema["properties"]}
     return schema
+
+
+def find_setting(name: str) -> str:
+    """Return the setting of the configuration with this name: ``training.max_updates``; empty if there is none."""
+    name = _OTHER_NAMES.get(name, name)
+    for section in _PLAIN_SECTIONS:
+        annotation: Any = Config.model_fields[section].annotation
+        settings: Any = next(iter(get_args(annotation)), annotation)  # of an optional section, the first is its class
+        if name in settings.model_fields:
+            return f"{section}.{name}"
+    return ""
 
 
 def _read_file(path: Path, seen: tuple[str, ...]) -> Table:
@@ -179,7 +202,12 @@ def _explain_one(fault: Mapping[str, Any], table: Table) -> str:
         del place[1]  # pydantic names the branch of the union; the file does not
     name, kind, value = ".".join(place), fault["type"], fault["input"]
     if kind == "extra_forbidden":
-        hint = did_you_mean(place[-1], _settings_beside(place, table), otherwise="known here")
+        meant = find_setting(place[-1])
+        hint = (
+            f"; did you mean {meant}?"
+            if meant
+            else did_you_mean(place[-1], _settings_beside(place, table), otherwise="known here")
+        )
         return f"{name} must be a known setting, got an unknown one{hint}"
     if kind in ("union_tag_not_found", "union_tag_invalid"):
         got = value.get("family") if isinstance(value, dict) else value

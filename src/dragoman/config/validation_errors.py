@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -18,6 +18,8 @@ NameOf = Callable[[str], str]
 Model = TypeVar("Model", bound=BaseModel)
 
 _MAX_SHOWN = 60
+_SIMILAR = 0.6  # ratio of SequenceMatcher
+_MAX_SUGGESTIONS = 4
 _RULES = {
     "a valid integer": "a whole number",
     "a valid number": "a number",
@@ -110,10 +112,21 @@ def error_message(fault: Mapping[str, Any], name: str, known: Iterable[str] = ()
 def did_you_mean(name: str, legal: Iterable[str], *, otherwise: str = "") -> str:
     """Return ``; did you mean …?`` if legal names are similar; else, under the heading `otherwise`, all legal names."""
     known = list(legal)
-    close = get_close_matches(name, known, n=1) or [other for other in known if other.startswith(f"{name}-")]
-    if close:
+    close = _closest(name, known) or [other for other in known if name and f"-{name}-" in f"-{other}-"]
+    if 0 < len(close) <= _MAX_SUGGESTIONS:
         return f"; did you mean {' or '.join(close)}?"
     return f"; {otherwise}: {', '.join(known)}" if known and otherwise else ""
+
+
+def _closest(name: str, known: Sequence[str]) -> list[str]:
+    """Return the most similar of the legal names, all of them if several are equally similar; case is ignored."""
+    matcher = SequenceMatcher(b=name.lower())
+    similar: dict[str, float] = {}
+    for other in known:
+        matcher.set_seq1(other.lower())
+        similar[other] = matcher.ratio()
+    most = max(similar.values(), default=0.0)
+    return [other for other, ratio in similar.items() if ratio == most >= _SIMILAR]
 
 
 def shown(value: object) -> str:

@@ -12,6 +12,7 @@ import polars as pl
 
 from dragoman.config import CorpusConfig
 from dragoman.config.corpus import FileFormat
+from dragoman.data.check.advice import wrong_language
 from dragoman.data.cleaning.filters.language import detect_language, language_shares
 from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers.corpus_reader import file_format, open_corpus
@@ -40,16 +41,33 @@ class CorpusSurvey:
     characters: Counter[str] = field(default_factory=Counter)
     languages: dict[str, str | None] = field(default_factory=dict)
     """By side: the language of the text, also where another was given; None if it was not recognised."""
+    samples: dict[str, list[str]] = field(default_factory=dict)
+    """By side: some of the texts."""
+
+    def wrong_languages(self, source: str, target: str) -> dict[str, str]:
+        """Return, for each side whose text is mostly not in its language, the one that it is in, with its share."""
+        found = {}
+        for side, code in zip(SIDES, (source, target), strict=True):
+            texts = pl.Series(self.samples.get(side, []), dtype=pl.String)
+            if len(texts) and (other := wrong_language(language_shares(texts, code), code)):
+                found[side] = other
+        return found
 
 
-def open_files(files: Sequence[str], source: str, target: str, form: FileFormat = "auto") -> CorpusReader:
+def open_files(
+    files: Sequence[str], source: str, target: str, form: FileFormat = "auto", columns: Sequence[str] = ()
+) -> CorpusReader:
     """Open files of a new project; relative paths start at the working directory."""
-    corpus = CorpusConfig.model_validate({"files": [*files], "format": form})
+    corpus = CorpusConfig(files=[*files], format=form, columns=[*columns])
     return open_corpus(corpus, source=source, target=target, folder=Path())
 
 
 def survey_corpus(
-    files: Sequence[str], source: str | None = None, target: str | None = None, form: FileFormat = "auto"
+    files: Sequence[str],
+    source: str | None = None,
+    target: str | None = None,
+    form: FileFormat = "auto",
+    columns: Sequence[str] = (),
 ) -> CorpusSurvey:
     """Read the training files, and detect their languages.
 
@@ -63,10 +81,10 @@ def survey_corpus(
         raise ConfigError(
             f"--source and --target must be given for {found}, got none; its files may have many languages"
         )
-    survey = CorpusSurvey()
     samples: dict[str, list[str]] = {side: [] for side in SIDES}
+    survey = CorpusSurvey(samples=samples)
     languages = (given["source"] or _UNNAMED, given["target"] or _UNNAMED)
-    for chunk in open_files(files, *languages, form).chunks(_CHUNK):
+    for chunk in open_files(files, *languages, form, columns).chunks(_CHUNK):
         read = chunk.read(on_bad_line="skip", max_line_bytes=1 << 30)
         if survey.pairs < _COUNTED_CHARACTERS:
             for side in SIDES:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.bundle import Bundle
-from dragoman.config import load_config, preset_names
+from dragoman.config import CorpusConfig, load_config, preset_names
 from dragoman.config.corpus import FileFormat
-from dragoman.data.corpus_survey import CorpusSurvey, open_files, survey_corpus
+from dragoman.data.corpus_survey import CorpusSurvey, survey_corpus
+from dragoman.data.readers.corpus_reader import file_format
 from dragoman.data.readers.streams import STDIN, is_url
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError
@@ -99,6 +101,8 @@ class Project:
     """Whether all pairs were counted; counting stops early in very large corpora."""
     source: str
     target: str
+    warnings: tuple[str, ...] = ()
+    """Sides whose text is in another language."""
 
 
 def new_project(  # noqa: PLR0913 -- one keyword per part of the file
@@ -112,6 +116,7 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
     preset: str | None = None,
     bundle: Path | None = None,
     form: FileFormat = "auto",
+    columns: Sequence[str] = (),
     survey: CorpusSurvey | None = None,
 ) -> Project:
     """Write a commented ``dragoman.toml`` with a preset for the size of the corpus, or to fine-tune a bundle.
@@ -130,12 +135,15 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
         if preset is not None:
             raise ConfigError(f"--preset must be left out with --from, got {preset}; the model is that of the bundle")
         source, target = bundle_languages(bundle, source, target)
-    survey = survey or survey_corpus(train, source, target, form)
+    survey = survey or survey_corpus(train, source, target, form, columns)
     source, target = (_language(survey, side, code) for side, code in zip(SIDES, (source, target), strict=True))
-    _check_sides(survey, source, target, is_fixed=bundle is not None)
+    corpus = CorpusConfig(files=[*train], format=form, columns=[*columns])
+    _check_sides(survey, corpus, source, target, is_fixed=bundle is not None)
+    warnings = [*_wrong_languages(survey, corpus, source, target, is_fixed=bundle is not None)]
     for held_out in (validation, test):
         if held_out:
-            open_files(held_out, source, target)
+            own, sampled = CorpusConfig(files=[*held_out]), survey_corpus(held_out, source, target)
+            warnings += _wrong_languages(sampled, own, source, target, is_fixed=True)
     chosen = preset or preset_for(survey.pairs)
     if bundle is None:
         updates = load_config(chosen).training.max_updates
@@ -151,7 +159,8 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
         base=base,
         splits=_splits(survey.pairs, has_validation=bool(validation), has_test=bool(test)),
         train=_listed(train, folder),
-        format="" if form == "auto" else f'\nformat = "{form}"',
+        format=("" if form == "auto" else f'\nformat = "{form}"')
+        + (f"\ncolumns = {json.dumps([*columns], ensure_ascii=False)}" if columns else ""),
         held_out=_tables(folder, validation, test),
         training=training,
     )
@@ -159,7 +168,7 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
         draft.write_text(text, encoding="utf-8")
         load_config(draft)
     name = f"the preset {chosen}" if bundle is None else f"the bundle {bundle}"
-    return Project(path, name, survey.pairs, survey.is_exact, source, target)
+    return Project(path, name, survey.pairs, survey.is_exact, source, target, tuple(warnings))
 
 
 def preset_for(pairs: int) -> str:
@@ -193,15 +202,31 @@ def _fine_tuning(pairs: int) -> str:
     return _FINE_TUNING.format(updates=updates, batch_tokens=_BATCH_TOKENS, every=max(updates // 20, 20))
 
 
-def _check_sides(survey: CorpusSurvey, source: str, target: str, *, is_fixed: bool) -> None:
-    """Reject files in the wrong order: the languages of the text are those given, for the other side."""
+def _check_sides(survey: CorpusSurvey, corpus: CorpusConfig, source: str, target: str, *, is_fixed: bool) -> None:
+    """Reject sides in the wrong order: the languages of the text are those given, for the other side."""
     found = tuple((survey.languages.get(side) or "").partition("-")[0] for side in SIDES)
     wanted = tuple(code.partition("-")[0] for code in (source, target))
     if found == wanted[::-1] and found != wanted:
-        fix = "exchange the files" if is_fixed else "exchange the files, or --source and --target"
+        fix = "exchange the files"
+        if file_format(corpus) in ("tsv", "csv"):
+            fix = f"exchange the columns with --columns {shlex.join(corpus.columns[::-1] or ('2', '1'))}"
+        also = "" if is_fixed else ", or exchange --source and --target"
         raise ConfigError(
-            f"the training files must be in {source} and {target}, in this order, got {found[0]} and {found[1]}; {fix}"
+            f"the training text must be in {source} and {target}, in this order, got {found[0]} and {found[1]}; "
+            f"{fix}{also}"
         )
+
+
+def _wrong_languages(
+    survey: CorpusSurvey, corpus: CorpusConfig, source: str, target: str, *, is_fixed: bool
+) -> Iterator[str]:
+    """Yield a warning for each side whose text is in another language; with `is_fixed` the languages are right."""
+    names = corpus.files if file_format(corpus) == "lines" else [corpus.files[0]] * len(SIDES)
+    wrong = survey.wrong_languages(source, target)
+    for side, code, name in zip(SIDES, (source, target), names, strict=True):
+        if side in wrong:
+            fix = "name another file" if is_fixed else f"correct --{side}, or name another file"
+            yield f"the {side} of {name} must be {code}, got {wrong[side]}; {fix}"
 
 
 def _tokenizer(preset: str, survey: CorpusSurvey) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from dragoman.documents.document import Document
 
-__all__ = ["ARCHIVES", "FORMATS", "MAX_BYTES", "read_document"]
+__all__ = ["ARCHIVES", "FORMATS", "MAX_BYTES", "UNSUPPORTED", "read_document"]
 
 MAX_BYTES = 64 << 20
 """Maximum size of a document in bytes; callers may allow less."""
@@ -40,6 +40,9 @@ FORMATS = {
 
 ARCHIVES = frozenset({".docx", ".odt", ".pptx"})
 """Suffixes of formats that are zip archives."""
+
+UNSUPPORTED = frozenset({".doc", ".epub", ".odp", ".ods", ".pdf", ".ppt", ".rtf", ".xls", ".xlsx"})
+"""Suffixes of documents that cannot be read."""
 
 _READERS = {
     ".docx": ("office.ooxml", "read_docx"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dragoman.evaluation.metrics.metadata import format_difference, metric_title
+from dragoman.evaluation.metrics.metadata import format_difference
 from dragoman.evaluation.results import Evaluation, SystemResult
 from dragoman.evaluation.robustness import SHARES_NOTE
 from dragoman.evaluation.score_format import column_title, format_score, legend, signatures
 from dragoman.reporting.markdown import escape_markdown, markdown_table
+from dragoman.reporting.metric_title import metric_title
 from dragoman.reporting.number_format import format_count
 
 __all__ = ["evaluation_markdown"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dragoman.evaluation.metrics.metadata import SIGNIFICANCE_LEVEL, format_metric_value, is_lower_better, metric_title
+from dragoman.evaluation.metrics.metadata import SIGNIFICANCE_LEVEL, format_metric_value, is_lower_better
 from dragoman.evaluation.results import Evaluation, Score, SignificanceTest, SystemResult
+from dragoman.reporting.metric_title import metric_title
 from dragoman.reporting.notebook_tables import table_html
 from dragoman.reporting.number_format import format_count
 

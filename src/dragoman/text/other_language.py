@@ -11,7 +11,7 @@ from dragoman.environment import is_installed
 from dragoman.language_codes import primary_language
 from dragoman.text.characters import is_spaceless
 
-__all__ = ["NEAR_LANGUAGES", "NOTE_SAMPLE", "fitting_answers", "language_note", "other_language"]
+__all__ = ["NEAR_LANGUAGES", "NOTE_SAMPLE", "fitting_answers", "language_note", "other_language", "swapped_note"]
 
 NEAR_LANGUAGES = (
     frozenset({"ar", "acm", "acq", "aeb", "afb", "ajp", "apc", "arq", "ars", "ary", "arz", "ayl"}),
@@ -80,20 +80,43 @@ def other_language(text: str, expected: str) -> str | None:
     return _certain_answer(text, fitting) if fitting else None
 
 
-def language_note(texts: Sequence[str], expected: str, target: str = "") -> str:
+def language_note(texts: Sequence[str], expected: str) -> str:
     """Return a note if a third of the texts are certainly in one other language than the expected one, else nothing.
 
-    The first 100 texts are read; fewer than 5 are too few. The note has a fix if that language is `target`.
+    The first 100 texts are read; fewer than 5 are too few.
     """
     sample = texts[:NOTE_SAMPLE]
-    if len(sample) < _MIN_SAMPLE:
+    language, count = _most_frequent_other(sample, expected)
+    if not language:
         return ""
+    return f"{count} of the first {len(sample)} lines look like {language}; the model translates from {expected}"
+
+
+def swapped_note(sources: Sequence[str], references: Sequence[str], source: str, target: str) -> str:
+    """Return a note if the sources are in the target language and the references in the source language, else nothing.
+
+    The texts are read, and the languages counted, as in `language_note`.
+    """
+    found = [
+        _most_frequent_other(texts[:NOTE_SAMPLE], code) for texts, code in ((sources, source), (references, target))
+    ]
+    for (language, _), code in zip(found, (target, source), strict=True):
+        if not language or not code or language not in fitting_answers(code):
+            return ""
+    (first, many), (second, others) = found
+    return (
+        f"sources and references seem swapped: {many} of the first {len(sources[:NOTE_SAMPLE])} sources look like "
+        f"{first}, {others} references like {second}; exchange the two files"
+    )
+
+
+def _most_frequent_other(sample: Sequence[str], expected: str) -> tuple[str, int]:
+    """Return the other language that a third of the texts are certainly in, and their number; empty if none."""
+    if len(sample) < _MIN_SAMPLE:
+        return "", 0
     others = Counter(found for text in sample if (found := other_language(text, expected)))
     language, count = max(others.items(), key=lambda each: each[1], default=("", 0))
-    if count < _MANY * len(sample):
-        return ""
-    fix = "; exchange the two files" if target and language in fitting_answers(target) else ""
-    return f"{count} of the first {len(sample)} lines look like {language}; the model translates from {expected}{fix}"
+    return (language, count) if count >= _MANY * len(sample) else ("", 0)
 
 
 def _is_prose(text: str) -> bool:

@@ -270,7 +270,7 @@ class Trainer:
     def _report_start(self) -> None:
         if not self._group.is_main:
             return
-        parameters = list(self._model.parameters())
+        best, parameters = self.state.best, list(self._model.parameters())
         total = sum(parameter.numel() for parameter in parameters)
         trainable = sum(parameter.numel() for parameter in parameters if parameter.requires_grad)
         self._callback.on_start(
@@ -284,6 +284,9 @@ class Trainer:
                 max_updates=self._config.max_updates,
                 last_validated=self.state.last_validated,
                 drawn=self._loader.position.number,
+                best_update=None if best is None else best.update,
+                best_value=None if best is None else best.value,
+                metric=self._config.stop_on,
             )
         )
 

@@ -286,6 +286,12 @@ def test_an_override_is_checked_like_a_file():
         ("model.encoder.hiden=8", "hidden"),
         ("model.decoder.input_feed=true", "input_feeding"),
         ("model.attention.scores=dot", "score"),
+        ("training.max_update=5", "max_updates"),
+        ("training.Max_Updates=5", "max_updates"),
+        ("training.steps=5", "training.max_updates"),
+        ("max_updates=5", "training.max_updates"),
+        ("model.batch_tokens=5", "training.batch_tokens"),
+        ("training.vocab_size=5", "tokenizer.size"),
     ],
 )
 def test_an_unknown_setting_is_answered_with_the_one_that_was_meant(override: str, meant: str):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.config import Config, load_config, preset_names
+from dragoman.errors import ConfigError
 from testkit.presets import MOST_LAYERS, POSITIONS, WINDOW, tiny_config
 
 PAPERS = ["bahdanau2015", "cho2014", "luong2015", "sutskever2014", "vaswani2017"]
@@ -135,3 +136,23 @@ def flat(table: dict[str, Any], path: str = "") -> dict[str, Any]:
     for key, value in table.items():
         found |= flat(value, f"{path}{key}.") if isinstance(value, dict) else {f"{path}{key}": value}
     return found
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("pairs-5M", "pairs-5m"),
+        ("pairs5m", "pairs-5m"),
+        ("5m", "pairs-5m"),
+        ("pairs-5", "pairs-5k or pairs-5m"),
+        ("annotated", "annotated-transformer"),
+    ],
+)
+def test_the_nearest_presets_are_suggested(name: str, meant: str):
+    with pytest.raises(ConfigError, match=f"did you mean {meant}\\?"):
+        load_config(name)
+
+
+def test_a_name_like_no_preset_is_answered_with_all_of_them():
+    with pytest.raises(ConfigError, match=r"; presets: annotated-transformer, .*, pairs-5m, "):
+        load_config("desk")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.text.other_language import language_note, other_language
+from dragoman.text.other_language import language_note, other_language, swapped_note
 
 ENGLISH = "Two young people are walking along the river in the evening."
 FRENCH = "Deux jeunes personnes marchent le long de la rivière dans la soirée."
@@ -49,8 +49,19 @@ def test_sentences_of_the_language_are_hardly_ever_taken_for_another(corpora: Pa
 def test_texts_in_another_language_get_one_note():
     texts = [ENGLISH] * 6 + ["OK", "1 2 3"]
     assert language_note(texts, "zh") == "6 of the first 8 lines look like en; the model translates from zh"
-    assert language_note(texts, "zh", "en").endswith("translates from zh; exchange the two files")
-    assert language_note(texts, "zh", "de").endswith("translates from zh")
     assert not language_note(texts, "en")
     assert not language_note([ENGLISH] * 2 + [CHINESE] * 8, "zh"), "some foreign lines are usual"
     assert not language_note([ENGLISH] * 3, "zh"), "too few to tell"
+
+
+def test_swapped_sides_get_one_note():
+    english, chinese = [ENGLISH] * 6 + ["OK"], [CHINESE] * 7
+    note = swapped_note(english, chinese, "zh", "en")
+    assert note == (
+        "sources and references seem swapped: 6 of the first 7 sources look like en, 7 references like zh; exchange "
+        "the two files"
+    )
+    assert not swapped_note(chinese, english, "zh", "en")
+    assert not swapped_note(english, english, "zh", "en"), "the references are right"
+    assert not swapped_note(english, chinese, "zh", "de"), "not the language of the other side"
+    assert not swapped_note(english, chinese, "", "")

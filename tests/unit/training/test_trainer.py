@@ -137,6 +137,19 @@ def test_what_was_finished_is_not_begun_again(tmp_path: Path):
         assert events.moments == []
 
 
+def test_a_resumed_run_starts_with_the_best_of_its_checkpoint(tmp_path: Path):
+    config = tiny_training("luong2015-desk", "training.validate_every=2", "training.max_updates=6")
+    with training(config, tmp_path, built(config), ScriptedValidation(3.0, 2.0, 2.5)) as (run, events):
+        run.run()
+    (first,) = events.starts
+    assert (first.best_update, first.best_value, first.metric) == (None, None, "loss")
+    with training(config, tmp_path, built(config), ScriptedValidation(9.0)) as (run, events):
+        assert run.resume()
+        run.run()
+    (resumed,) = events.starts
+    assert (resumed.best_update, resumed.best_value, resumed.metric) == (4, 2.0, "loss")
+
+
 def test_without_a_checkpoint_there_is_nothing_to_resume(tmp_path: Path):
     config = tiny_training("luong2015-desk")
     with training(config, tmp_path, built(config)) as (run, _):

@@ -36,7 +36,7 @@ from dragoman.evaluation.results import (
 from dragoman.evaluation.robustness import score_perturbation
 from dragoman.evaluation.significance.paired import paired_test
 from dragoman.progress import NoProgress, Progress
-from dragoman.text.other_language import language_note
+from dragoman.text.other_language import language_note, swapped_note
 
 __all__ = ["evaluate_systems"]
 
@@ -93,8 +93,12 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
     languages = settings.languages or _languages(opened)
     check_language(languages[1], settings)
     translates = any(member.bundle is not None for members in opened.values() for member in members)
-    if tell is not None and translates and (note := language_note(sources, *languages)):
-        tell(f"note    {note}")
+    if tell is not None and all(languages):
+        note = swapped_note(sources, references, *languages) or (
+            language_note(sources, languages[0]) if translates else ""
+        )
+        if note:
+            tell(f"note    {note}")
     run = _EvaluationRun(
         settings,
         sources,

@@ -20,17 +20,27 @@ from typing import Any
 from dragoman.api.files.file_translation import FileProgress, MapBlocks, OnProgress, check_output
 from dragoman.api.files.input_lines import LineBlock, LineReader
 from dragoman.api.files.resumable_output import START_OVER, Journal, ResumableOutput, different_options, partial_path
+from dragoman.documents.formats import FORMATS, UNSUPPORTED
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import atomic_write, file_lock, fsync, open_without_links, remove_temporary_files
 from dragoman.stop_signal import StopRequested, StopSignal
 
-__all__ = ["FolderResult", "MANIFEST", "check_folders", "check_output_folder", "translate_files", "translate_folder"]
+__all__ = [
+    "FolderResult",
+    "MANIFEST",
+    "check_folders",
+    "check_output_folder",
+    "translate_files",
+    "translate_folder",
+]
 
 MANIFEST = "translation.jsonl"
 """File name of the manifest in the output folder."""
 
 _LOCK = ".translation.lock"
 _FORMAT = {"format": "dragoman-translated-folder", "version": 1}
+_NOT_TEXT = (FORMATS.keys() - {".txt"}) | UNSUPPORTED
+_PROBED = 1 << 13  # bytes of a file that are searched for a zero byte
 _PROJECT_FILES = ("manifest.json", "run.json", "dragoman.toml", "bundle/manifest.json")
 
 
@@ -135,10 +145,10 @@ class _OpenFile:
     """Stored bytes read, by first line of a block."""
 
 
-def check_folders(folder: Path, output: Path | None, *, resume: bool, force: bool) -> list[str]:
-    """Return the names of the files to translate; raise `ConfigError` if the folders cannot be used.
+def check_folders(folder: Path, output: Path | None, *, resume: bool, force: bool) -> tuple[list[str], list[str]]:
+    """Return the names of the text files to translate, and of the files that are skipped: documents and binary files.
 
-    Hidden files and links to folders are left out.
+    Hidden files and links to folders are in neither list. Raises `ConfigError` if the folders cannot be used.
     """
     for name in _PROJECT_FILES:
         if (folder / name).exists():
@@ -151,16 +161,34 @@ def check_folders(folder: Path, output: Path | None, *, resume: bool, force: boo
     if inside.is_relative_to(around) or around.is_relative_to(inside):
         raise ConfigError(f"input and output must be separate folders, got {folder} and {output}; name another output")
     check_output_folder(output, resume=resume, force=force)
+    names, skipped = _find_files(folder)
+    if not names:
+        why = f": {skipped[0]} is no plain text; translate documents one by one" if skipped else "; check the path"
+        raise DataError(f"{folder} must contain text files, got none{why}")
+    if MANIFEST in names:
+        raise ConfigError(f"{folder} must not contain a file {MANIFEST}, got one; the output has a file of that name")
+    return names, skipped
+
+
+def _find_files(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the names of text files and of others; a file is binary if a zero byte is among its first 8,192."""
     names = sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
         if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
-    if not names:
-        raise DataError(f"{folder} must contain text files, got none; check the path")
-    if MANIFEST in names:
-        raise ConfigError(f"{folder} must not contain a file {MANIFEST}, got one; the output has a file of that name")
-    return names
+    texts = [name for name in names if _is_text(folder / name)]
+    return texts, sorted(set(names) - set(texts))
+
+
+def _is_text(path: Path) -> bool:
+    if path.suffix.lower() in _NOT_TEXT:
+        return False
+    with LineReader(path) as reader:
+        try:
+            return b"\0" not in b"".join(reader.skip(_PROBED))
+        except DataError:  # a damaged archive, reported when it is translated
+            return True
 
 
 def check_output_folder(output: Path, *, resume: bool, force: bool) -> None:
@@ -276,7 +304,7 @@ def translate_folder(
     on_progress: OnProgress | None = None,
 ) -> FolderResult:
     """Translate the files of a folder into files of the same names; the arguments are those of `translate_file`."""
-    names = check_folders(folder, output, resume=resume, force=force)
+    names, _ = check_folders(folder, output, resume=resume, force=force)
     return translate_files(
         translate_blocks,
         {name: folder / name for name in names},

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from dragoman.api.training.cost_estimate import estimate_cost
 from dragoman.config import Config
+from dragoman.data.check.advice import find_misuse
 from dragoman.data.check.check import check
-from dragoman.data.check.measure import PairSample
+from dragoman.data.check.measure import PairSample, measure_corpora
 from dragoman.data.check.report_types import BatchStatistics, CheckReport, TrainingCost
 from dragoman.data.preparation.preparation import Preparation
 from dragoman.data.preparation.prepared_data import PreparedData
@@ -25,14 +27,19 @@ def prepare_corpora(
     processes: int = 1,
     workers: Workers | None = None,
     progress: Progress | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> PreparedData:
     """Clean, deduplicate and split the corpora of a configuration, train the tokenizer, and write shards.
 
     Relative paths in the configuration start from `folder`. Run again, it repeats only the stages whose input changed.
-    `workers` replaces the processes of this machine, for instance by those of a cluster.
+    `workers` replaces the processes of this machine, for instance by those of a cluster. `tell` receives warnings of
+    whole corpora before the tokenizer is trained: sides that are swapped, in another language or not text.
     """
     workers = workers or Workers(processes)
     with Preparation(config, folder, workers=workers, progress=progress or NoProgress()) as preparation:
+        if tell is not None:
+            for warning in find_misuse(measure_corpora(preparation), preparation.data.source, preparation.data.target):
+                tell(warning)
         return preparation.write()
 
 

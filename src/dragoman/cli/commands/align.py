@@ -76,8 +76,8 @@ def align(  # noqa: PLR0913 -- one parameter per option
 ) -> None:
     """Print word alignments of sentence pairs.
 
-    Each line has the links of one pair, source-target, counted from 0: 0-0 1-2 2-1. With --gold, print alignment error
-    rate, precision, recall and F1 instead.
+    Each line has the links of one pair, source-target, counted from 0: 0-0 1-2 2-1. dragoman translate --alignments
+    has those of --reading predicted. With --gold, print alignment error rate, precision, recall and F1 instead.
     """
     given: dict[str, Any] = {"backward": backward, "format": format, "gold": gold, "gold_format": gold_format}
     given |= {"gold_from": gold_from, "find_best": find_best or None}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from dragoman.cli.console import echo, print_next, report_errors
+from dragoman.cli.console import echo, print_next, print_warning, report_errors
 from dragoman.cli.help_pages import PAIR_OF_FILES
 from dragoman.cli.options.arguments import AllowNetwork
 from dragoman.cli.options.locate import locate_bundle
@@ -39,6 +39,13 @@ Format = Annotated[
         "--format", metavar="FORMAT", help="Format of the training files: lines, tsv, csv, tmx, jsonl or parquet."
     ),
 ]
+Columns = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        metavar="SRC TGT",
+        help="Columns of the training files: numbers from 1, or names. [default: by language code, or 1 2]",
+    ),
+]
 
 
 def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
@@ -60,6 +67,7 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
     ] = None,
     start: From = None,
     form: Format = "auto",
+    columns: Columns = None,
     allow_network: AllowNetwork = False,
 ) -> None:
     """Write a commented dragoman.toml for a corpus, with a preset for its size.
@@ -89,6 +97,7 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
             tuple(test or ()),
             preset,
             formats[formats.index(form)],
+            columns or (),
             bundle=bundle,
         )
         is_asked = folder is None or not files
@@ -118,6 +127,8 @@ def _check_format(form: str, formats: Sequence[str]) -> None:
 def _print_project(project: Project) -> None:
     count = f"{project.pairs:,} pairs" if project.is_exact else f"more than {project.pairs:,} pairs"
     echo(f"{project.config}: {project.source} → {project.target}, {count}, starting from {project.base}")
+    for warning in project.warnings:
+        print_warning(warning)
 
 
 def _write(answers: ProjectAnswers) -> Project:
@@ -134,5 +145,6 @@ def _write(answers: ProjectAnswers) -> Project:
         preset=answers.preset,
         bundle=answers.bundle,
         form=answers.form,
+        columns=answers.columns,
         survey=answers.survey,
     )

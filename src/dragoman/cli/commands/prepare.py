@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dragoman.cli.console import echo, print_json, print_next, print_table, report_errors
+from dragoman.cli.console import echo, print_json, print_next, print_table, print_warning, report_errors
 from dragoman.cli.options.arguments import (
     DEFAULT_CONFIG,
     AllowNetwork,
@@ -55,7 +55,7 @@ def prepare(
 
         folder = config.parent if on is None else config.parent.absolute()  # workers have another working folder
         with preparation_workers(on, workers, processes) as opened, ProgressDisplay() as progress:
-            prepared = prepare_corpora(settings, folder, workers=opened, progress=progress)
+            prepared = prepare_corpora(settings, folder, workers=opened, progress=progress, tell=print_warning)
     if json:
         print_json(prepared.manifest)
     else:
@@ -73,6 +73,7 @@ def _print(folder: Path, manifest: dict[str, Any]) -> None:
         tokens = split["tokens"]
         rows.append((name, "in all", f"{split['rows']:,}", f"{tokens['source']:,}", f"{tokens['target']:,}"))
     rows += [(name, "", f"{count:,}", "", "") for name, count in manifest["pairs"]["taken"].items() if name == "test"]
+    rows += [("test", corpus["name"], f"{corpus['summary']['kept']:,}", "", "") for corpus in _test_corpora(folder)]
     print_table(rows, right=frozenset({2, 3, 4}))
     for corpus in manifest["splits"]["train"]["corpora"]:
         if not corpus["rows"]:
@@ -87,3 +88,12 @@ def _print(folder: Path, manifest: dict[str, Any]) -> None:
     pairs = manifest["pairs"]
     echo(f"\n{pairs['kept']:,} of {pairs['read']:,} training pairs; report.json lists the dropped pairs")
     echo(f"{folder}: {', '.join(sizes)}")
+
+
+def _test_corpora(folder: Path) -> list[dict[str, Any]]:
+    """Return the records of the given test sets, which are not in the manifest."""
+    from dragoman.data.preparation.prepared_data import REPORT
+    from dragoman.files import read_json
+
+    report = read_json(folder / REPORT) or {}
+    return [corpus for corpus in report.get("corpora", []) if corpus["role"] == "test"]

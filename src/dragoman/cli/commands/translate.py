@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.console import EXIT_STOPPED, echo, print_next, report_errors, write_bytes
+from dragoman.cli.console import EXIT_STOPPED, echo, print_next, print_warning, report_errors, write_bytes
 from dragoman.cli.options.arguments import BundlePath, Ensemble, On, Resume, Workers, flag
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.open_translator import open_translator
 from dragoman.cli.options.outputs import Force
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
-from dragoman.documents.formats import ARCHIVES, FORMATS
+from dragoman.documents.formats import ARCHIVES, FORMATS, UNSUPPORTED
 from dragoman.errors import ConfigError, DataError
 from dragoman.reporting.number_format import format_count
 
@@ -34,6 +34,7 @@ __all__ = ["DOCUMENTS", "translate"]
 
 _STDOUT = Path("-")
 _LINES, _TEXT = "Lines", "Text"
+_MAX_SKIPPED = 20  # names in a message
 DOCUMENTS = FORMATS.keys() - {".txt"}
 """Suffixes of documents. Plain text is translated by lines: it may be large, and can be resumed."""
 
@@ -41,8 +42,8 @@ Input = Annotated[
     str,
     typer.Argument(
         metavar="INPUT",
-        help="Text file, one sentence per line, may be .gz; - is stdin. Or a document: .docx, .html, … Or a folder of "
-        "text files.",
+        help="Text file, one sentence per line, may be .gz; - is stdin. Or a document: .docx, .html, … Or a folder, of "
+        "which text files are translated and others skipped.",
     ),
 ]
 Output = Annotated[
@@ -54,7 +55,14 @@ Output = Annotated[
         help="Output file, may be .gz. Without it, or with -: stdout. A folder, if the input is one.",
     ),
 ]
-Alignments = Annotated[bool, flag("--alignments", "Append word alignments: ||| 0-0 1-2.", _LINES)]
+Alignments = Annotated[
+    bool,
+    flag(
+        "--alignments",
+        "Append word alignments by attention weights: ||| 0-0 1-2. dragoman align is more accurate.",
+        _LINES,
+    ),
+]
 Flags = Annotated[bool, flag("--flags", "Append quality flags: ||| repetition.", _LINES)]
 Json = Annotated[bool, flag("--json", "Write one JSON object per line, with scores and tokens.", _LINES)]
 GlossaryFile = Annotated[
@@ -146,31 +154,35 @@ def _translate_folder(
     force: bool,
 ) -> None:
     """Translate the text files of a folder into a folder."""
-    from dragoman.api.files.folder_translation import check_folders, translate_folder
+    from dragoman.api.files.folder_translation import check_folders, translate_files
     from dragoman.cli.screens.progress import translation_progress
 
-    names = check_folders(folder, output, resume=resume, force=force)
+    names, skipped = check_folders(folder, output, resume=resume, force=force)
     assert output is not None
-    if documents := [name for name in names if Path(name).suffix.lower() in DOCUMENTS | _UNSUPPORTED]:
-        raise ConfigError(
-            f"the files of {folder} must be plain text, got {documents[0]}; translate documents one by one"
+    if skipped:
+        shown = ", ".join([*skipped[:_MAX_SKIPPED], *(["…"] if len(skipped) > _MAX_SKIPPED else [])])
+        print_warning(
+            f"{format_count(len(skipped), 'file')} skipped, no plain text: {shown}; translate documents one by one"
         )
     with open_work() as work:
         with translation_progress(f"{format_count(len(names), 'file')} of {folder}") as tell:
-            outcome = translate_folder(
-                work.blocks, folder, output, job=work.job, resume=resume, force=force, on_progress=tell
+            outcome = translate_files(
+                work.blocks,
+                {name: folder / name for name in names},
+                output,
+                job=work.job,
+                resume=resume,
+                force=force,
+                on_progress=tell,
             )
             _stop_unless_finished(outcome.status, f"{format_count(outcome.files, 'file')}")
         _print_flags(work, outcome.lines - outcome.resumed_lines)
     _print_written(output)
 
 
-_UNSUPPORTED = {".doc", ".epub", ".odp", ".ods", ".pdf", ".ppt", ".rtf", ".xls", ".xlsx"}
-
-
 def _text_file(path: str, bundle: Path) -> str:
     suffix = Path(path).suffix.lower()
-    if suffix in _UNSUPPORTED:
+    if suffix in UNSUPPORTED:
         raise ConfigError(
             f"the input must be text or one of {', '.join(sorted(DOCUMENTS))}, got {path}; convert it first"
         )

@@ -30,14 +30,14 @@ from dragoman.reporting.number_format import (
     format_percent,
 )
 from dragoman.reporting.safe_display_text import visible, visible_parts
-from dragoman.reporting.terminal import WIDTH, bar, join_sections, print_lines, wrap_paragraph
+from dragoman.reporting.terminal import WIDTH, bar, join_sections, print_lines, wrap, wrap_paragraph
 from dragoman.reporting.verdict import Verdict
 
 __all__ = ["print_report"]
 
 _MOST_FAULTS = 10
 _MOST_STEPS = 8
-_REASON = 48  # columns
+_NAME, _REASON = 20, 48  # columns
 _BAR = 11
 _COLOURS = {"error": "bold red", "warning": "bold yellow", "ok": "bold green"}
 _STEP_COLOURS = {"reading": "red", "leakage": "magenta", "held out": "cyan"}
@@ -87,11 +87,13 @@ def _corpora(report: CheckReport) -> Iterator[Text]:
         for s in (corpus.summary,)
     ]
     for number, (name, role, *numbers) in enumerate([head, *rows]):
-        line = Text(f"{_fit(name, 20)}  {role:<10}", style="dim" if number == 0 else "")
+        name, *others = wrap(name, _NAME)
+        line = Text(f"{set_cell_size(name, _NAME)}  {role:<10}", style="dim" if number == 0 else "")
         for column, value in enumerate(numbers):
             is_bad = number > 0 and column == 1 and value != "0"
             line.append(f"{value:>12}"[-12:], style="red" if is_bad else "")
         yield line
+        yield from map(Text, others)
 
 
 def _faults(report: CheckReport) -> Iterator[Text]:
@@ -104,7 +106,11 @@ def _faults(report: CheckReport) -> Iterator[Text]:
     for reason, example in shown:
         detail = f" ({visible(example.detail)})" if example.detail else ""
         line = Text("  ").append(_fit_left(visible(example.place, 200), 40), style="red")
-        line.append(f"  {visible(reason)}{detail}")
+        said, *others = wrap(f"{visible(reason)}{detail}", WIDTH - 2 - line.cell_len)
+        line.append(f"  {said}")
+        for more in others:
+            yield line
+            line = Text(f"     {more}")
         text = _text(example.source or example.target)
         if line.cell_len + 2 + text.cell_len > WIDTH:  # on a new line
             yield line
@@ -130,8 +136,10 @@ def _waterfall(report: CheckReport) -> Iterator[Text]:
     largest = max(step.count for step in steps)
     yield Text(f"{'training pairs that leave, and why':<{_REASON}}{'pairs':>12}{'share':>8}", style="dim")
     for step in steps:
-        line = Text(f"{_fit(visible(step.reason), _REASON)}{step.count:>12,}{format_percent(step.count, read):>8} ")
+        reason, *others = wrap(visible(step.reason), _REASON)
+        line = Text(f"{set_cell_size(reason, _REASON)}{step.count:>12,}{format_percent(step.count, read):>8} ")
         yield line.append(bar(step.count / largest, _BAR), style=_STEP_COLOURS.get(step.stage, "yellow"))
+        yield from map(Text, others)
 
 
 def _gathered(steps: list[DropStep]) -> list[DropStep]:
@@ -221,13 +229,6 @@ def _next(report: CheckReport, config: str) -> str:
     if verdict(report).level == "error":
         return f"When that is corrected: dragoman check {config}".rstrip()
     return f"next    dragoman prepare {config}".rstrip()
-
-
-def _fit(text: str, width: int) -> str:
-    """Return the text padded or cut to the width."""
-    if cell_len(text) > width:
-        text = set_cell_size(text, width - 1).rstrip() + "…"
-    return set_cell_size(text, width)
 
 
 def _fit_left(text: str, width: int) -> str:

@@ -7,15 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.cells import cell_len
 from rich.text import Text
 
-from dragoman.evaluation.metrics.metadata import (
-    format_difference,
-    format_metric_value,
-    format_p_value,
-    metric_title,
-)
+from dragoman.evaluation.metrics.metadata import format_difference, format_metric_value, format_p_value
 from dragoman.evaluation.results import Evaluation, Perturbation, Score, SignificanceTest, SystemResult
 from dragoman.evaluation.robustness import SHARES_NOTE
 from dragoman.evaluation.score_format import column_title, format_score, legend, signatures
+from dragoman.reporting.metric_title import metric_title
 from dragoman.reporting.number_format import format_bytes, format_compact, format_count, format_duration
 from dragoman.reporting.safe_display_text import visible
 from dragoman.reporting.terminal import WIDTH, bar, fit, join_sections, print_lines, text_table, wrap_paragraph

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,6 +37,7 @@ class ProjectAnswers:
     test: tuple[str, ...]
     preset: str | None
     form: FileFormat
+    columns: tuple[str, ...] = ()
     survey: CorpusSurvey | None = None
     bundle: Path | None = None
 
@@ -51,7 +53,7 @@ def ask_project(known: ProjectAnswers) -> ProjectAnswers:
         source, target = bundle_languages(known.bundle, known.source, known.target)
         known = replace(known, source=source, target=target)
     if known.train:
-        survey = survey_corpus(known.train, known.source, known.target, known.form)
+        survey = survey_corpus(known.train, known.source, known.target, known.form, known.columns)
     else:
         echo("Enter accepts the value in [brackets], Ctrl-C ends without writing anything.", err=True)
         known, survey = _ask_training(known)
@@ -66,7 +68,7 @@ def ask_project(known: ProjectAnswers) -> ProjectAnswers:
     preset = known.preset
     if known.bundle is None and preset is None:
         preset = _ask("Preset for this number of pairs", preset_for(survey.pairs), _check_preset)
-    folder = known.folder or Path(_ask("Folder of the project", f"{source}-{target}", _check_folder))
+    folder = known.folder or Path(_ask("Folder of the project", _new_folder(f"{source}-{target}"), _check_folder))
     return replace(known, preset=preset, folder=folder)
 
 
@@ -98,7 +100,8 @@ def _ask(question: str, default: str | None, parse: Callable[[str], Answer]) -> 
 def _ask_training(known: ProjectAnswers) -> tuple[ProjectAnswers, CorpusSurvey]:
     def parse(answer: str) -> tuple[ProjectAnswers, CorpusSurvey]:
         files = _split(answer)
-        return replace(known, train=files), survey_corpus(files, known.source, known.target, known.form)
+        survey = survey_corpus(files, known.source, known.target, known.form, known.columns)
+        return replace(known, train=files), survey
 
     question = "Training files: source and target with a space between them, or one file with both"
     return _ask(question, None, parse)
@@ -132,6 +135,16 @@ def _check_preset(answer: str) -> str:
         load_config(answer)  # raises an error that lists the presets
         raise ConfigError(f"preset must be one of {', '.join(preset_names())}, got {answer}; choose one of them")
     return answer
+
+
+def _new_folder(name: str) -> str:
+    """Return the name, or with the first number from 2 for which there is no such file, and no folder with files."""
+    numbered = (f"{name}-{number}" for number in count(2))
+    return next(each for each in chain([name], numbered) if not Path(each).exists() or _is_empty_folder(Path(each)))
+
+
+def _is_empty_folder(path: Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
 
 
 def _check_folder(answer: str) -> str:

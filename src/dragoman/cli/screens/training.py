@@ -17,7 +17,7 @@ from dragoman.cli.screens.training_samples import sample_lines, sparkline
 from dragoman.reporting.number_format import format_compact, format_duration
 from dragoman.reporting.safe_display_text import visible, without_controls
 from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
-from dragoman.training.callbacks.status import TrainingStatus, closing, header, measure, progress_line, scores
+from dragoman.training.callbacks.status import TrainingStatus, closing, header, progress_line, scores
 
 __all__ = ["TrainingScreen"]
 
@@ -128,17 +128,15 @@ def _bar(status: TrainingStatus, width: int) -> Text:
 def _numbers(status: TrainingStatus, now: float, width: int) -> list[Text]:
     """Return names and values in two columns with fixed positions."""
     validated = status.validated
-    last, best = "–", "–"
+    last = "–"
     if status.validating_since is not None:
         last = f"at work for {format_duration(now - status.validating_since)}"
     elif validated:
         last = scores(validated)
-    if validated:
-        best = f"{measure(validated.metric, validated.best_value)} @ {validated.best_update:,}"
     skipped = f"  {status.skipped:,} skipped" if status.skipped else ""
     left = [
         ("loss", f"{status.loss:.3f}" if status.has_begun else "–"),
-        ("best", best),
+        ("best", status.best or "–"),
         ("validation", last),
         ("elapsed", format_duration(now - status.started)),
     ]

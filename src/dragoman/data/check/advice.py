@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from dragoman.config import Config, TrainingConfig
 from dragoman.data.check.report_types import (
@@ -18,7 +18,7 @@ from dragoman.data.readers.decode import REPLACED
 from dragoman.language_codes import language_key, primary_language
 from dragoman.reporting.number_format import format_count, format_percent
 
-__all__ = ["advise", "find_misuse"]
+__all__ = ["advise", "find_misuse", "wrong_language"]
 
 # Thresholds from which a value gets advice.
 _FOREIGN = 0.1
@@ -72,8 +72,8 @@ def find_misuse(corpora: list[CorpusReport], source: str, target: str) -> list[s
             found.append(f"{corpus.name} must be text, got bad lines only or mostly ({share}); name another file")
         elif corpus.looks_swapped:
             found.append(
-                f"the source of {corpus.name} must be {source} and its target {target}, got swapped sides; exchange "
-                "its files, or data.source and data.target"
+                f"the source of {corpus.name} must be {source} and its target {target}, got swapped sides; "
+                f"{corpus.swap_fix}, or exchange data.source and data.target"
             )
         else:
             found += _wrong_languages(corpus, {"source": source, "target": target})
@@ -82,14 +82,19 @@ def find_misuse(corpora: list[CorpusReport], source: str, target: str) -> list[s
 
 def _wrong_languages(corpus: CorpusReport, declared: dict[str, str]) -> Iterator[str]:
     for side, language in declared.items():
-        shares = corpus.languages.get(side)
-        if not shares or 1.0 - shares.get(primary_language(language), 0.0) <= _WRONG:
-            continue
-        most = max(shares, key=lambda other: shares[other])
-        yield (
-            f"the {side} of {corpus.side_name(side)} must be {language}, got {format_percent(shares[most])} {most}; "
-            f"correct data.{side}, or name another file"
-        )
+        if found := wrong_language(corpus.languages.get(side, {}), language):
+            yield (
+                f"the {side} of {corpus.side_name(side)} must be {language}, got {found}; correct data.{side}, or name "
+                "another file"
+            )
+
+
+def wrong_language(shares: Mapping[str, float], language: str) -> str:
+    """Return the most frequent language with its share if most texts are not in the expected one, else nothing."""
+    if not shares or 1.0 - shares.get(primary_language(language), 0.0) <= _WRONG:
+        return ""
+    most = max(shares, key=lambda other: shares[other])
+    return f"{format_percent(shares[most])} {most}"
 
 
 def _about_batches(batches: BatchStatistics, pairs: int, window: int) -> Iterator[str]:

@@ -20,7 +20,7 @@ from dragoman.data.preparation.corpus_sources import CorpusSource
 from dragoman.data.preparation.preparation import Preparation
 from dragoman.data.preparation.shard_stage import TOO_MANY_TOKENS, encode
 from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
-from dragoman.data.readers.corpus_reader import file_format
+from dragoman.data.readers.corpus_reader import exchange_sides, file_format
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.token_pairs import SIDES, Pairs, Sentences
 from dragoman.language_codes import primary_language
@@ -48,9 +48,11 @@ def measure_corpora(preparation: Preparation) -> list[CorpusReport]:
         )
         scripts = {side: chinese_script("".join(texts[side])) for side in SIDES if _is_chinese(languages[side])}
         files = [name for name, _ in source.digests]
-        sides = _side_names(source)
+        sides, swap_fix = _side_names(source), exchange_sides(source.settings)
         reports.append(
-            CorpusReport(cleaned.name, source.role, files, cleaned.summary, languages, scripts, swapped, sides)
+            CorpusReport(
+                cleaned.name, source.role, files, cleaned.summary, languages, scripts, swapped, sides, swap_fix
+            )
         )
     return reports
 

@@ -28,6 +28,8 @@ class CorpusReport:
     """Whether most of each side is in the language of the other side."""
     side_names: Mapping[str, str] = field(default_factory=dict)
     """By side: the name of its file, if the corpus has one file per side and no name of its own."""
+    swap_fix: str = "exchange its files"
+    """How to exchange the sides."""
 
     def side_name(self, side: str) -> str:
         """Return the name of the file of a side; the name of the corpus if both sides share it."""

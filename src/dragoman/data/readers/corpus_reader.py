@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from dragoman.data.readers.formats.tsv import TsvReader
 from dragoman.data.readers.streams import STDIN, is_url, plain_name, without_query
 from dragoman.errors import ConfigError, DataError, DragomanError
 
-__all__ = ["file_format", "open_corpus"]
+__all__ = ["exchange_sides", "file_format", "open_corpus"]
 
 _FORMATS = {
     ".tsv": "tsv",
@@ -82,6 +83,17 @@ def file_format(corpus: CorpusConfig) -> str:
             'target, or the format: dragoman new --format tsv, or format = "tsv" in the configuration'
         )
     return found.pop()
+
+
+def exchange_sides(corpus: CorpusConfig) -> str:
+    """Return how the sides of a corpus are exchanged, as the fix of an error."""
+    form = file_format(corpus)
+    if form == "lines":
+        return "exchange its files"
+    if form == "tmx":  # its texts are chosen by language codes
+        return "correct the language codes in its files"
+    columns = corpus.columns[::-1] or (["2", "1"] if form in ("tsv", "csv") else ["…", "…"])
+    return f"exchange its columns: columns = {json.dumps(columns, ensure_ascii=False)}"
 
 
 def _check_stdin(corpus: CorpusConfig, form: str) -> None:

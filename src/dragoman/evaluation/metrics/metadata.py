@@ -1,4 +1,4 @@
-"""Names, decimals and direction (higher or lower is better) of metrics; format scores and p-values."""
+"""Decimals and direction (higher or lower is better) of metrics; format scores and p-values."""
 
 from __future__ import annotations
 
@@ -11,21 +11,14 @@ __all__ = [
     "format_p_value",
     "is_improvement",
     "is_lower_better",
-    "metric_title",
 ]
 
 SIGNIFICANCE_LEVEL = 0.05
 SENTENCE_METRIC = "chrf++"
 """The metric of single sentences."""
 
-_TITLES = {"bleu": "BLEU", "chrf": "chrF", "chrf++": "chrF++", "ter": "TER", "comet": "COMET"}
 _LOWER_IS_BETTER = ("ter",)
 _MIN_P_VALUE = 0.001
-
-
-def metric_title(metric: str) -> str:
-    """Return the name of a metric as its authors write it."""
-    return _TITLES.get(metric.lower(), metric)
 
 
 def decimals(metric: str) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dragoman.evaluation.metrics.metadata import metric_title
 from dragoman.evaluation.results import Evaluation, LengthBin
 from dragoman.inspection.comparison.report_types import (
     TRAINING_LOSS,
@@ -15,6 +14,7 @@ from dragoman.inspection.comparison.report_types import (
     ModelDetails,
 )
 from dragoman.reporting.line_chart import Scale, Series, line_chart_svg
+from dragoman.reporting.metric_title import metric_title
 from dragoman.reporting.number_format import format_compact, format_duration
 
 __all__ = ["AXES", "Chart", "LengthTable", "curve_charts", "length_charts", "length_table"]

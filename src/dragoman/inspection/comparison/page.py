@@ -13,7 +13,6 @@ from dragoman.evaluation.metrics.metadata import (
     format_p_value,
     is_improvement,
     is_lower_better,
-    metric_title,
 )
 from dragoman.evaluation.results import Evaluation
 from dragoman.inspection.comparison.charts import AXES, curve_charts, length_charts, length_table
@@ -29,6 +28,7 @@ from dragoman.inspection.comparison.setting_differences import compare_settings
 from dragoman.inspection.comparison.verdict import best_systems, conclude
 from dragoman.reporting.html import render_page
 from dragoman.reporting.line_chart import legend_html, swatch_svg
+from dragoman.reporting.metric_title import metric_title
 
 __all__ = ["render_comparison_page"]
 

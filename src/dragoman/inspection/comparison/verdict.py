@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.evaluation.aggregate_members import describe_test
-from dragoman.evaluation.metrics.metadata import (
-    format_metric_value,
-    format_p_value,
-    is_improvement,
-    is_lower_better,
-    metric_title,
-)
+from dragoman.evaluation.metrics.metadata import format_metric_value, format_p_value, is_improvement, is_lower_better
 from dragoman.evaluation.results import Evaluation, SignificanceTest, SystemResult
 from dragoman.evaluation.score_format import format_score
 from dragoman.inspection.comparison.report_types import ComparisonReport
+from dragoman.reporting.metric_title import metric_title
 from dragoman.reporting.number_format import format_count
 from dragoman.reporting.verdict import Verdict
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.evaluation.metrics.metadata import metric_title
 from dragoman.evaluation.results import Score
 from dragoman.evaluation.score_format import format_score
 from dragoman.files import read_json, read_json_lines
 from dragoman.reporting.heatmap import heatmap_svg
 from dragoman.reporting.html import render_page
 from dragoman.reporting.line_chart import Scale, Series, legend_html, line_chart_svg
+from dragoman.reporting.metric_title import metric_title
 from dragoman.reporting.number_format import format_compact, format_duration
 
 __all__ = ["LiveProgress", "TestResult", "render_training_report"]

@@ -48,6 +48,10 @@ class TrainingStarted:
     """Number of batches drawn so far."""
     trainable: int | None = None
     """Number of parameters that are trained; None if it is all of them."""
+    best_update: int | None = None
+    """The update of the best validation so far; None before the first."""
+    best_value: float | None = None
+    metric: str = "loss"
 
 
 @dataclass(frozen=True)

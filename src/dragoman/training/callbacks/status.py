@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dragoman.reporting.metric_title import metric_title
 from dragoman.reporting.number_format import format_compact, format_count, format_duration
 from dragoman.reporting.safe_display_text import visible
 from dragoman.training.callbacks.events import (
@@ -113,6 +114,14 @@ class TrainingStatus:
         seconds, tokens, _ = self._marks[0]
         return (self._tokens - tokens) / (self._seconds - seconds) if self._seconds > seconds else 0.0
 
+    @property
+    def best(self) -> str:
+        """The best validation so far, that of the checkpoint of a resumed run included; empty if there is none."""
+        last = self.validated or self.began
+        if last.best_value is None or last.best_update is None:
+            return ""
+        return _at_update(last.metric, last.best_value, last.best_update)
+
     def left(self, now: float) -> float | None:
         """Estimated seconds to the last update, with as many pauses as so far; None if unknown."""
         made = self.update - self.began.update
@@ -154,7 +163,11 @@ def parameter_count(began: TrainingStarted) -> str:
 
 def measure(name: str, value: float) -> str:
     """Format a loss or a score with its name."""
-    return f"{visible(name, 20)} {value:.3f}" if name == "loss" else f"{visible(name, 20)} {value:.1f}"
+    return f"loss {value:.3f}" if name == "loss" else f"{visible(metric_title(name), 20)} {value:.1f}"
+
+
+def _at_update(metric: str, value: float, update: int) -> str:
+    return f"{measure(metric, value)} @ {update:,}"
 
 
 def scores(validated: ValidationEvent) -> str:
@@ -165,14 +178,14 @@ def scores(validated: ValidationEvent) -> str:
 
 def progress_line(status: TrainingStatus, now: float) -> str:
     """Format the progress in one line."""
-    left, validated = status.left_in_words(now), status.validated
+    left = status.left_in_words(now)
     parts = [
         f"update {status.update:,}/{status.began.max_updates:,}",
         f"epoch {status.epoch}" if status.epoch else "",
         f"loss {status.loss:.3f}" if status.has_begun else "",
         f"{format_compact(status.speed)} tokens/s" if status.speed else "",
         f"{left} left" if left else "",
-        f"best {measure(validated.metric, validated.best_value)} @ {validated.best_update:,}" if validated else "",
+        f"best {status.best}" if status.best else "",
         f"{status.skipped:,} skipped" if status.skipped else "",
     ]
     return "  ".join(part for part in parts if part)
@@ -184,5 +197,5 @@ def closing(ended: TrainingEnded) -> str:
     since = f" since update {ended.resumed_at:,}" if ended.resumed_at else ""
     parts = [f"{why}: {format_count(ended.update, 'update')}", f"{format_duration(ended.seconds)}{since}"]
     if ended.best_value is not None and ended.best_update is not None:
-        parts.append(f"best {measure(ended.metric, ended.best_value)} @ {ended.best_update:,}")
+        parts.append(f"best {_at_update(ended.metric, ended.best_value, ended.best_update)}")
     return ", ".join(parts)

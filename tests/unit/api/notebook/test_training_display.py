@@ -73,7 +73,7 @@ def test_a_validation_shows_scores_and_a_sample_as_text():
     display.on_validation_end(validation(50, 1.5))
 
     text = lxml.html.fromstring(output.pages[-1]).text_content()
-    assert "validation @ 50: loss 1.500, bleu 12.5; the best so far" in text
+    assert "validation @ 50: loss 1.500, BLEU 12.5; the best so far" in text
     assert "the <cat> → le chat" in text
     assert "reference: le <chat>" in text
 

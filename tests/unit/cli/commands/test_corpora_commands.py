@@ -183,3 +183,68 @@ def test_standard_input_is_a_corpus(tmp_path: Path):
     again = subprocess.run(command, cwd=tmp_path, input=text, capture_output=True, check=True)
     assert again.stdout == first.stdout
     assert b"done before" in again.stderr
+
+
+def test_prepare_warns_of_a_wrong_language_and_goes_on(run: Run, project: Path, tmp_path: Path):
+    write_pairs(tmp_path, "train", [(b, a) for a, b in pairs(400)])
+    result = run("prepare")
+    assert result.exit_code == 0, result.stderr
+    (warning,) = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
+    assert warning == (
+        "warning: the source of train.en must be en and its target de, got swapped sides; exchange its files, or "
+        "exchange data.source and data.target"
+    )
+    write_pairs(tmp_path, "train", [(a, f"{a} Yes.") for a, _ in pairs(400)])
+    result = run("prepare", "--set", "data.cleaning.max_similarity=1.0")
+    assert result.exit_code == 0, result.stderr
+    wrong = "warning: the target of train.de must be de, got 100 % en; correct data.target, or name another file"
+    assert wrong in result.stderr
+    write_pairs(tmp_path, "train", pairs(400))
+    assert "warning" not in run("prepare").stderr
+
+
+def test_new_warns_of_a_wrong_language_and_goes_on(run: Run, tmp_path: Path):
+    rows = pairs(60)
+    write_pairs(tmp_path, "train", [(a, a) for a, _ in rows])
+    write_pairs(tmp_path, "test", [(b, b) for _, b in rows])
+    files = ["--corpus", "train.en", "train.de", "--test", "test.en", "test.de"]
+    result = run("new", "p", "--source", "en", "--target", "de", *files)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.splitlines()[:-1] == [
+        "warning: the target of train.de must be de, got 100 % en; correct --target, or name another file",
+        "warning: the source of test.en must be en, got 100 % de; name another file",
+    ]
+    assert result.stderr.endswith("next    cd p && dragoman check\n")
+
+
+@pytest.mark.parametrize(("name", "mark"), [("train.tsv", "\t"), ("train.csv", ",")])
+def test_columns_are_exchanged_not_files(run: Run, tmp_path: Path, name: str, mark: str):
+    (tmp_path / name).write_text("".join(f"{b}{mark}{a}\n" for a, b in pairs(400)), encoding="utf-8")
+    given = ["new", "p", "--source", "en", "--target", "de", "--corpus", name]
+    refused = run(*given)
+    assert refused.exit_code == 2
+    assert refused.stderr == (
+        "error: the training text must be in en and de, in this order, got de and en; exchange the columns with "
+        "--columns 2 1, or exchange --source and --target\n"
+    )
+    made = run(*given, "--columns", "2", "1")
+    assert made.exit_code == 0, made.stderr
+    assert "warning" not in made.stderr
+    config = tmp_path / "p" / "dragoman.toml"
+    assert 'columns = ["2", "1"]' in config.read_text(encoding="utf-8")
+    assert "must be" not in run("check", "p", "--no-measure").stdout
+    config.write_text(config.read_text(encoding="utf-8").replace('columns = ["2", "1"]\n', ""), encoding="utf-8")
+    said = " ".join(run("check", "p", "--no-measure").stdout.split())
+    assert 'got swapped sides; exchange its columns: columns = ["2", "1"], or exchange data.source and' in said
+
+
+def test_prepare_lists_a_given_test_set(run: Run, project: Path):
+    write_pairs(project, "news", pairs(30, seed=2))
+    config = project / "dragoman.toml"
+    text = config.read_text(encoding="utf-8").replace("test_pairs", "# test_pairs")
+    config.write_text(f'{text}\n[[data.test]]\nfiles = ["news.en", "news.de"]\n', encoding="utf-8")
+    result = run("prepare")
+    assert result.exit_code == 0, result.stderr
+    assert [line.split() for line in result.stdout.splitlines() if line.startswith("test")] == [
+        ["test", "news.en", "30"]
+    ]

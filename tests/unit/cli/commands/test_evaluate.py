@@ -20,6 +20,7 @@ from sacrebleu.significance import PairedTest, Result
 
 from testkit import random_bundle
 from tests.unit.cli.tiny_translators import QUICK, tiny_bundle, typed
+from tests.unit.data.preparation.corpus import pairs, write_pairs
 
 SOURCES = ["abc def ghi", "zwei drei vier fünf", "ab cd ef gh ij kl mn op qr st uv", "123", "Haus und Hof."] * 4
 REFERENCES = ["the cat sat on the mat", "a dog ran over the hill", "one two three four five six", "123", "my house"] * 4
@@ -286,3 +287,13 @@ def test_windows_are_counted_as_the_whole(room: Path, monkeypatch: pytest.Monkey
     first, second = (each["systems"][0]["members"][0] for each in (whole, parts))
     assert first["scores"] == second["scores"]
     assert first["by_length"] == second["by_length"]
+
+
+def test_a_swapped_test_set_is_told(tmp_path: Path):
+    files = write_pairs(tmp_path, "test", pairs(20))
+    paths = [tmp_path / name for name in files]
+    told = "note    sources and references seem swapped: 20 of the first 20 sources look like de"
+    for test, is_swapped in ((paths, False), (paths[::-1], True)):
+        result = typed("evaluate", test[1], "--test", *test, "--languages", "en-de")
+        assert result.exit_code == 0, result.stderr
+        assert (told in result.stderr) == is_swapped

@@ -69,6 +69,7 @@ class Terminal:
 @pytest.mark.slow
 def test_a_conversation_makes_a_project(tmp_path: Path):
     write_pairs(tmp_path, "train", pairs(400))
+    write_pairs(tmp_path / "en-de", "other", pairs(4))
     terminal = Terminal(tmp_path, "new")
     terminal.answer("Training files", "missing.en train.de")
     terminal.answer("missing.en must be a file", "train.en train.de")
@@ -78,11 +79,11 @@ def test_a_conversation_makes_a_project(tmp_path: Path):
     terminal.answer("Validation files [take 20 training pairs]", "")
     terminal.answer("Test files [take 20 training pairs]", "")
     terminal.answer("Preset for this number of pairs [pairs-5k]", "")
-    terminal.answer("Folder of the project [en-de]", "")
+    terminal.answer("Folder of the project [en-de-2]", "")
     terminal.answer("estimate time and memory now? [Y/n]", "n")
     assert terminal.end() == 0, terminal.screen
-    assert "next    cd en-de && dragoman check" in terminal.screen
-    text = (tmp_path / "en-de" / "dragoman.toml").read_text(encoding="utf-8")
+    assert "next    cd en-de-2 && dragoman check" in terminal.screen
+    text = (tmp_path / "en-de-2" / "dragoman.toml").read_text(encoding="utf-8")
     assert 'source = "en"' in text
     assert "test_pairs = 20" in text
 

@@ -412,3 +412,37 @@ def test_progress_is_shown_for_a_file_although_the_keyboard_is_a_terminal(tmp_pa
     assert done.returncode == 0, shown
     assert "translating" in shown
     assert len(output.read_text(encoding="utf-8").splitlines()) == 20
+
+
+def test_files_of_a_folder_that_are_no_text_are_skipped_and_listed(tmp_path: Path):
+    folder, output = tmp_path / "texts", tmp_path / "out"
+    (folder / "more").mkdir(parents=True)
+    for name in ("a.txt", "notes", "more/b.en"):
+        (folder / name).write_text("abc def\n", encoding="utf-8")
+    (folder / "packed.gz").write_bytes(gzip.compress(b"abc\n"))
+    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    (folder / "packed-picture.gz").write_bytes(gzip.compress(b"GIF89a\0\0"))
+    (folder / "README.md").write_text("# A title\n", encoding="utf-8")
+    (folder / "more" / "paper.PDF").write_bytes(b"%PDF-1.7\n")
+    result = typed("translate", tiny_bundle(), folder, "-o", output, *QUICK)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.splitlines()[0] == (
+        "warning: 4 files skipped, no plain text: README.md, more/paper.PDF, packed-picture.gz, picture.png; translate "
+        "documents one by one"
+    )
+    written = {path.relative_to(output).as_posix() for path in output.rglob("*") if path.is_file()}
+    assert {name for name in written if not name.startswith((".", "translation"))} == {
+        *("a.txt", "notes", "more/b.en", "packed.gz")
+    }
+
+
+def test_a_folder_without_text_is_an_error_before_a_model_is_loaded(tmp_path: Path):
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "letter.docx").write_bytes(b"PK")
+    result = typed("translate", tmp_path / "no-model", tmp_path / "texts", "-o", tmp_path / "out", *QUICK)
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"error: {tmp_path}/texts must contain text files, got none: letter.docx is no plain text; translate documents "
+        "one by one\n"
+    )
+    assert not (tmp_path / "out").exists()

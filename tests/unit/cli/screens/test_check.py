@@ -147,3 +147,22 @@ def test_a_terminal_that_knows_only_ascii_gets_ascii(monkeypatch: pytest.MonkeyP
     shown = raw.getvalue().decode("ascii")
     assert "######" in shown
     assert "\\u6211" in shown
+
+
+def test_long_reasons_and_names_are_wrapped(show):
+    reason = "one side is more than three times as long as the other, in characters weighted by script"
+    place = Example("data/" + "crawl-" * 10 + ".de", 7, "ein Haus", "", "of the second column of the fourth file")
+    drops, faults = Tally(), Tally()
+    drops.add(reason, 12)
+    faults.add("has another number of columns than the first line of the same file", 3, [place])
+    summary = CorpusSummary(1000, 985, drops=drops, faults=faults)
+    corpus = replace(usual_report().corpora[0], name="a corpus whose name has many words.en", summary=summary)
+    lines = show(replace(usual_report(), corpora=[corpus]))
+    assert all(cell_len(line) <= 80 for line in lines)
+    start = next(number for number, line in enumerate(lines) if line.startswith("training pairs that leave"))
+    rows = lines[start + 1 : lines.index("", start)]
+    assert " ".join(row[:48].strip() for row in rows).count(reason) == 1
+    flat = " ".join("\n".join(lines).split())
+    assert "the same file (of the second column of the fourth file)" in flat
+    names = lines[next(number for number, line in enumerate(lines) if line.startswith("corpus ")) + 1 :]
+    assert " ".join(line[:20].strip() for line in names[:2]) == "a corpus whose name has many words.en"

@@ -56,8 +56,8 @@ def written(console: Console) -> str:
     return file.getvalue()
 
 
-def begin(update: int = 0, most: int = 8000) -> TrainingStarted:
-    return TrainingStarted(Path("run"), 12_345_678, 2, "cpu", update, most, update, update)
+def begin(update: int = 0, most: int = 8000, **best: Any) -> TrainingStarted:
+    return TrainingStarted(Path("run"), 12_345_678, 2, "cpu", update, most, update, update, **best)
 
 
 def moment(update: int, **changes: Any) -> StepEvent:
@@ -109,10 +109,10 @@ def test_without_a_terminal_there_are_few_plain_lines(log: Console, clock: Clock
         "! step_40 is damaged; going back to step_20",
         "training run · 12.3 M parameters · 2 processes · cpu",
         "update 101/8,000  epoch 3  loss 2.310  5.60 k tokens/s  13 min 10 s left",
-        "validation @ 120  loss 2.100  bleu 21.3  chrf 52.1  best so far  in 3.2 s",
+        "validation @ 120  loss 2.100  BLEU 21.3  chrF++ 52.1  best so far  in 3.2 s",
         "  ein Mann schläft → a man is asleep",
-        "update 171/8,000  epoch 3  loss 2.310  5.57 k tokens/s  15 min 25 s left  best chrf 52.1 @ 500  1 skipped",
-        "✓ stopped early, without improvement: 221 updates, 25 s, best chrf 52.1 @ 500",
+        "update 171/8,000  epoch 3  loss 2.310  5.57 k tokens/s  15 min 25 s left  best chrF++ 52.1 @ 500  1 skipped",
+        "✓ stopped early, without improvement: 221 updates, 25 s, best chrF++ 52.1 @ 500",
     ]
     assert "\r" not in written(log)
     assert "\x1b" not in written(log)
@@ -144,8 +144,8 @@ def test_a_terminal_shows_a_picture_that_fits_80_columns(clock: Clock):
     assert shown[1].rstrip() == "run · 12.3 M parameters · 2 processes · cpu"
     assert re.fullmatch(r"━{3}─+  500 of 8,000  epoch 3", shown[2])
     assert re.fullmatch(r"loss         2\.310  ▁{26}    speed     5\.60 k tokens/s", shown[3].rstrip())
-    assert re.fullmatch(r"best         chrf 52\.1 @ 500 +gradient  0\.8", shown[4].rstrip())
-    assert re.fullmatch(r"validation   loss 2\.100  bleu 21\.3  chrf 52\.1 +rate      0\.0003", shown[5].rstrip())
+    assert re.fullmatch(r"best         chrF\+\+ 52\.1 @ 500 +gradient  0\.8", shown[4].rstrip())
+    assert re.fullmatch(r"validation   loss 2\.100  BLEU 21\.3  chrF\+\+ 52\.1 +rate      0\.0003", shown[5].rstrip())
     assert re.fullmatch(r"elapsed      50 s +left      at most 12 min 30 s", shown[6].rstrip())
     assert [line.rstrip() for line in shown[8:]] == [
         "source       ein Mann schläft",
@@ -166,8 +166,8 @@ def test_notes_and_validations_stay_above_the_picture(clock: Clock):
         screen.on_end(TrainingEnded("terminated", 1000, 100.0, 1000, None, None, "chrf"))
     shown = written(console)
     assert "! memory is short, so the batch is split\n" in shown
-    assert "★ update 500  loss 2.100  bleu 21.3  chrf 52.1  best so far\n" in shown
-    assert "· update 1,000  loss 2.100  bleu 21.3  chrf 52.1\n" in shown
+    assert "★ update 500  loss 2.100  BLEU 21.3  chrF++ 52.1  best so far\n" in shown
+    assert "· update 1,000  loss 2.100  BLEU 21.3  chrF++ 52.1\n" in shown
     assert shown.endswith("– stopped by a signal: 1,000 updates, 1 min 40 s\n")
 
 
@@ -356,3 +356,19 @@ def test_a_long_course_keeps_few_values():
         status.add(moment(number, loss=10_000 / number))
     assert 40 <= len(status.curve.values) < 80
     assert status.curve.values == sorted(status.curve.values, reverse=True)
+
+
+def test_a_resumed_run_shows_the_best_of_its_checkpoint(log: Console, clock: Clock):
+    best: dict[str, Any] = {"best_update": 400, "best_value": 51.26, "metric": "chrf"}
+    with TrainingScreen(log, clock=clock) as screen:
+        screen.on_start(begin(600, **best))
+        train(screen, clock, range(601, 711))
+    assert "best chrF++ 51.3 @ 400" in written(log)
+    screen = TrainingScreen(terminal(), clock=clock)
+    with screen:
+        screen.on_start(begin(600, **best))
+        resumed = picture(screen)
+        screen.on_validation_end(validation(700))
+        validated = picture(screen)
+    assert resumed[4].startswith("best         chrF++ 51.3 @ 400")
+    assert validated[4].startswith("best         chrF++ 52.1 @ 500")

@@ -31,7 +31,7 @@ def test_a_running_training_shows_progress_curves_samples_and_the_time_left(tmp_
     assert re.findall(r"<figcaption>(.*?)</figcaption>", page) == [
         "Loss",
         "BLEU in validation",
-        "chrF in validation",
+        "chrF++ in validation",
         "Target tokens per second",
         "Learning rate",
         "Gradient norm",

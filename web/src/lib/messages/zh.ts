@@ -20,7 +20,7 @@ export const chinese: Messages = {
   detect: '自动检测语言',
   detected: language => `${language}（自动检测）`,
   uncertain: language => `${language}（不确定）`,
-  unavailable: (language, instead) => `${language}（没有模型，按${instead}翻译）`,
+  unavailable: (language, instead) => `没有${language}模型，按${instead}翻译。`,
   confidence: percent => `检测置信度：${percent}`,
   via: language => `经由${language}`,
   by: models => `模型：${models}`,
