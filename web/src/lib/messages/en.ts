@@ -19,7 +19,8 @@ export const english = {
   detect: 'Detect language',
   detected: (language: string) => `${language} (detected)`,
   uncertain: (language: string) => `${language} (uncertain)`,
-  unavailable: (language: string, instead: string) => `No model translates from ${language}; the text is translated as ${instead}.`,
+  unavailable: (language: string, instead: string) =>
+    `No model translates from ${language}; the text is translated as ${instead}.`,
   confidence: (percent: string) => `Confidence of the detection: ${percent}`,
   via: (language: string) => `via ${language}`,
   by: (models: string) => `by ${models}`,
