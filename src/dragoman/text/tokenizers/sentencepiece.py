@@ -31,6 +31,7 @@ _SYMBOL = 1e4  # log-probability in sampling: no other segmentation of a symbol 
 _CACHED_WORDS = 8192  # with both limits the cache stays below about 30 MB
 _CACHED_LENGTH = 24
 _LONGEST = 1000  # characters: longer sentences are cut, because on repetitive ones the trainer takes quadratic time
+_FEW_REPEATS = 0.2  # share of the sentences
 _THREADS = 4  # fixed because it affects the result: sums are computed per thread
 _RESERVED = "\u2585"  # "unknown" in the trainer, which drops sentences that contain it
 _PROBE = (" \ufb01  x ", "▁▁\ufb01▁▁x▁")  # a ligature and spaces, which a normaliser would change
@@ -161,7 +162,7 @@ def train_sentencepiece(  # noqa: PLR0913 -- one keyword per setting
     token, wherever they are in a text.
     """
     _check_settings(size, model, character_coverage, sample_size)
-    chosen = _draw(_trainable(sentences), sample_size, seed)
+    chosen = _scatter_repeats(_draw(_trainable(sentences), sample_size, seed), seed)
     if not chosen:
         raise TokenizerError("sentences must hold some text, got none; check the path of the corpus")
     written = io.BytesIO()
@@ -229,6 +230,21 @@ def _trainable(sentences: Iterable[str]) -> Iterator[str]:
         text = escape(check_unicode(sentence)).replace(_RESERVED, " ")
         for start in range(0, len(text), _LONGEST):
             yield text[start : start + _LONGEST]
+
+
+def _scatter_repeats(sentences: list[str], seed: int) -> list[str]:
+    """Move repeated sentences to the end, in random order, if there are many.
+
+    The trainer takes quadratic time if a long sequence of sentences is repeated, such as the English side of two
+    corpora of the same text in several languages.
+    """
+    first = dict.fromkeys(sentences)
+    if len(sentences) - len(first) <= _FEW_REPEATS * len(sentences):
+        return sentences
+    seen: set[str] = set()
+    repeats = [sentence for sentence in sentences if sentence in seen or seen.add(sentence)]  # type: ignore[func-returns-value]
+    random.Random(seed).shuffle(repeats)
+    return [*first, *repeats]
 
 
 def _draw(sentences: Iterable[str], most: int, seed: int) -> list[str]:

@@ -1,5 +1,6 @@
 import io
 import math
+import random
 import subprocess
 import sys
 from collections import Counter
@@ -16,6 +17,7 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 from dragoman.errors import ConfigError, DataError, TokenizerError
 from dragoman.text import SentencePieceTokenizer, Tokenizer, train_sentencepiece
 from dragoman.text.tokenizers.notation import escape
+from dragoman.text.tokenizers.sentencepiece import _scatter_repeats
 from testkit.growth import growth
 from tests.unit.text.samples import AWKWARD, corpus, texts
 
@@ -270,3 +272,23 @@ def test_words_can_be_drawn_one_by_one_because_no_token_crosses_a_space(unigram:
 def test_it_keeps_the_protocol(unigram: SentencePieceTokenizer):
     tokenizer: Tokenizer = unigram
     assert tokenizer.kind == "sentencepiece"
+
+
+def test_a_repeated_sequence_of_sentences_takes_linear_time():
+    """Two copies of a text with other text behind them: SentencePiece takes quadratic time for these by itself."""
+
+    def train(lines: int) -> None:
+        draw = random.Random(1)
+        words = ["".join(map(draw.choice, ("bdglm", "aeiou", "nprst"))) for _ in range(60)]
+        text = list(dict.fromkeys(" ".join(draw.choices(words, k=draw.randint(3, 6))) for _ in range(lines)))
+        train_sentencepiece(
+            [*text, *(f"{line}en" for line in text), *text, *map("le".__add__, text)], size=400, grow=True
+        )
+
+    assert growth(train, 60, rounds=1) < 40
+
+
+def test_few_repeats_keep_their_order():
+    assert _scatter_repeats(["a", "b", "c", "d", "e", "a"], 1) == ["a", "b", "c", "d", "e", "a"]
+    assert sorted(_scatter_repeats(["a", "b", "a", "b"], 1)) == ["a", "a", "b", "b"]
+    assert _scatter_repeats(["a", "b", "a", "b"], 1)[:2] == ["a", "b"]
