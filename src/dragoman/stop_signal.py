@@ -35,6 +35,10 @@ class StopSignal:
             signal.signal(number, handler)
         self._previous_handlers = {}
 
+    def request(self, reason: str) -> None:
+        """Stop as after a signal; `reason` is a value of `STOP_REASONS`. Another thread may call this."""
+        self.reason = reason
+
     def check(self) -> None:
         """Raise `StopRequested` after a stop signal."""
         if self.reason:

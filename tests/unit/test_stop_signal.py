@@ -69,3 +69,13 @@ def test_in_another_thread_work_is_done():
     thread.start()
     thread.join()
     assert asked == [""]
+
+
+def test_another_thread_can_request_a_stop():
+    with StopSignal() as stop:
+        thread = threading.Thread(target=stop.request, args=("terminated",))
+        thread.start()
+        thread.join()
+        with pytest.raises(StopRequested):
+            stop.check()
+        assert stop.reason == "terminated"

@@ -93,6 +93,11 @@ def verify(folder: Path, *, allowed: Callable[[str], bool] | None = None, hash_f
     return manifest
 
 
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read and check the manifest of a folder, but not the files that it lists."""
+    return _read_manifest(folder, _regular_files(folder))
+
+
 def check_hashes(folder: Path, manifest: dict[str, Any]) -> None:
     """Compare the SHA-256 of every file with the manifest."""
     for name, facts in manifest["files"].items():

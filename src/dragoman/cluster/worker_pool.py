@@ -19,7 +19,7 @@ from ray.exceptions import RayError, RayTaskError
 
 from dragoman.errors import ConfigError, DataError, DragomanError
 
-__all__ = ["PoolMessages", "PoolWorker", "WorkerPool", "default_workers", "installed_versions"]
+__all__ = ["PoolMessages", "PoolWorker", "WorkerPool", "default_workers", "installed_versions", "task_error"]
 
 _RETRIES = 3  # of a task whose worker ended
 _AHEAD = 2  # tasks of each worker: the next one is there when a task is finished
@@ -134,7 +134,7 @@ class WorkerPool(Generic[Task, Result]):
         try:
             first, *others = ray.get(references, timeout=_START_TIMEOUT)
         except RayTaskError as error:
-            raise _cause(error) from None
+            raise task_error(error) from None
         except ray.exceptions.GetTimeoutError:
             raise ConfigError(
                 f"{len(self.actors)} workers must start within {_START_TIMEOUT:.0f} seconds, got fewer; the cluster "
@@ -199,7 +199,7 @@ class WorkerPool(Generic[Task, Result]):
         try:
             reply: _Reply = ray.get(each.reference)
         except RayTaskError as error:
-            raise _cause(error) from None
+            raise task_error(error) from None
         except RayError:
             raise DataError(
                 f"{self._messages.name(each.task)} by one of the workers, got {_RETRIES + 1} that ended unexpectedly; "
@@ -208,6 +208,6 @@ class WorkerPool(Generic[Task, Result]):
         return reply
 
 
-def _cause(error: RayTaskError) -> BaseException:
+def task_error(error: RayTaskError) -> BaseException:
     """Return the exception that a worker raised."""
     return error.cause if isinstance(error.cause, DragomanError) else error

@@ -56,6 +56,7 @@ class Trainer:
         *,
         group: ProcessGroup | None = None,
         validation: ValidationSet | None = None,
+        stop: StopSignal | None = None,
     ) -> None:
         self.state = TrainState()
         self._config = config.training
@@ -63,7 +64,7 @@ class Trainer:
         self._callback = callback
         self._loader = loader
         self._checkpoints = checkpoints
-        self.signal = StopSignal()
+        self.signal = stop or StopSignal()
         self._model = model.to(self._group.device)
         check_micro_batches(self._config.micro_batches, self._group.size)
         if self._config.recompute:

@@ -7,12 +7,13 @@ from pathlib import Path
 from dragoman.bundle.adapter import ADAPTER
 from dragoman.errors import ConfigError
 
-__all__ = ["BUNDLE", "CHECKPOINTS", "CONFIG", "REPORT", "RUN_FILES", "check_new_run"]
+__all__ = ["BUNDLE", "CHECKPOINTS", "CONFIG", "LOCK", "REPORT", "RUN_FILES", "check_new_run"]
 
 REPORT = "report.html"
 BUNDLE = "bundle"
 CONFIG = "dragoman.toml"
 CHECKPOINTS = "checkpoints"
+LOCK = ".lock"
 
 RUN_FILES = (CONFIG, "log.jsonl", "run.json", REPORT, ADAPTER, BUNDLE)
 """Output of a run; the directory of a new run must have none of it."""

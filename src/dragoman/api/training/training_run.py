@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from dragoman.api.training.bundle_writer import best_weights, trained_adapter, write_trained
+from dragoman.api.training.checkpoint_copies import CheckpointCopies, CopyCheckpoints
 from dragoman.api.training.held_out_scores import HeldOutSet, SetScore, held_out_sets, score_set, translate_set
 from dragoman.api.training.run_directory import lock_run_directory
 from dragoman.api.training.run_files import CHECKPOINTS, CONFIG
@@ -82,11 +83,15 @@ def train_model(
     resume: bool = False,
     callbacks: Sequence[TrainerCallback] = (),
     loader_workers: int = 0,
+    stop: StopSignal | None = None,
+    checkpoint_url: str | None = None,
 ) -> TrainResult:
     """Train on the prepared data of a configuration, and write a bundle into the run directory.
 
     Relative paths in the configuration start from `folder`. With `resume` a run continues from its newest checkpoint,
-    or starts if it has none. Several processes train together when a launcher such as torchrun starts them.
+    or starts if it has none. Several processes train together when a launcher such as torchrun starts them. `stop` can
+    be used to stop training from another thread. Checkpoints are copied to `checkpoint_url`, and a run that is resumed
+    without any is resumed from there.
     """
     limit_kernel_caches()
     prepared = _open_prepared(config, folder)
@@ -102,6 +107,7 @@ def train_model(
             held.enter_context(single_thread(deterministic=True))
         check_micro_batches(config.training.micro_batches, group.size)
         checkpoints = CheckpointStore(run / CHECKPOINTS)
+        copies = group.run_on_main(lambda: _open_copies(checkpoint_url, checkpoints, run, resume=resume))
         config = with_precision(config, run, group, resume=resume)
         notes = group.run_on_main(lambda: lock_run_directory(run, folder, checkpoints, config, held, resume=resume))
         base = open_start_bundle(config, folder)
@@ -111,11 +117,14 @@ def train_model(
         sets = group.run_on_main(lambda: held_out_sets(prepared, config, folder, tokenizers))
         group.run_on_main(lambda: _save_tests(run, config, sets or ()))
         loader = held.enter_context(_loader(prepared, config, group, loader_workers))
-        reports = _callbacks(run, config, _data_facts(prepared, loader, base), callbacks, group)
+        reports = _callbacks(run, config, _data_facts(prepared, loader, base), callbacks, group, copies)
+        if copies is not None and copies.downloaded:
+            newest = copies.downloaded[-1]
+            reports.on_message(f"checkpoints downloaded from {checkpoint_url}, the newest of update {newest}")
         if without_bleu:
             reports.on_message(without_bleu)
         validation = _validation(prepared, config, tokenizers, group)
-        trainer = Trainer(config, model, loader, checkpoints, reports, group=group, validation=validation)
+        trainer = Trainer(config, model, loader, checkpoints, reports, group=group, validation=validation, stop=stop)
         if resume:
             trainer.resume()
             for note in notes or ():
@@ -172,8 +181,22 @@ def _model(config: Config, tokenizers: dict[str, Tokenizer], base: Bundle | None
     return model
 
 
+def _open_copies(url: str | None, checkpoints: CheckpointStore, run: Path, *, resume: bool) -> CheckpointCopies | None:
+    """Return the copies of checkpoints, if there is a URL for them; a resumed run without checkpoints gets them."""
+    if url is None:
+        return None
+    copies = CheckpointCopies(url, checkpoints)
+    copies.open(run, resume=resume)
+    return copies
+
+
 def _callbacks(
-    run: Path, config: Config, facts: dict[str, Any], callbacks: Sequence[TrainerCallback], group: ProcessGroup
+    run: Path,
+    config: Config,
+    facts: dict[str, Any],
+    callbacks: Sequence[TrainerCallback],
+    group: ProcessGroup,
+    copies: CheckpointCopies | None,
 ) -> TrainerCallback:
     """Return all callbacks, the run record included; only the main rank has any."""
     if not group.is_main:
@@ -181,7 +204,8 @@ def _callbacks(
     with atomic_write(run / CONFIG) as draft:
         draft.write_text(to_toml(config), encoding="utf-8")
     listed = CallbackList(*callbacks)
-    return CallbackList(RunRecord(run, config, facts=facts, report=listed.on_message), listed)
+    recorded = CallbackList(RunRecord(run, config, facts=facts, report=listed.on_message), listed)
+    return recorded if copies is None else CallbackList(recorded, CopyCheckpoints(copies, recorded.on_message))
 
 
 def _validation(

@@ -13,8 +13,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.console import EXIT_STOPPED, echo, print_json, print_next, print_table, report_errors
-from dragoman.cli.options.arguments import DEFAULT_CONFIG, AllowNetwork, ConfigFile, Json, Overrides, config_file, flag
-from dragoman.errors import TrainingError
+from dragoman.cli.options.arguments import (
+    DEFAULT_CONFIG,
+    AllowNetwork,
+    ConfigFile,
+    Json,
+    On,
+    Overrides,
+    Workers,
+    config_file,
+    flag,
+)
+from dragoman.cli.options.cluster import check_cluster, training_function
+from dragoman.errors import ConfigError, TrainingError
 from dragoman.network_access import network_access
 
 if TYPE_CHECKING:
@@ -32,12 +43,20 @@ Run = Annotated[
     ),
 ]
 Resume = Annotated[bool, flag("--resume", "Continue from the newest checkpoint, if any.")]
-Workers = Annotated[
+LoaderWorkers = Annotated[
     int, typer.Option(metavar="INT", min=0, help="Number of loader processes; useful with subword regularisation.")
 ]
 Threads = Annotated[
     int | None,
     typer.Option(metavar="INT", min=1, help="Fixed number of CPU threads; by default it adapts to the machine's load."),
+]
+Checkpoints = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Copy checkpoints to this folder or URL; --resume downloads them if the run has none.",
+        show_default="no copies",
+    ),
 ]
 Page = Annotated[bool, flag("--page", "Show the training in a browser; the page stays as report.html in the run.")]
 VerifyResume = Annotated[bool, flag("--verify-resume", "Check that a resumed run equals an uninterrupted one.")]
@@ -48,12 +67,15 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
     overrides: Overrides = None,
     run: Run = None,
     resume: Resume = False,
-    loader_workers: Workers = 0,
+    checkpoints: Checkpoints = None,
+    loader_workers: LoaderWorkers = 0,
     threads: Threads = None,
     page: Page = False,
     allow_network: AllowNetwork = False,
     verify_resume: VerifyResume = False,
     json: Json = False,
+    on: On = None,
+    workers: Workers = None,
 ) -> None:
     """Train a model on prepared data and write a bundle.
 
@@ -65,11 +87,14 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
     limit_kernel_caches()
     advice = "run the same command with --resume to continue from the last checkpoint"
     with report_errors(advice), network_access(allow_network):
+        check_cluster(on, workers)
+        _check_launcher(on, verify_resume=verify_resume)
         for module in ("torch", "polars", "sacrebleu"):
             require(module, "train", "dragoman train")
         from dragoman.config import load_config
 
-        options = {"loader-workers": loader_workers, "threads": threads, "page": page, "allow-network": allow_network}
+        options: dict[str, int | str | None] = {"loader-workers": loader_workers, "threads": threads, "page": page}
+        options |= {"allow-network": allow_network, "on": on, "workers": workers, "checkpoints": checkpoints}
         again = _resume_command(config, overrides or [], run, options)
         config = config_file(config)
         settings = load_config(config, [*(overrides or []), *([f"training.threads={threads}"] if threads else [])])
@@ -78,12 +103,12 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
             return
         folder = run or config.parent / "run"
         _check_quickly(settings, config.parent, folder, resume=resume)
-        from dragoman.api.training.training_run import train_model as train_
         from dragoman.cli.screens.training import TrainingScreen
 
         stops_early = settings.training.patience > 0 or settings.training.max_epochs > 0
         with ExitStack() as opened:
             live = _open_page(folder, opened, stops_early=stops_early) if page and _is_main() else None
+            train_ = opened.enter_context(training_function(settings, on, workers, allow_network=allow_network))
             screen = opened.enter_context(TrainingScreen(stops_early=stops_early))
             trained = train_(
                 settings,
@@ -92,6 +117,7 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
                 resume=resume,
                 callbacks=[screen] if live is None else [screen, live],
                 loader_workers=loader_workers,
+                checkpoint_url=checkpoints,
             )
             if live is not None:
                 live.finish(trained)
@@ -102,6 +128,14 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
         if _is_main():
             echo(again, err=True)
         raise typer.Exit(EXIT_STOPPED[trained.ended.why])
+
+
+def _check_launcher(on: str | None, *, verify_resume: bool) -> None:
+    """Require one launcher: the cluster starts its own processes."""
+    if on is not None and "WORLD_SIZE" in os.environ:
+        raise ConfigError(f"--on {on} must be used without torchrun, got both; --workers sets the number of processes")
+    if on is not None and verify_resume:
+        raise ConfigError(f"--verify-resume must be used without --on, got --on {on}; leave it out")
 
 
 def _check_quickly(settings: Config, project: Path, run: Path, *, resume: bool) -> None:
@@ -129,7 +163,7 @@ def _open_page(folder: Path, opened: ExitStack, *, stops_early: bool) -> LivePag
 
 
 def _resume_command(
-    config: Path, overrides: Sequence[str], run: Path | None, options: Mapping[str, int | bool | None]
+    config: Path, overrides: Sequence[str], run: Path | None, options: Mapping[str, int | str | None]
 ) -> str:
     """Return a line with the command that continues a stopped run."""
     if "WORLD_SIZE" in os.environ:

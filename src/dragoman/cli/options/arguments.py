@@ -75,7 +75,7 @@ Workers = Annotated[
         "--workers",
         metavar="N",
         min=1,
-        help="Number of workers on the cluster; it does not change the result.",
+        help="Number of workers on the cluster.",
         rich_help_panel=_CLUSTER,
         show_default="all processors",
     ),
@@ -83,7 +83,7 @@ Workers = Annotated[
 Json = Annotated[bool, flag("--json", "Print JSON.")]
 JsonLines = Annotated[bool, flag("--json", "Print one JSON object per line.")]
 
-AllowNetwork = Annotated[bool, flag("--allow-network", "Read corpora from URLs of the network.")]
+AllowNetwork = Annotated[bool, flag("--allow-network", "Allow URLs of the network.")]
 ConfigFile = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="Configuration file, or the folder of dragoman.toml.")
 ]

@@ -258,6 +258,7 @@ class TrainingScreen:
     def on_start(self, began: TrainingStarted) -> None:
         """Show the model and the data."""
         status = self._status = TrainingStatus(began, self._clock(), self._stops_early)
+        self._show(lambda view: view.end())  # of a training that was started again
         self._show(lambda view: view.begin(status))
 
     def on_update(self, moment: StepEvent) -> None:

@@ -184,6 +184,15 @@ def test_the_cursor_is_back_when_training_fails(clock: Clock):
     assert written(console).rindex("\x1b[?25h") > written(console).rindex("\x1b[?25l")
 
 
+def test_a_training_that_is_started_again_has_one_picture(clock: Clock):
+    console = terminal()
+    with TrainingScreen(console, clock=clock) as screen:
+        screen.on_start(begin())
+        screen.on_start(begin(5))
+        screen.on_update(moment(6))
+        assert "6 of 8,000" in "\n".join(picture(screen))
+
+
 def test_validating_is_why_nothing_moves(clock: Clock):
     screen = TrainingScreen(terminal(), clock=clock)
     with screen:
