@@ -22,9 +22,10 @@ class Caller:
 
     service: FakeService = field(default_factory=FakeService)
     settings: ServerSettings = field(default_factory=ServerSettings)
+    is_replica: bool = False
 
     def __post_init__(self) -> None:
-        self.app = create_app(self.service, self.settings)
+        self.app = create_app(self.service, self.settings, is_replica=self.is_replica)
 
     def __call__(self, method: str, path: str, **how: Any) -> httpx.Response:
         return asyncio.run(self._call(method, path, how))

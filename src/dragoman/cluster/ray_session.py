@@ -16,7 +16,7 @@ from typing import Any
 from dragoman.environment import require
 from dragoman.errors import ConfigError
 
-__all__ = ["check_address", "ray_session"]
+__all__ = ["check_address", "is_started_here", "ray_session"]
 
 _LOCAL = "ray"
 _CLIENT = "ray://"
@@ -28,7 +28,7 @@ def check_address(address: str) -> None:
     """Raise `ConfigError` for an address that is not one of Ray, or a cluster without a token."""
     if address != _LOCAL and not (address.startswith(_CLIENT) and len(address) > len(_CLIENT)):
         raise ConfigError(f"--on must be ray or ray://HOST:PORT, got {address!r}; leave it out to use this process")
-    mode = os.environ.get(_MODE) or ("token" if _is_started_here(address) else "")
+    mode = os.environ.get(_MODE) or ("token" if is_started_here(address) else "")
     if mode not in ("token", "disabled"):
         raise ConfigError(
             f"{_MODE} must be token or disabled, got {mode or 'none'}; set {_MODE}=token and {_TOKEN_PATH} as on the "
@@ -36,7 +36,8 @@ def check_address(address: str) -> None:
         )
 
 
-def _is_started_here(address: str) -> bool:
+def is_started_here(address: str) -> bool:
+    """Return whether an address is a new Ray on this machine."""
     return address == _LOCAL and "RAY_ADDRESS" not in os.environ
 
 
@@ -50,7 +51,7 @@ def ray_session(address: str, *, processors: int) -> Iterator[None]:
     check_address(address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # the default of later versions; no warning
-    is_new = _is_started_here(address)
+    is_new = is_started_here(address)
     if is_new and not os.environ.get(_MODE):
         os.environ[_MODE] = "token"
         if not os.environ.get(_TOKEN) and not os.environ.get(_TOKEN_PATH):

@@ -27,8 +27,13 @@ def create_app(
     settings: ServerSettings,
     metrics: PrometheusMetrics | None = None,
     log: AccessLog | None = None,
+    *,
+    is_replica: bool = False,
 ) -> RequestMiddleware:
-    """Return the middleware around a FastAPI app with all routes; reads the file of API keys."""
+    """Return the middleware around a FastAPI app with all routes; reads the file of API keys.
+
+    A replica rejects requests that depend on values of one process.
+    """
     metrics = metrics or PrometheusMetrics()
     app = FastAPI(
         title="Dragoman",
@@ -47,9 +52,11 @@ def create_app(
         metrics=metrics,
         access=AccessControl(keys, settings.limits.tokens_per_minute),
         log=log or AccessLog("off"),
+        is_replica=is_replica,
     )
     pipeline = TranslationPipeline(service, settings)
-    routers = [api.router(pipeline) for api in (libretranslate, v1, openai, document_files)] + deepl.routers(pipeline)
+    routers = [api.router(pipeline) for api in (libretranslate, v1, openai)]
+    routers += [document_files.router(pipeline, stores=not is_replica), *deepl.routers(pipeline)]
     routers.append(
         health.router(lambda: service.is_ready and not middleware.is_draining, metrics if settings.metrics else None)
     )

@@ -21,6 +21,7 @@ __all__ = [
     "Overloaded",
     "RateLimited",
     "RequestError",
+    "SingleProcessOnly",
     "TooLarge",
     "Unsupported",
 ]
@@ -46,6 +47,7 @@ ErrorCode = Literal[
     "overloaded",
     "rate_limited",
     "shutting_down",
+    "single_process_only",
     "too_large",
     "unavailable_pair",
     "unknown_format",
@@ -92,6 +94,14 @@ class NotInstalled(RequestError):
     status = 501
     code: ErrorCode = "not_installed"
     reason = "not_installed"
+
+
+class SingleProcessOnly(RequestError):
+    """A feature that stores values in the process, on one of several replicas, which do not share them."""
+
+    status = 501
+    code: ErrorCode = "single_process_only"
+    reason = "single_process_only"
 
 
 class ModelUnavailable(RequestError):

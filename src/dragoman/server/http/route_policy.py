@@ -39,6 +39,8 @@ class RoutePolicy:
     """Read the body of GET requests too."""
     is_health: bool = False
     """Respond also on connections beyond the limit."""
+    stores: bool = False
+    """Reject on one of several replicas: the route reads or changes values that only this process has."""
 
 
 def route_policy(
@@ -48,11 +50,12 @@ def route_policy(
     is_upload: bool = False,
     has_get_body: bool = False,
     is_health: bool = False,
+    stores: bool = False,
 ) -> Callable[[Endpoint], Endpoint]:
     """Decorate an endpoint with its policy; write it below the decorator of the route."""
 
     def declare(endpoint: Endpoint) -> Endpoint:
-        setattr(endpoint, _ATTRIBUTE, RoutePolicy(access, translates, is_upload, has_get_body, is_health))
+        setattr(endpoint, _ATTRIBUTE, RoutePolicy(access, translates, is_upload, has_get_body, is_health, stores))
         return endpoint
 
     return declare

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from starlette.datastructures import UploadFile
 
 from dragoman.documents.formats import FORMATS
-from dragoman.server.errors import NotFound, RequestError, TooLarge
+from dragoman.server.errors import NotFound, RequestError, SingleProcessOnly, TooLarge
 from dragoman.server.http.dependencies import Access, Reserved
 from dragoman.server.http.request_body import json_response, read_multipart
 from dragoman.server.http.route_policy import route_policy
@@ -63,10 +63,10 @@ class Upload:
     fields: dict[str, str]
 
 
-def router(pipeline: TranslationPipeline, store: DownloadStore | None = None) -> APIRouter:
-    """Return the routes of documents."""
+def router(pipeline: TranslationPipeline, *, stores: bool = True) -> APIRouter:
+    """Return the routes of documents; without `stores`, a translated document can only be requested directly."""
     routes = APIRouter(tags=["LibreTranslate"])
-    downloads = store or DownloadStore()
+    downloads = DownloadStore()
     media_types = dict.fromkeys((_ANY_BYTES, *FORMATS.values()), _BINARY)
 
     @routes.post(
@@ -83,6 +83,11 @@ def router(pipeline: TranslationPipeline, store: DownloadStore | None = None) ->
         wanted = _to_request(pipeline, upload, access.name)
         media_type = FORMATS[_suffix(upload.name)]
         is_direct = _accepts_document(request.headers.get("accept", ""), media_type)
+        if not is_direct and not stores:
+            raise SingleProcessOnly(
+                "a document must be requested directly from a server with several replicas, got a request for a link "
+                "to it; send Accept: application/octet-stream"
+            )
         if not is_direct:  # before the work: its size is about that of the translation
             downloads.make_room(len(upload.data), access.client)
         done = await translate_document(pipeline, upload.name, upload.data, wanted, reservation)
@@ -100,7 +105,7 @@ def router(pipeline: TranslationPipeline, store: DownloadStore | None = None) ->
             "parameters": [parameter("name", "path", {"type": "string"}, "The last part of `translatedFileUrl`.")]
         },
     )
-    @route_policy("public")  # the name of a document is a secret
+    @route_policy("public", stores=True)  # the name of a document is a secret
     async def download_file(request: Request) -> Response:
         """Download a translated document."""
         stored = downloads.get(request.path_params["name"])

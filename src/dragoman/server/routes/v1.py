@@ -120,7 +120,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         return json_response({"models": service.models(), "routes": service.routes(), "object": "list", "data": data})
 
     @routes.post("/models/reload", **responses(ReloadResult, *BODY_ERRORS))
-    @route_policy("admin")
+    @route_policy("admin", stores=True)
     async def reload() -> Response:
         """Reload bundles that changed on disk; requires a key with the right `admin`."""
         return json_response(await service.reload())

@@ -35,7 +35,7 @@ def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_setting_is_an_option_with_help():
     options = {option.name: option for option in load_command("serve").params}
-    own = {"bundles", "config", "check", "new_key", "rights", "help"}
+    own = {"bundles", "config", "check", "new_key", "rights", "help", "on", "min_replicas", "max_replicas"}
     assert set(options) - own == {path.replace(".", "_") for path, _ in leaf_fields(ServerSettings)}
     assert all(option.help for name, option in options.items() if name != "help")
 
@@ -44,6 +44,13 @@ def test_every_setting_is_an_option_with_help():
     ("arguments", "code", "told"),
     [
         ((), 2, "error: a model must be given, got none; name a bundle, a run or a project"),
+        (("x", "--max-replicas", "2"), 2, "error: --max-replicas must come with --on, got it alone; write --on ray"),
+        (
+            ("x", "--on", "ray", "--min-replicas", "3", "--max-replicas", "2"),
+            2,
+            "error: --max-replicas must be at least --min-replicas, got 2 and 3; ",
+        ),
+        (("x", "--on", "spark"), 2, "error: --on must be ray or ray://HOST:PORT, got 'spark'; "),
         (("nowhere",), 1, "error: nowhere must be a bundle, a run or a project folder, got a path that does not"),
         (("x", "--port", "99999"), 2, "error: --port must be less than or equal to 65535, got 99999; "),
         (("x", "--log", "xml"), 2, "error: --log must be one of text, json, off, got 'xml'"),

@@ -173,6 +173,7 @@ export const chinese: Messages = {
     overloaded: '服务器繁忙。',
     rate_limited: '已超出服务器的速率限制。',
     shutting_down: '服务器正在关闭，请稍后重试。',
+    single_process_only: '此服务器有多个副本，不支持这项功能；文档与术语表不会在副本之间共享。',
     too_large: '内容过大，超出服务器单次处理的上限。',
     unavailable_pair: '此服务器没有这一语言对的模型。',
     unknown_format: '不支持这种文件格式。',

@@ -81,7 +81,7 @@ def router(pipeline: TranslationPipeline, downloads: DownloadStore | None = None
     jobs = DocumentJobs(store, max_bytes=_LARGEST_DOCUMENTS * pipeline.settings.limits.file_bytes)
 
     @routes.post("/document", **responses(DeeplDocumentHandle, *BODY_ERRORS, 404), openapi_extra=_form())
-    @route_policy("body_key", translates=True, is_upload=True)
+    @route_policy("body_key", translates=True, is_upload=True, stores=True)
     async def upload(request: Request, access: Access, _: Reserved) -> Response:
         """Upload a document, whose translation then starts."""
         given = await read_upload(request, pipeline.settings.limits, ("target_lang",))
@@ -102,7 +102,7 @@ def router(pipeline: TranslationPipeline, downloads: DownloadStore | None = None
         **responses(DeeplDocumentStatus, *BODY_ERRORS, 404),
         **_key_description(),
     )
-    @route_policy("body_key")
+    @route_policy("body_key", stores=True)
     async def status(request: Request, body: KeyBody) -> Response:
         """Return the state of a translation."""
         job = jobs.get(request.path_params["document_id"], body.document_key)
@@ -115,7 +115,7 @@ def router(pipeline: TranslationPipeline, downloads: DownloadStore | None = None
         **responses(None, *BODY_ERRORS, 404, more=_BINARY),
         **_key_description(),
     )
-    @route_policy("body_key")
+    @route_policy("body_key", stores=True)
     async def result(request: Request, body: KeyBody) -> Response:
         """Download a translated document."""
         stored = jobs.result(jobs.get(request.path_params["document_id"], body.document_key))

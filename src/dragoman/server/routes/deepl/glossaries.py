@@ -81,7 +81,7 @@ def _version_2(pipeline: TranslationPipeline, store: GlossaryStore) -> APIRouter
         **responses(SingleGlossary, *BODY_ERRORS, status=201),
         **request_body(SingleGlossaryBody, (JSON, *FORMS)),
     )
-    @route_policy("key")
+    @route_policy("key", stores=True)
     async def create(body: SingleBody, access: Access) -> Response:
         """Store a glossary of one language pair."""
 
@@ -130,7 +130,7 @@ def _version_3(store: GlossaryStore) -> APIRouter:
         **responses(MultilingualGlossary, *BODY_ERRORS, 415, status=201),
         **request_body(MultilingualGlossaryBody),
     )
-    @route_policy("key")
+    @route_policy("key", stores=True)
     async def create(body: MultilingualBody, access: Access) -> Response:
         """Store a glossary of several language pairs."""
 
@@ -160,7 +160,7 @@ def _version_3(store: GlossaryStore) -> APIRouter:
         **responses(MultilingualGlossary, *BODY_ERRORS, 404, 415),
         **_with_parameters(request_body(MultilingualGlossaryPatch), [_ID]),
     )
-    @route_policy("key")
+    @route_policy("key", stores=True)
     async def change(request: Request, body: PatchBody, access: Access) -> Response:
         """Rename a glossary, or add terms."""
 
@@ -197,7 +197,7 @@ def _dictionaries(store: GlossaryStore) -> APIRouter:
         **responses(DictionaryInfo, *BODY_ERRORS, 404, 415),
         **_with_parameters(request_body(DictionaryBody), [_ID]),
     )
-    @route_policy("key")
+    @route_policy("key", stores=True)
     async def replace_dictionary(request: Request, body: DictionaryContent, access: Access) -> Response:
         """Replace the terms of a language pair, or add the pair."""
 
@@ -211,7 +211,7 @@ def _dictionaries(store: GlossaryStore) -> APIRouter:
     @routes.delete(
         "/glossaries/{glossary_id}/dictionaries", **_no_content(), openapi_extra={"parameters": [_ID, *_PAIR]}
     )
-    @route_policy("key")
+    @route_policy("key", stores=True)
     async def delete_dictionary(request: Request, access: Access) -> Response:
         """Delete the terms of a language pair."""
 
@@ -226,7 +226,7 @@ def _dictionaries(store: GlossaryStore) -> APIRouter:
 
 
 def _delete(store: GlossaryStore) -> Any:
-    @route_policy("key")
+    @route_policy("key", stores=True)
     async def delete(request: Request, access: Access) -> Response:
         """Delete a glossary."""
         await asyncio.to_thread(store.delete, access.name, _id(request))

@@ -75,7 +75,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         return json_response([_language(*each) | {"supports_formality": False} for each in found])
 
     @routes.get("/usage", **responses(DeeplUsage, *BASE_ERRORS, 408, 429))
-    @route_policy("body_key", has_get_body=True)
+    @route_policy("body_key", has_get_body=True, stores=True)
     async def usage(access: Access) -> Response:
         """Return the number of translated characters of the API key."""
         return json_response({"character_count": access.characters, "character_limit": _NO_LIMIT})
