@@ -1,4 +1,4 @@
-"""Added latency of Ray Serve: one replica behind its proxy beside the same application under uvicorn.
+"""Added latency of Ray Serve: one replica behind its proxy compared with the same application under uvicorn.
 
 One client sends single sentences to both servers, interleaved; the order alternates from pair to pair.
 """

@@ -50,6 +50,10 @@ LINES = (
     CommandLine("check {folder}/project --no-measure", is_long=True),
     CommandLine("prepare {folder}/project", is_long=True),
     CommandLine("train {folder}/project --set training.max_updates=3 --set training.checkpoint_every=1", is_long=True),
+    CommandLine(
+        "tune {folder}/project --space {folder}/tune.toml --set training.max_updates=2 --set training.validate_every=1",
+        is_long=True,
+    ),
     CommandLine("average {folder}/project/run -o {folder}/averaged", is_long=True),
     CommandLine("demo {folder}/demo", is_long=True),
     CommandLine("translate {folder}/transformer {folder}/small.en"),
@@ -93,6 +97,8 @@ def write_files(folder: Path) -> None:
     (folder / "page.html").write_text("<p>a b</p>", encoding="utf-8")
     (folder / "project").mkdir(exist_ok=True)
     (folder / "project" / "dragoman.toml").write_text(_PROJECT, encoding="utf-8")
+    space = "trials = 2\nmin_updates = 1\n[space]\ntraining.seed = [1, 2]\n"
+    (folder / "tune.toml").write_text(space, encoding="utf-8")
     for family, preset in PRESETS.items():
         _bundle(folder / family, random_bundle(folder / f"{family}-random", preset))
     bundle = Bundle.open(folder / "transformer")

@@ -9,17 +9,21 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Protocol
 
-from ray import serve
 from ray.exceptions import RayError
-from ray.serve.exceptions import RayServeException
-from ray.serve.handle import DeploymentHandle
 
 from dragoman.errors import ConfigError
+
+with warnings.catch_warnings():  # of pydantic, about Ray's own models
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from ray import serve
+    from ray.serve.exceptions import RayServeException
+    from ray.serve.handle import DeploymentHandle
 
 __all__ = ["ReplicaApplication", "ReplicaOptions", "serve_replicas"]
 

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from math import isinf
 from typing import Any, Generic, Protocol, TypeVar
 
 import ray
@@ -115,11 +116,22 @@ class _Pending(Generic[Task]):
 
 
 class WorkerPool(Generic[Task, Result]):
-    """Workers that `open_` creates, one per process; Ray must be initialised. `description` is that of all of them."""
+    """Workers that `open_` creates, one per process; Ray must be initialised. `description` is that of all of them.
+
+    `ahead` tasks are given to each worker. After `stall_timeout` seconds without a finished task, `run` fails.
+    """
 
     def __init__(
-        self, open_: Callable[[], PoolWorker], messages: PoolMessages[Task], *, workers: int, processors: int
+        self,
+        open_: Callable[[], PoolWorker],
+        messages: PoolMessages[Task],
+        *,
+        workers: int,
+        processors: int,
+        ahead: int = _AHEAD,
+        stall_timeout: float = _STALL_TIMEOUT,
     ) -> None:
+        self._ahead, self._stall_timeout = ahead, stall_timeout
         actor = ray.remote(num_cpus=processors, max_restarts=-1, max_task_retries=_RETRIES)(_Actor)
         self.actors: list[Any] = [actor.remote(open_) for _ in range(workers)]
         self._messages = messages
@@ -166,7 +178,8 @@ class WorkerPool(Generic[Task, Result]):
         load = [0] * len(self.actors)
         is_end = False
         while True:
-            while not is_end and len(running) < _AHEAD * len(load) and len(pending) < (_AHEAD + _WAITING) * len(load):
+            most, waiting = self._ahead * len(load), (self._ahead + _WAITING) * len(load)
+            while not is_end and len(running) < most and len(pending) < waiting:
                 try:
                     task = next(tasks)
                 except StopIteration:
@@ -180,10 +193,11 @@ class WorkerPool(Generic[Task, Result]):
             if not pending:
                 return
             if not pending[0].is_done:
-                ready, _ = ray.wait(list(running), num_returns=1, timeout=_STALL_TIMEOUT)
+                seconds = self._stall_timeout
+                ready, _ = ray.wait(list(running), num_returns=1, timeout=None if isinf(seconds) else seconds)
                 if not ready:
                     raise DataError(
-                        f"workers must finish a {self._messages.unit} within {_STALL_TIMEOUT:.0f} seconds, got none; "
+                        f"workers must finish a {self._messages.unit} within {seconds:.0f} seconds, got none; "
                         f"the cluster may have lost a node: {self._messages.again}"
                     )
                 finished = running.pop(ready[0])

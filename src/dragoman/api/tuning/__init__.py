@@ -1,0 +1,3 @@
+"""Search hyper-parameters by successive halving; every trial is an ordinary run."""
+
+__all__: list[str] = []

@@ -1,0 +1,255 @@
+"""Search hyper-parameters: run the rungs of successive halving, and write the report and the best configuration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dragoman.api.tuning.draw_trials import Trial, draw_trials, setting_overrides
+from dragoman.api.tuning.search_space import NumberRange, TuningConfig
+from dragoman.api.tuning.successive_halving import Rung, best_trials, plan_rungs
+from dragoman.api.tuning.trial_run import TrialRecord, TrialTask, read_trial, run_trial
+from dragoman.config.parse_toml import parse_toml
+from dragoman.errors import ConfigError, TrainingError
+from dragoman.files import atomic_write, read_json, write_json
+from dragoman.inspection.pages.tuning_report import TrialRow, TuningReport, render_tuning_report
+from dragoman.progress import NoProgress, Progress
+
+__all__ = ["REPORT", "RunTrials", "TUNED", "Tuning", "TuningResult", "run_in_process"]
+
+REPORT, RECORD, TUNED = "report.html", "tuning.json", "tuned.toml"
+_MARK = "# Written by dragoman tune"
+
+OnUpdate = Callable[[int, int], None]
+"""Called with the place of a task and the update that its trial has reached."""
+RunTrials = Callable[[Sequence[TrialTask], OnUpdate], Iterator[TrialRecord]]
+"""Trains tasks, and yields their records in the same order."""
+
+
+def run_in_process(tasks: Sequence[TrialTask], on_update: OnUpdate) -> Iterator[TrialRecord]:
+    """Train one trial after the other in this process."""
+    for place, task in enumerate(tasks):
+        yield run_trial(task, lambda update, place=place: on_update(place, update))  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """The trials with their records, and the best one; without `best` the search was stopped."""
+
+    metric: str
+    rungs: Sequence[Rung]
+    trials: Sequence[Trial]
+    records: Mapping[int, TrialRecord]
+    best: int | None
+    folder: Path
+    tuned: Path
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether the best trial has the lowest score."""
+        return self.metric == "loss"
+
+    def score(self, number: int) -> float | None:
+        """Return the best score of a trial; None if it failed."""
+        record = self.records[number]
+        return record.best(record.updates, lower_is_better=self.lower_is_better)
+
+    def ranked(self) -> list[Trial]:
+        """Return the trials in the order of the search: those trained longer first, then by score."""
+        sign = 1 if self.lower_is_better else -1
+
+        def key(trial: Trial) -> tuple[int, bool, float, int]:
+            score = self.score(trial.number)
+            return (
+                -self.rung(trial.number),
+                score is None,
+                sign * (score if score is not None else 0.0),
+                trial.number,
+            )
+
+        found = sorted(self.trials, key=key)
+        return sorted(found, key=lambda trial: trial.number != self.best)
+
+    def rung(self, number: int) -> int:
+        """Return the number of rungs that a trial has completed."""
+        record = self.records[number]
+        return sum(record.is_complete or record.updates >= rung.updates for rung in self.rungs)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "metric": self.metric,
+            "rungs": [{"trials": rung.trials, "updates": rung.updates} for rung in self.rungs],
+            "trials": [
+                {
+                    "trial": trial.number,
+                    "settings": dict(trial.values),
+                    "score": self.score(trial.number),
+                    "updates": self.records[trial.number].updates,
+                    "run": str(self.folder / trial.name),
+                    "error": self.records[trial.number].error,
+                }
+                for trial in self.trials
+            ],
+            "best": self.best,
+            "config": str(self.tuned) if self.best is not None else None,
+        }
+
+
+@dataclass
+class Tuning:
+    """A search in a folder: each trial is a run in it. The same search continues where it was stopped."""
+
+    settings: TuningConfig
+    config: Path
+    folder: Path
+    overrides: Sequence[str] = ()
+    machine: Sequence[str] = ()
+    """Overrides for this machine, which tuned.toml does not get."""
+    progress: Progress = field(default_factory=NoProgress)
+
+    def __post_init__(self) -> None:
+        self._failed: dict[int, TrialRecord] = {}
+        self.trials = draw_trials(self.settings, self.config, [*self.overrides, *self.machine])
+        training = self.trials[0].config.training
+        self.metric = training.stop_on
+        self.rungs = plan_rungs(
+            len(self.trials),
+            factor=self.settings.factor,
+            first=self.settings.min_updates,
+            last=training.max_updates,
+            every=training.validate_every,
+        )
+        self.tuned = self.config.parent / TUNED
+        if self.tuned.exists() and not self.tuned.read_text(encoding="utf-8").startswith(_MARK):
+            raise ConfigError(f"{self.tuned} must be a file of dragoman tune, got another; rename it")
+        self._check_same()
+
+    def run(self, run_trials: RunTrials = run_in_process) -> TuningResult:
+        """Train the trials rung by rung; stops early after a stop signal."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_json(self.folder / RECORD, {"trials": [dict(trial.values) for trial in self.trials]})
+        chosen = [trial.number for trial in self.trials]
+        for number, rung in enumerate(self.rungs, 1):
+            records = self._run_rung(number, rung, chosen, run_trials)
+            result = self._result(None)
+            if any(record.is_stopped for record in records.values()):
+                self._write(result)
+                return result
+            scores = {
+                each: record.best(rung.updates, lower_is_better=result.lower_is_better)
+                for each, record in records.items()
+            }
+            is_last = number == len(self.rungs)
+            chosen = best_trials(
+                scores, 1 if is_last else self.rungs[number].trials, lower_is_better=result.lower_is_better
+            )
+            if not chosen:
+                failed = next((record.error for record in records.values() if record.error), "no validation")
+                raise TrainingError(f"a trial must have a score, got none in rung {number}: {failed}")
+            if not is_last:
+                self._write(result)
+        result = self._result(chosen[0])
+        self._write(result)
+        self._write_tuned(result)
+        return result
+
+    def _run_rung(
+        self, number: int, rung: Rung, chosen: Iterable[int], run_trials: RunTrials
+    ) -> dict[int, TrialRecord]:
+        numbers = sorted(chosen)
+        project = self.config.parent
+        tasks = [
+            TrialTask(self.trials[each].config, project, self.folder / self.trials[each].name, rung.updates)
+            for each in numbers
+        ]
+        done = [0] * len(tasks)
+        self.progress.begin(f"rung {number} of {len(self.rungs)}: {len(tasks)} × {rung.updates:,} updates")
+
+        def on_update(place: int, update: int) -> None:
+            done[place] = update
+            self.progress.advance(sum(done) / (rung.updates * len(tasks)))
+
+        records: dict[int, TrialRecord] = {}
+        for place, record in enumerate(run_trials(tasks, on_update)):
+            records[numbers[place]] = record
+            on_update(place, rung.updates)
+            if record.is_stopped:
+                break
+        self._failed |= {each: record for each, record in records.items() if record.error}
+        return records
+
+    def _result(self, best: int | None) -> TuningResult:
+        records = {
+            trial.number: self._failed.get(trial.number) or read_trial(self.folder / trial.name, self.metric)
+            for trial in self.trials
+        }
+        return TuningResult(self.metric, self.rungs, self.trials, records, best, self.folder, self.tuned)
+
+    def _check_same(self) -> None:
+        """Require that the folder has no trials of another search."""
+        before = read_json(self.folder / RECORD)
+        known = before.get("trials") if isinstance(before, dict) else None
+        now = [dict(trial.values) for trial in self.trials]
+        count = min(len(known), len(now)) if isinstance(known, list) else 0
+        if isinstance(known, list) and known[:count] != now[:count]:
+            raise ConfigError(
+                f"{self.folder} must have the trials of this search, got those of another one; name another folder "
+                "with --output"
+            )
+
+    def _write(self, result: TuningResult) -> None:
+        page = render_tuning_report(self._report(result))
+        with atomic_write(self.folder / REPORT) as draft:
+            draft.write_text(page, encoding="utf-8")
+
+    def _report(self, result: TuningResult) -> TuningReport:
+        log = [name for name, choice in self.settings.space.items() if isinstance(choice, NumberRange) and choice.log]
+        rows = [
+            TrialRow(
+                trial.name,
+                dict(trial.values),
+                result.score(trial.number),
+                result.records[trial.number].updates,
+                result.rung(trial.number),
+                result.records[trial.number].curve,
+                result.records[trial.number].error,
+            )
+            for trial in result.ranked()
+        ]
+        name = self.config.resolve().parent.name
+        rungs = [(rung.trials, rung.updates) for rung in self.rungs]
+        return TuningReport(name, self.metric, rows, rungs, log, is_complete=result.best is not None)
+
+    def _write_tuned(self, result: TuningResult) -> None:
+        assert result.best is not None
+        trial = self.trials[result.best]
+        with atomic_write(self.tuned) as draft:
+            draft.write_text(tuned_toml(self.config.name, trial, result, self.overrides), encoding="utf-8")
+
+
+def tuned_toml(base: str, trial: Trial, result: TuningResult, overrides: Sequence[str]) -> str:
+    """Return a configuration that extends that of the project with the settings of a trial."""
+    score = result.score(trial.number)
+    updates = result.records[trial.number].updates
+    settings = dict(map(_key_and_value, (*overrides, *setting_overrides(trial.values))))
+    lines = [
+        f"{_MARK}: {trial.name}, validation {result.metric} {score:.4g} after {updates:,} updates.",
+        f"extends = {json.dumps(base, ensure_ascii=False)}",
+        "",
+        *(f"{name} = {value}" for name, value in settings.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _key_and_value(override: str) -> tuple[str, str]:
+    """Return the key and the TOML value of ``a.b=c``, where c may be text without quotes."""
+    name, _, value = override.partition("=")
+    try:
+        parse_toml(f"value = {value}", name)
+    except ConfigError:
+        value = json.dumps(value.strip(), ensure_ascii=False)
+    return name.strip(), value.strip()

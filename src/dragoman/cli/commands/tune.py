@@ -1,0 +1,156 @@
+"""`dragoman tune`: search hyper-parameters."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman.cli.console import EXIT_STOPPED, echo, print_json, print_next, print_table, report_errors
+from dragoman.cli.options.arguments import DEFAULT_CONFIG, ConfigFile, Json, On, Overrides, Workers, config_file
+from dragoman.cli.options.cluster import check_cluster
+from dragoman.reporting.number_format import format_count, format_duration
+
+if TYPE_CHECKING:
+    from dragoman.api.tuning.tuning import RunTrials, TuningResult
+
+__all__ = ["tune"]
+
+_SPACE = Path("tune.toml")
+_FOLDER = Path("tune")
+
+Space = Annotated[
+    Path | None,
+    typer.Option(
+        "--space",
+        metavar="TOML",
+        help="File of the search space.",
+        show_default="tune.toml, in the folder of the configuration",
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIR",
+        help="Folder of the trials.",
+        show_default="tune, in the folder of the configuration",
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        metavar="INT", min=1, help="CPU threads per trial.", show_default="those of the configuration; on a cluster 1"
+    ),
+]
+
+
+def tune(
+    config: ConfigFile = DEFAULT_CONFIG,
+    overrides: Overrides = None,
+    space: Space = None,
+    output: Output = None,
+    threads: Threads = None,
+    json: Json = False,
+    on: On = None,
+    workers: Workers = None,
+) -> None:
+    """Search hyper-parameters by successive halving; every trial is a run.
+
+    All trials are trained for a few updates, and the best of them for longer. tuned.toml has the best settings, for
+    dragoman train. The same command continues an interrupted search.
+    """
+    from dragoman.environment import limit_kernel_caches, require
+
+    limit_kernel_caches()
+    with report_errors():
+        check_cluster(on, workers)
+        for module in ("torch", "polars", "sacrebleu"):
+            require(module, "train", "dragoman tune")
+        from dragoman.api.tuning.search_space import load_tuning
+
+        path = config_file(config)
+        folder = path.parent if on is None else path.parent.absolute()  # workers have another working folder
+        path = folder / path.name
+        settings = load_tuning(space or folder / _SPACE)
+        count = threads or (1 if on else None)
+        given, machine = overrides or [], [f"training.threads={count}"] if count else []
+        _check_prepared(path, given)
+        from dragoman.api.tuning.tuning import Tuning
+        from dragoman.cli.screens.progress import ProgressDisplay
+
+        target = output or folder / _FOLDER
+        with _trial_runner(on, workers, count or 1) as run_trials, ProgressDisplay(unit="update") as progress:
+            trials = target if on is None else target.absolute()
+            search = Tuning(settings, path, trials, given, machine, progress)
+            result = search.run(run_trials)
+    if result.best is None:
+        echo("continue with: the same command", err=True)
+        raise typer.Exit(EXIT_STOPPED["terminated"])
+    _print(result, json=json)
+    print_next(f"dragoman translate {shlex.quote(str(result.folder / result.trials[result.best].name))}")
+
+
+def _check_prepared(config: Path, overrides: Sequence[str]) -> None:
+    """Check the prepared data before torch is imported, which takes seconds."""
+    from dragoman.config import load_config
+    from dragoman.data.preparation.prepared_data import PreparedData
+    from dragoman.errors import ConfigError
+
+    settings = load_config(config, overrides)
+    if settings.data is None:
+        raise ConfigError("the configuration must have a [data] section, got none; dragoman new writes one")
+    prepared = PreparedData.open(config.parent / settings.data.folder)
+    if "validation" not in prepared.manifest["splits"]:
+        raise ConfigError(
+            "the configuration must have a validation set to compare trials, got none; set data.validation or "
+            "data.validation_pairs"
+        )
+
+
+@contextmanager
+def _trial_runner(address: str | None, workers: int | None, threads: int) -> Iterator[RunTrials]:
+    """Train trials in this process, or on workers of a cluster."""
+    if address is None:
+        from dragoman.api.tuning.tuning import run_in_process
+
+        yield run_in_process
+        return
+    from dragoman.cluster.ray_session import ray_session
+    from dragoman.environment import usable_cores
+
+    began = time.monotonic()
+    with ray_session(address, processors=threads * workers if workers else usable_cores()):
+        from dragoman.cluster.trial_pool import TrialPool
+        from dragoman.cluster.worker_pool import default_workers
+
+        count = workers or default_workers(threads)
+        with TrialPool(workers=count, processors=threads) as pool:
+            seconds = format_duration(time.monotonic() - began)
+            echo(f"cluster {format_count(count, 'worker')} on {address}; started in {seconds}", err=True)
+            yield pool
+
+
+def _print(result: TuningResult, *, json: bool) -> None:
+    """Print the trials, the best first, and the written files."""
+    from dragoman.api.tuning.tuning import REPORT
+
+    if json:
+        print_json(result.to_json())
+        return
+    names = list(result.trials[0].values)
+    rows = [("trial", *names, "updates", result.metric)]
+    for trial in result.ranked():
+        score = result.score(trial.number)
+        values = (f"{value:.4g}" if isinstance(value, float) else str(value) for value in trial.values.values())
+        updates = f"{result.records[trial.number].updates:,}"
+        rows.append((trial.name, *values, updates, "failed" if score is None else f"{score:.3f}"))
+    print_table(rows, right=frozenset({len(names) + 1, len(names) + 2}))
+    echo(f"\nreport  {result.folder / REPORT}")
+    echo(f"config  {result.tuned}")
