@@ -105,7 +105,7 @@ def test_torchrun_is_not_combined_with_a_cluster(monkeypatch: pytest.MonkeyPatch
         _check_launcher("ray", verify_resume=False)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_ends_the_workers_and_prints_how_to_continue(tmp_path: Path) -> None:
     run = tmp_path / "run"
     command = [sys.executable, "-m", "dragoman", "train", str(tiny_project().config), "--output", str(run)]

@@ -240,7 +240,7 @@ def bucket() -> Iterator[Bucket]:
         server.wait(timeout=20)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_s3(bucket: Bucket, tmp_path: Path) -> None:
     copies = ("--checkpoints", "s3://bucket/run", "--allow-network")
     assert bucket.train(tmp_path / "whole")[0] == 0

@@ -114,7 +114,7 @@ def test_an_interrupted_search_continues_with_the_same_bits(project: Path) -> No
     assert weights(project / "stopped") == weights(project / "whole")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not is_installed("ray"), reason="needs dragoman[cluster]")
 @pytest.mark.xdist_group("ray")
 def test_two_workers_of_ray_give_the_same_bits(project: Path) -> None:
