@@ -49,6 +49,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _KANA = re.compile("[\u3041-\u30ff\u31f0-\u31ff]")
 NOTE_SAMPLE = 100  # texts for a note
 _MIN_SAMPLE, _MANY = 5, 1 / 3
+_JOINED = 10  # lines
 _CAPITALISED = 0.6  # more words with a capital are a name or a heading, whose language is uncertain
 
 
@@ -114,9 +115,16 @@ def _most_frequent_other(sample: Sequence[str], expected: str) -> tuple[str, int
     """Return the other language that a third of the texts are certainly in, and their number; empty if none."""
     if len(sample) < _MIN_SAMPLE:
         return "", 0
-    others = Counter(found for text in sample if (found := other_language(text, expected)))
-    language, count = max(others.items(), key=lambda each: each[1], default=("", 0))
-    return (language, count) if count >= _MANY * len(sample) else ("", 0)
+    for lines in (1, _JOINED):  # short sentences are certain only together
+        others: Counter[str] = Counter()
+        for first in range(0, len(sample), lines):
+            texts = sample[first : first + lines]
+            if found := other_language(" ".join(texts), expected):
+                others[found] += len(texts)
+        language, count = max(others.items(), key=lambda each: each[1], default=("", 0))
+        if count >= _MANY * len(sample):
+            return language, count
+    return "", 0
 
 
 def _is_prose(text: str) -> bool:

@@ -65,3 +65,13 @@ def test_swapped_sides_get_one_note():
     assert not swapped_note(english, english, "zh", "en"), "the references are right"
     assert not swapped_note(english, chinese, "zh", "de"), "not the language of the other side"
     assert not swapped_note(english, chinese, "", "")
+
+
+def test_short_sentences_are_certain_together():
+    """Sentences of Tatoeba are too short to be certain of each."""
+    english = ["He went home.", "I like tea.", "Where is she?", "They left early.", "It is cold."] * 8
+    chinese = ["他回家了。", "我喜欢茶。", "她在哪里？", "他们走了。", "很冷。"] * 8
+    assert all(other_language(text, "zh") is None for text in english)
+    assert "seem swapped" in swapped_note(english, chinese, "zh", "en")
+    assert not swapped_note(chinese, english, "zh", "en")
+    assert not language_note(chinese, "zh")

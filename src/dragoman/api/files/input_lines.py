@@ -54,7 +54,8 @@ class LineBlock:
             begin = data.rfind(b"\n", 0, error.start) + 1
             fault = DataError(
                 f"{self.name}:{self.first + row} must be UTF-8 text, got byte 0x{data[error.start]:02X} at position "
-                f"{error.start - begin + 1} of the line; convert the text with iconv -t UTF-8, or correct the line"
+                f"{error.start - begin + 1} of the line; convert the text with iconv -f ENCODING -t UTF-8, or "
+                "correct the line"
             )
             return _split(data[:begin].decode("utf-8")) if begin else [], fault
 

@@ -27,6 +27,7 @@ _NO_TEXT = 0.5
 _DROPPED = 0.3
 _REPEATED = 0.3
 _UNKNOWN = 0.01
+_UNREADABLE = 0.5  # share of unknown tokens
 _UNSEEN = 8.0  # times the share left uncovered: three or four bytes per character, and as much again by chance
 _TOO_LONG = 0.01
 _PADDING = 0.1
@@ -197,6 +198,8 @@ def _more_tokens(config: Config) -> str:
 
 def _remedy(config: Config, unknown: float = 0.0) -> str:
     """Return the setting that reduces unknown tokens."""
+    if config.start is not None and config.start.vocabulary == "same" and unknown > _UNREADABLE:
+        return 'the bundle cannot read this text, so start from another one, or set start.vocabulary = "extend"'
     if config.start is not None:
         return "raise start.new_tokens" if config.start.vocabulary == "extend" else KEEP_OR_EXTEND
     if config.tokenizer.kind != "sentencepiece":

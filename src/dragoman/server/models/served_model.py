@@ -116,7 +116,8 @@ def open_bundle(path: Path) -> tuple[Bundle, str]:
     bundle = Bundle.open(path)
     if bundle.config.data is None:
         raise ConfigError(
-            f"{path} must name its source and target language, got no [data] in its config.toml; train it with both"
+            f"{path} must name its source and target language, got neither; import it again with "
+            "--source-language and --target-language"
         )
     return bundle, found
 

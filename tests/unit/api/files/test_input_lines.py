@@ -78,8 +78,8 @@ def test_what_is_no_utf_8_is_named(tmp_path: Path):
     texts, fault = block.texts()
     assert texts == ["good", ""]
     assert str(fault) == (
-        f"{path}:3 must be UTF-8 text, got byte 0xE9 at position 4 of the line; convert the text with iconv -t UTF-8, "
-        "or correct the line"
+        f"{path}:3 must be UTF-8 text, got byte 0xE9 at position 4 of the line; convert the text with "
+        "iconv -f ENCODING -t UTF-8, or correct the line"
     )
     path.write_bytes(b"\xef\xbb\xbf\xff\n")
     with LineReader(path) as source:

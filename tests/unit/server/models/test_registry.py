@@ -102,7 +102,7 @@ def test_a_bundle_must_say_its_languages(tmp_path: Path):
     from testkit.random_bundle import random_bundle
 
     random_bundle(tmp_path / "bundle")
-    with pytest.raises(ConfigError, match="source and target language"):
+    with pytest.raises(ConfigError, match="source and target language, got neither; import it again"):
         model_module.open_bundle(tmp_path / "bundle")
 
 
