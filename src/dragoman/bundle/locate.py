@@ -168,8 +168,8 @@ def _explain(path: Path) -> str:
     runs = [path, *_folders(path)]
     if unfinished := next((run for run in runs if (run / _RUN).is_file() or (run / _LOG).is_file()), None):
         return (
-            f"{path} must hold a bundle, got the run {unfinished} without one; train it to the end with "
-            f"{_resume_command(unfinished)}"
+            f"{path} must hold a bundle, got an unfinished run in {unfinished}; train it to the end with "
+            f"{_resume_command(unfinished)}; --set training.max_updates=N sets an earlier end"
         )
     if (path / _CONFIG).is_file():
         return f"{path} must hold a bundle, got a project that is not trained; run dragoman train {path}"

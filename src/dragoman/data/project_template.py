@@ -136,7 +136,9 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
             raise ConfigError(f"--preset must be left out with --from, got {preset}; the model is that of the bundle")
         source, target = bundle_languages(bundle, source, target)
     survey = survey or survey_corpus(train, source, target, form, columns)
-    source, target = (_language(survey, side, code) for side, code in zip(SIDES, (source, target), strict=True))
+    given = source, target
+    source, target = (_language(survey, side, code) for side, code in zip(SIDES, given, strict=True))
+    _check_two_languages(source, target, given)
     corpus = CorpusConfig(files=[*train], format=form, columns=[*columns])
     _check_sides(survey, corpus, source, target, is_fixed=bundle is not None)
     warnings = [*_wrong_languages(survey, corpus, source, target, is_fixed=bundle is not None)]
@@ -187,6 +189,15 @@ def bundle_languages(bundle: Path, source: str | None, target: str | None) -> tu
                 f"--{side} must be {known}, as in {bundle}, got {given}; leave it out, or name another bundle"
             )
     return source or data.source, target or data.target
+
+
+def _check_two_languages(source: str, target: str, given: tuple[str | None, str | None]) -> None:
+    """Reject one language on both sides, unless it was given."""
+    if source == target and None in given:
+        raise ConfigError(
+            f"a corpus must have two languages, got {source} on both sides; name them with --source and --target, or "
+            "choose other files or --columns"
+        )
 
 
 def _language(survey: CorpusSurvey, side: str, code: str | None) -> str:

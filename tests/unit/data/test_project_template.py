@@ -170,3 +170,12 @@ def test_a_project_that_fine_tunes_takes_languages_tokenizer_and_model_of_the_bu
         new_project(tmp_path / "q", train=files, bundle=tmp_path / "base", target="fr")
     with pytest.raises(ConfigError, match="--preset must be left out with --from"):
         new_project(tmp_path / "q", train=files, bundle=tmp_path / "base", preset="pairs-5k")
+
+
+def test_one_language_on_both_sides_is_refused_unless_it_is_given(tmp_path: Path):
+    english = str(tmp_path / write_pairs(tmp_path, "train", pairs(60))[0])
+    copy = tmp_path / "other.txt"
+    copy.write_bytes(Path(english).read_bytes())
+    with pytest.raises(ConfigError, match="must have two languages, got en on both sides"):
+        new_project(tmp_path / "p", train=[english, str(copy)])
+    assert new_project(tmp_path / "p", source="en", target="en", train=[english, str(copy)]).target == "en"

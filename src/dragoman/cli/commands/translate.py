@@ -95,8 +95,8 @@ def translate(  # noqa: PLR0913 -- one parameter per option
 ) -> None:
     """Translate lines of text, the text files of a folder, or a document with its layout.
 
-    Each line is translated as soon as it arrives. With -o a large file is translated in constant memory; after a crash
-    --resume continues and produces the same bytes.
+    Lines of standard input are translated as they arrive. With -o a large file is translated in constant memory; after
+    a crash --resume continues and produces the same bytes.
     """
     output = None if output == _STDOUT else output
     has_nbest = "nbest" in search.model_fields_set

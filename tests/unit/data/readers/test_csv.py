@@ -66,3 +66,8 @@ def test_other_names_need_a_format_and_the_message_offers_it(tmp_path: Path):
     with pytest.raises(ConfigError, match=r"unless the name ends in \.csv.*--format tsv"):
         read(tmp_path / "train.data", "one,eins\n")
     assert read(tmp_path / "train.data", "one,eins\n", format="csv").frame.height == 1
+
+
+def test_more_than_two_columns_must_be_chosen(tmp_path: Path):
+    with pytest.raises(DataError, match=r"got 3 columns \(id, English, German\); choose two with --columns"):
+        read(tmp_path / "train.csv", "id,English,German\n1,one,eins\n")

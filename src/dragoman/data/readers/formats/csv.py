@@ -63,7 +63,7 @@ class CsvChunk(TsvChunk):
 
 
 class CsvReader:
-    """CSV files, one after the other; the columns are chosen by the header, or are the first two."""
+    """CSV files, one after the other; the columns are chosen by the header, or there are two."""
 
     def __init__(self, files: Sequence[str], source: str, target: str, columns: tuple[str, str] | None = None) -> None:
         self._files = list(files)
@@ -99,6 +99,11 @@ class CsvReader:
                 )
             return (names.index(self._columns[0]) + 1, names.index(self._columns[1]) + 1), True
         named = self._named(names)
+        if named is None and len(names) > 2:
+            raise DataError(
+                f"{file} must have two columns, or a header with the languages, got {len(names)} columns "
+                f"({', '.join(names)[:200]}); choose two with --columns 1 2, or columns in the configuration"
+            )
         if named is None:
             return (1, 2), False
         return (names.index(named[0]) + 1, names.index(named[1]) + 1), True
