@@ -217,7 +217,7 @@ class Bucket:
 def bucket() -> Iterator[Bucket]:
     for package in ("s3fs", "moto"):
         if importlib.util.find_spec(package) is None:
-            pytest.skip(f"needs {package}")
+            pytest.skip(f"needs {package}: pip install 'moto[server]' s3fs")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
