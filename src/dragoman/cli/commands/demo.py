@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dragoman.api.demo.date_demo import DemoResult
+    from dragoman.training.callbacks.events import ValidationSample
 
-__all__ = ["demo"]
+__all__ = ["demo", "shown_samples"]
 
 _FOLDER = Path("dragoman-demo")
 _WIDEST = 100
@@ -93,14 +95,22 @@ def _print(made: DemoResult, seconds: float | None) -> None:
     is_rich = console.encoding.startswith("utf")
     _print_score(console, made, seconds)
     tick, cross = ("✓", "✗") if is_rich else ("", "wrong")
-    widest = max(len(sample.source) for sample in made.samples)
-    for sample in (*made.samples, *made.faults[:1]):
+    shown = shown_samples((*made.samples, *made.faults[:1]))
+    widest = max(len(sample.source) for sample in shown)
+    for sample in shown:
         mark = tick if sample.translation == sample.reference else cross
         colour = "green" if mark == tick else "red"
         console.print(f"  {sample.source:<{widest}}  {sample.translation}  [{colour}]{mark}[/]", soft_wrap=True)
     if is_rich:
         _print_map(console, made)
     _print_next(console, made)
+
+
+def shown_samples(samples: Sequence[ValidationSample]) -> list[ValidationSample]:
+    """Return the samples with letters: `dragoman translate`, which is named next, copies other text."""
+    from dragoman.text.characters import has_letters
+
+    return [sample for sample in samples if has_letters(sample.source)]
 
 
 def _print_score(console: Console, made: DemoResult, seconds: float | None) -> None:

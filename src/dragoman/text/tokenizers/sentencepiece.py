@@ -31,7 +31,8 @@ _SYMBOL = 1e4  # log-probability in sampling: no other segmentation of a symbol 
 _CACHED_WORDS = 8192  # with both limits the cache stays below about 30 MB
 _CACHED_LENGTH = 24
 _LONGEST = 1000  # characters: longer sentences are cut, because on repetitive ones the trainer takes quadratic time
-_FEW_REPEATS = 0.2  # share of the sentences
+_FEW_REPEATS = 500  # sentences: a sequence of 600 takes the trainer 6 s
+_FEW_REPEATED = 0.2  # share of the sentences
 _THREADS = 4  # fixed because it affects the result: sums are computed per thread
 _RESERVED = "\u2585"  # "unknown" in the trainer, which drops sentences that contain it
 _PROBE = (" \ufb01  x ", "▁▁\ufb01▁▁x▁")  # a ligature and spaces, which a normaliser would change
@@ -239,7 +240,7 @@ def _scatter_repeats(sentences: list[str], seed: int) -> list[str]:
     corpora of the same text in several languages.
     """
     first = dict.fromkeys(sentences)
-    if len(sentences) - len(first) <= _FEW_REPEATS * len(sentences):
+    if len(sentences) - len(first) <= max(_FEW_REPEATS, _FEW_REPEATED * len(sentences)):
         return sentences
     seen: set[str] = set()
     repeats = [sentence for sentence in sentences if sentence in seen or seen.add(sentence)]  # type: ignore[func-returns-value]

@@ -74,7 +74,7 @@ def test_what_a_member_is(room: Path):
     (room / "begun" / "log.jsonl").touch()
     with pytest.raises(
         DataError,
-        match=r"got the run .*begun without one; train it .* with dragoman train --output .*begun --resume, and",
+        match=r"got an unfinished run in .*begun; train it .* with dragoman train --output .*begun --resume, and",
     ):
         bundle_of(room / "begun")
     assert run_of(room / "small/run") == run_of(room / "small/run/bundle") == room / "small/run"

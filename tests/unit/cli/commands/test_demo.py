@@ -11,7 +11,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from dragoman.api.demo import date_demo as api
-from dragoman.cli.commands.demo import demo
+from dragoman.cli.commands.demo import demo, shown_samples
 from dragoman.cli.screens.demo import DemoScreen
 from dragoman.evaluation.results import Score
 from dragoman.training.callbacks.events import (
@@ -138,3 +138,8 @@ def test_a_terminal_has_colours_and_a_bar() -> None:
     text = shown(is_terminal=True)
     assert "learning" in text
     assert "\x1b[32m05-\x1b[0m" in text or "\x1b[32m0\x1b[0m" in text
+
+
+def test_only_dates_with_letters_are_printed():
+    """`dragoman translate` copies the others."""
+    assert shown_samples([RIGHT, ValidationSample("3.5.1998", "05-03", "05-03")]) == [RIGHT]

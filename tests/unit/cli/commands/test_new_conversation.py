@@ -40,8 +40,9 @@ class Terminal:
         os.write(self._master, f"{line}\n".encode())
 
     def interrupt(self, question: str) -> None:
-        """Send what Ctrl-C sends."""
+        """Send what Ctrl-C sends, when the command reads the answer: the question is on the screen a little earlier."""
         self._wait_for(question)
+        time.sleep(1.0)
         self._process.send_signal(signal.SIGINT)
 
     def end(self) -> int:

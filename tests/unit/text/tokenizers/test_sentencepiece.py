@@ -289,6 +289,10 @@ def test_a_repeated_sequence_of_sentences_takes_linear_time():
 
 
 def test_few_repeats_keep_their_order():
-    assert _scatter_repeats(["a", "b", "c", "d", "e", "a"], 1) == ["a", "b", "c", "d", "e", "a"]
-    assert sorted(_scatter_repeats(["a", "b", "a", "b"], 1)) == ["a", "a", "b", "b"]
-    assert _scatter_repeats(["a", "b", "a", "b"], 1)[:2] == ["a", "b"]
+    text = [str(number) for number in range(600)]
+    for few in (["a", "b", "a", "b"], [*text, *text[:100]]):
+        assert _scatter_repeats(few, 1) == few
+    found = _scatter_repeats([*text, *text], 1)
+    assert found[:600] == text
+    assert found[600:] != text
+    assert sorted(found[600:]) == sorted(text)
