@@ -110,8 +110,10 @@ def main() -> None:
         for number, (one, other, value) in enumerate(zip(local, ray, ratios, strict=True), 1)
     ]
     header = ["round", "two processes, s", "two workers, s", "efficiency", "start of Ray, s", "start of workers, s"]
+    command = "python -m benchmarks.cluster_efficiency --bundle BUNDLE --texts FILE"
+    command += f" --lines {given.lines} --rounds {given.rounds}"
     text_ = (
-        reporting.heading("Two workers of Ray beside two processes", "python -m benchmarks.cluster_efficiency", 1)
+        reporting.heading("Two workers of Ray beside two processes", command, 1)
         + f"\n{__doc__}\n{given.lines:,} lines of Multi30k, en→de, engine ctranslate2 (float32), beam "
         f"{SearchSettings().beam}; load average {load} before. Both sides give the same bytes.\n\n"
         + reporting.table(header, rows)

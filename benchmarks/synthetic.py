@@ -50,6 +50,7 @@ STUDENTS = {
     "SSRU": ["model.decoder=ssru", "model.encoder_layers=3", "model.decoder_layers=2"],
 }
 STUDENT_UPDATES = 5400  # about the CPU time of one teacher
+AVERAGED = 3  # newest checkpoints of a student
 FASTEST = {"two layers": "ctranslate2", "SSRU": "onnx"}
 CORPORA = ("real", "distilled")
 
@@ -161,30 +162,45 @@ def backtranslation(options: argparse.Namespace) -> None:
     write("backtranslation", text, {"evaluation": evaluated(found, options.work), "pairs": kept})
 
 
-def train_students(teachers: Sequence[Path], corpus: Path, work: Path) -> dict[str, dict[str, Path]]:
-    """Train each student on both corpora; return runs by student and corpus."""
+def averaged(run: Path) -> Path:
+    """Average the newest checkpoints; return the bundle."""
+    bundle = run.parent / "average"
+    if not bundle.exists():
+        dragoman("average", run, "-o", bundle, "--last", str(AVERAGED))
+    return bundle
+
+
+def train_students(
+    teachers: Sequence[Path], names: Sequence[str], corpus: Path, work: Path
+) -> dict[str, dict[str, Path]]:
+    """Train each student on both corpora; return bundles by student and corpus.
+
+    The validation loss, on real translations, does not choose the best model of distilled text.
+    """
     source, target = pair(corpus, "train")
     ensemble = [word for run in teachers[1:] for word in ("--ensemble", run)]
     made = make_corpus("distill", teachers[0], source, work / "corpus-distilled", ["--beam", str(BEAM), *ensemble])
     files = {"real": (source, target), "distilled": made}
     return {
         name: {
-            kind: train(
-                work / f"student-{name.replace(' ', '-').lower()}-{kind}",
-                [files[kind]],
-                pair(corpus, "val"),
-                ("en", "de"),
-                [*settings, f"training.max_updates={STUDENT_UPDATES}", "training.seed=1"],
+            kind: averaged(
+                train(
+                    work / f"student-{name.replace(' ', '-').lower()}-{kind}",
+                    [files[kind]],
+                    pair(corpus, "val"),
+                    ("en", "de"),
+                    [*STUDENTS[name], f"training.max_updates={STUDENT_UPDATES}", "training.seed=1"],
+                )
             )
             for kind in CORPORA
         }
-        for name, settings in STUDENTS.items()
+        for name in names
     }
 
 
 def distillation(options: argparse.Namespace) -> None:
     teachers = [train_all(seed, options.corpus, options.work) for seed in options.seeds]
-    students = train_students(teachers, options.corpus, options.work)
+    students = train_students(teachers, options.students, options.corpus, options.work)
     sources, references = (read(path) for path in pair(options.corpus, TEST))
     systems: dict[str, tuple[list[Path], str, int]] = {
         f"ensemble of {len(teachers)}": (teachers, "auto", BEAM),
@@ -203,9 +219,10 @@ def distillation(options: argparse.Namespace) -> None:
     for name, translator in translators.items():
         texts = [each.text for each in translator.translate(sources, split_sentences=False)]
         scores = {score.metric: score.value for score in (bleu(texts, references), chrf(texts, references))}
-        parameters = [read_json(run / "run.json")["parameters"] for run in systems[name][0]]  # type: ignore[index]
-        figures[name] = {"engine": translator.engine.name, "parameters": sum(parameters), **scores}
+        parameters = sum(bundle.parameter_count() for bundle in translator.bundles)
+        figures[name] = {"engine": translator.engine.name, "parameters": parameters, **scores}
     command = f"python -m benchmarks.synthetic distillation --seeds {' '.join(map(str, options.seeds))}"
+    command += " --students " + " ".join(map(repr, options.students))
     text = heading("Distillation", command, options.threads) + student_page(figures, list(systems))
     write("distillation", text + (f"\n{options.note}\n" if options.note else ""), figures)
 
@@ -240,6 +257,7 @@ def main() -> None:
     options.add_argument("what", choices=["backtranslation", "distillation"])
     options.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     options.add_argument("--methods", nargs="+", choices=tuple(METHODS), default=["tagged"])
+    options.add_argument("--students", nargs="+", choices=tuple(STUDENTS), default=list(STUDENTS))
     options.add_argument("--corpus", type=Path, default=Path("../shared/data/multi30k"))
     options.add_argument("--work", type=Path, default=Path("synthetic-runs"), help="folder of the runs")
     options.add_argument("--note", default="", help="how the models were trained")

@@ -75,6 +75,7 @@ LINES = (
     CommandLine("export {folder}/rnn --to onnx -o {folder}/onnx"),
     CommandLine("import {folder}/foreign -o {folder}/imported"),
     CommandLine("shortlist {folder}/ssru {folder}/small.en {folder}/small.de -o {folder}/shortlisted"),
+    CommandLine("prune {folder}/transformer --text {folder}/small.en --text {folder}/small.de -o {folder}/pruned"),
     CommandLine("merge {folder}/transformer {folder}/adapter.safetensors -o {folder}/merged"),
     CommandLine("claims list --ledger {folder}/claims"),
     CommandLine("serve {folder}/transformer --check"),

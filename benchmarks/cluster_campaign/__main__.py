@@ -40,7 +40,6 @@ class Row:
     planned: int
     kills: list[dict[str, str | float]] = field(default_factory=list)
     runs: int = 0
-    starts: int = 0
     failures: list[str] = field(default_factory=list)
     control: str = ""
     seconds: float = 0.0
@@ -63,7 +62,6 @@ class Trials:
 
     def start(self, output: Path, *, is_continued: bool) -> subprocess.Popen[str]:
         """Start the command on the cluster."""
-        self._row.starts += 1
         words = self._words(self._command.arguments(output, is_continued=is_continued))
         environment = {**os.environ, "RAY_ADDRESS": self._nodes.address, "OMP_NUM_THREADS": "1"}
         log = (self._command.work / "log").open("w", encoding="utf-8")
@@ -170,19 +168,19 @@ def campaign(
 
 def page(rows: list[Row], command: str) -> str:
     """Return the report."""
-    header = ["command", *(f"{kind} killed" for kind in KINDS), "runs", "starts", "failures", "seconds"]
+    header = ["command", *(f"{kind} killed" for kind in KINDS), "runs", "failures", "seconds"]
     cells = [
         [
             row.command,
             *(str(row.count(kind)) for kind in KINDS),
-            *(str(row.runs), str(row.starts), f"**{len(row.failures)}**", f"{row.seconds:.0f}"),
+            *(str(row.runs), f"**{len(row.failures)}**", f"{row.seconds:.0f}"),
         ]
         for row in rows
     ]
     about = (__doc__ or "").partition("\n")[2].strip()
     text = heading("Kills on a Ray cluster", command, 1) + f"\n{about}\n\n"
     text += table(header, cells)
-    text += "\nStarts of the command, with those after a kill of the driver. "
+    text += "\nA command starts once per run, and again after each kill of its driver. "
     text += "A failure is another output, or an error after which the command had to be started again.\n"
     missing = [
         f"{row.command}: {len(row.kills)} of {row.planned} kills" for row in rows if len(row.kills) < row.planned

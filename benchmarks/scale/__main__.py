@@ -154,7 +154,8 @@ def main() -> None:
     driver = echo.cpu_seconds / echo.tasks
     runs = clusters(fits["translate"]["per_unit"], driver)
     figures = {
-        "command": "python -m benchmarks.scale --bundle BUNDLE --texts FILE",
+        "command": "python -m benchmarks.scale --bundle BUNDLE --texts FILE"
+        f" --pairs {' '.join(map(str, chosen.pairs))} --lines {' '.join(map(str, chosen.lines))}",
         "load": load,
         "fits": fits,
         "validation": {name: validate(samples, name) for name in commands},

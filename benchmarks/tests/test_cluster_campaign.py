@@ -57,9 +57,9 @@ def test_another_position_is_found(tmp_path: Path):
 
 def test_page():
     kills: list[dict[str, str | float]] = [{"kind": "worker", "at": "9 lines", "after": 2.0}]
-    kept = Row("translate", 1, kills, runs=1, starts=1, control="found: 4 lines instead of 3")
+    kept = Row("translate", 1, kills, runs=1, control="found: 4 lines instead of 3")
     assert is_kept([kept])
-    assert "| translate | 1 | 0 | 0 | 1 | 1 | **0** | 0 |" in page([kept], "command")
+    assert "| translate | 1 | 0 | 0 | 1 | **0** | 0 |" in page([kept], "command")
     assert not is_kept([kept, Row("train", 1, control="NOT FOUND")])
     failed = Row("train", 2, failures=["run 1: not the same: step_3"], control="refused: error")
     assert not is_kept([failed])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from dragoman.errors import MissingExtraError
+from dragoman.errors import ConfigError, MissingExtraError
 from dragoman.version import __version__
 
 _KERNEL_CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
@@ -226,3 +226,12 @@ def _memory_gib() -> float:
     if "SC_PHYS_PAGES" not in os.sysconf_names:
         return 0.0
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+
+
+def check_process(opened_in: int) -> None:
+    """Raise in a fork of the process that opened a translator: it lacks the threads of the engine."""
+    if os.getpid() != opened_in:
+        raise ConfigError(
+            "a translator must be used in the process that opened it, got a fork of that process; open it after the "
+            "fork, or start processes with multiprocessing's spawn"
+        )

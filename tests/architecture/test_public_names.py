@@ -131,10 +131,12 @@ CLASSES = {
             "precision: 'PrecisionName' = 'auto', device: 'DeviceName' = 'cpu', threads: 'int | None' = None, "
             "search: 'SearchSettings | None' = None, glossary: 'Glossary | None' = None, "
             "batch_tokens: 'int | None' = None, search_tree: 'bool' = False, "
-            "incremental: 'bool' = False, shortlist: 'bool' = True) -> Self"
+            "incremental: 'bool' = False, shortlist: 'bool' = True, source_language: 'str | None' = None, "
+            "target_language: 'str | None' = None) -> Self"
         ),
         "translate": (
-            "(self, text: 'str | Sequence[str]', *, prefix: 'str | Sequence[str]' = '', "
+            "(self, text: 'str | Sequence[str]', *, source: 'str | None' = None, target: 'str | None' = None, "
+            "prefix: 'str | Sequence[str]' = '', "
             "split_sentences: 'bool' = True, max_sentence_tokens: 'int | None' = None, "
             "search: 'SearchSettings | None' = None, beam: 'int | None' = None, nbest: 'int | None' = None, "
             "alignment: 'bool' = False, attention: 'bool' = False, posterior: 'bool' = False, "
@@ -144,7 +146,8 @@ CLASSES = {
             "progress: 'Progress | None' = None) -> Translation | list[Translation]"
         ),
         "translate_stream": (
-            "(self, text: 'str', *, prefix: 'str' = '', split_sentences: 'bool' = True, "
+            "(self, text: 'str', *, source: 'str | None' = None, target: 'str | None' = None, "
+            "prefix: 'str' = '', split_sentences: 'bool' = True, "
             "max_sentence_tokens: 'int | None' = None, search: 'SearchSettings | None' = None, "
             "beam: 'int | None' = None, glossary: 'Glossary | None' = None, "
             "cancelled: 'Cancellation | None' = None) -> Iterator[str]"
@@ -158,13 +161,14 @@ CLASSES = {
             "likelihoods: 'bool' = False, lexical: 'bool' = False) -> list[AttentionMaps]"
         ),
         "align": "(self, sources: 'Sequence[str]', targets: 'Sequence[str]') -> list[Links]",
+        "direction": "(self, source: 'str | None' = None, target: 'str | None' = None) -> Self",
     },
 }
 # Methods that the server and the command line share; docs/stability.md excludes them.
 INTERNAL = {
     "Glossary": {"find_terms", "location", "normalized"},
     "SearchSettings": {"limit"},
-    "Translator": {"assemble", "detokenizer", "postprocess", "prepare", "search"},
+    "Translator": {"assemble", "detokenizer", "postprocess", "prepare", "preprocessor", "search"},
 }
 TOP_LEVEL = sorted([*SIGNATURES, *CLASSES, "__version__"])
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
 import httpx
 import pytest
@@ -16,6 +12,7 @@ from libretranslatepy import LibreTranslateAPI
 from dragoman.server.routes.v1_schemas import InspectResponse
 from tests.server.asgi_calls import events_in
 from tests.server.bundles import tiny_bundle
+from tests.server.running_server import running_server
 
 
 @pytest.fixture(scope="module")
@@ -23,40 +20,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve en → de, a Transformer, and fr → en, an RNN; so fr → de goes through en."""
     folder = tmp_path_factory.mktemp("bundles")
     bundles = [tiny_bundle(folder / "en-de", "en", "de"), tiny_bundle(folder / "fr-en", "fr", "en", "rnn")]
-    command = [
-        sys.executable,
-        "-m",
-        "dragoman",
-        "serve",
-        "--port",
-        "0",
-        "--threads",
-        "1",
-        "--beam",
-        "2",
-        "--log",
-        "off",
-    ]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "DRAGOMAN_LIMITS_SECONDS": "300"}
-    with subprocess.Popen(
-        [*command, *map(str, bundles)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None
-        try:
-            yield _address(process.stdout)
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-def _address(output: IO[str]) -> str:
-    """Return the address that a server prints."""
-    lines: list[str] = []
-    for line in output:
-        lines.append(line)
-        if found := re.search(r"http://\S+", line):
-            return found[0]
-    raise AssertionError("".join(lines))
+    with running_server(*bundles) as address:
+        yield address
 
 
 def post(server: str, path: str, **body: Any) -> Any:

@@ -9,6 +9,7 @@ from dragoman.bundle import Bundle
 from dragoman.config import Config
 from dragoman.errors import ConfigError
 from dragoman.text import Tokenizer
+from dragoman.text.language_tokens import language_place
 
 __all__ = ["check_compatible", "max_source_tokens"]
 
@@ -29,7 +30,7 @@ def check_compatible(bundles: Sequence[Bundle]) -> tuple[Config, dict[str, Token
     for bundle, other in zip(bundles[1:], others, strict=True):
         if other != first:
             raise ConfigError(
-                f"the bundles of an ensemble must have the same tokenizers and normal form, got others in "
+                f"the bundles of an ensemble must have the same tokenizers, normal form and directions, got others in "
                 f"{bundle.path} than in {bundles[0].path}; train them on the same prepared data"
             )
     config = min((bundle.config for bundle in bundles), key=lambda each: max_source_tokens(each) or float("inf"))
@@ -37,5 +38,9 @@ def check_compatible(bundles: Sequence[Bundle]) -> tuple[Config, dict[str, Token
 
 
 def _spelling(bundle: Bundle) -> tuple[Any, ...]:
-    tokenizers = bundle.tokenizers()
-    return bundle.config.tokenizer.normal_form, *(tokenizers[side].to_bytes() for side in ("source", "target"))
+    tokenizers, data = bundle.tokenizers(), bundle.config.data
+    directions = None
+    if data is not None and data.is_multilingual:
+        directions = (language_place(data), sorted(data.all_directions()))
+    texts = (tokenizers[side].to_bytes() for side in ("source", "target"))
+    return bundle.config.tokenizer.normal_form, directions, *texts

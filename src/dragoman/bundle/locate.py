@@ -20,6 +20,7 @@ _KINDS = "a bundle, a run or a project folder"
 _MAX_RECORD = 1 << 20  # bytes of run.json
 _MAX_DEPTH = 2  # of runs in a project: runs/first
 _MAX_FOLDERS = 1000
+_LISTED = 5  # models in a message
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,11 @@ def find_bundle(path: Path) -> LocatedBundle:
         raise BundleError(_explain(path))
     if len(found) == 1:
         return LocatedBundle(found[0].path, f"the only bundle in {path}")
+    if not (path / _CONFIG).is_file() and any((each.path.parent.parent / _CONFIG).is_file() for each in found):
+        listed = ", ".join(str(each.path.parent) for each in found[:_LISTED])
+        raise BundleError(
+            f"{path} must be {_KINDS}, got a folder with {len(found)} models of projects; name one: {listed}"
+        )
     metrics = {each.metric for each in found if each.value is not None}
     if len(metrics) == 1 and all(each.value is not None for each in found):
         best = max(found, key=lambda each: each.rank)

@@ -28,6 +28,7 @@ states the licence here."""
 
 _BASE_LICENCE = """\
 The licences of the corpora may apply to this model, and that of its base model applies. The card of the base states:"""
+_LISTED_LANGUAGES = 30
 _MAX_SECTION = 20_000  # characters
 
 _IMPORTED_LICENCE = """\
@@ -46,6 +47,7 @@ def model_card(config: Config, facts: Mapping[str, Any]) -> str:
     """
     parts = [
         _title(config),
+        _section("Directions", _directions(config.data)),
         _section("Base model", _base(config.training, facts.get("base"))),
         _section("Origin", (facts.get("base") or {}).get("origin", "")),
         _section("Data", _data(config.data, facts)),
@@ -53,7 +55,7 @@ def model_card(config: Config, facts: Mapping[str, Any]) -> str:
         _section("Training", _training(config, facts)),
         _section("Scores", _scores(facts.get("scores", ()))),
         _section("Limits", _LIMITS),
-        _section("Use", _USE),
+        _section("Use", _use(config.data)),
         _section("Licence", _licence(facts)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -76,11 +78,12 @@ def imported_model_card(config: Config, facts: Mapping[str, Any]) -> str:
     rows += [(_line(name), str(version)) for name, version in facts["versions"].items()]
     parts = [
         _title(config),
+        _section("Directions", _directions(config.data)),
         _section("Origin", _table(rows)),
         _section("Model", _model(config.model, facts)),
         _section("Notes", "\n".join(f"- {_line(note)}" for note in facts["notes"])),
         _section("Limits", _LIMITS),
-        _section("Use", _USE),
+        _section("Use", _use(config.data)),
         _section("Licence", _line(facts["licence"]) if facts.get("licence") else _IMPORTED_LICENCE),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -114,8 +117,35 @@ def _licence(facts: Mapping[str, Any]) -> str:
 
 def _title(config: Config) -> str:
     data = config.data
-    title = f"# A translator from {_line(data.source)} to {_line(data.target)}" if data else "# A translator"
+    title = "# A translator"
+    if data is not None and data.is_multilingual:
+        title += f" with {len(data.all_directions()):,} directions"
+    elif data is not None:
+        title += f" from {_line(data.source)} to {_line(data.target)}"
     return f"{title}\n\n{_line(config.description)}".strip()
+
+
+def _directions(data: DataConfig | None) -> str:
+    """List the directions of a model with several: by source language, its target languages."""
+    if data is None or not data.is_multilingual:
+        return ""
+    targets: dict[str, list[str]] = {}
+    for source, target in data.all_directions():
+        targets.setdefault(source, []).append(target)
+    listed = [f"- {_line(source)} → {_line(', '.join(codes))}" for source, codes in targets.items()]
+    more = len(listed) - _LISTED_LANGUAGES
+    return "\n".join([*listed[:_LISTED_LANGUAGES], *([f"- and {more} more source languages"] if more > 0 else [])])
+
+
+def _use(data: DataConfig | None) -> str:
+    if data is None or not data.is_multilingual:
+        return _USE
+    source, target = (_line(code) for code in data.all_directions()[0])
+    options = f'source="{source}", target="{target}"'
+    command = f"dragoman translate BUNDLE --source-language {source} --target-language {target}"
+    return _USE.replace('translate("...")', f'translate("...", {options})').replace(
+        "dragoman translate BUNDLE", command
+    )
 
 
 def _section(title: str, text: str) -> str:

@@ -18,13 +18,19 @@ from dragoman.errors import DataError
 
 if TYPE_CHECKING:
     from dragoman.api.evaluation.system_arguments import System
+    from dragoman.api.evaluation.test_sets import RunTestSet
     from dragoman.config.search import SearchSettings
     from dragoman.evaluation.results import Evaluation
 
 __all__ = ["Systems", "TRANSLATION_ONLY", "print_message", "score_systems", "typed_command"]
 
-TRANSLATION_ONLY = frozenset({"nbest", "groups", "diversity", "sample", "temperature", "top_k", "top_p", "seed"})
-"""Search settings that have no option where systems are scored."""
+TRANSLATION_ONLY = frozenset(
+    {
+        *("nbest", "groups", "diversity", "sample", "temperature", "top_k", "top_p", "seed"),
+        *("source_language", "target_language"),
+    }
+)
+"""Settings that have no option where systems are scored."""
 
 Systems = Annotated[
     list[str],
@@ -52,7 +58,10 @@ def score_systems(
     from dragoman.cli.screens.progress import ProgressDisplay
 
     if test is None:
-        name, sources, references = _own_test_set(systems)
+        found = _own_test_set(systems)
+        name, sources, references = found.name, found.sources, found.references
+        if settings.languages is None and found.languages is not None:
+            settings = settings.model_copy(update={"languages": found.languages})
     else:
         name = _test_name(test[0])
         sources, references = (read_lines(path) for path in test)
@@ -74,14 +83,14 @@ def score_systems(
     return evaluation, sources, references
 
 
-def _own_test_set(systems: Sequence[System]) -> tuple[str, list[str], list[str]]:
+def _own_test_set(systems: Sequence[System]) -> RunTestSet:
     from dragoman.api.evaluation.test_sets import find_test_set
 
     found = find_test_set(systems[0].members[0])
     print_message(f"test    {found.origin}")
     for other in found.others:
         print_message(f"note    the run has another test set; score it with --test {other}")
-    return found.name, found.sources, found.references
+    return found
 
 
 def typed_command() -> str:

@@ -24,9 +24,15 @@ Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Fol
 def check_input(source: Path, output: Path, *, resume: bool, force: bool) -> None:
     """Check the input and the output folder before a model is loaded."""
     from dragoman.api.files.folder_translation import check_output_folder
+    from dragoman.api.files.table_columns import count_columns
 
     if not source.is_file():
         raise DataError(f"{source} must be a text file with one sentence per line, got none; check the path")
+    if (columns := count_columns(str(source))[0]) > 1:
+        raise DataError(
+            f"{source} must be a text file with one sentence per line, got a table of {columns} columns; save one "
+            "column in a file"
+        )
     if source.resolve().is_relative_to(output.resolve()):
         raise ConfigError(f"the input must not be in the output folder, got {source}; name another folder")
     check_output_folder(output, resume=resume, force=force)
@@ -45,21 +51,27 @@ def translate_corpus(
 
     `describe` returns the languages of the pairs, a function that makes a pair, and facts for the record.
     """
+    from dragoman.api.files.batch_record import batch_record_path, recorded_batches
     from dragoman.api.files.folder_translation import translate_files
     from dragoman.api.synthetic.synthetic_corpus import LINES, write_corpus
     from dragoman.cli.screens.progress import translation_progress
     from dragoman.text.other_language import language_note
 
     with open_work() as work:
-        with translation_progress(str(source)) as tell:
+        record, keep = batch_record_path(output, is_folder=True), resume and not force
+        with (
+            translation_progress(str(source)) as tell,
+            recorded_batches(work.line_translator, record, work.job, resume=keep),
+        ):
             found = translate_files(
                 work.blocks, {LINES: source}, output, job=work.job, resume=resume, force=force, on_progress=tell
             )
-        if code := EXIT_STOPPED.get(found.status):
-            echo(
-                f"{found.status} after {found.lines:,} lines; run the same command with --resume to continue", err=True
-            )
-            raise typer.Exit(code)
+            if code := EXIT_STOPPED.get(found.status):
+                echo(
+                    f"{found.status} after {found.lines:,} lines; run the same command with --resume to continue",
+                    err=True,
+                )
+                raise typer.Exit(code)
         if note := language_note(work.sample, work.languages[0]):
             echo(f"note    {note}", err=True)
         languages, make_pair, facts = describe(work)

@@ -95,9 +95,10 @@ def _with_bundle(trained: TrainResult) -> TrainResult:
 
 
 def _newest_checkpoint(run: Path) -> int:
-    """Return the update of the newest checkpoint, undamaged or not; -1 if there is none."""
-    names = (path.name.removeprefix("step_") for path in (run / CHECKPOINTS).glob("step_*"))
-    return max((int(name) for name in names if name.isdecimal()), default=-1)
+    """Return the update of the newest checkpoint, damaged or not; -1 if there is none."""
+    from dragoman.training.checkpoint.store import CheckpointStore  # noqa: PLC0415 -- imports torch
+
+    return max(CheckpointStore(run / CHECKPOINTS).steps(), default=-1)
 
 
 def _stopped(run: Path, reason: str) -> TrainResult:

@@ -33,6 +33,9 @@ class LineTranslatorOptions:
             if not path.exists():
                 raise BundleError(f"{path} must exist on every node, got a node without it; use a shared folder")
         terms = None if self.glossary is None else Glossary.from_file(self.glossary)
-        translator = Translator.open(*self.bundles, search=self.search, glossary=terms, **self.engine.model_dump())
-        back = None if self.round_trip is None else Translator.open(self.round_trip, **self.engine.model_dump())
+        opened = Translator.open(*self.bundles, search=self.search, glossary=terms, **self.engine.model_dump())
+        translator = opened.direction()
+        back = None
+        if self.round_trip is not None:
+            back = Translator.open(self.round_trip, **self.engine.reversed().model_dump()).direction()
         return LineTranslator(translator, self.form, split_sentences=self.split_sentences, round_trip=back)

@@ -27,7 +27,7 @@ def read_bundle_model(bundle: Path) -> dict[str, Any]:
         raise ConfigError(f"start.bundle must be a bundle, got {bundle}; there is no {path}") from None
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} must be a readable UTF-8 file, got: {error}; name another bundle") from None
-    model = parse_toml(text, str(path)).get("model")
+    model = parse_toml(text, str(path), "name another bundle").get("model")
     if not isinstance(model, dict) or "family" not in model:
         raise ConfigError(f"{path} must have a section [model] with a family, got none; name the folder of a bundle")
     return model

@@ -99,7 +99,7 @@ def _read_file(path: Path, seen: tuple[str, ...]) -> Table:
         raise ConfigError(f"the configuration must be a file or a preset, got {path}; there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            f"{path} must be a readable UTF-8 file, got: {error}; check the file and its permissions"
+            f"the configuration {path} must be a readable UTF-8 file, got: {error}; check the file and its permissions"
         ) from None
     return _parse(text, str(path.resolve()), path.parent, seen)
 
@@ -119,7 +119,10 @@ def _parse(text: str, name: str, folder: Path | None, seen: tuple[str, ...]) -> 
         raise ConfigError(f"extends must not be circular, got {' → '.join((*seen, name))}; change one of them")
     if len(seen) > _MAX_EXTENDS:
         raise ConfigError(f"extends must go through at most {_MAX_EXTENDS} files, got more, from {seen[0]}; merge some")
-    table = parse_toml(text, name)
+    fix = (
+        "correct it there" if folder is None or name.endswith(".toml") else "name a .toml file, as dragoman new writes"
+    )
+    table = parse_toml(text, f"the configuration {name}", fix)
     base = table.pop("extends", None)
     if base is None:
         return table

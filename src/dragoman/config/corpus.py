@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+import functools
+from itertools import combinations, permutations
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -10,7 +12,19 @@ from dragoman.config.base import NotNegative, Settings, Share, Size
 from dragoman.errors import ConfigError
 from dragoman.language_codes import parse_language
 
-__all__ = ["CleaningConfig", "CorpusConfig", "DataConfig", "FileFormat", "OnBadLine", "SamplingConfig"]
+__all__ = [
+    "CleaningConfig",
+    "CorpusConfig",
+    "DataConfig",
+    "Direction",
+    "FileFormat",
+    "OnBadLine",
+    "SamplingConfig",
+    "parse_direction",
+]
+
+_MAX_LANGUAGES = 500  # 249,500 directions take 20 MB
+_MAX_TOKEN = 60  # characters of the name of a language token
 
 FileFormat = Literal["auto", "lines", "tsv", "csv", "tmx", "jsonl", "parquet"]
 OnBadLine = Literal["error", "skip", "replace"]
@@ -18,6 +32,10 @@ Duplicates = Literal["pair", "source", "target"]
 
 
 Language = Annotated[str, AfterValidator(parse_language)]
+LanguageTokens = Literal["source", "target", "both"]
+
+Direction = tuple[str, str]
+"""Source and target language."""
 
 
 class CorpusConfig(Settings):
@@ -34,10 +52,53 @@ class CorpusConfig(Settings):
 
     By default those named by the language codes, or 1 and 2.
     """
+    languages: Annotated[list[Language], Field(min_length=2, max_length=20)] | None = None
+    """Languages of the sides; `data.source` and `data.target` by default.
+
+    With more than two: one file per language, in the format lines. Each pair of languages is then a corpus.
+    """
+    both_directions: bool | None = None
+    """Train both directions with the same pairs; the default for more than two languages. Otherwise only the first."""
+    validation: Annotated[list[str], Field(min_length=1)] | None = None
+    """Files of a validation set of this corpus, in the same format and order."""
     weight: Annotated[float, Field(ge=1e-6, le=1e6)] = 1.0
     """Sampling weight of its pairs in training, relative to their number."""
     share: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     """Share of all training pairs that are drawn from this corpus, for any size of it, instead of a weight."""
+
+    @model_validator(mode="after")
+    def _has_a_file_per_language(self) -> Self:
+        languages = self.languages or []
+        if len(set(languages)) < len(languages):
+            raise ConfigError(f"languages must differ, got {', '.join(languages)}; name each once")
+        if len(languages) > 2:
+            for files in (self.files, *([self.validation] if self.validation else [])):
+                if self.format not in ("auto", "lines") or len(files) != len(languages):
+                    raise ConfigError(
+                        f"a corpus of {len(languages)} languages must have one text file per language, got "
+                        f"{len(files)} files of the format {self.format}; name them in the order of the languages"
+                    )
+        return self
+
+    def pairs_of_languages(self) -> list[CorpusConfig]:
+        """Return a corpus for each pair of its languages; the corpus itself if it has two."""
+        if self.languages is None or len(self.languages) == 2:
+            return [self]
+        both = self.both_directions is not False
+        pairs = list(combinations(range(len(self.languages)), 2))
+        found = []
+        for one, other in pairs:
+            sides = (self.languages[one], self.languages[other])
+            changes = {
+                "name": f"{self.name or self.files[0]} {'-'.join(sides)}",
+                "languages": list(sides),
+                "files": [self.files[one], self.files[other]],
+                "validation": [self.validation[one], self.validation[other]] if self.validation else None,
+                "both_directions": both,
+                "share": None if self.share is None else self.share / len(pairs),
+            }
+            found.append(self.model_copy(update=changes))
+        return found
 
     @model_validator(mode="after")
     def _has_weight_or_share(self) -> Self:
@@ -116,7 +177,10 @@ class DataConfig(Settings):
     """Corpora and their preparation."""
 
     source: Language
-    """Source language code: en, de, zh-Hant. Other spellings are changed to the canonical one: EN, deu, zh_Hant."""
+    """Source language code: en, de, zh-Hant. Other spellings are changed to the canonical one: EN, deu, zh_Hant.
+
+    May be left out, with the target, if the first training corpus has `languages`.
+    """
     target: Language
     """Target language code."""
     train: list[CorpusConfig] = Field(default_factory=list)
@@ -145,6 +209,92 @@ class DataConfig(Settings):
     """Repairs of text, and filters of pairs."""
     sampling: SamplingConfig = SamplingConfig()
     """Sampling of prepared pairs in training."""
+    directions: list[str] | None = None
+    """Directions of the model, such as "en:de"; those of the training corpora by default."""
+    languages: Annotated[list[Language], Field(min_length=2, max_length=_MAX_LANGUAGES)] | None = None
+    """Languages of a model that translates between any two of them, instead of `directions`."""
+    language_tokens: LanguageTokens | None = None
+    """Several directions: the token that names the target language begins the source (default) or the target.
+
+    both: the source begins with the token of its own language, the target with that of the target language. If it is
+    set, sentences of a model with one direction begin with a token, too.
+    """
+    language_token_names: list[str] | None = None
+    """Names of language tokens in the vocabulary of an imported model, such as "de:deu_Latn"; "<2de>" by default."""
+
+    def languages_of(self, corpus: CorpusConfig) -> Direction:
+        """Return the languages of the sides of a corpus."""
+        source, target = corpus.languages or (self.source, self.target)
+        return source, target
+
+    def directions_of(self, corpus: CorpusConfig) -> list[Direction]:
+        """Return the directions that a corpus of two languages trains."""
+        source, target = self.languages_of(corpus)
+        return [(source, target), (target, source)] if corpus.both_directions else [(source, target)]
+
+    def train_pairs(self) -> list[CorpusConfig]:
+        """Return the training corpora with two languages each."""
+        return [each for corpus in self.train for each in corpus.pairs_of_languages()]
+
+    def validation_sets(self) -> list[CorpusConfig]:
+        """Return the validation set, and those of training corpora."""
+        own = [
+            each.model_copy(update={"files": each.validation, "name": "", "validation": None})
+            for each in self.train_pairs()
+            if each.validation
+        ]
+        return [*(self.validation.pairs_of_languages() if self.validation else []), *own]
+
+    def test_sets(self) -> list[CorpusConfig]:
+        """Return the test sets, with two languages each."""
+        return [each for corpus in self.test for each in corpus.pairs_of_languages()]
+
+    def all_directions(self) -> list[Direction]:
+        """Return the directions of the model, each once."""
+        if self.languages:
+            return list(_directions_between(tuple(self.languages)))
+        if self.directions:
+            return list(dict.fromkeys(parse_direction(each) for each in self.directions))
+        found = [each for corpus in self.train_pairs() for each in self.directions_of(corpus)]
+        return list(dict.fromkeys(found)) or [(self.source, self.target)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_the_languages_of_its_first_corpus(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or "source" in given or "target" in given:
+            return given
+        first = next(iter(given.get("train") or ()), None)
+        languages = first.get("languages") if isinstance(first, dict) else getattr(first, "languages", None)
+        if not isinstance(languages, list) or len(languages) < 2:
+            return given
+        return {"source": languages[0], "target": languages[1], **given}
+
+    @property
+    def is_multilingual(self) -> bool:
+        """Whether sentences begin with language tokens: of several directions, or because the tokens are set."""
+        if self.language_tokens is not None or self.languages:
+            return True
+        return len(self.directions or self.all_directions()) > 1
+
+    @property
+    def token_names(self) -> dict[str, str]:
+        """Names of language tokens that are set, by language."""
+        return dict(_parse_token_name(each) for each in self.language_token_names or [])
+
+    @model_validator(mode="after")
+    def _has_one_list_of_directions(self) -> Self:
+        languages = self.languages or []
+        if languages and self.directions:
+            raise ConfigError(
+                f"data.languages must be left out where data.directions is set, got {len(languages)} languages and "
+                f"{len(self.directions)} directions; keep one of both"
+            )
+        if len(set(languages)) < len(languages):
+            raise ConfigError(f"data.languages must differ, got {', '.join(languages)[:200]}; name each once")
+        names = self.token_names
+        if len(set(names.values())) < len(self.language_token_names or []):
+            raise ConfigError("data.language_token_names must name each language and token once, got one twice")
+        return self
 
     @model_validator(mode="after")
     def _leaves_room_beside_shares(self) -> Self:
@@ -155,3 +305,26 @@ class DataConfig(Settings):
                 f"{sum(shares):g} in {len(self.train)} corpora; leave the share of the main corpus out"
             )
         return self
+
+
+def parse_direction(text: str) -> Direction:
+    """Return the languages of a direction such as "en:de"."""
+    source, colon, target = text.partition(":")
+    if not colon:
+        raise ConfigError(f'a direction must be two languages with a colon, got {text!r}; write "en:de"')
+    return parse_language(source), parse_language(target)
+
+
+@functools.lru_cache(maxsize=8)
+def _directions_between(languages: tuple[str, ...]) -> tuple[Direction, ...]:
+    return tuple(permutations(languages, 2))
+
+
+def _parse_token_name(text: str) -> tuple[str, str]:
+    language, colon, token = text.partition(":")
+    if not colon or not 0 < len(token) <= _MAX_TOKEN or any(each.isspace() for each in token):
+        raise ConfigError(
+            f"a language token must have a language and a name of up to {_MAX_TOKEN} characters, got {text[:80]!r}; "
+            'write "de:deu_Latn"'
+        )
+    return parse_language(language), token

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from dragoman.config.base import Cli, Settings, Size
 
@@ -13,6 +13,7 @@ PrecisionName = Literal["auto", "float32", "bfloat16", "int8"]
 DeviceName = Literal["cpu", "cuda", "auto"]
 
 _PANEL = "Engine"
+_LANGUAGES = "Languages"
 
 
 class EngineSettings(Settings):
@@ -30,3 +31,13 @@ class EngineSettings(Settings):
     """Maximum number of source tokens per batch, padding included."""
     shortlist: Annotated[bool, Cli(_PANEL)] = True
     """Choose among the tokens of the model's lexical shortlist, if it has one and the engine is onnx."""
+    source_language: Annotated[str | None, Cli(_LANGUAGES, metavar="LANG")] = None
+    """Source language, for a model with several directions."""
+    target_language: Annotated[str | None, Cli(_LANGUAGES, metavar="LANG")] = None
+    """Target language, for a model with several directions."""
+
+    def reversed(self) -> Self:
+        """Return the settings of the opposite direction."""
+        return self.model_copy(
+            update={"source_language": self.target_language, "target_language": self.source_language}
+        )

@@ -29,10 +29,10 @@ def _metric_names(value: Any) -> Any:
 
 
 def _language_pair(value: Any) -> Any:
-    """Return ``en-de`` as a pair."""
+    """Return ``en-de`` as a pair; codes that contain a hyphen are joined by a colon."""
     if not isinstance(value, str):
         return value
-    source, _, target = value.partition("-")
+    source, _, target = value.partition(":" if ":" in value else "-")
     if not source or not target:
         raise SettingError("{languages} must be two language codes joined by -, got {value}; en-de is one", value=value)
     return source, target
@@ -46,7 +46,7 @@ class EvaluationSettings(Settings):
     languages: Annotated[
         tuple[str, str] | None, BeforeValidator(_language_pair), Cli(default="from the bundles", metavar="SRC-TGT")
     ] = None
-    """Languages of the test set, such as en-de."""
+    """Languages of the test set, such as en-de or en:zh-Hant; they choose the direction of a model with several."""
     metrics: Annotated[tuple[MetricName, ...], BeforeValidator(_metric_names), Cli(_SCORES, metavar="NAME,…")] = METRICS
     """Metrics, separated by commas: bleu, chrf, ter."""
     resamples: Annotated[int, Cli(_SCORES, metavar="N")] = 1000

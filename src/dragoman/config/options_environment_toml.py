@@ -119,8 +119,8 @@ def _from_file(
     except FileNotFoundError:
         raise ConfigError(f"--config must be a TOML file, got {path}; there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} must be a readable UTF-8 file, got: {error}; correct it there") from None
-    table = parse_toml(text, str(path))
+        raise ConfigError(f"--config {path} must be a readable UTF-8 file, got: {error}; correct it there") from None
+    table = parse_toml(text, f"--config {path}")
     paths = {name: _paths(path, name, table.pop(name)) for name in path_tables if name in table}
     values: dict[str, Any] = {}
     for name, value in table.items():

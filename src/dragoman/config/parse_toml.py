@@ -28,8 +28,8 @@ def read_toml_text(path: Path) -> str:
     return data.decode("utf-8-sig")
 
 
-def parse_toml(text: str, name: str) -> dict[str, Any]:
-    """Return the table of a TOML text; `name` is used in messages.
+def parse_toml(text: str, name: str, fix: str = "correct it there") -> dict[str, Any]:
+    """Return the table of a TOML text; `name` and `fix` are used in messages.
 
     Raises:
         ConfigError: The text is not valid TOML, or has a key that is too long.
@@ -39,4 +39,4 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{name} must be valid TOML, got: {error}; correct it there") from None
+        raise ConfigError(f"{name} must be valid TOML, got: {error}; {fix}") from None

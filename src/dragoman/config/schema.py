@@ -287,7 +287,7 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _pairs_fit_a_batch(self) -> Self:
-        if self.data is not None and self.data.max_tokens >= self.training.batch_tokens:
+        if self.data is not None and self.data.max_tokens + self.data.is_multilingual >= self.training.batch_tokens:
             raise ConfigError(
                 f"data.max_tokens must be less than training.batch_tokens = {self.training.batch_tokens}, so that a "
                 f"sentence and its end fit a batch, got {self.data.max_tokens}; lower it, or raise batch_tokens"

@@ -16,9 +16,10 @@ from dragoman.data.check.advice import wrong_language
 from dragoman.data.cleaning.filters.language import detect_language, language_shares
 from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers.corpus_reader import file_format, open_corpus
+from dragoman.data.readers.foreign_encodings import explain_encodings, foreign_encodings
 from dragoman.data.readers.streams import plain_name
 from dragoman.data.token_pairs import SIDES
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DataError
 from dragoman.language_codes import canonical_language, check_language, is_known_language
 
 __all__ = ["CorpusSurvey", "open_files", "survey_corpus"]
@@ -28,6 +29,7 @@ _CHUNK = 65_536
 _COUNTED_CHARACTERS = 200_000  # pairs; as many as the tokenizer learns from by default
 _SAMPLED = 400  # sentences per side, for the languages
 _AGREES = 0.5  # minimum share of sentences in the language that a file name has
+_NO_TEXT = 0.5  # share of bad lines in files that are no text
 _UNNAMED = "und"
 
 
@@ -71,7 +73,8 @@ def survey_corpus(
 ) -> CorpusSurvey:
     """Read the training files, and detect their languages.
 
-    Raises `ConfigError` if the format has several languages and the codes that choose two of them are not given.
+    Raises `ConfigError` if the format has several languages and the codes that choose two of them are not given, and
+    `DataError` if a file is in another encoding than UTF-8.
     """
     given = {
         side: None if code is None else check_language(code) for side, code in zip(SIDES, (source, target), strict=True)
@@ -84,8 +87,14 @@ def survey_corpus(
     samples: dict[str, list[str]] = {side: [] for side in SIDES}
     survey = CorpusSurvey(samples=samples)
     languages = (given["source"] or _UNNAMED, given["target"] or _UNNAMED)
-    for chunk in open_files(files, *languages, form, columns).chunks(_CHUNK):
+    reader, is_checked, bad = open_files(files, *languages, form, columns), False, 0
+    for chunk in reader.chunks(_CHUNK):
         read = chunk.read(on_bad_line="skip", max_line_bytes=1 << 30)
+        if read.faults.total and not is_checked:
+            is_checked = True
+            if foreign := foreign_encodings(corpus, reader.files()):
+                raise DataError(explain_encodings(foreign))
+        bad += read.faults.total
         if survey.pairs < _COUNTED_CHARACTERS:
             for side in SIDES:
                 survey.characters.update("".join(read.frame[side].to_list()))
@@ -96,6 +105,11 @@ def survey_corpus(
         if survey.pairs >= _COUNT_AT_MOST:
             survey.is_exact = False
             break
+    if bad > _NO_TEXT * survey.pairs:
+        raise DataError(
+            f"{' and '.join(files)} must be UTF-8 text, got {bad:,} bad lines of {survey.pairs:,}; name other files, "
+            "or convert them with iconv -f ENCODING -t UTF-8"
+        )
     survey.characters.pop(" ", None)
     names = [plain_name(name) for name in files] if len(files) == 2 else ["", ""]
     for side, name in zip(SIDES, names, strict=True):

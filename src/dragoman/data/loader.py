@@ -20,6 +20,7 @@ from torch.utils.data import DataLoader, Dataset
 from dragoman.config import Config
 from dragoman.data.batch import Batch
 from dragoman.data.batch_plan import BatchPlan, PlannedBatch, StreamPosition
+from dragoman.data.directed_shards import DirectedShards
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.shards import Shards
 from dragoman.data.token_pairs import Pairs, Sentences
@@ -82,13 +83,15 @@ class SubwordSampling:
 class _Fetch(Dataset[Pairs]):
     """Read the pairs of a planned batch in a worker, and sample segmentations if enabled."""
 
-    def __init__(self, shards: Shards, subword: SubwordSampling | None) -> None:
+    def __init__(self, shards: Shards | DirectedShards, subword: SubwordSampling | None) -> None:
         self.shards = shards
         self.subword = subword
 
     def __getitem__(self, planned: PlannedBatch) -> Pairs:
         pairs = self.shards.gather(planned.rows)
-        return pairs if self.subword is None else self.subword.draw(pairs, planned)
+        if self.subword is not None:
+            pairs = self.subword.draw(pairs, planned)
+        return self.shards.with_language_tokens(pairs, planned.rows)
 
 
 class BatchLoader:
@@ -101,7 +104,7 @@ class BatchLoader:
 
     def __init__(
         self,
-        shards: Shards,
+        shards: Shards | DirectedShards,
         plan: BatchPlan,
         *,
         rank: int = 0,
@@ -142,7 +145,7 @@ class BatchLoader:
                 temperature=config.data.sampling.subword_temperature,
                 max_tokens=config.data.max_tokens,
             )
-        shards = prepared.shards()
+        shards = prepared.directed(config)
         return cls(shards, plan, rank=rank, world=world, workers=workers, start=start, subword=subword)
 
     def __enter__(self) -> Self:

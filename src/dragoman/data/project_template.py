@@ -82,7 +82,7 @@ _SHORTER = """\
 
 _DEFAULT_TOKENIZER = """\
 # [tokenizer]
-# size = 8000               # tokens"""
+# size = {size:<18} # tokens, as in the preset"""
 
 _FITTING_TOKENIZER = """\
 [tokenizer]
@@ -236,7 +236,7 @@ def _wrong_languages(
     wrong = survey.wrong_languages(source, target)
     for side, code, name in zip(SIDES, (source, target), names, strict=True):
         if side in wrong:
-            fix = "name another file" if is_fixed else f"correct --{side}, or name another file"
+            fix = "name another file" if is_fixed else f"set data.{side} in the file, or name another corpus"
             yield f"the {side} of {name} must be {code}, got {wrong[side]}; {fix}"
 
 
@@ -246,7 +246,7 @@ def _tokenizer(preset: str, survey: CorpusSurvey) -> str:
     needed = count_needed_tokens(survey.characters, settings.character_coverage)
     size = fitting_size(needed, settings.size)
     if settings.kind != "sentencepiece" or not settings.joint or size == settings.size:
-        return _DEFAULT_TOKENIZER
+        return _DEFAULT_TOKENIZER.format(size=settings.size)
     return _FITTING_TOKENIZER.format(size=size, characters=len(survey.characters))
 
 

@@ -167,6 +167,10 @@ class Shards:
         source, target = (_gather(columns, wanted) for columns in self._index.columns)
         return Pairs(source, target)
 
+    def with_language_tokens(self, pairs: Pairs, rows: NDArray[np.int64]) -> Pairs:
+        """Return the pairs: those of one direction need no language tokens."""
+        return pairs
+
     def _locate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the record batch of each row, and its index there. Shapes: [n] -> [n], [n]."""
         if len(rows) and not (rows.min() >= 0 and rows.max() < len(self)):

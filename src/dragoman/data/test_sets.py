@@ -2,7 +2,7 @@
 
 The folder ``test`` of a run has two files per set, one sentence per line, and ``sets.json``, which lists them::
 
-    [{"name": "test", "source": "test.en", "reference": "test.de", "sentences": 250}]
+    [{"name": "test", "source": "test.en", "reference": "test.de", "sentences": 250, "languages": ["en", "de"]}]
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ class SavedTestSet:
     source: Path
     reference: Path
     sentences: int
+    languages: tuple[str, str] | None = None
+    """Source and target language; unknown in runs of earlier versions."""
 
 
 def text_file_names(stem: str, source: str, target: str) -> tuple[str, str]:
@@ -36,21 +38,20 @@ def text_file_names(stem: str, source: str, target: str) -> tuple[str, str]:
     return f"{stem}.{source}", f"{stem}.{target}"
 
 
-def save_test_sets(
-    run: Path, sets: Sequence[tuple[str, Sequence[str], Sequence[str]]], *, source: str, target: str
-) -> None:
-    """Write test sets, each a name, sources and references, to a run."""
+def save_test_sets(run: Path, sets: Sequence[tuple[str, Sequence[str], Sequence[str], tuple[str, str]]]) -> None:
+    """Write test sets, each a name, sources, references and languages, to a run."""
     if not sets:
         return
     folder = run / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     entries = []
-    for number, (name, sources, references) in enumerate(sets, 1):
-        names = text_file_names("test" if number == 1 else f"test-{number}", source, target)
+    for number, (name, sources, references, languages) in enumerate(sets, 1):
+        names = text_file_names("test" if number == 1 else f"test-{number}", *languages)
         for file, lines in zip(names, (sources, references), strict=True):
             with atomic_write(folder / file) as draft:
                 draft.write_bytes("".join(f"{' '.join(line.splitlines())}\n" for line in lines).encode())
-        entries.append({"name": name, "source": names[0], "reference": names[1], "sentences": len(sources)})
+        entry = {"name": name, "source": names[0], "reference": names[1], "sentences": len(sources)}
+        entries.append({**entry, "languages": list(languages)})
     write_json(folder / INDEX, entries)
 
 
@@ -67,6 +68,7 @@ def load_test_sets(run: Path) -> list[SavedTestSet]:
                 folder / Path(entry["source"]).name,
                 folder / Path(entry["reference"]).name,
                 int(entry["sentences"]),
+                _languages(entry.get("languages")),
             )
             for entry in entries
         ]
@@ -75,3 +77,10 @@ def load_test_sets(run: Path) -> list[SavedTestSet]:
             f"{folder / INDEX} must be a list of test sets written by dragoman train, got other content; name the "
             "files with --test"
         ) from None
+
+
+def _languages(value: object) -> tuple[str, str] | None:
+    if not isinstance(value, list):
+        return None
+    source, target = map(str, value)
+    return source, target

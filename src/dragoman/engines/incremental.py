@@ -63,8 +63,13 @@ class IncrementalEngine(ABC):
     ) -> list[Hypothesis]:
         return forced_decode(self.start, sources, targets, return_attention=return_attention)
 
-    def first_token_log_probs(self, sources: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        return self.start(sources, False).step(np.full(len(sources), BOS_ID)).log_probs
+    def first_token_log_probs(
+        self, sources: Sequence[Sequence[int]], prefix: Sequence[int] = ()
+    ) -> NDArray[np.float32]:
+        found = self.start(sources, False).step(np.full(len(sources), BOS_ID))
+        for token in prefix:
+            found = found.next_state.step(np.full(len(sources), token))
+        return found.log_probs
 
 
 class EnsembleEngine(IncrementalEngine):

@@ -25,6 +25,7 @@ __all__ = ["LexicalLikelihoods"]
 
 _KEPT_TOKENS = 256  # per source word: the others get the likelihood of the last of these
 _CACHED_WORDS = 16_384  # 2 kB each
+_MIN_CACHED_WORDS = 256
 _WORD_TOKENS = 16  # per source word: a longer one is cut
 _BATCH_TOKENS, _BATCH_WORDS = 1024, 128
 
@@ -49,8 +50,10 @@ class _FirstTokens:
 class LexicalLikelihoods:
     """Likelihoods of the words of translations, from an engine; words are cached. Thread-safe."""
 
-    def __init__(self, engine: Engine, source: Tokenizer, target: Tokenizer) -> None:
+    def __init__(self, engine: Engine, source: Tokenizer, target: Tokenizer, *, translators: int = 1) -> None:
+        """`translators` is the number of directions that share the memory of the cache."""
         self._engine, self._source, self._target = engine, source, target
+        self._cached_words = min(_CACHED_WORDS, max(_MIN_CACHED_WORDS, _CACHED_WORDS // translators))
         self._cache: OrderedDict[_Word, _FirstTokens] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -92,7 +95,7 @@ class LexicalLikelihoods:
             found.update(zip(batch, map(_most_likely, log_probs), strict=True))
         with self._lock:
             self._cache.update((word, found[word]) for word in missing)
-            while len(self._cache) > _CACHED_WORDS:
+            while len(self._cache) > self._cached_words:
                 self._cache.popitem(last=False)
         return found
 

@@ -55,8 +55,13 @@ class Engine(Protocol):
     ) -> list[Hypothesis]:
         """Forced decoding: log p of given translations including the end, and their alignment."""
 
-    def first_token_log_probs(self, sources: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        """log p of every token as the first one of the translation of each source. Shapes: [sources, vocab]."""
+    def first_token_log_probs(
+        self, sources: Sequence[Sequence[int]], prefix: Sequence[int] = ()
+    ) -> NDArray[np.float32]:
+        """log p of every token as the first one, after `prefix`, of the translation of each source.
+
+        Shapes: [sources, vocab].
+        """
 
 
 @runtime_checkable

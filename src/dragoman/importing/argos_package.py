@@ -14,8 +14,10 @@ from dragoman.errors import BundleError
 from dragoman.importing.ctranslate2_folder import read_network
 from dragoman.importing.file_formats.zip_directory import check_directory
 from dragoman.importing.imported_model import ImportedModel, setting
+from dragoman.importing.language_tokens import LanguageTokens
 from dragoman.importing.source_files import MAX_TEXT_BYTES, SourceFolder, max_expanded_bytes, reason
 from dragoman.language_codes import parse_language
+from dragoman.text import SPECIALS
 
 __all__ = ["FILES", "matches", "read", "unpacked"]
 
@@ -41,8 +43,6 @@ def matches(folder: SourceFolder) -> bool:
 def read(folder: SourceFolder) -> ImportedModel:
     """Read the model; raise a `BundleError` if a file is damaged or the architecture has no equivalent."""
     metadata = folder.read_json("metadata.json")
-    if isinstance(metadata, dict) and metadata.get("target_prefix"):
-        raise BundleError("target_prefix in metadata.json must be empty, got one; such packages are not supported yet")
     if not folder.has(_SUBWORDS):
         raise BundleError(
             f"{folder.path} must hold {_SUBWORDS}, got {folder.listing()}; packages with bpe.model are not supported"
@@ -53,7 +53,23 @@ def read(folder: SourceFolder) -> ImportedModel:
     codes = [str(setting(metadata, name, str, "", file="metadata.json"))[:20] for name in ("from_code", "to_code")]
     if all(codes):
         imported.languages = parse_language(codes[0]), parse_language(codes[1])
+    prefix = metadata.get("target_prefix") if isinstance(metadata, dict) else None
+    if prefix:
+        imported.language_tokens = _target_prefix(prefix, imported)
     return imported
+
+
+def _target_prefix(prefix: object, imported: ImportedModel) -> LanguageTokens:
+    """The token that begins every translation."""
+    tokenizer, (source, target) = imported.tokenizers["target"], imported.languages
+    if not isinstance(prefix, str) or tokenizer.token_to_id(prefix) < len(SPECIALS):
+        raise BundleError(
+            f"target_prefix in metadata.json must be a token of the target vocabulary, got {ascii(prefix)[:60]}; get "
+            "the package again"
+        )
+    if not (source and target):
+        raise BundleError("metadata.json must hold from_code and to_code, as it has a target_prefix, got none")
+    return LanguageTokens("target", {target: prefix}, (source,), (target,))
 
 
 @contextmanager

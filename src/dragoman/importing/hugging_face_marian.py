@@ -9,10 +9,16 @@ import numpy as np
 
 from dragoman.bundle.sandboxed_parse import check_sentencepiece
 from dragoman.errors import BundleError
-from dragoman.importing.file_formats.pytorch_file import read_pytorch
-from dragoman.importing.file_formats.safetensors_file import read_safetensors
 from dragoman.importing.file_formats.weight_table import Array, WeightTable
+from dragoman.importing.hugging_face_weights import (
+    EMBEDDINGS,
+    common_settings,
+    layer_weights,
+    open_weights,
+    read_vocabulary,
+)
 from dragoman.importing.imported_model import ImportedModel, require_values, setting
+from dragoman.importing.language_tokens import LanguageTokens
 from dragoman.importing.sinusoids import find_layout
 from dragoman.importing.source_files import SourceFolder
 from dragoman.importing.token_order import TokenOrder
@@ -21,10 +27,9 @@ from dragoman.text import ImportedTokenizer
 
 __all__ = ["FILES", "matches", "read"]
 
+_SEVERAL = "mul"  # ISO 639-2: several languages
+
 FILES = "config.json, model.safetensors or pytorch_model.bin, source.spm, target.spm and vocab.json"
-_SAFETENSORS, _PICKLE = "model.safetensors", "pytorch_model.bin"
-_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish"}
-_MAX_SIZE = 1 << 20
 _NAME = re.compile(r"opus-mt-(?:tc-)?(?:big-|base-|tiny-)?([a-z]{2,3}(?:_[A-Za-z]+)?)-([a-z]{2,3}(?:_[A-Za-z]+)?)\b")
 
 
@@ -44,10 +49,14 @@ def read(folder: SourceFolder) -> ImportedModel:
     models = [folder.read(name) for name in ("source.spm", "target.spm")]
     for model in models:
         check_sentencepiece(model)
-    settings, arrays = _network(config, _weights(folder), *orders, shared=shared)
+    settings, arrays = _network(config, open_weights(folder), *orders, shared=shared)
     source, target = (ImportedTokenizer(order.tokens, model) for order, model in zip(orders, models, strict=True))
     languages = _languages(folder, config)
-    return ImportedModel(settings, arrays, {"source": source, "target": target}, languages, source.language_tokens)
+    found = ImportedModel(settings, arrays, {"source": source, "target": target}, languages, source.language_tokens)
+    if found.target_tokens:
+        codes = {token: token.strip("<>") for token in found.target_tokens}
+        found.language_tokens = LanguageTokens.of(codes, "source", [languages[0] or _SEVERAL])
+    return found
 
 
 # ---------------------------------------------------------------------------------------------------------- vocabulary
@@ -57,20 +66,10 @@ def _orders(folder: SourceFolder, config: dict[str, Any], *, shared: bool) -> tu
     """The token orders of source and target; equal for a shared vocabulary."""
     pad, eos = (setting(config, name, int) for name in ("pad_token_id", "eos_token_id"))
     start = setting(config, "decoder_start_token_id", int, pad)
-    source = _order(_tokens(folder, "vocab.json"), eos, start, pad)
+    source = _order(read_vocabulary(folder, "vocab.json"), eos, start, pad)
     if shared:
         return source, source
-    return source, _order(_tokens(folder, "target_vocab.json"), eos, start, pad)
-
-
-def _tokens(folder: SourceFolder, name: str) -> list[str]:
-    """Tokens by id."""
-    table = folder.read_json(name)
-    if not isinstance(table, dict) or not all(type(number) is int for number in table.values()):
-        raise BundleError(f"{folder.path / name} must hold one whole number per token, got others; get it again")
-    if set(table.values()) != set(range(len(table))):
-        raise BundleError(f"{folder.path / name} must give every token its own id from 0, got other ids; get it again")
-    return sorted(table, key=table.__getitem__)
+    return source, _order(read_vocabulary(folder, "target_vocab.json"), eos, start, pad)
 
 
 def _order(tokens: list[str], eos: int, start: int, pad: int) -> TokenOrder:
@@ -82,12 +81,6 @@ def _order(tokens: list[str], eos: int, start: int, pad: int) -> TokenOrder:
 # -------------------------------------------------------------------------------------------------------------- weights
 
 
-def _weights(folder: SourceFolder) -> WeightTable:
-    if folder.has(_SAFETENSORS):
-        return read_safetensors(folder.file(_SAFETENSORS))
-    return read_pytorch(folder.file(_PICKLE))
-
-
 def _network(
     config: dict[str, Any], weights: WeightTable, source: TokenOrder, target: TokenOrder, *, shared: bool
 ) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -97,7 +90,7 @@ def _network(
     ours = _embeddings(settings["tie"], weights, source, target, dim, sizes)
     for side, layers in (("encoder", settings["encoder_layers"]), ("decoder", settings["decoder_layers"])):
         for number in range(layers):
-            ours |= _layer(weights, side, number, settings)
+            ours |= layer_weights(weights, side, number, settings)
         _skip_positions(weights, f"model.{side}.embed_positions.weight", dim)
     weights.check_all_taken()
     return settings, ours
@@ -113,41 +106,13 @@ def _settings(config: dict[str, Any], *, shared: bool) -> dict[str, Any]:
             ("add_final_layer_norm", False, False),
         ),
     )
-    both = {}
-    for name in ("attention_heads", "ffn_dim"):
-        encoder, both[name] = (_size(config, f"{side}_{name}") for side in ("encoder", "decoder"))
-        if encoder != both[name]:
-            raise BundleError(
-                f"decoder_{name} in config.json must equal encoder_{name}, got {encoder} and {both[name]}"
-            )
-    activation = setting(config, "activation_function", str)
-    if activation not in _ACTIVATIONS:
-        raise BundleError(f"activation_function must be one of {', '.join(_ACTIVATIONS)}, got {ascii(activation)[:40]}")
     tied = setting(config, "tie_word_embeddings", bool, True)
-    return {
-        "family": "transformer",
-        "dim": _size(config, "d_model"),
-        "heads": both["attention_heads"],
-        "feedforward": both["ffn_dim"],
-        "encoder_layers": _size(config, "encoder_layers"),
-        "decoder_layers": _size(config, "decoder_layers"),
+    return common_settings(config) | {
         "norm": "post",
-        "activation": _ACTIVATIONS[activation],
-        "attention_bias": True,
         "positions": "sinusoidal-halves",
         "scale_embeddings": setting(config, "scale_embedding", bool, False),
         "tie": ("all" if shared else "target") if tied else "none",
-        "dropout": 0.1,
     }
-
-
-def _size(config: dict[str, Any], name: str) -> int:
-    value: int = setting(config, name, int)
-    if not 1 <= value <= _MAX_SIZE:
-        raise BundleError(
-            f"{name} in config.json must be from 1 to {_MAX_SIZE:,}, got {str(value)[:40]}; get the model again"
-        )
-    return value
 
 
 def _embeddings(
@@ -170,43 +135,12 @@ def _embeddings(
     if "final_logits_bias" in weights:
         bias = weights.take("final_logits_bias", (1, rows["target"]))[0]
     ours["decoder.output.bias"] = target.biases(bias)
-    weights.ignore(
-        "model.shared.weight",
-        "model.encoder.embed_tokens.weight",
-        "model.decoder.embed_tokens.weight",
-        "lm_head.weight",
-    )
+    weights.ignore(*EMBEDDINGS)
     return ours
 
 
 def _kept(order: TokenOrder) -> range:
     return range(max(order.rows) + 1)
-
-
-def _layer(weights: WeightTable, side: str, number: int, settings: dict[str, Any]) -> dict[str, Array]:
-    """The weights of one layer, by our names."""
-    theirs, ours = f"model.{side}.layers.{number}", f"{side}.layers.{number}"
-    dim, inner = settings["dim"], settings["feedforward"]
-    own, around = ("self_attention", "around_self") if side == "decoder" else ("attention", "around_attention")
-    parts = {"self_attn": (own, around)}
-    if side == "decoder":
-        parts["encoder_attn"] = ("source_attention", "around_source")
-    found: dict[str, Array] = {}
-    for their, (our, norm) in parts.items():
-        projections = [f"{theirs}.{their}.{part}_proj" for part in ("q", "k", "v")]
-        found[f"{ours}.{our}.W_qkv"] = np.concatenate([weights.take(f"{p}.weight", (dim, dim)) for p in projections])
-        found[f"{ours}.{our}.b_qkv"] = np.concatenate([weights.take(f"{p}.bias", (dim,)) for p in projections])
-        found[f"{ours}.{our}.W_o"] = weights.take(f"{theirs}.{their}.out_proj.weight", (dim, dim))
-        found[f"{ours}.{our}.b_o"] = weights.take(f"{theirs}.{their}.out_proj.bias", (dim,))
-        found |= _norm(weights, f"{theirs}.{their}_layer_norm", f"{ours}.{norm}.norm", dim)
-    for their, our, shape in (("fc1", "W_1", (inner, dim)), ("fc2", "W_2", (dim, inner))):
-        found[f"{ours}.feedforward.{our}.weight"] = weights.take(f"{theirs}.{their}.weight", shape)
-        found[f"{ours}.feedforward.{our}.bias"] = weights.take(f"{theirs}.{their}.bias", shape[:1])
-    return found | _norm(weights, f"{theirs}.final_layer_norm", f"{ours}.around_feedforward.norm", dim)
-
-
-def _norm(weights: WeightTable, theirs: str, ours: str, dim: int) -> dict[str, Array]:
-    return {f"{ours}.{part}": weights.take(f"{theirs}.{part}", (dim,)) for part in ("weight", "bias")}
 
 
 def _skip_positions(weights: WeightTable, name: str, dim: int) -> None:

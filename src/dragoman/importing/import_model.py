@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import lzma
 import re
+import shlex
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from dragoman.bundle import Bundle, imported_model_card, write_bundle
 from dragoman.config import Config, parse_config
 from dragoman.errors import BundleError, ConfigError, DragomanError
-from dragoman.importing import argos_package, ctranslate2_folder, hugging_face_marian, marian_folder
+from dragoman.importing import (
+    argos_package,
+    ctranslate2_folder,
+    hugging_face_m2m100,
+    hugging_face_marian,
+    marian_folder,
+)
 from dragoman.importing.imported_model import ImportedModel
 from dragoman.importing.source_files import SourceFolder, reason
 from dragoman.importing.target_token import choose_target
@@ -25,6 +34,8 @@ from dragoman.version import __version__
 __all__ = ["FORMATS", "ImportResult", "import_model"]
 
 _MAX_README = 1 << 20
+_MAX_DEPTH, _MAX_SEARCHED, _MAX_FOUND = 2, 500, 5  # of the search for models below a folder: levels, entries, names
+_MAX_SKIPPED = 30
 _DAMAGE = (
     *(ArithmeticError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError),
     *(lzma.LZMAError, zipfile.BadZipFile, zlib.error),
@@ -48,6 +59,9 @@ FORMATS = {
         hugging_face_marian.FILES,
         hugging_face_marian.matches,
         hugging_face_marian.read,
+    ),
+    "m2m100": Format(
+        "Hugging Face M2M100 or NLLB", hugging_face_m2m100.FILES, hugging_face_m2m100.matches, hugging_face_m2m100.read
     ),
     "argos": Format("Argos package", argos_package.FILES, argos_package.matches, argos_package.read),
     "ctranslate2": Format("CTranslate2", ctranslate2_folder.FILES, ctranslate2_folder.matches, ctranslate2_folder.read),
@@ -77,21 +91,38 @@ def import_model(
     *,
     format_name: str | None = None,
     languages: tuple[str | None, str | None] = (None, None),
+    only_languages: Sequence[str] = (),
     licence: str | None = None,
     progress: Progress | None = None,
 ) -> ImportResult:
     """Convert the model in a folder, or in an Argos package, to a bundle.
 
     `format_name` is a key of `FORMATS`; by default the files determine it. `languages` are source and target, for
-    models whose files do not name them; of a model with several target languages, the target is chosen by them.
+    models whose files do not name them; of a model with several directions, those from or to them are kept.
+    `only_languages` keeps the directions between these languages.
     """
-    given = (languages[0] and check_language(languages[0]), languages[1] and check_language(languages[1]))
+    given = _GivenLanguages(
+        languages[0] and check_language(languages[0]),
+        languages[1] and check_language(languages[1]),
+        languages[1],
+        tuple(map(check_language, only_languages)),
+    )
     if source.is_file() and zipfile.is_zipfile(source):
         with ExitStack() as opened:
             with _damage_refused(source):
                 folder = opened.enter_context(argos_package.unpacked(source))
-            return _import(SourceFolder(folder), source, output, format_name, given, languages[1], licence, progress)
-    return _import(SourceFolder.open(source), source, output, format_name, given, languages[1], licence, progress)
+            return _import(SourceFolder(folder), source, output, format_name, given, licence, progress)
+    return _import(SourceFolder.open(source), source, output, format_name, given, licence, progress)
+
+
+@dataclass(frozen=True)
+class _GivenLanguages:
+    """Languages of the command line. `target_code` is the target as the user wrote it."""
+
+    source: str | None
+    target: str | None
+    target_code: str | None
+    only: tuple[str, ...]
 
 
 @contextmanager
@@ -110,20 +141,18 @@ def _import(
     source: Path,
     output: Path,
     format_name: str | None,
-    languages: tuple[str | None, str | None],
-    target_code: str | None,
+    languages: _GivenLanguages,
     licence: str | None,
     progress: Progress | None,
 ) -> ImportResult:
     progress = progress or NoProgress()
-    name = format_name or _find(folder)
+    name = format_name or _find(folder, source, output)
     if name not in FORMATS:
         raise ConfigError(f"--from must be one of {', '.join(FORMATS)}, got {name!r}; leave it out to find the format")
     progress.begin(f"reading {FORMATS[name].title}")
     with _damage_refused(source):
         model = FORMATS[name].read(folder)
-    if model.target_tokens:
-        choose_target(model, languages[1], target_code)
+    _choose_languages(model, languages)
     config = _config(model, _origin(folder, source), FORMATS[name].title, languages)
     notes = list(model.notes)
     if config.data is None:
@@ -153,10 +182,14 @@ def _import(
     return ImportResult(bundle, name, tuple(notes))
 
 
-def _find(folder: SourceFolder) -> str:
-    for name, each in FORMATS.items():
-        if each.matches(folder):
-            return name
+def _find(folder: SourceFolder, source: Path, output: Path) -> str:
+    if name := _format_of(folder):
+        return name
+    if found := _importable_below(source):
+        command = shlex.join(["dragoman", "import", str(found[0]), "-o", str(output)])
+        names = [ascii(str(each.relative_to(source)))[1:-1] for each in found]
+        shown = ", ".join([*names[:_MAX_FOUND], *(["…"] if len(names) > _MAX_FOUND else [])])
+        raise BundleError(f"{source} must hold one model, got models below it: {shown}; import one of them: {command}")
     known = "; ".join(f"{each.title}: {each.files}" for each in FORMATS.values())
     raise BundleError(
         f"{folder.path} must hold a model of a known format ({known}), got {folder.listing()}; "
@@ -164,11 +197,64 @@ def _find(folder: SourceFolder) -> str:
     )
 
 
-def _config(model: ImportedModel, origin: str, title: str, languages: tuple[str | None, str | None]) -> Config:
-    source, target = (given or found for given, found in zip(languages, model.languages, strict=True))
+def _format_of(folder: SourceFolder) -> str | None:
+    return next((name for name, each in FORMATS.items() if each.matches(folder)), None)
+
+
+def _importable_below(source: Path) -> list[Path]:
+    """Return folders and packages with a model, at most two levels below a folder; the search is bounded."""
+    found: list[Path] = []
+    level, left = [source] if source.is_dir() else [], _MAX_SEARCHED
+    for _ in range(_MAX_DEPTH):
+        below: list[Path] = []
+        for parent in level:
+            with suppress(OSError):
+                below += sorted(islice(parent.iterdir(), left - len(below)))
+        left -= len(below)
+        models = [each for each in below if _is_importable(each)]
+        found += models
+        level = [each for each in below if each not in models and each.is_dir() and not each.name.startswith(".")]
+    return found[: _MAX_FOUND + 1]
+
+
+def _is_importable(path: Path) -> bool:
+    try:
+        if path.is_file():
+            return path.suffix == ".argosmodel" and zipfile.is_zipfile(path)
+        return path.is_dir() and _format_of(SourceFolder.open(path)) is not None
+    except (*_DAMAGE, DragomanError):
+        return False
+
+
+def _choose_languages(model: ImportedModel, given: _GivenLanguages) -> None:
+    """Choose the directions, or the target language, of a model with several."""
+    if model.target_tokens and given.target and not given.only:
+        choose_target(model, given.target, given.target_code)
+        model.language_tokens = None
+    if model.language_tokens is None:
+        if given.only:
+            raise ConfigError(
+                f"--languages must be left out for a model of one direction, got {', '.join(given.only)}; "
+                "--source-language and --target-language name its languages"
+            )
+        return
+    model.language_tokens = tokens = model.language_tokens.choose(given.only, given.source, given.target)
+    count = len(tokens.directions())
+    model.notes.append(
+        f"{count:,} direction{'s' * (count != 1)} of {len({*tokens.sources, *tokens.targets})} languages"
+    )
+    if tokens.skipped:
+        listed = ", ".join(ascii(code)[1:-1] for code in tokens.skipped[:_MAX_SKIPPED])
+        more = f" and {len(tokens.skipped) - _MAX_SKIPPED} more" if len(tokens.skipped) > _MAX_SKIPPED else ""
+        model.notes.append(f"language tokens without a code of their own are not used: {listed}{more}")
+
+
+def _config(model: ImportedModel, origin: str, title: str, languages: _GivenLanguages) -> Config:
+    given = (languages.source, languages.target)
+    source, target = (mine or found for mine, found in zip(given, model.languages, strict=True))
     tokenizers = model.tokenizers
     joint = tokenizers["source"].to_bytes() == tokenizers["target"].to_bytes()
-    table = {
+    table: dict[str, Any] = {
         "description": f"Imported from {title}: {origin}",
         "tokenizer": {
             "kind": tokenizers["source"].kind,
@@ -178,7 +264,11 @@ def _config(model: ImportedModel, origin: str, title: str, languages: tuple[str 
         },
         "model": model.model,
     }
-    return parse_config(table | ({"data": {"source": source, "target": target}} if source and target else {}))
+    if model.language_tokens is not None:
+        table["data"] = model.language_tokens.settings()
+    elif source and target:
+        table["data"] = {"source": source, "target": target}
+    return parse_config(table)
 
 
 def _origin(folder: SourceFolder, source: Path) -> str:

@@ -10,6 +10,7 @@ from dragoman.bundle.quantization import Quantization
 from dragoman.bundle.shortlist import Shortlist
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.weight_table import Array
+from dragoman.importing.language_tokens import LanguageTokens
 from dragoman.text import Tokenizer
 
 __all__ = ["ImportedModel", "setting"]
@@ -20,7 +21,8 @@ class ImportedModel:
     """Settings of the model section, weights by their names in Dragoman, and tokenizers.
 
     `languages` are source and target as far as the files name them. `target_tokens` are those of which one must begin
-    each source sentence, if the model has several target languages. `notes` are facts that a user should read.
+    each source sentence, if the model has several target languages. `language_tokens` give the directions of a model
+    with several. `notes` are facts that a user should read.
     """
 
     model: dict[str, Any]
@@ -28,6 +30,7 @@ class ImportedModel:
     tokenizers: dict[str, Tokenizer]
     languages: tuple[str, str] = ("", "")
     target_tokens: tuple[str, ...] = ()
+    language_tokens: LanguageTokens | None = None
     notes: list[str] = field(default_factory=list)
     quantization: Quantization | None = None
     shortlist: Shortlist | None = None

@@ -124,8 +124,14 @@ class ModelInfo:
     """Why this engine was selected, or why loading failed."""
     supports_glossary: bool = True
     """Whether an installed engine can use a glossary with this model."""
+    directions: tuple[tuple[str, str], ...] = ()
+    """Source and target languages of a model with several directions; `source` and `target` are the first."""
     supports_inspection: bool = True
     """Whether an installed engine has the attention of every layer and head of this model."""
+
+    def all_directions(self) -> tuple[tuple[str, str], ...]:
+        """Return the directions, of which most models have one."""
+        return self.directions or ((self.source, self.target),)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,13 @@
 """Scripts in which each language is written (Latin, Cyrillic and so on)."""
 
+import functools
+import unicodedata
+
 from dragoman.language_codes import primary_language
 
-__all__ = ["SCRIPTS", "language_scripts"]
+__all__ = ["SCRIPTS", "character_script", "language_scripts"]
+
+_CACHED_CHARACTERS = 1 << 16
 
 _SCRIPT_LANGUAGES = {
     "Adlam": "ff",
@@ -114,3 +119,19 @@ def language_scripts(language: str) -> tuple[str, ...]:
     """
     tags = [tag.title() for tag in language.split("-")[1:] if len(tag) == 4 and tag.isalpha()]
     return _TAGGED_SCRIPTS.get(tags[0], ()) if tags else SCRIPTS.get(primary_language(language), ())
+
+
+_CHARACTER_NAMES = {"CJK": "Han", "CANADIAN SYLLABICS": "Canadian_Aboriginal"} | {
+    script.replace("_", " ").upper(): script for script in _SCRIPT_LANGUAGES
+}
+"""Scripts by the first words of the names of their characters, the longest first."""
+_LONGEST_FIRST = sorted(_CHARACTER_NAMES, key=len, reverse=True)
+
+
+@functools.lru_cache(_CACHED_CHARACTERS)
+def character_script(character: str) -> str:
+    """Return the script of a letter, by its name in Unicode; an empty string for other characters."""
+    if not character.isalpha():
+        return ""
+    name = unicodedata.name(character, "").removeprefix("FULLWIDTH ").removeprefix("HALFWIDTH ")
+    return next((_CHARACTER_NAMES[each] for each in _LONGEST_FIRST if name.startswith(f"{each} ")), "")

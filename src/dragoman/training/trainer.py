@@ -32,7 +32,7 @@ from dragoman.training.optimizer import build_optimizer
 from dragoman.training.step import LossModule, clip_gradient, set_learning_rate
 from dragoman.training.thread_controller import build_thread_controller
 from dragoman.training.train_state import TrainState
-from dragoman.training.validator import ValidationSet, Validator
+from dragoman.training.validator import DirectionValidationSets, ValidationSet, Validator
 from dragoman.training.weight_average import MovingAverage
 
 _MAX_ROLLBACKS = 3
@@ -55,7 +55,7 @@ class Trainer:
         callback: TrainerCallback,
         *,
         group: ProcessGroup | None = None,
-        validation: ValidationSet | None = None,
+        validation: ValidationSet | DirectionValidationSets | None = None,
         stop: StopSignal | None = None,
     ) -> None:
         self.state = TrainState()

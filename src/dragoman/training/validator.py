@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
+import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -76,6 +77,24 @@ class ValidationSet:
         return nll / tokens, scores
 
 
+class DirectionValidationSets:
+    """The validation sets of several directions, by name: loss and scores are the means over them."""
+
+    def __init__(self, sets: Mapping[str, ValidationSet]) -> None:
+        self._sets = dict(sets)
+
+    def evaluate(self, model: Model[Any, Any], check: Callable[[], None]) -> tuple[float, ValidationScores]:
+        """The mean loss and scores of all directions, and those of each. `check` may raise to cancel."""
+        found = {name: each.evaluate(model, check) for name, each in self._sets.items()}
+        losses = [loss for loss, _ in found.values()]
+        scored = [scores for _, scores in found.values()]
+        common = [name for name in scored[0].scores if all(name in each.scores for each in scored)]
+        means = {name: statistics.fmean(each.scores[name] for each in scored) for name in common}
+        directions = {name: {"loss": loss, **scores.scores} for name, (loss, scores) in found.items()}
+        samples = tuple(each.samples[0] for each in scored if each.samples)
+        return statistics.fmean(losses), ValidationScores(means, scored[0].signatures, samples, directions)
+
+
 class Validator:
     """Validates on the main process and sends the result to all.
 
@@ -86,7 +105,7 @@ class Validator:
     def __init__(
         self,
         model: Model[Any, Any],
-        validation: ValidationSet,
+        validation: ValidationSet | DirectionValidationSets,
         config: TrainingConfig,
         group: ProcessGroup,
         callback: TrainerCallback,

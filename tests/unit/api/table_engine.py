@@ -82,7 +82,9 @@ class TableEngine:
             for source, target in zip(sources, targets, strict=True)
         ]
 
-    def first_token_log_probs(self, sources: Sequence[Sequence[int]]) -> np.ndarray[Any, Any]:
+    def first_token_log_probs(
+        self, sources: Sequence[Sequence[int]], prefix: Sequence[int] = ()
+    ) -> np.ndarray[Any, Any]:
         """Log p of 0 for the first token of the table's translation, and of -10 for others."""
         texts = [self.tokenizers["source"].decode(list(source)) for source in sources]
         self.first_tokens.append(texts)

@@ -66,6 +66,17 @@ def test_runs_that_cannot_be_compared_are_chosen_by_age(tmp_path: Path):
     assert "newest of 3" in found.reason
 
 
+def test_a_folder_of_several_projects_is_no_model(tmp_path: Path):
+    """Their models may have other languages."""
+    for name in ("first", "second"):
+        run(tmp_path / name / "run", {"metric": "loss", "loss": 1.0})
+        (tmp_path / name / "dragoman.toml").touch()
+    message = r"got a folder with 2 models of projects; name one: .*first/run, .*second/run$"
+    with pytest.raises(BundleError, match=message):
+        find_bundle(tmp_path)
+    assert find_bundle(tmp_path / "first").path == tmp_path / "first" / "run" / "bundle"
+
+
 @pytest.mark.parametrize("damage", ["", "[]", "{", '{"best": 3}', '{"best": {"metric": "bleu", "scores": null}}'])
 def test_a_damaged_record_is_no_obstacle(tmp_path: Path, damage: str):
     run(tmp_path / "only")

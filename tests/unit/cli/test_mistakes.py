@@ -24,6 +24,11 @@ MISTAKES = [
         2,
         "the translation of a folder must have an output folder, got none for folder; name it",
     ),
+    (
+        "translate BUNDLE table.tsv",
+        2,
+        "a table of 2 columns; translate one column, here the first: cat table.tsv | cut -f1 | dragoman translate ",
+    ),
     ("translate BUNDLE a.pdf", 2, "got a.pdf; convert it first"),
     ("translate BUNDLE text -o folder", 2, "the output must be a file, got folder"),
     ("translate BUNDLE text -o no/out", 2, "got no/out; create no first"),
@@ -50,6 +55,13 @@ MISTAKES = [
         "traning must be a known setting, got an unknown one",
     ),
     ("train bad.toml", 2, "bad.toml must be valid TOML, got: Invalid value (at line 1, column 5); correct it there"),
+    ("train text", 2, "text must be valid TOML, got: "),
+    ("prepare trained/run", 2, "trained/run must be the folder of a project, got a run; its project is trained"),
+    ("prepare trained/run/dragoman.toml", 2, "got a run; its project is trained"),
+    ("prepare trained/run/bundle", 2, "got a bundle; its project is trained"),
+    ("check trained/run", 2, "got a run; its project is trained"),
+    ("train trained/run", 2, "got a run; its project is trained"),
+    ("prepare lost", 2, "lost must be the folder of a project, got a run; name the project that it was trained in"),
     ("average folder -o x", 1, "folder must be a run or a project folder, got another path; dragoman train makes runs"),
     ("average project -o x", 1, "got a project that is not trained; dragoman train makes runs"),
     (
@@ -69,10 +81,17 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("text").write_text("a b\nc d\n", encoding="utf-8")
     Path("one").write_text("a b\n", encoding="utf-8")
+    Path("table.tsv").write_text("a\tb\nc\td\n", encoding="utf-8")
     Path("folder").mkdir()
     Path("project").mkdir()
+    Path("trained").mkdir()
     data = '[data]\nsource = "en"\ntarget = "de"\n[[data.train]]\nfiles = ["a", "b"]\n'
-    Path("project/dragoman.toml").write_text(f'extends = "pairs-30k"\n{data}', encoding="utf-8")
+    for project in ("project", "trained"):
+        Path(project, "dragoman.toml").write_text(f'extends = "pairs-30k"\n{data}', encoding="utf-8")
+    for output, record in (("trained/run", "run.json"), ("trained/run/bundle", "manifest.json"), ("lost", "run.json")):
+        Path(output).mkdir()
+        Path(output, "dragoman.toml").write_text(f'extends = "pairs-30k"\n{data}', encoding="utf-8")
+        Path(output, record).write_text("{}", encoding="utf-8")
     Path("bad.toml").write_text("x = \n", encoding="utf-8")
 
 

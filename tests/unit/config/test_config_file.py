@@ -76,24 +76,32 @@ def test_a_file_that_does_not_exist_is_named(tmp_path: Path):
 @pytest.mark.parametrize("text", ["seed = ", "[model\n", "a = 1\na = 2\n", "seed = 01", "'"])
 def test_invalid_toml_is_named_by_its_file(tmp_path: Path, text: str):
     file = write(tmp_path, mine=text)
-    assert complaint_about(file).startswith(f"{file} must be valid TOML, got: ")
+    assert complaint_about(file).startswith(f"the configuration {file} must be valid TOML, got: ")
 
 
 def test_invalid_toml_below_is_named_by_its_own_file(tmp_path: Path):
     file = write(tmp_path, mine='extends = "below.toml"', below="seed = ")
-    assert complaint_about(file).startswith(f"{tmp_path / 'below.toml'} must be valid TOML, got: ")
+    assert complaint_about(file).startswith(f"the configuration {tmp_path / 'below.toml'} must be valid TOML, got: ")
+
+
+@pytest.mark.parametrize(("name", "text"), [("settings.json", '{"model": {}}'), ("notes.txt", "Some text.\n")])
+def test_a_file_of_another_format_is_answered_with_the_right_one(tmp_path: Path, name: str, text: str):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    message = complaint_about(tmp_path / name)
+    assert message.startswith(f"the configuration {tmp_path / name} must be valid TOML, got: ")
+    assert message.endswith("; name a .toml file, as dragoman new writes")
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path):
     file = tmp_path / "mine.toml"
     file.write_bytes(b"\xff\xfe\x00")
-    assert complaint_about(file).startswith(f"{file} must be a readable UTF-8 file, got: ")
+    assert complaint_about(file).startswith(f"the configuration {file} must be a readable UTF-8 file, got: ")
 
 
 def test_a_folder_is_not_a_file(tmp_path: Path):
     folder = tmp_path / "mine.toml"
     folder.mkdir()
-    assert complaint_about(folder).startswith(f"{folder} must be a readable UTF-8 file, got: ")
+    assert complaint_about(folder).startswith(f"the configuration {folder} must be a readable UTF-8 file, got: ")
 
 
 def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -103,7 +111,7 @@ def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pyt
         raise PermissionError(13, "Permission denied", str(file))
 
     monkeypatch.setattr(Path, "open", forbidden)
-    assert complaint_about(file).startswith(f"{file} must be a readable UTF-8 file, got: ")
+    assert complaint_about(file).startswith(f"the configuration {file} must be a readable UTF-8 file, got: ")
 
 
 def test_a_folder_does_not_hide_the_preset_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

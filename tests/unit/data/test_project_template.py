@@ -155,6 +155,15 @@ def test_many_characters_get_a_larger_vocabulary(tmp_path: Path):
     assert load_config(new_project(tmp_path / "q", train=alphabet).config).tokenizer.size == 2000
 
 
+@pytest.mark.parametrize("preset", ["pairs-5k", "pairs-200k", "bahdanau2015"])
+def test_the_size_in_a_comment_is_that_of_the_preset(tmp_path: Path, preset: str):
+    files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(40))]
+    text = new_project(tmp_path / "p", train=files, preset=preset).config.read_text(encoding="utf-8")
+    found = re.search(r"^# \[tokenizer\]\n# size = (\d+) +# tokens, as in the preset$", text, re.MULTILINE)
+    assert found is not None
+    assert int(found[1]) == load_config(preset).tokenizer.size
+
+
 def test_a_project_that_fine_tunes_takes_languages_tokenizer_and_model_of_the_bundle(tmp_path: Path):
     data = {"source": "en", "target": "de", "train": [{"files": ["general.en", "general.de"]}]}
     base = bundle(tmp_path / "base", data=data)

@@ -9,10 +9,11 @@ from dragoman.errors import DataError
 
 
 def test_sets_are_read_back_as_they_were_written(tmp_path: Path):
-    sets = [("news", ["a b", "中文"], ["c", "d"]), ("other", ["e"], ["f"])]
-    save_test_sets(tmp_path, sets, source="en", target="de")
+    sets = [("news", ["a b", "中文"], ["c", "d"], ("en", "de")), ("other", ["e"], ["f"], ("en", "fr"))]
+    save_test_sets(tmp_path, sets)
     first, second = load_test_sets(tmp_path)
     assert (first.name, first.sentences, second.name) == ("news", 2, "other")
+    assert (first.languages, second.languages) == (("en", "de"), ("en", "fr"))
     assert first.source == tmp_path / "test" / "test.en"
     assert first.source.read_text("utf-8") == "a b\n中文\n"
     assert first.reference.read_text("utf-8") == "c\nd\n"
@@ -20,13 +21,13 @@ def test_sets_are_read_back_as_they_were_written(tmp_path: Path):
 
 
 def test_a_run_without_test_sets_has_none(tmp_path: Path):
-    save_test_sets(tmp_path, [], source="en", target="de")
+    save_test_sets(tmp_path, [])
     assert load_test_sets(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_sentence_stays_on_its_line(tmp_path: Path):
-    save_test_sets(tmp_path, [("test", ["a\nb\u2028c"], ["d"])], source="en", target="en")
+    save_test_sets(tmp_path, [("test", ["a\nb\u2028c"], ["d"], ("en", "en"))])
     (found,) = load_test_sets(tmp_path)
     assert found.source.read_text("utf-8") == "a b c\n"
     assert found.source != found.reference, "one language on both sides needs two files"

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from sentencepiece import SentencePieceTrainer
 
-__all__ = ["SHAPES", "Shape", "random_sentences", "random_weights", "write_folder", "write_vocabularies"]
+__all__ = [
+    "SHAPES",
+    "Shape",
+    "random_array",
+    "random_sentences",
+    "random_weights",
+    "write_folder",
+    "write_vocabularies",
+]
 
 Arrays = dict[str, NDArray[np.float32]]
 _WORD = 1 << 64
@@ -85,7 +93,7 @@ SHAPES = {
 def random_weights(shape: Shape, seed: int = 1) -> Arrays:
     """The arrays of a checkpoint by their names in transformers. Padding has a zero vector."""
     pad = shape.config()["pad_token_id"]
-    weights = {name: _normal(name, size, seed) for name, size in _shapes(shape)}
+    weights = {name: random_array(name, size, seed) for name, size in _shapes(shape)}
     for name, array in weights.items():
         if name.endswith("layer_norm.weight"):
             array += 1.0
@@ -121,7 +129,7 @@ def _shapes(shape: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
             yield f"{name}.final_layer_norm.bias", (dim,)
 
 
-def _normal(name: str, size: tuple[int, ...], seed: int) -> NDArray[np.float32]:
+def random_array(name: str, size: tuple[int, ...], seed: int) -> NDArray[np.float32]:
     """Numbers with the variance of a trained matrix, from integers alone."""
     key = sum(ord(letter) * 31**place % 1_000_003 for place, letter in enumerate(name)) + seed * 7_919
     count = int(np.prod(size))

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sentencepiece import SentencePieceProcessor
 
+from dragoman import Translator
 from dragoman.bundle import Bundle
 from dragoman.config.search import SearchSettings
 from dragoman.engines.ctranslate2.export import export_ctranslate2
@@ -181,6 +183,35 @@ def test_a_package_and_its_folder_give_the_same_bundle(package: Path, tmp_path: 
     assert tokenizer.decode(tokenizer.encode("the cat sat")) == "the cat sat"
 
 
+def test_a_target_prefix_begins_every_translation(package: Path, tmp_path: Path):
+    """CTranslate2 forces the prefix, and it is no part of the translation."""
+    texts = ["the cat sat on the mat", "where is the old town", "it is the train"]
+    original = ctranslate2.Translator(str(package / "model"), device="cpu", compute_type="float32", intra_threads=1)
+    processor = SentencePieceProcessor(model_file=str(package / "sentencepiece.model"))
+    expected = []
+    for prefix in ("o", "▁the"):
+        results = original.translate_batch(
+            [processor.encode(text, return_type=str) for text in texts],
+            target_prefix=[[prefix]] * len(texts),
+            beam_size=1,
+            max_decoding_length=12,
+        )
+        expected.append([result.hypotheses[0][1:] for result in results])
+        (package / "metadata.json").write_text(
+            json.dumps({"from_code": "en", "to_code": "pt", "target_prefix": prefix})
+        )
+        bundle = import_model(package, tmp_path / str(len(prefix))).bundle
+        data = bundle.config.data
+        assert data is not None
+        assert (data.language_tokens, data.language_token_names) == ("target", [f"pt:{prefix}"])
+        translator = Translator.open(bundle.folder, engine="torch", search=SearchSettings(beam=1, max_length=12))
+        target = bundle.tokenizers()["target"]
+        found = [translator.translate(text).text for text in texts]
+        ids = [[target.token_to_id(token) for token in tokens] for tokens in expected[-1]]
+        assert found == [translator.postprocessor.tokenizer.decode(some) for some in ids]
+    assert expected[0] != expected[1]
+
+
 def test_a_package_writes_nothing_outside(package: Path, tmp_path: Path):
     more = [("../../escaped", b"x"), ("/escaped", b"x"), (f"{package.name}/model/../../escaped", b"x")]
     archive = zipped(package, tmp_path / "en_pt.argosmodel", *more)
@@ -193,8 +224,12 @@ def test_other_packages_are_refused(package: Path, tmp_path: Path):
     again = zipped(package, tmp_path / "twice.argosmodel", ("other/metadata.json", b"{}"))
     with pytest.raises(BundleError, match=r"must hold metadata\.json once"):
         import_model(again, tmp_path / "b")
-    (package / "metadata.json").write_text(json.dumps({"target_prefix": "__de__"}))
-    with pytest.raises(BundleError, match=r"target_prefix in metadata\.json must be empty"):
+    for prefix in ("__de__", "<s>", 7):
+        (package / "metadata.json").write_text(json.dumps({"target_prefix": prefix}))
+        with pytest.raises(BundleError, match=r"target_prefix in metadata\.json must be a token of the target"):
+            import_model(package, tmp_path / "b")
+    (package / "metadata.json").write_text(json.dumps({"target_prefix": "o"}))
+    with pytest.raises(BundleError, match=r"metadata\.json must hold from_code and to_code"):
         import_model(package, tmp_path / "b")
     (package / "metadata.json").write_text("{}")
     (package / "sentencepiece.model").unlink()

@@ -36,13 +36,38 @@ def imported(model: Path, language: str) -> Bundle:
     return import_model(model, model.parent / language, languages=("en", language)).bundle
 
 
-def test_an_import_without_a_target_lists_the_languages(model: Path, tmp_path: Path):
-    legal = r"must be one of the languages of the model \(cmn_Hans, cmn_Hant, deu, pob, por, swa, swh\), got none"
-    with pytest.raises(ConfigError, match=legal):
-        import_model(model, tmp_path / "b")
-    with pytest.raises(ConfigError, match=r"deu, pob, por, swa, swh\), got 'fr'"):
+def test_an_unknown_target_lists_the_languages(model: Path, tmp_path: Path):
+    with pytest.raises(ConfigError, match=r"\(cmn_Hans, cmn_Hant, deu, pob, por, swa, swh\), got 'fr'"):
         import_model(model, tmp_path / "b", languages=("en", "fr"))
     assert not (tmp_path / "b").exists()
+
+
+def test_an_import_without_a_target_has_a_direction_per_language(model: Path, tmp_path: Path):
+    result = import_model(model, tmp_path / "b", languages=("en", None))
+    data = result.bundle.config.data
+    assert data is not None
+    assert (data.source, data.target, data.language_tokens) == ("en", "de", "source")
+    assert data.directions == ["en:de", "en:pt", "en:pob", "en:zh", "en:zh-Hant", "en:sw"]
+    assert data.token_names["zh-Hant"] == ">>cmn_Hant<<"
+    assert result.notes[:2] == (
+        "6 directions of 7 languages",
+        "language tokens without a code of their own are not used: swh",
+    )
+    translator = Translator.open(result.bundle.folder, engine="torch")
+    for language in ("de", "pt", "zh"):
+        single = Translator.open(imported(model, language).folder, engine="torch")
+        directed = translator.direction(target=language)
+        assert directed.score([TEXT], ["the cat"])[0].log_prob == pytest.approx(
+            single.score([TEXT], ["the cat"])[0].log_prob
+        )
+        assert translator.translate(TEXT, target=language).text == single.translate(TEXT).text
+
+
+def test_some_target_languages(model: Path, tmp_path: Path):
+    data = import_model(model, tmp_path / "b", only_languages=["por", "zh"]).bundle.config.data
+    assert data is not None
+    assert data.directions == ["mul:pt", "mul:zh"]
+    assert data.language_token_names == ["pt:>>por<<", "zh:>>cmn_Hans<<"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from dragoman.data.cleaning.filters.scripts import wrong_script
 from dragoman.language_codes import primary_language
 from dragoman.text.language_detection_model import load_detector
-from dragoman.text.language_scripts import SCRIPTS, language_scripts
+from dragoman.text.language_scripts import SCRIPTS, character_script, language_scripts
 from tests.unit.data.cleaning.pairs import drops, frame
 
 TWO_LETTERS = (
@@ -84,3 +84,17 @@ def test_tables_are_keyed_by_primary_codes():
 def test_every_script_is_known_to_the_engine():
     for script in {script for scripts in SCRIPTS.values() for script in scripts}:
         frame([("a", "b")]).select(pl.col("source").str.contains(rf"\p{{scx={script}}}"))
+
+
+def test_scripts_of_letters():
+    letters = {
+        "a": "Latin",
+        "ß": "Latin",
+        "ж": "Cyrillic",
+        "你": "Han",
+        "ら": "Hiragana",
+        "Ａ": "Latin",
+        "ᓀ": "Canadian_Aboriginal",
+    }
+    assert {letter: character_script(letter) for letter in letters} == letters
+    assert {character_script(other) for other in "1.▁º💧"} == {""}

@@ -1075,6 +1075,15 @@ export interface components {
              */
             supports_glossary?: boolean;
             /**
+             * Directions
+             * @description Source and target languages of a model with several directions; `source` and `target` are the first.
+             * @default []
+             */
+            directions?: [
+                string,
+                string
+            ][];
+            /**
              * Supports Inspection
              * @description Whether an installed engine has the attention of every layer and head of this model.
              * @default true

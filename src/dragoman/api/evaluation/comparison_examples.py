@@ -72,7 +72,7 @@ def attention_examples(
         if bundle is None or not positions:
             continue
         hypotheses = [scored.members[0].hypotheses[position] for position in positions]
-        columns.append(list(_maps(system.name, bundle, chosen, hypotheses, threads)))
+        columns.append(list(_maps(system.name, bundle, chosen, hypotheses, threads, evaluation.test_set.languages)))
     if not columns:
         return ()
     return tuple(
@@ -89,10 +89,16 @@ def select_readable(differing: Sequence[SentenceComparison], sources: Sequence[s
 
 
 def _maps(
-    name: str, bundle: Path, sources: Sequence[str], targets: Sequence[str], threads: int | None
+    name: str,
+    bundle: Path,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    threads: int | None,
+    languages: tuple[str, str],
 ) -> Iterator[SystemAttention]:
     """Yield the maps of a model; a sentence that cannot be decoded again gets a note instead."""
-    translator = Translator.open(bundle, engine="torch", threads=threads)
+    opened = Translator.open(bundle, engine="torch", threads=threads)
+    translator = opened.direction(*languages) if len(opened.directions) > 1 else opened
     for source, target in zip(sources, targets, strict=True):
         try:
             (attention,) = translator.attention([source], [target])

@@ -13,10 +13,12 @@ from dragoman.api.evaluation.member_run import EvaluatedMember, TestOutput, open
 from dragoman.api.evaluation.precheck import check_language, check_systems
 from dragoman.api.evaluation.system_arguments import System
 from dragoman.api.translation.translator import Translator
+from dragoman.config.corpus import Direction
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.config.search import SearchSettings
-from dragoman.config.validation_errors import validate
+from dragoman.config.validation_errors import SettingError, validate
+from dragoman.engines.directions import choose_direction
 from dragoman.environment import machine_info, package_versions
 from dragoman.errors import ConfigError
 from dragoman.evaluation.aggregate_members import combine_members, weakest_test
@@ -44,6 +46,8 @@ _SUBSET_METRICS = (
     "bleu",
     "chrf",
 )  # of length bins and perturbations: TER is the slowest and least informative for few texts
+
+_LISTED_DIRECTIONS = 12
 
 _MemberKey = tuple[str, int]
 """The name of a system and the index of the member; names of members are not unique, "x 1" may be a system."""
@@ -90,7 +94,7 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
     if comet is not None:
         comet.check()
     opened = {system.name: _open_members(system, len(sources)) for system in systems}
-    languages = settings.languages or _languages(opened)
+    languages = _languages(opened, settings.languages)
     check_language(languages[1], settings)
     translates = any(member.bundle is not None for members in opened.values() for member in members)
     if tell is not None and all(languages):
@@ -228,7 +232,7 @@ class _EvaluationRun:
         assert member.bundle is not None
         engine, progress, began = self.engine, self.progress, time.perf_counter()
         progress.begin(f"opening {member.name}")
-        translator = Translator.open(
+        opened = Translator.open(
             member.bundle,
             engine=engine.engine,
             precision=engine.precision,
@@ -238,6 +242,7 @@ class _EvaluationRun:
             batch_tokens=engine.batch_tokens,
             shortlist=engine.shortlist,
         )
+        translator = opened.direction(*self.languages) if len(opened.directions) > 1 else opened
         if self.tell is not None:
             for line in _engine_messages(translator):
                 self.tell(line)
@@ -284,15 +289,27 @@ def _open_members(system: System, sentences: int) -> list[EvaluatedMember]:
     ]
 
 
-def _languages(members: Mapping[str, list[EvaluatedMember]]) -> tuple[str, str]:
-    """Return the languages of the bundles, which must be equal."""
-    found = {each.languages: each.name for some in members.values() for each in some if each.languages is not None}
-    if len(found) > 1:
+def _languages(members: Mapping[str, list[EvaluatedMember]], given: Direction | None) -> Direction:
+    """Return the languages of the test set: given, or those of the bundles with one direction, which must be equal."""
+    bundles = [each for some in members.values() for each in some if each.directions]
+    found = {each.directions[0]: each.name for each in bundles if len(each.directions) == 1}
+    if given is None and len(found) > 1:
         pairs = ", ".join(f"{'-'.join(languages)} ({name})" for languages, name in found.items())
         raise ConfigError(
             f"systems must translate between the same two languages, got {pairs}; evaluate them separately"
         )
-    return next(iter(found), ("", ""))
+    languages = given or next(iter(found), None)
+    for each in bundles:
+        if len(each.directions) > 1:
+            if languages is None:
+                listed = ", ".join(":".join(direction) for direction in each.directions[:_LISTED_DIRECTIONS])
+                raise SettingError(
+                    "{languages} must be one direction of {name}, got none; it has {listed}",
+                    name=each.name,
+                    listed=listed,
+                )
+            choose_direction(each.directions, *languages)
+    return languages or ("", "")
 
 
 def _engine_messages(translator: Translator) -> Iterator[str]:

@@ -14,6 +14,7 @@ from dragoman.api.files.input_lines import read_lines
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
+from dragoman.config.corpus import Direction
 from dragoman.environment import peak_memory
 from dragoman.errors import DataError
 from dragoman.evaluation.results import Throughput
@@ -47,10 +48,10 @@ class EvaluatedMember:
     lines: tuple[str, ...] | None = None
 
     @property
-    def languages(self) -> tuple[str, str] | None:
-        """Source and target language of a bundle."""
+    def directions(self) -> tuple[Direction, ...]:
+        """Source and target languages of a bundle; most have one direction."""
         data = None if self.bundle is None else self.bundle.config.data
-        return None if data is None else (data.source, data.target)
+        return () if data is None else tuple(data.all_directions())
 
     @property
     def seed(self) -> int | None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from dragoman.api.evaluation.system_arguments import run_of
 from dragoman.config import Config, load_config
-from dragoman.config.corpus import CorpusConfig
+from dragoman.config.corpus import CorpusConfig, Direction
 from dragoman.data.readers.corpus_reader import open_corpus
+from dragoman.data.test_sets import text_file_names
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 
@@ -29,6 +30,8 @@ class RunTestSet:
     references: list[str]
     others: tuple[str, ...] = ()
     """Files of the further test sets of the run."""
+    languages: Direction | None = None
+    """Its languages, if the model has several directions."""
 
 
 def find_test_set(member: Path) -> RunTestSet:
@@ -59,19 +62,25 @@ def _prepared(config: Config, folder: Path) -> RunTestSet | None:
     """Return the pairs that preparation took for testing."""
     assert config.data is not None
     data = config.data
-    files = [folder / data.folder / f"test.{getattr(data, side)}" for side in SIDES]
+    languages, stem = (data.source, data.target), "test"
+    if data.is_multilingual:
+        languages = data.languages_of(data.train_pairs()[0])
+        stem = f"test.{'-'.join(languages)}"
+    files = [folder / data.folder / name for name in text_file_names(stem, *languages)]
     if not all(file.is_file() for file in files):
         return None
     sources, references = (file.read_text(encoding="utf-8").split("\n")[:-1] for file in files)
-    return RunTestSet("test", " ".join(map(str, files)), sources, references)
+    chosen = languages if data.is_multilingual else None
+    return RunTestSet("test", " ".join(map(str, files)), sources, references, languages=chosen)
 
 
 def _configured(config: Config, folder: Path) -> RunTestSet | None:
     """Return the first test set of the configuration; None if its files are not in this folder."""
     assert config.data is not None
-    corpus: CorpusConfig = config.data.test[0]
+    corpus: CorpusConfig = config.data.test_sets()[0]
+    languages = config.data.languages_of(corpus)
     try:
-        reader = open_corpus(corpus, source=config.data.source, target=config.data.target, folder=folder)
+        reader = open_corpus(corpus, source=languages[0], target=languages[1], folder=folder)
         files = reader.files()
     except (DataError, ConfigError, OSError):
         return None
@@ -82,5 +91,6 @@ def _configured(config: Config, folder: Path) -> RunTestSet | None:
             columns[side] += read.frame[side].to_list()
     name = corpus.name or Path(str(files[0])).name
     taken = _prepared(config, folder) if config.data.test_pairs else None
-    others = [" ".join(each.files) for each in config.data.test[1:]] + ([taken.origin] if taken else [])
-    return RunTestSet(name, " ".join(map(str, files)), columns["source"], columns["target"], tuple(others))
+    others = [" ".join(each.files) for each in config.data.test_sets()[1:]] + ([taken.origin] if taken else [])
+    chosen = languages if config.data.is_multilingual else None
+    return RunTestSet(name, " ".join(map(str, files)), columns["source"], columns["target"], tuple(others), chosen)

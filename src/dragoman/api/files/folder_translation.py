@@ -20,6 +20,7 @@ from typing import Any
 from dragoman.api.files.file_translation import FileProgress, MapBlocks, OnProgress, check_output
 from dragoman.api.files.input_lines import LineBlock, LineReader
 from dragoman.api.files.resumable_output import START_OVER, Journal, ResumableOutput, different_options, partial_path
+from dragoman.api.files.table_columns import count_columns
 from dragoman.documents.formats import FORMATS, UNSUPPORTED
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import atomic_write, file_lock, fsync, open_without_links, remove_temporary_files
@@ -182,7 +183,7 @@ def _find_files(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def _is_text(path: Path) -> bool:
-    if path.suffix.lower() in _NOT_TEXT:
+    if path.suffix.lower() in _NOT_TEXT or count_columns(str(path))[0] > 1:
         return False
     with LineReader(path) as reader:
         try:

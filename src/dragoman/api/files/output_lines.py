@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from dragoman.api.files.batch_record import BatchFile
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.errors import ConfigError
@@ -70,6 +72,8 @@ class LineTranslator:
     flagged: Counter[str] = field(default_factory=Counter, compare=False)
     sample: list[str] = field(default_factory=list, compare=False)
     """The first texts."""
+    records: list[BatchFile] = field(default_factory=list, compare=False)
+    """Records of the batches, while `record_batches` runs."""
 
     def __post_init__(self) -> None:
         """Reject a model of the round trip with other languages."""
@@ -79,6 +83,8 @@ class LineTranslator:
 
     def __call__(self, texts: Sequence[str], first: int) -> list[str]:
         """Return one output line per text, or with n-best lists several."""
+        for record in self.records:
+            record.begin_block()
         self.sample.extend(texts[: max(0, NOTE_SAMPLE - len(self.sample))])
         found = self.translator.translate(
             texts,
@@ -99,6 +105,21 @@ class LineTranslator:
             self.form.line(translation, number, round_trip=trip)
             for number, (translation, trip) in enumerate(zip(found, trips, strict=True), first)
         ]
+
+    @contextmanager
+    def record_batches(self, record: BatchFile) -> Iterator[None]:
+        """Record the batches of each call, and take over those of an interrupted one, while the block runs."""
+        translators = [self.translator, *([] if self.round_trip is None else [self.round_trip])]
+        for each in translators:
+            each.batch_store = record.batches_of([*(bundle.digest for bundle in each.bundles), *each.languages])
+        self.records.append(record)
+        try:
+            yield
+        finally:
+            self.records.remove(record)
+            for each in translators:
+                each.batch_store = None
+            record.save()
 
     def job(self) -> dict[str, Any]:
         """Describe, as plain values, all that the output depends on except the text."""
@@ -123,6 +144,7 @@ class LineTranslator:
 def _model(translator: Translator) -> dict[str, Any]:
     return {
         "bundles": [bundle.digest for bundle in translator.bundles],
+        "languages": list(translator.languages),
         "engine": f"{translator.engine.name} {translator.engine.precision}",
         "search": translator.search_settings.model_dump(),
     }

@@ -38,7 +38,7 @@ def prepare_corpora(
     workers = workers or Workers(processes)
     with Preparation(config, folder, workers=workers, progress=progress or NoProgress()) as preparation:
         if tell is not None:
-            for warning in find_misuse(measure_corpora(preparation), preparation.data.source, preparation.data.target):
+            for warning in find_misuse(measure_corpora(preparation)):
                 tell(warning)
         return preparation.write()
 

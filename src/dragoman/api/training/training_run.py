@@ -15,6 +15,7 @@ from torch import Tensor
 
 from dragoman.api.training.bundle_writer import best_weights, trained_adapter, write_trained
 from dragoman.api.training.checkpoint_copies import CheckpointCopies, CopyCheckpoints
+from dragoman.api.training.direction_validation import direction_validation
 from dragoman.api.training.held_out_scores import HeldOutSet, SetScore, held_out_sets, score_set, translate_set
 from dragoman.api.training.run_directory import lock_run_directory
 from dragoman.api.training.run_files import CHECKPOINTS, CONFIG
@@ -29,6 +30,7 @@ from dragoman.data.loader import BatchLoader
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.preparation.start_bundle import check_same_model, open_start_bundle, with_start_tokenizer
 from dragoman.data.test_sets import save_test_sets
+from dragoman.engines.directions import has_language_tokens
 from dragoman.environment import limit_kernel_caches
 from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.metrics.sentence_statistics import missing_bleu_package
@@ -49,7 +51,7 @@ from dragoman.training.checkpoint.store import CheckpointStore
 from dragoman.training.distributed.process_group import ProcessGroup, join_process_group
 from dragoman.training.lora import choose_trained
 from dragoman.training.trainer import Trainer, check_micro_batches
-from dragoman.training.validator import ValidationSet
+from dragoman.training.validator import DirectionValidationSets, ValidationSet
 from dragoman.training.warm_start import copy_bundle_weights
 
 __all__ = ["TrainResult", "train_model"]
@@ -115,7 +117,7 @@ def train_model(
         model = _model(config, tokenizers, base)
         # Read before training: an invalid test set must not fail after hours.
         sets = group.run_on_main(lambda: held_out_sets(prepared, config, folder, tokenizers))
-        group.run_on_main(lambda: _save_tests(run, config, sets or ()))
+        group.run_on_main(lambda: _save_tests(run, sets or ()))
         loader = held.enter_context(_loader(prepared, config, group, loader_workers))
         reports = _callbacks(run, config, _data_facts(prepared, loader, base), callbacks, group, copies)
         if copies is not None and copies.downloaded:
@@ -136,11 +138,9 @@ def train_model(
         return trained
 
 
-def _save_tests(run: Path, config: Config, sets: Sequence[HeldOutSet]) -> None:
+def _save_tests(run: Path, sets: Sequence[HeldOutSet]) -> None:
     """Copy the test sets to the run, so that it can be evaluated without the corpora."""
-    assert config.data is not None
-    tests = [(each.name, each.sources, each.references) for each in sets if each.is_test]
-    save_test_sets(run, tests, source=config.data.source, target=config.data.target)
+    save_test_sets(run, [(each.name, each.sources, each.references, each.direction) for each in sets if each.is_test])
 
 
 def _open_prepared(config: Config, folder: Path) -> PreparedData:
@@ -154,10 +154,11 @@ def _open_prepared(config: Config, folder: Path) -> PreparedData:
 def _check_bleu(config: Config) -> str:
     """Return a message if BLEU's tokenizer for the target language is not installed; raise if BLEU ends training."""
     assert config.data is not None
-    language = config.data.target
-    package = missing_bleu_package(language)
-    if package is None or not config.training.validation_sentences:
+    targets = sorted({target for _, target in config.data.all_directions()})
+    missing = [(target, package) for target in targets if (package := missing_bleu_package(target))]
+    if not missing or not config.training.validation_sentences:
         return ""
+    language, package = missing[0]
     if config.training.stop_on == "bleu":
         raise ConfigError(
             f"training.stop_on must be loss or chrf without BLEU's tokenizer for {language}, got bleu; change it, or "
@@ -210,7 +211,7 @@ def _callbacks(
 
 def _validation(
     prepared: PreparedData, config: Config, tokenizers: dict[str, Tokenizer], group: ProcessGroup
-) -> ValidationSet | None:
+) -> ValidationSet | DirectionValidationSets | None:
     """Return the validation set, if there is one; only the main rank computes on it."""
     if "validation" not in prepared.manifest["splits"]:
         if config.training.stop_on != "loss" or config.training.patience:
@@ -221,6 +222,9 @@ def _validation(
         return None
     if not group.is_main:
         return ValidationSet([], config.training, None)
+    assert config.data is not None
+    if config.data.is_multilingual:
+        return direction_validation(prepared, config, tokenizers)
     shards = prepared.shards("validation")
     planned = takewhile(lambda batch: batch.epoch == 0, prepared.plan(config, "validation").batches())
     batches = [Batch.from_flat(shards.gather(batch.rows), batch.rows) for batch in planned]
@@ -228,7 +232,6 @@ def _validation(
     scorer = None
     if sentences:
         rows = np.linspace(0, len(shards) - 1, sentences).astype(np.int64)  # evenly spaced: the set may be sorted
-        assert config.data is not None
         scorer = TranslationScorer(shards.gather(rows), tokenizers, language=config.data.target)
     return ValidationSet(batches, config.training, scorer)
 
@@ -279,22 +282,22 @@ class _Finish:
         after, before = self._translate(model, self.tokenizers), dict[int, list[str]]()
         if self.base is not None:
             before = self._translate(load_model(self.base), self.base.tokenizers())
-        assert self.config.data is not None
-        language = self.config.data.target
-        found = [
-            score_set(self.sets[place], texts, "new", language=language, before=before.get(place))
-            for place, texts in after.items()
-        ]
-        return found + [
-            score_set(self.sets[place], texts, "before", language=language) for place, texts in before.items()
-        ]
+        found = [score_set(self.sets[place], texts, "new", before=before.get(place)) for place, texts in after.items()]
+        return found + [score_set(self.sets[place], texts, "before") for place, texts in before.items()]
 
     def _translate(self, model: Model[Any, Any], tokenizers: dict[str, Tokenizer]) -> dict[int, list[str]]:
         """Return the translations of each set, by its place."""
-        form, found = self.config.tokenizer.normal_form, {}
+        found = {}
+        assert self.config.data is not None
         for place, each in enumerate(self.sets):
+            if tokenizers is not self.tokenizers and not has_language_tokens(
+                self.config.data, each.direction, tokenizers
+            ):
+                self.callback.on_message(f"{each.name} has no score before training: the base model lacks a language")
+                continue
             try:
-                found[place] = translate_set(model.to(self.device), tokenizers, form, each, check=self.signal.check)
+                model = model.to(self.device)
+                found[place] = translate_set(model, tokenizers, self.config, each, check=self.signal.check)
             except DataError as error:  # such as a sentence that is too long for the model
                 self.callback.on_message(f"{each.name} could not be scored: {error}")
         return found

@@ -10,12 +10,14 @@ import numpy as np
 from dragoman.api.translation.batching import batch_by_length
 from dragoman.api.translation.word_alignment import word_alignment
 from dragoman.data.token_pairs import SIDES, Pairs
+from dragoman.engines.protocol import Engine
+from dragoman.engines.target_prefix import TargetPrefixEngine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
 from dragoman.evaluation.metrics.sentence_statistics import missing_bleu_package
 from dragoman.models.base import Model
 from dragoman.search import Hypothesis, SearchInput, SearchSettings
-from dragoman.text import ImportedTokenizer, Tokenizer
+from dragoman.text import ImportedTokenizer, PrefixedTokenizer, Tokenizer
 from dragoman.text.tokenizers.notation import PREFIX_MARK
 from dragoman.training.callbacks.events import ValidationSample, ValidationScores
 
@@ -31,8 +33,18 @@ class TranslationScorer:
     installed.
     """
 
-    def __init__(self, pairs: Pairs, tokenizers: dict[str, Tokenizer], *, language: str, samples: int = 3) -> None:
+    def __init__(
+        self,
+        pairs: Pairs,
+        tokenizers: dict[str, Tokenizer],
+        *,
+        language: str,
+        samples: int = 3,
+        target_prefix: Sequence[int] = (),
+    ) -> None:
+        """`pairs` are without language tokens on the target side; `target_prefix` begins each translation."""
         self._language = language
+        self._prefix = tuple(target_prefix)
         self._has_bleu = missing_bleu_package(language) is None
         self._sources, targets = ([ids.tolist() for ids in getattr(pairs, side).split()] for side in SIDES)
         self._tokenizers = tokenizers
@@ -43,12 +55,13 @@ class TranslationScorer:
         self._shown = sorted({int(by_length[place]) for place in places})
 
     def __call__(self, model: Model[Any, Any], check: Callable[[], None]) -> ValidationScores:
-        found = translate_greedy(model, self._sources, check=check)
+        found = translate_greedy(model, self._sources, check=check, target_prefix=self._prefix)
         texts = [self._tokenizers["target"].decode(hypothesis.tokens) for hypothesis in found]
         scores = [chrf(texts, self._references)]
         if self._has_bleu:
             scores.insert(0, bleu(texts, self._references, language=self._language))
-        shown = translate_greedy(model, [self._sources[row] for row in self._shown], check=check, show=True)
+        some = [self._sources[row] for row in self._shown]
+        shown = translate_greedy(model, some, check=check, show=True, target_prefix=self._prefix)
         return ValidationScores(
             {score.metric: score.value for score in scores},
             {score.metric: score.signature for score in scores},
@@ -60,11 +73,19 @@ class TranslationScorer:
 
 
 def translate_greedy(
-    model: Model[Any, Any], sources: Sequence[Sequence[int]], *, check: Callable[[], None], show: bool = False
+    model: Model[Any, Any],
+    sources: Sequence[Sequence[int]],
+    *,
+    check: Callable[[], None],
+    show: bool = False,
+    target_prefix: Sequence[int] = (),
 ) -> list[Hypothesis]:
     """Translate greedily, in batches of similar length; `check` is called before each batch, and may raise."""
     found: dict[int, Hypothesis] = {}
-    engine, greedy = TorchEngine(model), SearchSettings(beam=1)
+    engine: Engine = TorchEngine(model)
+    if target_prefix:
+        engine = TargetPrefixEngine(engine, target_prefix)
+    greedy = SearchSettings(beam=1)
     for rows in batch_by_length([len(source) for source in sources], tokens=_BATCH_TOKENS, sentences=_BATCH_TOKENS):
         check()
         batch = engine.search([SearchInput(sources[row]) for row in rows], greedy, return_attention=show)
@@ -80,7 +101,8 @@ def sample_of(
         side: [tokenizers[side].id_to_token(token) for token in tokens]
         for side, tokens in (("source", source), ("target", hypothesis.tokens))
     }
-    if isinstance(tokenizers["source"], ImportedTokenizer) and spelt["source"][:1] == [tokenizers["source"].prefix]:
+    reader = tokenizers["source"]
+    if isinstance(reader, ImportedTokenizer | PrefixedTokenizer) and spelt["source"][:1] == [reader.prefix]:
         spelt["source"][0] = PREFIX_MARK
     aligned = word_alignment(spelt["source"], spelt["target"], hypothesis.alignment)
     source_words, target_words = aligned.labels()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.api.translation.prepared_text import Chunk
 from dragoman.api.translation.word_alignment import WordAlignment, word_alignment
 from dragoman.config.alignment import AttentionChoice
+from dragoman.engines.lexical_likelihoods import LexicalLikelihoods
 from dragoman.errors import ConfigError
+from dragoman.search.hypothesis import Hypothesis
 
-__all__ = ["AttentionMaps", "lexical_posterior", "posterior"]
+__all__ = ["AttentionMaps", "lexical_posterior", "posterior", "weigh_by_likelihoods", "with_likelihoods"]
 
 _PRIOR = 0.5
 """Exponent of the attention weights in the readings `posterior` and `lexical`.
@@ -121,3 +125,23 @@ def lexical_posterior(weights: NDArray[np.float32], likelihoods: NDArray[np.floa
     found = weights.copy()
     found[..., :tgt, :src] = np.where(total > 0, known * scale, before)
     return found
+
+
+def with_likelihoods(hypothesis: Hypothesis, likely: NDArray[np.float32]) -> Hypothesis:
+    """Return a hypothesis with the attention weights given its words. Shapes: likely [tgt, src]."""
+    if hypothesis.alignment is None:
+        return hypothesis
+    return replace(hypothesis, alignment=lexical_posterior(hypothesis.alignment, likely))
+
+
+def weigh_by_likelihoods(chunks: Sequence[Chunk], lexical: LexicalLikelihoods) -> None:
+    """Replace the attention weights of all hypotheses by those given their words."""
+    rows = [
+        (chunk, place, chunk.ids, hypothesis)
+        for chunk in chunks
+        for place, hypothesis in enumerate(chunk.hypotheses)
+        if hypothesis.alignment is not None and hypothesis.tokens and chunk.ids
+    ]
+    pairs = [(chunk.normalized, ids, hypothesis.tokens) for chunk, _, ids, hypothesis in rows]
+    for (chunk, place, _, before), likely in zip(rows, lexical.between_tokens(pairs), strict=True):
+        chunk.hypotheses[place] = with_likelihoods(before, likely)

@@ -1,16 +1,30 @@
-"""Group sentences into batches by beam size and length."""
+"""Group sentences into batches by beam size and length, and run them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from typing import Protocol
 
 from dragoman.api.translation.prepared_text import Chunk
 from dragoman.config.search import SearchSettings
+from dragoman.progress import Progress
 
-__all__ = ["batch_by_length", "batch_chunks", "beam_rows"]
+__all__ = ["BatchStore", "batch_by_length", "batch_chunks", "beam_rows", "run_batches"]
 
 _ROWS_PER_TOKEN = 2  # of a constraint, as in the constrained beam search
 _USUAL_BEAM = 5  # a wider beam has fewer sentences per batch
+
+
+class BatchStore(Protocol):
+    """Results of batches that an earlier process searched."""
+
+    def restore(self, batch: Sequence[Chunk]) -> bool:
+        """Set the hypotheses of a batch; return False if they are not stored."""
+
+    def add(self, batch: Sequence[Chunk]) -> None:
+        """Store the hypotheses of a batch that was searched."""
 
 
 def batch_by_length(lengths: Sequence[int], *, tokens: int, sentences: int) -> Iterator[list[int]]:
@@ -48,3 +62,16 @@ def beam_rows(chunk: Chunk, settings: SearchSettings) -> int:
     if chunk.search_input is None or not chunk.search_input.phrases:
         return settings.beam
     return max(settings.beam, _ROWS_PER_TOKEN * (sum(map(len, chunk.search_input.phrases)) + 1))
+
+
+def run_batches(
+    batches: Sequence[list[Chunk]], work: Callable[[list[Chunk]], None], concurrency: int, progress: Progress
+) -> None:
+    """Run the work of all batches, up to `concurrency` at the same time."""
+    progress.begin("translating")
+    count, done = sum(map(len, batches)), 0
+    with ThreadPoolExecutor(concurrency) if concurrency > 1 and len(batches) > 1 else nullcontext() as pool:
+        finished = map(work, batches) if pool is None else pool.map(work, batches)
+        for batch, _ in zip(batches, finished, strict=True):
+            done += len(batch)
+            progress.advance(done / count, done)

@@ -78,6 +78,8 @@ class TranslateOptions:
 class TranslateKeywords(TypedDict, total=False):
     """Keyword arguments of `Translator.translate`, for the type checker; a test compares all three declarations."""
 
+    source: str | None
+    target: str | None
     prefix: str | Sequence[str]
     split_sentences: bool
     max_sentence_tokens: int | None

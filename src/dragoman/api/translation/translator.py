@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Self, Unpack, overload
@@ -16,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.api.notebook.stage_display import shown_progress
-from dragoman.api.translation.attention import AttentionMaps, lexical_posterior
-from dragoman.api.translation.batching import batch_chunks
+from dragoman.api.translation.attention import AttentionMaps, weigh_by_likelihoods, with_likelihoods
+from dragoman.api.translation.batching import BatchStore, batch_chunks, run_batches
 from dragoman.api.translation.forced_decoding import ForcedDecoder
 from dragoman.api.translation.glossary_constraints import check_glossary
 from dragoman.api.translation.options import (
@@ -37,11 +36,14 @@ from dragoman.bundle import Bundle
 from dragoman.bundle.ensemble_check import check_compatible, max_source_tokens
 from dragoman.bundle.locate import find_bundle
 from dragoman.config import Config
+from dragoman.config.corpus import Direction
 from dragoman.config.engine import DeviceName, EngineName, PrecisionName
 from dragoman.config.search import SearchSettings
+from dragoman.engines.directions import choose_direction, directed_parts, list_directions, only_direction
 from dragoman.engines.lexical_likelihoods import LexicalLikelihoods
 from dragoman.engines.protocol import Engine
 from dragoman.engines.select import open_engine
+from dragoman.environment import check_process
 from dragoman.errors import ConfigError, DataError
 from dragoman.progress import Progress
 from dragoman.search.decoding_protocol import SearchMonitor
@@ -70,7 +72,7 @@ class Translator:
     without letters is returned unchanged.
 
     `engine_reason` names the engine and why it was chosen; `search_settings` and `glossary` apply to every call that
-    has none of its own.
+    has none of its own. `directions` are those that were trained; `shared_engine` is the engine of all of them.
     """
 
     def __init__(
@@ -85,31 +87,37 @@ class Translator:
         batch_tokens: int | None = None,
     ) -> None:
         """Create a translator from an open engine; `open` opens one."""
-        self.engine, self.engine_reason = engine, engine_reason
+        self.engine_reason, self.shared_engine = engine_reason, engine
+        self._config, self._tokenizers = config, tokenizers
+        self._by_direction: dict[Direction, Self] = {}
         self.bundles: tuple[Bundle, ...] = ()
-        self.search_settings = search or SearchSettings()
-        self.glossary = glossary
+        self.batch_store: BatchStore | None = None
+        self.search_settings, self.glossary = search or SearchSettings(), glossary
         self.batch_tokens = batch_tokens or _BATCH_TOKENS
         if self.batch_tokens < 1:
-            raise ConfigError(
-                f"batch_tokens must be at least 1, got {batch_tokens}; {_BATCH_TOKENS} suit most machines"
-            )
-        self.languages = ("", "") if config.data is None else (config.data.source, config.data.target)
-        normalize = Normalizer(form=config.tokenizer.normal_form)
-        most = min(_MAX_TOKENS, max_source_tokens(config) or _MAX_TOKENS)
-        self.postprocessor = Postprocessor(tokenizers["target"], normalize, tokenizers["source"], self.languages[0])
-        self.preprocessor = Preprocessor(tokenizers["source"], normalize, self.languages, most, self.postprocessor)
-        self._forced = ForcedDecoder(engine, max_source_tokens(config))
-        self._lexical = LexicalLikelihoods(engine, tokenizers["source"], tokenizers["target"])
+            raise ConfigError(f"batch_tokens must be at least 1, got {batch_tokens}; leave it out")
+        self.directions: tuple[Direction, ...] = () if config.data is None else tuple(config.data.all_directions())
+        self._count = max(1, len(self.directions))
+        self._set_up(*only_direction(config, engine, tokenizers))
         self._glossaries: WeakKeyDictionary[Glossary, Glossary] = WeakKeyDictionary()
-        self._lock = threading.Lock()
-        self._process = os.getpid()
+        self._lock, self._process = threading.Lock(), os.getpid()
         if glossary is not None:
             self._normalized(glossary)
 
+    def _set_up(self, engine: Engine, tokenizers: dict[str, Tokenizer]) -> None:
+        """Create the parts that depend on the direction."""
+        self.engine, self.languages = engine, self.directions[0] if self.directions else ("", "")
+        normalize = Normalizer(form=self._config.tokenizer.normal_form)
+        limit, source = max_source_tokens(self._config), tokenizers["source"]
+        self.postprocessor = Postprocessor(tokenizers["target"], normalize, source, self.languages[0])
+        most = min(_MAX_TOKENS, limit or _MAX_TOKENS)
+        self._preprocessor = Preprocessor(source, normalize, self.languages, most, self.postprocessor)
+        self._forced = ForcedDecoder(engine, limit)
+        self._lexical = LexicalLikelihoods(engine, source, tokenizers["target"], translators=self._count)
+
     def __repr__(self) -> str:
         """Return the languages and the engine."""
-        return f"Translator({' → '.join(filter(None, self.languages))}; {self.engine_reason or self.engine.name})"
+        return f"Translator({list_directions(self.directions)}; {self.engine_reason or self.engine.name})"
 
     def _repr_html_(self) -> str:
         """Return the languages, the models, the engine and the search as HTML, for notebooks."""
@@ -134,6 +142,8 @@ class Translator:
         search_tree: bool = False,
         incremental: bool = False,
         shortlist: bool = True,
+        source_language: str | None = None,
+        target_language: str | None = None,
     ) -> Self:
         """Open a bundle, or several as an ensemble, on the fastest engine that supports what is required.
 
@@ -144,7 +154,7 @@ class Translator:
         cannot be cancelled within them. `batch_tokens` is the number of source tokens per batch, padding included, at a
         beam of 5; wider beams, more samples and glossary terms make batches smaller. With `shortlist` the ONNX engine
         chooses among the tokens of a model's lexical shortlist, if it has one. `device` "auto" is cuda if the engine
-        finds such a device.
+        finds such a device. `source_language` and `target_language` choose one direction of a model with several.
         """
         opened = [
             bundle if isinstance(bundle, Bundle) else Bundle.open(find_bundle(Path(bundle)).path) for bundle in bundles
@@ -172,7 +182,32 @@ class Translator:
             batch_tokens=batch_tokens,
         )
         translator.bundles = tuple(opened)  # the files of an unpacked archive are deleted with their Bundle
-        return translator
+        is_chosen = source_language or target_language
+        return translator.direction(source_language, target_language) if is_chosen else translator
+
+    @property
+    def preprocessor(self) -> Preprocessor:
+        """The preprocessor of sources; a model with several directions needs one."""
+        self.direction()
+        return self._preprocessor
+
+    def direction(self, source: str | None = None, target: str | None = None) -> Self:
+        """Return the translator of one direction of the model, which shares the engine; itself if there is only one.
+
+        A pair of languages that were trained in other directions only is accepted too (zero-shot).
+        """
+        is_one, given = len(self.directions) < 2, (source, target)
+        if not is_one and given in self._by_direction:
+            return self._by_direction[given]
+        chosen = self.languages if is_one and given == (None, None) else choose_direction(self.directions, *given)
+        if is_one:
+            return self
+        with self._lock:
+            if chosen not in self._by_direction:
+                self._by_direction[chosen] = found = copy.copy(self)
+                found.directions, found._by_direction = (chosen,), {}  # noqa: SLF001 -- a cycle would not be freed
+                found._set_up(*directed_parts(self._config, chosen, self.engine, self._tokenizers))  # noqa: SLF001
+            return self._by_direction[chosen]
 
     @overload
     def translate(self, text: str, **options: Unpack[TranslateKeywords]) -> Translation: ...  # type: ignore[overload-overlap]
@@ -184,6 +219,8 @@ class Translator:
         self,
         text: str | Sequence[str],
         *,
+        source: str | None = None,
+        target: str | None = None,
         prefix: str | Sequence[str] = "",
         split_sentences: bool = True,
         max_sentence_tokens: int | None = None,
@@ -204,6 +241,8 @@ class Translator:
 
         Args:
             text: One text or several.
+            source: Language of the text; needed for a model with several directions to the target language.
+            target: Language of the translation; needed for a model with several directions.
             prefix: Text that the translation must begin with: one for all texts, or one per text.
             split_sentences: Translate sentence by sentence, and keep the line breaks between sentences. Otherwise each
                 text is one sentence, and its translation is one line.
@@ -224,6 +263,7 @@ class Translator:
                 sentences.
             progress: Receives the progress; by default a notebook shows it where translation takes over a second.
         """
+        self = self.direction(source, target)  # noqa: PLW0642 -- the translator of the direction has all the rest
         options = self._complete(
             TranslateOptions(
                 split_sentences=split_sentences,
@@ -245,10 +285,12 @@ class Translator:
         translations = [self.assemble(each) for each in prepared]
         return translations[0] if isinstance(text, str) else translations
 
-    def translate_stream(
+    def translate_stream(  # noqa: PLR0913 -- one keyword per option
         self,
         text: str,
         *,
+        source: str | None = None,
+        target: str | None = None,
         prefix: str = "",
         split_sentences: bool = True,
         max_sentence_tokens: int | None = None,
@@ -264,6 +306,7 @@ class Translator:
         wider beam CTranslate2 yields sentence by sentence, and closing waits for the end of the current one; `open`
         with ``incremental=True`` avoids that.
         """
+        self = self.direction(source, target)  # noqa: PLW0642 -- as in `translate`
         options = self._complete(
             TranslateOptions(
                 split_sentences=split_sentences,
@@ -310,7 +353,7 @@ class Translator:
 
         Chunks that `monitor` cancels leave the batch, and their `hypotheses` stay empty.
         """
-        self._check_process()
+        check_process(self._process)
         trace = SearchTrace() if options.search_tree else None
         inputs = [chunk.search_input for chunk in chunks if chunk.search_input is not None]
         found = self.engine.search(
@@ -322,7 +365,7 @@ class Translator:
                 chunk.tree = None if trace is None else trace.trees.get(place, [])
         self._forced.align_unknown(chunks, self.postprocessor.tokenizer.unk_id)
         if options.posterior:
-            self._use_likelihoods(chunks)
+            weigh_by_likelihoods(chunks, self._lexical)
 
     def postprocess(self, chunk: Chunk, options: TranslateOptions) -> Translation:
         """Return the translation of a chunk that was searched; computed once, then stored in the chunk."""
@@ -357,11 +400,7 @@ class Translator:
         chunks, given, pairs = self._pairs(sources, targets)
         found = self._forced.score(pairs, show=options.needs_attention)
         if posterior:
-            likely = self._lexical_likelihoods(chunks, given)
-            found = [
-                each if each.alignment is None else replace(each, alignment=lexical_posterior(each.alignment, known))
-                for each, known in zip(found, likely, strict=True)
-            ]
+            found = list(map(with_likelihoods, found, self._lexical_likelihoods(chunks, given)))
         return [
             self.postprocessor.translation(chunk, hypothesis, options, given=each)
             for chunk, each, hypothesis in zip(chunks, given, found, strict=True)
@@ -396,19 +435,6 @@ class Translator:
         found = self.score(sources, targets, alignment=True, posterior=True)
         return [require_attention(each.alignment) for each in found]
 
-    def _use_likelihoods(self, chunks: Sequence[Chunk]) -> None:
-        """Replace the attention weights of all hypotheses by those given their words."""
-        rows = [
-            (chunk, place, chunk.ids, hypothesis)
-            for chunk in chunks
-            for place, hypothesis in enumerate(chunk.hypotheses)
-            if hypothesis.alignment is not None and hypothesis.tokens and chunk.ids
-        ]
-        pairs = [(chunk.normalized, ids, hypothesis.tokens) for chunk, _, ids, hypothesis in rows]
-        for (chunk, place, _, before), likely in zip(rows, self._lexical.between_tokens(pairs), strict=True):
-            assert before.alignment is not None
-            chunk.hypotheses[place] = replace(before, alignment=lexical_posterior(before.alignment, likely))
-
     def _lexical_likelihoods(
         self, chunks: Sequence[Chunk], given: Sequence[TokenizedTarget]
     ) -> list[NDArray[np.float32]]:
@@ -424,20 +450,12 @@ class Translator:
                 f"there must be one translation per source, got {len(sources)} sources and {len(targets)} "
                 "translations; count the lines of both"
             )
-        self._check_process()
+        check_process(self._process)
         chunks = [self.preprocessor.sentence(source) for source in sources]
         given = [self.postprocessor.tokenize(target) for target in targets]
         pairs = [(chunk.ids or [], each.ids) for chunk, each in zip(chunks, given, strict=True)]
         self._forced.check(pairs)
         return chunks, given, pairs
-
-    def _check_process(self) -> None:
-        """Raise in a forked process, which does not have the threads of the engine and would wait for them forever."""
-        if os.getpid() != self._process:
-            raise ConfigError(
-                "a translator must be used in the process that opened it, got a fork of that process; open it after "
-                "the fork, or start processes with multiprocessing's spawn"
-            )
 
     def _complete(self, options: TranslateOptions) -> TranslateOptions:
         """Add the translator's glossary where options have none, and check that the engine supports the options."""
@@ -454,7 +472,7 @@ class Translator:
         """Return the glossary with normalised terms, which is cached as long as the glossary exists."""
         with self._lock:
             if glossary not in self._glossaries:
-                tokenizer, normalize = self.postprocessor.tokenizer, self.preprocessor.normalize
+                tokenizer, normalize = self.postprocessor.tokenizer, self._preprocessor.normalize
                 self._glossaries[glossary] = check_glossary(glossary, tokenizer, normalize)
             return self._glossaries[glossary]
 
@@ -468,17 +486,15 @@ class Translator:
         def translate(batch: list[Chunk]) -> None:
             if monitor is not None and monitor.is_cancelled(0):
                 raise TranslationCancelled
-            self.search(batch, options, monitor)
-            if not all(chunk.hypotheses for chunk in batch):
-                raise TranslationCancelled
+            store = None if options.search_tree else self.batch_store
+            if store is None or not store.restore(batch):
+                self.search(batch, options, monitor)
+                if not all(chunk.hypotheses for chunk in batch):
+                    raise TranslationCancelled
+                if store is not None:
+                    store.add(batch)
             for chunk in batch:
                 self.postprocess(chunk, options)
 
         batches = list(batch_chunks(chunks, options.search, tokens=self.batch_tokens, sentences=max(1, most)))
-        progress.begin("translating")
-        done = 0
-        with ThreadPoolExecutor(concurrency) if concurrency > 1 and len(batches) > 1 else nullcontext() as pool:
-            finished = map(translate, batches) if pool is None else pool.map(translate, batches)
-            for batch, _ in zip(batches, finished, strict=True):
-                done += len(batch)
-                progress.advance(done / len(chunks), done)
+        run_batches(batches, translate, concurrency, progress)

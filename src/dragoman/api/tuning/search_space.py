@@ -66,13 +66,15 @@ class TuningConfig(Settings):
 def load_tuning(path: Path) -> TuningConfig:
     """Read a file of tuning settings; errors name the file."""
     try:
-        table = parse_toml(read_toml_text(path), str(path))
+        table = parse_toml(read_toml_text(path), f"the search space {path}")
     except FileNotFoundError:
         raise ConfigError(
             f"{path} must describe the search space, got no such file; write one as in docs/tuning.md"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} must be a readable UTF-8 file, got: {error}; check its permissions") from None
+        raise ConfigError(
+            f"the search space {path} must be a readable UTF-8 file, got: {error}; check its permissions"
+        ) from None
     space = table.get("space")
     if isinstance(space, dict):
         table["space"] = dict(_flat(space))

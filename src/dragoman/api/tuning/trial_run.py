@@ -12,11 +12,9 @@ from dragoman.api.training.run_files import BUNDLE, CHECKPOINTS
 from dragoman.config import Config
 from dragoman.errors import TrainingError
 from dragoman.files import read_json, read_json_lines
-from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
+from dragoman.training.callbacks.events import COMPLETE, CallbackList, StepEvent, TrainingStarted, ValidationEvent
 
 __all__ = ["TrialRecord", "TrialTask", "read_trial", "run_trial"]
-
-_COMPLETE = ("finished", "no better")
 
 
 @dataclass(frozen=True)
@@ -35,8 +33,8 @@ class TrialRecord:
 
     curve: tuple[tuple[int, float], ...] = ()
     is_complete: bool = False
-    is_stopped: bool = False
-    """Whether a stop signal ended it before its rung."""
+    stopped: str = ""
+    """``terminated`` or ``interrupted`` if a signal ended it before its rung."""
     error: str = ""
     """Why training failed; empty if it did not."""
 
@@ -65,7 +63,7 @@ def read_trial(run: Path, metric: str) -> TrialRecord:
         if isinstance(value, int | float) and isfinite(value):
             curve[entry["update"]] = float(value)
     facts = read_json(run / "run.json") or {}
-    is_complete = facts.get("ended") in _COMPLETE and (run / BUNDLE).exists()
+    is_complete = facts.get("ended") in COMPLETE and (run / BUNDLE).exists()
     return TrialRecord(tuple(sorted(curve.items())), is_complete)
 
 
@@ -87,14 +85,15 @@ def run_trial(task: TrialTask, on_update: Callable[[int], None] = lambda update:
     except TrainingError as error:
         return TrialRecord(read_trial(task.run, metric).curve, error=str(error))
     found = read_trial(task.run, metric)
-    is_stopped = not trained.ended.is_complete and not stop.is_reached
-    return TrialRecord(found.curve, found.is_complete, is_stopped)
+    stopped = "" if trained.ended.is_complete or stop.is_reached else trained.ended.why
+    return TrialRecord(found.curve, found.is_complete, stopped)
 
 
-class _StopAt:
+class _StopAt(CallbackList):
     """A callback that stops training after the validation of an update, as SIGTERM does: with a checkpoint."""
 
     def __init__(self, update: int | None, on_update: Callable[[int], None]) -> None:
+        super().__init__()
         self._update, self._on_update = update, on_update
         self.is_reached = False
 
@@ -104,22 +103,7 @@ class _StopAt:
     def on_update(self, event: StepEvent) -> None:
         self._on_update(event.update)
 
-    def on_validation_start(self, update: int) -> None:
-        pass
-
     def on_validation_end(self, event: ValidationEvent) -> None:
         if self._update is not None and event.update >= self._update and not self.is_reached:
             self.is_reached = True
             signal.raise_signal(signal.SIGTERM)
-
-    def on_checkpoint_start(self, update: int) -> None:
-        pass
-
-    def on_checkpoint_end(self, update: int, folder: Path) -> None:
-        pass
-
-    def on_message(self, text: str) -> None:
-        pass
-
-    def on_end(self, ended: TrainingEnded) -> None:
-        pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,8 @@ class TuningResult:
     best: int | None
     folder: Path
     tuned: Path
+    stopped: str = ""
+    """``terminated`` or ``interrupted`` if a signal stopped the search."""
 
     @property
     def lower_is_better(self) -> bool:
@@ -136,9 +138,9 @@ class Tuning:
         for number, rung in enumerate(self.rungs, 1):
             records = self._run_rung(number, rung, chosen, run_trials)
             result = self._result(None)
-            if any(record.is_stopped for record in records.values()):
+            if stopped := next((record.stopped for record in records.values() if record.stopped), ""):
                 self._write(result)
-                return result
+                return replace(result, stopped=stopped)
             scores = {
                 each: record.best(rung.updates, lower_is_better=result.lower_is_better)
                 for each, record in records.items()
@@ -177,7 +179,7 @@ class Tuning:
         for place, record in enumerate(run_trials(tasks, on_update)):
             records[numbers[place]] = record
             on_update(place, rung.updates)
-            if record.is_stopped:
+            if record.stopped:
                 break
         self._failed |= {each: record for each, record in records.items() if record.error}
         return records

@@ -99,7 +99,7 @@ def align(  # noqa: PLR0913 -- one parameter per option
             read_pairs(source, target),
             source,
             lambda: open_translator(bundle, ensemble, engine),
-            lambda: None if backward is None else open_translator(backward, None, engine),
+            lambda: None if backward is None else open_translator(backward, None, engine.reversed()),
             settings,
             json=json,
         )

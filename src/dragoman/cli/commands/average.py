@@ -10,7 +10,7 @@ import typer
 
 from dragoman.cli.console import echo, print_next, report_errors
 from dragoman.cli.options.locate import locate_run
-from dragoman.cli.options.outputs import Force, check_folder
+from dragoman.cli.options.outputs import Force, check_bundle_folder
 
 __all__ = ["average"]
 
@@ -24,7 +24,7 @@ def average(run: RunFolder, output: Output, last: Last = 3, force: Force = False
     from dragoman.environment import require
 
     with report_errors():
-        check_folder(output, force=force)
+        check_bundle_folder(output, force=force)
         require("torch", "train", "dragoman average")
         from dragoman.api.training.bundle_writer import average_checkpoints
 

@@ -13,13 +13,17 @@ from dragoman.cli.console import echo, print_json, print_next, report_errors
 from dragoman.cli.options.arguments import AllowNetwork, flag
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.outputs import check_folder, check_output, force_option
-from dragoman.cli.score_systems import TRANSLATION_ONLY, Systems, print_message, score_systems
+from dragoman.cli.score_systems import TRANSLATION_ONLY, Systems, print_message, score_systems, typed_command
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.config.search import SearchSettings
+from dragoman.errors import ConfigError
 from dragoman.network_access import network_access
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dragoman.api.evaluation.system_arguments import System
     from dragoman.evaluation.results import Evaluation
 
 __all__ = ["evaluate"]
@@ -33,6 +37,14 @@ Test = Annotated[
         "--test",
         metavar="SRC REF",
         help="Test set: two text files, one sentence per line. [default: the first run's own test set]",
+    ),
+]
+Matrix = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PREFIX",
+        help="Score a model with several directions in all of them. Test set: PREFIX.en, PREFIX.de and so on, one file "
+        "per language.",
     ),
 ]
 Json = Annotated[bool, flag("--json", "Print the evaluation as JSON.", _OUTPUT)]
@@ -60,6 +72,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option
     systems: Systems,
     *,
     test: Test = None,
+    matrix: Matrix = None,
     json: Json = False,
     output: Output = None,
     force: Force = False,
@@ -86,6 +99,11 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option
         from dragoman.api.evaluation.system_arguments import parse_systems
 
         parsed = parse_systems(systems, tell=print_message)
+        if matrix is not None:
+            if test is not None:
+                raise ConfigError("--matrix must be left out with --test, got both; a matrix has its own test set")
+            _evaluate_matrix(parsed, matrix, outputs, settings, search, engine, json=json)
+            return
         evaluation, _, _ = score_systems(parsed, test, settings, search, engine)
         for path in outputs:
             (_save if _is_folder(path) else _write)(evaluation, path)
@@ -99,8 +117,48 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option
     given = [] if test is None else ["--test", *map(str, test)]
     if len(systems) > 1 and test is not None:
         print_next(shlex.join(["dragoman", "compare", *systems, *given]))
-    elif len(systems) == 1:
+    elif len(systems) == 1 and evaluation.members[0].parameters:
         print_next(shlex.join(["dragoman", "inspect", systems[0], "TEXT", "-o", "page.html"]))
+
+
+def _evaluate_matrix(
+    systems: Sequence[System],
+    prefix: Path,
+    outputs: Sequence[Path],
+    settings: EvaluationSettings,
+    search: SearchSettings,
+    engine: EngineSettings,
+    *,
+    json: bool,
+) -> None:
+    """Score systems in all directions, and print a table of each metric."""
+    from dragoman.api.evaluation.direction_matrix import evaluate_directions
+    from dragoman.cli.screens.evaluation import print_matrix
+    from dragoman.files import atomic_write, write_json
+
+    if any(_is_folder(path) for path in outputs):
+        raise ConfigError("--output must end in .json or .md with --matrix, got a folder; name a file")
+    found = evaluate_directions(
+        systems,
+        prefix,
+        settings,
+        on_direction=lambda direction: print_message(f"test    {' → '.join(direction)}"),
+        search=search,
+        engine=engine,
+        name=prefix.name,
+        command=typed_command(),
+    )
+    for path in outputs:
+        if path.suffix.lower() == ".json":
+            write_json(path, found.to_json())
+        else:
+            with atomic_write(path) as draft:
+                draft.write_text(found.to_markdown(), encoding="utf-8")
+        echo(f"wrote   {path}", err=True)
+    if json:
+        print_json(found.to_json())
+    else:
+        print_matrix(found)
 
 
 def _is_folder(path: Path) -> bool:

@@ -10,7 +10,7 @@ import typer
 
 from dragoman.cli.console import echo, print_json, print_next, report_errors
 from dragoman.cli.options.arguments import Json
-from dragoman.cli.options.outputs import Force, check_folder
+from dragoman.cli.options.outputs import Force, check_bundle_folder
 
 __all__ = ["import_model"]
 
@@ -27,7 +27,7 @@ FromFormat = Annotated[
     typer.Option(
         "--from",
         metavar="FORMAT",
-        help="Format: hugging-face, argos, ctranslate2, firefox or marian; found from the files by default.",
+        help="Format: hugging-face, m2m100, argos, ctranslate2, firefox or marian; found from the files by default.",
     ),
 ]
 SourceLanguage = Annotated[
@@ -37,27 +37,35 @@ TargetLanguage = Annotated[
     str | None,
     typer.Option(metavar="CODE", help="Target language, if the files do not name it, or the one to import of several."),
 ]
+Languages = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CODES",
+        help="Of a model with several directions, keep those between these languages: en,de,fr; all by default.",
+    ),
+]
 Licence = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Licence for the model card, if the files do not state it.")
 ]
 
 
-def import_model(
+def import_model(  # noqa: PLR0913, PLR0917 -- one parameter per option
     source: Source,
     output: Output,
     from_format: FromFormat = None,
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
+    languages: Languages = None,
     licence: Licence = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Convert a model to a bundle: OPUS-MT, Argos, CTranslate2, Firefox or Marian.
+    """Convert a model to a bundle: OPUS-MT, M2M100, NLLB, Argos, CTranslate2, Firefox or Marian.
 
     The files are read without running code from them, and nothing is downloaded.
     """
     with report_errors("run the same command again"):
-        check_folder(output, force=force)
+        check_bundle_folder(output, force=force)
         from dragoman.cli.screens.progress import ProgressDisplay
         from dragoman.importing.import_model import import_model as run
 
@@ -67,6 +75,7 @@ def import_model(
                 output,
                 format_name=from_format,
                 languages=(source_language, target_language),
+                only_languages=[code.strip() for code in languages.split(",") if code.strip()] if languages else (),
                 licence=licence,
                 progress=progress,
             )

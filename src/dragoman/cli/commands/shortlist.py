@@ -11,7 +11,7 @@ import typer
 from dragoman.cli.console import echo, print_json, print_next, report_errors
 from dragoman.cli.options.arguments import BundlePath, Json, SourceText, TargetText
 from dragoman.cli.options.locate import locate_bundle
-from dragoman.cli.options.outputs import Force, check_folder
+from dragoman.cli.options.outputs import Force, check_bundle_folder
 
 __all__ = ["shortlist"]
 
@@ -38,7 +38,7 @@ def shortlist(  # noqa: PLR0913 -- one parameter per option
     The tokens that translate each source token are found by the attention of the model on sentence pairs.
     """
     with report_errors("start it again"):
-        check_folder(output, force=force)
+        check_bundle_folder(output, force=force)
         from dragoman.api.alignment.shortlist_builder import add_shortlist, check_architecture
         from dragoman.api.files.parallel_lines import read_pairs
         from dragoman.bundle import Bundle

@@ -55,7 +55,6 @@ Checkpoints = Annotated[
     typer.Option(
         metavar="URL",
         help="Copy checkpoints to this folder or URL; --resume downloads them if the run has none.",
-        show_default="no copies",
     ),
 ]
 Page = Annotated[bool, flag("--page", "Show the training in a browser; the page stays as report.html in the run.")]

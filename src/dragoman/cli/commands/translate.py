@@ -154,6 +154,7 @@ def _translate_folder(
     force: bool,
 ) -> None:
     """Translate the text files of a folder into a folder."""
+    from dragoman.api.files.batch_record import batch_record_path, recorded_batches
     from dragoman.api.files.folder_translation import check_folders, translate_files
     from dragoman.cli.screens.progress import translation_progress
 
@@ -165,7 +166,11 @@ def _translate_folder(
             f"{format_count(len(skipped), 'file')} skipped, no plain text: {shown}; translate documents one by one"
         )
     with open_work() as work:
-        with translation_progress(f"{format_count(len(names), 'file')} of {folder}") as tell:
+        record, keep = batch_record_path(output, is_folder=True), resume and not force
+        with (
+            translation_progress(f"{format_count(len(names), 'file')} of {folder}") as tell,
+            recorded_batches(work.line_translator, record, work.job, resume=keep),
+        ):
             outcome = translate_files(
                 work.blocks,
                 {name: folder / name for name in names},
@@ -175,7 +180,7 @@ def _translate_folder(
                 force=force,
                 on_progress=tell,
             )
-            _stop_unless_finished(outcome.status, f"{format_count(outcome.files, 'file')}")
+            _stop_unless_finished(work, outcome.status, f"{format_count(outcome.files, 'file')}")
         _print_flags(work, outcome.lines - outcome.resumed_lines)
     _print_written(output)
 
@@ -193,7 +198,21 @@ def _text_file(path: str, bundle: Path) -> str:
         )
     if (Path(path) / "manifest.json").is_file():
         raise ConfigError(f"the input must be a text file, got the bundle {path}; an ensemble is --ensemble {path}")
+    _check_no_table(path, bundle)
     return path
+
+
+def _check_no_table(path: str, bundle: Path) -> None:
+    """Reject a table: its lines are no sentences."""
+    from dragoman.api.files.table_columns import column_command, count_columns
+
+    columns, delimiter = count_columns(path)
+    if columns > 1:
+        command = column_command(path, delimiter, f"dragoman translate {shlex.quote(str(bundle))}")
+        raise ConfigError(
+            f"the input must have one sentence per line, got {path}, a table of {columns} columns; translate one "
+            f"column, here the first: {command}"
+        )
 
 
 def _is_needed(source: LineReader, output: Path | None, *, resume: bool, force: bool) -> bool:
@@ -220,13 +239,15 @@ def _to_stdout(work: LineWork, line_translator: LineTranslator, source: LineRead
 
 
 def _to_file(work: LineWork, source: LineReader, output: Path, *, resume: bool, force: bool) -> None:
+    from dragoman.api.files.batch_record import batch_record_path, recorded_batches
     from dragoman.api.files.file_translation import translate_file
 
-    with _progress(source, to_file=True) as tell:
+    record, keep = batch_record_path(output), resume and not force
+    with _progress(source, to_file=True) as tell, recorded_batches(work.line_translator, record, work.job, resume=keep):
         outcome = translate_file(
             work.blocks, source, output, job=work.job, resume=resume, force=force, on_progress=tell
         )
-        _stop_unless_finished(outcome.status, f"{outcome.lines:,} lines")
+        _stop_unless_finished(work, outcome.status, f"{outcome.lines:,} lines")
     _print_flags(work, outcome.lines - outcome.resumed)
     _print_written(output)
     if not outcome.lines:
@@ -235,9 +256,10 @@ def _to_file(work: LineWork, source: LineReader, output: Path, *, resume: bool, 
     print_next(f"dragoman evaluate {shlex.quote(str(output))} --test {shlex.quote(source.name)} REFERENCE")
 
 
-def _stop_unless_finished(status: str, done: str) -> None:
+def _stop_unless_finished(work: LineWork, status: str, done: str) -> None:
     if code := EXIT_STOPPED.get(status):
-        echo(f"{status} after {done}; run the same command with --resume to continue", err=True)
+        kept = "" if work.line_translator is None else " and finished batches of the next ones"
+        echo(f"{status} after {done}{kept}; run the same command with --resume to continue", err=True)
         raise typer.Exit(code)
 
 
@@ -256,7 +278,8 @@ def _print_written(output: Path) -> None:
 
 
 def _print_flags(work: LineWork, lines: int) -> None:
-    """Print how many of the lines translated now have each flag, and whether their language is another."""
+    """Print how many of the lines translated now have each flag, and notes about their language and placeholders."""
+    from dragoman.markup.protected_spans import find_placeholders
     from dragoman.text.other_language import language_note
 
     if work.has_flags:
@@ -264,6 +287,11 @@ def _print_flags(work: LineWork, lines: int) -> None:
         echo(f"flags   {counts or 'none'}; of {lines:,} lines", err=True)
     if note := language_note(work.sample, work.languages[0]):
         echo(f"note    {note}", err=True)
+    for text in work.sample:
+        if found := find_placeholders(text):
+            first = text[slice(*found[0])]
+            echo(f"note    lines of text are translated with their placeholders, such as {first}: check them", err=True)
+            break
 
 
 def _translate_document(

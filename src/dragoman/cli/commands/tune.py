@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +12,7 @@ import typer
 
 from dragoman.cli.console import EXIT_STOPPED, echo, print_json, print_next, print_table, report_errors
 from dragoman.cli.options.arguments import DEFAULT_CONFIG, ConfigFile, Json, On, Overrides, Workers, config_file
-from dragoman.cli.options.cluster import check_cluster
-from dragoman.reporting.number_format import format_count, format_duration
+from dragoman.cli.options.cluster import check_cluster, cluster_session
 
 if TYPE_CHECKING:
     from dragoman.api.tuning.tuning import RunTrials, TuningResult
@@ -29,8 +27,7 @@ Space = Annotated[
     typer.Option(
         "--space",
         metavar="TOML",
-        help="File of the search space.",
-        show_default="tune.toml, in the folder of the configuration",
+        help=f"File of the search space. [default: {_SPACE}, in the folder of the configuration]",
     ),
 ]
 Output = Annotated[
@@ -39,14 +36,13 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="DIR",
-        help="Folder of the trials.",
-        show_default="tune, in the folder of the configuration",
+        help=f"Folder of the trials. [default: {_FOLDER}, in the folder of the configuration]",
     ),
 ]
 Threads = Annotated[
     int | None,
     typer.Option(
-        metavar="INT", min=1, help="CPU threads per trial.", show_default="those of the configuration; on a cluster 1"
+        metavar="INT", min=1, help="CPU threads per trial. [default: those of the configuration; on a cluster 1]"
     ),
 ]
 
@@ -91,8 +87,8 @@ def tune(
             search = Tuning(settings, path, trials, given, machine, progress)
             result = search.run(run_trials)
     if result.best is None:
-        echo("continue with: the same command", err=True)
-        raise typer.Exit(EXIT_STOPPED["terminated"])
+        echo("run the same command to continue", err=True)
+        raise typer.Exit(EXIT_STOPPED[result.stopped])
     _print(result, json=json)
     print_next(f"dragoman translate {shlex.quote(str(result.folder / result.trials[result.best].name))}")
 
@@ -122,18 +118,13 @@ def _trial_runner(address: str | None, workers: int | None, threads: int) -> Ite
 
         yield run_in_process
         return
-    from dragoman.cluster.ray_session import ray_session
-    from dragoman.environment import usable_cores
-
-    began = time.monotonic()
-    with ray_session(address, processors=threads * workers if workers else usable_cores()):
+    with cluster_session(address, workers, threads) as report:
         from dragoman.cluster.trial_pool import TrialPool
         from dragoman.cluster.worker_pool import default_workers
 
         count = workers or default_workers(threads)
         with TrialPool(workers=count, processors=threads) as pool:
-            seconds = format_duration(time.monotonic() - began)
-            echo(f"cluster {format_count(count, 'worker')} on {address}; started in {seconds}", err=True)
+            report(count, threads)
             yield pool
 
 

@@ -64,9 +64,8 @@ On = Annotated[
     typer.Option(
         "--on",
         metavar="ray[://HOST:PORT]",
-        help="Run on a Ray cluster; ray alone starts one on this machine.",
+        help="Run on a Ray cluster; ray alone starts one on this machine. [default: no cluster]",
         rich_help_panel=_CLUSTER,
-        show_default="this machine",
     ),
 ]
 Workers = Annotated[
@@ -75,9 +74,8 @@ Workers = Annotated[
         "--workers",
         metavar="N",
         min=1,
-        help="Number of workers on the cluster.",
+        help="Number of workers on the cluster. [default: all processors]",
         rich_help_panel=_CLUSTER,
-        show_default="all processors",
     ),
 ]
 Json = Annotated[bool, flag("--json", "Print JSON.")]
@@ -116,7 +114,11 @@ def config_file(path: Path) -> Path:
             f"{path} must be in this folder, got none; go to the folder of a project or name it, or make one with "
             "dragoman new"
         )
-    return path / DEFAULT_CONFIG if path.is_dir() else path
+    path = path / DEFAULT_CONFIG if path.is_dir() else path
+    from dragoman.api.training.project_config import check_project
+
+    check_project(path)
+    return path
 
 
 def next_command(name: str, config: Path, overrides: Sequence[str] | None, *options: str) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dragoman.cli.console import echo
 from dragoman.errors import ConfigError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dragoman.config import Config
     from dragoman.data.worker_processes import Workers
 
-__all__ = ["check_cluster", "preparation_workers", "training_function"]
+__all__ = ["check_cluster", "cluster_session", "preparation_workers", "training_function"]
 
 
 def check_cluster(address: str | None, workers: int | None) -> None:
@@ -34,6 +34,33 @@ def check_cluster(address: str | None, workers: int | None) -> None:
     check_address(address)
 
 
+class ReportStart(Protocol):
+    """Prints that the workers of a cluster have started."""
+
+    def __call__(self, workers: int, threads: int | None = None, note: str = "") -> None:
+        """Print the number of workers, the threads of each if given, the seconds of the start, and a note."""
+
+
+@contextmanager
+def cluster_session(address: str, workers: int | None, threads: int = 1) -> Iterator[ReportStart]:
+    """Connect to a cluster, or start Ray on this machine for this number of workers, all cores by default.
+
+    Yields a function to call when the workers have started. Modules that import Ray are imported inside of the block.
+    """
+    from dragoman.cluster.ray_session import ray_session
+    from dragoman.environment import usable_cores
+
+    began = time.monotonic()
+
+    def report(workers: int, threads: int | None = None, note: str = "") -> None:
+        each = "" if threads is None else f", {format_count(threads, 'thread')} each,"
+        seconds = format_duration(time.monotonic() - began)
+        echo(f"cluster {format_count(workers, 'worker')}{each} on {address}; started in {seconds}{note}", err=True)
+
+    with ray_session(address, processors=threads * workers if workers else usable_cores()):
+        yield report
+
+
 @contextmanager
 def preparation_workers(address: str | None, workers: int | None, processes: int) -> Iterator[Workers]:
     """Start the workers that prepare data: processes of this machine, or workers of a cluster."""
@@ -42,18 +69,13 @@ def preparation_workers(address: str | None, workers: int | None, processes: int
 
         yield Workers(processes)
         return
-    from dragoman.cluster.ray_session import ray_session
-    from dragoman.environment import usable_cores
-
-    began = time.monotonic()
-    with ray_session(address, processors=workers or usable_cores()):
+    with cluster_session(address, workers) as report:
         from dragoman.cluster.cluster_workers import ClusterWorkers
         from dragoman.cluster.worker_pool import default_workers
 
         count = workers or default_workers(1)
         opened = ClusterWorkers(count, processes=processes)
-        seconds = format_duration(time.monotonic() - began)
-        echo(f"cluster {format_count(count, 'worker')} on {address}; started in {seconds}", err=True)
+        report(count)
         yield opened
 
 
@@ -67,19 +89,13 @@ def training_function(
 
         yield train_model
         return
-    from dragoman.cluster.ray_session import ray_session
-    from dragoman.environment import usable_cores
-
     threads = config.training.threads or 1
-    began = time.monotonic()
-    with ray_session(address, processors=threads * workers if workers else usable_cores()):
+    with cluster_session(address, workers, threads) as report:
         from dragoman.cluster.cluster_training import ClusterTrainer
         from dragoman.cluster.training_worker import TrainingJob
 
         trainer = ClusterTrainer(config, workers)
-        count, each = format_count(trainer.workers, "worker"), format_count(threads, "thread")
-        seconds = format_duration(time.monotonic() - began)
-        echo(f"cluster {count}, {each} each, on {address}; started in {seconds}", err=True)
+        report(trainer.workers, threads)
 
         def train(
             config: Config,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -11,10 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dragoman.cli.console import echo
-from dragoman.cli.options.cluster import check_cluster
+from dragoman.cli.options.cluster import check_cluster, cluster_session
 from dragoman.cli.options.open_translator import open_translator
-from dragoman.reporting.number_format import format_count, format_duration
 
 if TYPE_CHECKING:
     from dragoman.api.files.file_translation import MapBlocks
@@ -78,7 +75,7 @@ def line_work(  # noqa: PLR0913 -- one parameter per option
         options = (bundle, ensemble, engine, search, form)
         return partial(_cluster_work, on, workers, *options, glossary=glossary, split=split, round_trip=round_trip)
     open_ = partial(open_translator, bundle, ensemble, engine, search, glossary=glossary)
-    back = None if round_trip is None else partial(open_translator, round_trip, None, engine)
+    back = None if round_trip is None else partial(open_translator, round_trip, None, engine.reversed())
     return partial(_local_work, open_, form, engine, split=split, open_round_trip=back)
 
 
@@ -120,8 +117,6 @@ def _cluster_work(  # noqa: PLR0913 -- one parameter per option
     """Start workers, and stop them at the end."""
     from dragoman.cli.options.locate import locate_bundle
     from dragoman.cluster.line_translator import LineTranslatorOptions
-    from dragoman.cluster.ray_session import ray_session
-    from dragoman.environment import usable_cores
 
     threads = engine.threads or 1
     options = LineTranslatorOptions(
@@ -133,16 +128,11 @@ def _cluster_work(  # noqa: PLR0913 -- one parameter per option
         split_sentences=split,
         round_trip=None if round_trip is None else locate_bundle(round_trip).resolve(),
     )
-    began = time.monotonic()
-    with ray_session(address, processors=threads * workers if workers else usable_cores()):
+    with cluster_session(address, workers, threads) as report:
         from dragoman.cluster.block_pool import BlockPool
         from dragoman.cluster.worker_pool import default_workers
 
         count = workers or default_workers(threads)
         with BlockPool(options.open, workers=count, processors=threads) as pool:
-            echo(
-                f"cluster {format_count(count, 'worker')}, {format_count(threads, 'thread')} each, on {address}; "
-                f"started in {format_duration(time.monotonic() - began)}; engine {pool.job['engine']}",
-                err=True,
-            )
+            report(count, threads, f"; engine {pool.job['engine']}")
             yield LineWork(pool, pool.job | {"threads": threads}, pool.languages, pool.flagged, form.flags)

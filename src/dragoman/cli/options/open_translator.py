@@ -33,7 +33,8 @@ def open_translator(
     bundles = [locate_bundle(path) for path in (bundle, *(ensemble or ()))]
     terms = None if glossary is None else Glossary.from_file(glossary)
     with named_as_typed(*type(engine).model_fields):
-        translator = Translator.open(*bundles, search=search, glossary=terms, **engine.model_dump())
+        opened = Translator.open(*bundles, search=search, glossary=terms, **engine.model_dump())
+        translator = opened.direction()  # a model with several directions needs one
     echo(f"engine  {translator.engine_reason}", err=True)
     if terms is not None:
         kept = sum(target is None for target in terms.terms.values())

@@ -14,7 +14,7 @@ from dragoman.cli.console import echo
 from dragoman.cli.options.arguments import flag
 from dragoman.errors import ConfigError
 
-__all__ = ["Force", "check_folder", "check_output", "force_option", "output_option", "stdout_to"]
+__all__ = ["Force", "check_bundle_folder", "check_folder", "check_output", "force_option", "output_option", "stdout_to"]
 
 
 def force_option(panel: str | None = None) -> Any:
@@ -43,13 +43,26 @@ def check_output(path: Path, endings: Sequence[str], *, force: bool) -> None:
     _make_folder(path)
 
 
-def check_folder(path: Path, *, force: bool) -> None:
-    """Reject an output folder that cannot be written, or that has files without `force`; its parent is created."""
+def check_folder(path: Path, *, force: bool, replaces: str = "") -> None:
+    """Reject an output folder that cannot be written, or that has files without `force`; its parent is created.
+
+    If only folders with the file `replaces` can be replaced, others are rejected with `force`, too.
+    """
     if path.exists() and not path.is_dir():
         raise ConfigError(f"--output must be a folder, got the file {path}; name a folder")
-    if not force and path.is_dir() and any(path.iterdir()):
-        raise ConfigError(f"{path} must be new or empty, got a folder with files; name another, or add --force")
+    if path.is_dir() and any(path.iterdir()):
+        if replaces and not (path / replaces).is_file():
+            raise ConfigError(f"{path} must be new, empty or an earlier output, got other files; name another folder")
+        if not force:
+            raise ConfigError(f"{path} must be new or empty, got a folder with files; name another, or add --force")
     _make_folder(path)
+
+
+def check_bundle_folder(path: Path, *, force: bool) -> None:
+    """Reject an output folder of a bundle that has files of something else, or an earlier bundle without `force`."""
+    from dragoman.bundle.verified_folder import MANIFEST
+
+    check_folder(path, force=force, replaces=MANIFEST)
 
 
 @contextmanager

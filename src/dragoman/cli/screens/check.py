@@ -32,6 +32,7 @@ from dragoman.reporting.number_format import (
 from dragoman.reporting.safe_display_text import visible, visible_parts
 from dragoman.reporting.terminal import WIDTH, bar, join_sections, print_lines, wrap, wrap_paragraph
 from dragoman.reporting.verdict import Verdict
+from dragoman.text.encoding_guess import conversion_command
 
 __all__ = ["print_report"]
 
@@ -227,7 +228,9 @@ def _training_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
 
 def _next(report: CheckReport, config: str) -> str:
     if verdict(report).level == "error":
-        return f"When that is corrected: dragoman check {config}".rstrip()
+        encodings = [item for corpus in report.corpora for item in corpus.encodings.items()]
+        commands = [f"{conversion_command(file, encoding)}\n" for file, encoding in dict(encodings).items()]
+        return "".join(commands) + f"When that is corrected: dragoman check {config}".rstrip()
     return f"next    dragoman prepare {config}".rstrip()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.cells import cell_len
 from rich.text import Text
 
+from dragoman.api.evaluation.direction_matrix import DirectionMatrix
 from dragoman.evaluation.metrics.metadata import format_difference, format_metric_value, format_p_value
 from dragoman.evaluation.results import Evaluation, Perturbation, Score, SignificanceTest, SystemResult
 from dragoman.evaluation.robustness import SHARES_NOTE
@@ -16,7 +17,7 @@ from dragoman.reporting.number_format import format_bytes, format_compact, forma
 from dragoman.reporting.safe_display_text import visible
 from dragoman.reporting.terminal import WIDTH, bar, fit, join_sections, print_lines, text_table, wrap_paragraph
 
-__all__ = ["print_evaluation"]
+__all__ = ["print_evaluation", "print_matrix"]
 
 _NAME_WIDTH = 18
 _SYSTEMS_PER_TABLE = 3
@@ -38,6 +39,29 @@ def print_evaluation(evaluation: Evaluation) -> None:
         _signatures(evaluation),
     ]
     print_lines(join_sections(sections))
+
+
+def print_matrix(matrix: DirectionMatrix) -> None:
+    """Print a table of each system and metric, with a row for each source language."""
+    first = next(iter(matrix.evaluations.values()))
+    sections = [
+        _matrix(matrix, system.name if len(first.systems) > 1 else "", system.name, score.metric)
+        for system in first.systems
+        for score in system.scores
+    ]
+    print_lines(join_sections([*sections, _untrained(matrix)]))
+
+
+def _matrix(matrix: DirectionMatrix, title: str, system: str, metric: str) -> Iterator[Text]:
+    if title:
+        yield Text(visible(title, 60), style="bold")
+    header, rows = matrix.table(system, metric)
+    yield from text_table([header, *rows], left=range(len(header)))
+
+
+def _untrained(matrix: DirectionMatrix) -> Iterator[Text]:
+    if matrix.untrained:
+        yield Text("* not trained (zero-shot)", style="dim")
 
 
 def _scores(evaluation: Evaluation) -> Iterator[Text]:

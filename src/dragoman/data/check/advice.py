@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dragoman.config import Config, TrainingConfig
+from dragoman.config import Config, OnBadLine, TrainingConfig
 from dragoman.data.check.report_types import (
     BatchStatistics,
     CorpusReport,
@@ -49,7 +49,9 @@ def advise(
     assert config.data is not None
     found: list[str] = []
     for corpus in corpora:
-        found += _about_corpus(corpus, config.data.source, config.data.target)
+        found += _about_corpus(corpus, *corpus.declared)
+        if config.data.on_bad_line != "error":
+            found += _about_encodings(corpus)
     if selection is not None and selection.cleaned:
         found += _about_selection(selection, config)
     if tokens is not None:
@@ -62,13 +64,20 @@ def advise(
     return found
 
 
-def find_misuse(corpora: list[CorpusReport], source: str, target: str) -> list[str]:
-    """Return errors of whole corpora: sides that are swapped or in another language, and files that are no text."""
+def find_misuse(corpora: list[CorpusReport], on_bad_line: OnBadLine = "error") -> list[str]:
+    """Return errors of whole corpora: sides that are swapped or in another language, files that are no UTF-8 text."""
     found: list[str] = []
     for corpus in corpora:
-        summary = corpus.summary
+        (source, target), summary = corpus.declared, corpus.summary
         bad = min(summary.records, summary.faults.total + summary.notes.counts.get(REPLACED, 0))
-        if bad > _NO_TEXT * summary.records:
+        is_unreadable = bad > _NO_TEXT * summary.records
+        if corpus.encodings and (is_unreadable or on_bad_line == "error"):
+            found += [
+                f"{file} must be UTF-8, got {encoding} by its bytes; convert it with iconv -f {encoding} -t UTF-8, and "
+                "name the new file"
+                for file, encoding in corpus.encodings.items()
+            ]
+        elif is_unreadable:
             share = format_percent(bad, summary.records)
             found.append(f"{corpus.name} must be text, got bad lines only or mostly ({share}); name another file")
         elif corpus.looks_swapped:
@@ -142,7 +151,7 @@ def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[st
                     f"{format_percent(foreign)} of the {side} side of {corpus.side_name(side)} does not look like "
                     f"{language}; data.cleaning.language = true drops such pairs."
                 )
-    if summary.faults.total:
+    if summary.faults.total and not corpus.encodings:
         bad_lines = format_count(summary.faults.total, "bad line")
         yield f"{name} has {bad_lines}: correct them, or skip them with --on-bad-line skip."
     shifted = [reason for reason in summary.notes.counts if "shifted" in reason]
@@ -155,6 +164,11 @@ def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[st
     if corpus.role == "train" and summary.records and summary.drops.total > _DROPPED * summary.records:
         share = summary.drops.total / summary.records
         yield f"Cleaning would drop {format_percent(share)} of {name}; --output check.html has samples of each reason."
+
+
+def _about_encodings(corpus: CorpusReport) -> Iterator[str]:
+    for file, encoding in corpus.encodings.items():
+        yield f"{file} looks like {encoding} text; iconv -f {encoding} -t UTF-8 converts it."
 
 
 def _about_selection(selection: SelectionStatistics, config: Config) -> Iterator[str]:

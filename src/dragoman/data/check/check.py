@@ -53,13 +53,13 @@ def check(preparation: Preparation, predict_cost: PredictCost | None) -> CheckRe
     """Run the stages up to the tokenizer and report; errors of stages are reported, not raised."""
     config, data = preparation.config, preparation.data
     corpora, found = measure_corpora(preparation), _Found()
-    fatal = [*preparation.problems, *find_misuse(corpora, data.source, data.target)]
+    fatal = [*preparation.problems, *find_misuse(corpora, data.on_bad_line)]
     if not preparation.problems:  # if a corpus is missing, all later errors would follow from that
         try:
             _measure_all(preparation, predict_cost, found)
         except DragomanError as error:
             fatal += str(error).removesuffix(LISTED_BY_CHECK).splitlines()
-    faults = sum(corpus.summary.faults.total for corpus in corpora)
+    faults = sum(corpus.summary.faults.total for corpus in corpora if not corpus.encodings)
     if faults and data.on_bad_line == "error":
         fatal.append(f"{format_count(faults, 'bad line')} must be corrected, or skipped with --on-bad-line skip")
     results = (found.selection, found.tokens, found.batches, found.cost)

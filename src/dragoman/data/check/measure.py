@@ -21,6 +21,7 @@ from dragoman.data.preparation.preparation import Preparation
 from dragoman.data.preparation.shard_stage import TOO_MANY_TOKENS, encode
 from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
 from dragoman.data.readers.corpus_reader import exchange_sides, file_format
+from dragoman.data.readers.decode import REPLACED
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.token_pairs import SIDES, Pairs, Sentences
 from dragoman.language_codes import primary_language
@@ -37,9 +38,10 @@ _SWAPPED = 0.5  # from this share on, in both directions
 
 def measure_corpora(preparation: Preparation) -> list[CorpusReport]:
     """Return a report of every corpus: counts of cleaning, and the languages of a sample."""
-    wanted = {side: primary_language(getattr(preparation.data, side)) for side in SIDES}
     reports = []
     for source, cleaned in preparation.cleaned:
+        declared = preparation.data.languages_of(source.settings)
+        wanted = {side: primary_language(language) for side, language in zip(SIDES, declared, strict=True)}
         texts = cleaned.sample(_LANGUAGE_CHUNKS)
         languages = {side: language_shares(pl.Series(texts[side], dtype=pl.String), wanted[side]) for side in SIDES}
         swapped = (
@@ -49,9 +51,20 @@ def measure_corpora(preparation: Preparation) -> list[CorpusReport]:
         scripts = {side: chinese_script("".join(texts[side])) for side in SIDES if _is_chinese(languages[side])}
         files = [name for name, _ in source.digests]
         sides, swap_fix = _side_names(source), exchange_sides(source.settings)
+        has_bad_lines = cleaned.summary.faults.total or REPLACED in cleaned.summary.notes.counts
         reports.append(
             CorpusReport(
-                cleaned.name, source.role, files, cleaned.summary, languages, scripts, swapped, sides, swap_fix
+                cleaned.name,
+                source.role,
+                files,
+                cleaned.summary,
+                languages,
+                scripts,
+                swapped,
+                sides,
+                swap_fix,
+                source.foreign_encodings() if has_bad_lines else {},
+                declared,
             )
         )
     return reports
@@ -107,7 +120,10 @@ def sample_pairs(preparation: Preparation, pairs: int) -> PairSample:
     """Draw a sample and tokenize it."""
     selected = preparation.selected
     frame = pl.concat(list(selected.sample(pairs, preparation.data.seed)))
-    return PairSample(frame, preparation.tokenizers.load(), preparation.data.max_tokens, selected.kept)
+    corpora = preparation.data.train_pairs()
+    directions = sum(len(preparation.data.directions_of(corpus)) for corpus in corpora)
+    trained = round(selected.kept * directions / len(corpora))  # a pair may be trained in both directions
+    return PairSample(frame, preparation.tokenizers.load(), preparation.data.max_tokens, trained)
 
 
 def measure_tokens(sample: PairSample, config: Config, held_out: pl.DataFrame) -> TokenStatistics:

@@ -30,6 +30,10 @@ class CorpusReport:
     """By side: the name of its file, if the corpus has one file per side and no name of its own."""
     swap_fix: str = "exchange its files"
     """How to exchange the sides."""
+    encodings: Mapping[str, str] = field(default_factory=dict)
+    """By path: the encoding of each file that is not UTF-8 as a whole."""
+    declared: tuple[str, str] = ("", "")
+    """Source and target language by the configuration."""
 
     def side_name(self, side: str) -> str:
         """Return the name of the file of a side; the name of the corpus if both sides share it."""

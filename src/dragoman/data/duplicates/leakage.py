@@ -47,11 +47,17 @@ class HeldOutPairs:
     """A held-out set: its pairs (columns source, target, line, file) and its name in reports.
 
     Training text is repaired before its keys are computed; held-out text is not. `also` receives each part with all its
-    columns and returns its other form: a training pair equal to that form is a leak too.
+    columns and returns its other form: a training pair equal to that form is a leak too. With `both_ways`, so is a
+    training pair with its sides exchanged: corpora of several directions may have a language on either side.
     """
 
     def __init__(
-        self, name: str, parts: Iterable[tuple[str, pl.DataFrame]], also: AlternativeForm | None = None
+        self,
+        name: str,
+        parts: Iterable[tuple[str, pl.DataFrame]],
+        also: AlternativeForm | None = None,
+        *,
+        both_ways: bool = False,
     ) -> None:
         self.name = name
         schema = pl.Schema({**dict.fromkeys(SIDES, pl.String), "line": pl.UInt32, "file": pl.String})
@@ -63,6 +69,8 @@ class HeldOutPairs:
                 assert others[-1].height == part.height, "another form must have the same rows"
         self.frame = pl.concat(frames)
         self._forms = [self.frame] if also is None else [self.frame, pl.concat(others)]
+        if both_ways:
+            self._forms += [form.rename({"source": "target", "target": "source"}) for form in self._forms]
 
     @cached_property
     def keys(self) -> dict[str, _Wanted]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from dragoman.config import CleaningConfig, DataConfig, OnBadLine
+from dragoman.config import CleaningConfig, CorpusConfig, DataConfig, OnBadLine
 from dragoman.data.cleaning.filters.base import Filter
 from dragoman.data.cleaning.filters.lengths import empty_side
 from dragoman.data.cleaning.normalize import normalize_frame
@@ -23,6 +23,7 @@ from dragoman.data.preparation.cached_stage import Stage, versions
 from dragoman.data.preparation.corpus_sources import CorpusSource
 from dragoman.data.preparation.corpus_summary import CorpusSummary, histograms
 from dragoman.data.reader_protocol import ChunkPairs, CorpusChunk
+from dragoman.data.readers.foreign_encodings import explain_encodings
 from dragoman.data.reason_counts import Tally
 from dragoman.data.token_pairs import SIDES
 from dragoman.data.worker_processes import Workers
@@ -60,10 +61,13 @@ class CleaningRecipe:
     held_out: bool
 
     @classmethod
-    def from_config(cls, data: DataConfig, normal_form: Form, *, held_out: bool = False) -> CleaningRecipe:
-        """Return the recipe of a configuration."""
+    def from_config(
+        cls, data: DataConfig, normal_form: Form, corpus: CorpusConfig | None = None, *, held_out: bool = False
+    ) -> CleaningRecipe:
+        """Return the recipe of a corpus of a configuration; without one, that of the default languages."""
+        languages = (data.source, data.target) if corpus is None else data.languages_of(corpus)
         limits = (data.on_bad_line, data.max_line_bytes)
-        return cls(data.source, data.target, normal_form, *limits, data.cleaning, held_out)
+        return cls(*languages, normal_form, *limits, data.cleaning, held_out)
 
     @property
     def keys(self) -> tuple[KeyKind, ...]:
@@ -158,7 +162,7 @@ def clean_corpus(
         progress.skip(f"cleaning {source.name}")
     summary = CorpusSummary.from_json(result["summary"])
     if stop and summary.faults.total:
-        raise _complaint(summary.faults)
+        raise _complaint(summary.faults, source)
     return CleanedCorpus(source.name, stage.key, stage.folder, tuple(result["heights"]), summary, problem)
 
 
@@ -181,7 +185,7 @@ class _Run:
             self._heights.append(summary.kept)
             progress.advance(self._shares[number], self._summary.records)
             if self._stop and summary.faults.total:
-                raise _complaint(summary.faults)
+                raise _complaint(summary.faults, self._source)
 
     def result(self) -> dict[str, Any]:
         return {"summary": self._summary.to_json(), "heights": self._heights}
@@ -263,8 +267,10 @@ def _clean_lines(lines: ChunkPairs, recipe: CleaningRecipe) -> tuple[pl.DataFram
     return frame, summary
 
 
-def _complaint(faults: Tally) -> DataError:
-    """Return an error with one line for each of the first faults."""
+def _complaint(faults: Tally, source: CorpusSource) -> DataError:
+    """Return an error with one line for each of the first faults, or for each file in another encoding."""
+    if foreign := source.foreign_encodings():
+        return DataError(explain_encodings(foreign))
     examples = [(example, reason) for reason, found in faults.examples.items() for example in found]
     lines = [
         f"{example.place} must be good text, got: {reason}{f' ({example.detail})' if example.detail else ''}"

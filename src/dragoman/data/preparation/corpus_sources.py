@@ -14,6 +14,7 @@ from typing import Literal
 from dragoman.config import CorpusConfig, DataConfig
 from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers.corpus_reader import open_corpus
+from dragoman.data.readers.foreign_encodings import foreign_encodings
 from dragoman.data.readers.streams import STDIN, is_url, open_raw
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import atomic_write, sha256_of
@@ -41,6 +42,10 @@ class CorpusSource:
     digests: list[tuple[str, str]]
     stamps: dict[str, tuple[int, int]]
 
+    def foreign_encodings(self) -> dict[str, str]:
+        """Return the encodings of the files that are not UTF-8 as a whole."""
+        return foreign_encodings(self.settings, self.reader.files()) if self.settings.files != [STDIN] else {}
+
     def check_unchanged(self) -> None:
         """Raise `DataError` if a file was changed after it was hashed."""
         for file, stamp in self.stamps.items():
@@ -52,9 +57,9 @@ def list_corpora(data: DataConfig) -> list[tuple[CorpusRole, str, CorpusConfig]]
     """Return all corpora of a configuration with unique names: training, then validation, then test."""
     if not data.train:
         raise ConfigError("data.train must hold at least one corpus, got none; name its files under [[data.train]]")
-    found: list[tuple[CorpusRole, CorpusConfig]] = [("train", corpus) for corpus in data.train]
-    found += [("validation", corpus) for corpus in ([data.validation] if data.validation else [])]
-    found += [("test", corpus) for corpus in data.test]
+    found: list[tuple[CorpusRole, CorpusConfig]] = [("train", corpus) for corpus in data.train_pairs()]
+    found += [("validation", corpus) for corpus in data.validation_sets()]
+    found += [("test", corpus) for corpus in data.test_sets()]
     if sum(corpus.files.count(STDIN) for _, corpus in found) > 1:
         raise ConfigError("standard input must be named once, got - more than once; write one of them to a file")
     return [(role, name, corpus) for (role, corpus), name in zip(found, _names(found), strict=True)]
@@ -73,12 +78,12 @@ def open_source(
     role: CorpusRole, name: str, corpus: CorpusConfig, data: DataConfig, *, folder: Path, work: Path, processes: int
 ) -> CorpusSource:
     """Find and hash the files of a corpus; standard input is saved to a file in `work`."""
-    read = corpus
+    read, (source, target) = corpus, data.languages_of(corpus)
     if STDIN in corpus.files:
-        open_corpus(corpus, source=data.source, target=data.target, folder=folder)  # validates the settings
+        open_corpus(corpus, source=source, target=target, folder=folder)  # validates the settings
         spool = str(_spool(work / "standard-input"))
         read = corpus.model_copy(update={"files": [spool if name == STDIN else name for name in corpus.files]})
-    reader = open_corpus(read, source=data.source, target=data.target, folder=folder)
+    reader = open_corpus(read, source=source, target=target, folder=folder)
     files = reader.files()
     stamps = {file: _stamp(file) for file in files if not is_url(file) and Path(file).is_file()}
     names = {file: _named(file, folder) for file in files}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman.config import Config
+from dragoman.config import Config, DataConfig
 from dragoman.data.preparation.clean_stage import CleanedCorpus
 from dragoman.data.preparation.corpus_sources import CorpusSource
 from dragoman.data.preparation.prepared_data import FORMAT, MANIFEST, REPORT, listed_files, settings_of
@@ -56,7 +56,7 @@ class OutputFolder:
         assert config.data is not None
         before = self._listed()
         saved = {side: self._save_tokenizer(side, tokenizers, joint=config.tokenizer.joint) for side in SIDES}
-        texts = self._write_texts(selected, (config.data.source, config.data.target))
+        texts = self._write_texts(selected, config.data)
         write_json(self.path / REPORT, _report(cleaned, selected, shards))
         manifest = {
             "format": FORMAT,
@@ -67,7 +67,8 @@ class OutputFolder:
             "pairs": _accounts(cleaned, selected, shards),
             "tokenizers": saved,
             "splits": {
-                name: _split(name, shards["folder"], record, selected) for name, record in shards["splits"].items()
+                name: _split(name, shards["folder"], record, selected, config.data)
+                for name, record in shards["splits"].items()
             },
             "texts": texts,
             "report": self._entry(self.path / REPORT),
@@ -100,16 +101,20 @@ class OutputFolder:
             shutil.copyfile(path, draft)
         return self._entry(home / path.name) | {"tokens": tokenizers.load()[side].size}
 
-    def _write_texts(self, selected: SelectedPairs, languages: tuple[str, str]) -> list[dict[str, Any]]:
-        """Write the sets drawn from the training corpora as text files."""
+    def _write_texts(self, selected: SelectedPairs, data: DataConfig) -> list[dict[str, Any]]:
+        """Write the sets drawn from the training corpora as text files, one set per pair of languages."""
         entries = []
+        languages = [data.languages_of(corpus) for corpus in data.train_pairs()]
         for split in selected.taken:
-            frame = selected.taken_frame(split)
-            for side, name in zip(SIDES, text_file_names(split, *languages), strict=True):
-                path = self.path / name
-                with atomic_write(path) as draft:
-                    draft.write_bytes("".join(f"{text}\n" for text in frame[side]).encode())
-                entries.append(self._entry(path))
+            for pair in dict.fromkeys(languages):
+                corpora = [number for number, each in enumerate(languages) if each == pair]
+                frame = selected.taken_frame(split, corpora)
+                called = f"{split}.{'-'.join(pair)}" if data.is_multilingual else split
+                for side, name in zip(SIDES, text_file_names(called, *pair), strict=True):
+                    path = self.path / name
+                    with atomic_write(path) as draft:
+                        draft.write_bytes("".join(f"{text}\n" for text in frame[side]).encode())
+                    entries.append(self._entry(path))
         return entries
 
     def _entry(self, path: Path) -> dict[str, Any]:
@@ -152,13 +157,20 @@ def _accounts(
     }
 
 
-def _split(split: str, folder: str, record: dict[str, Any], selected: SelectedPairs) -> dict[str, Any]:
+def _split(
+    split: str, folder: str, record: dict[str, Any], selected: SelectedPairs, data: DataConfig
+) -> dict[str, Any]:
     listed = [shard | {"path": f"{folder}/{shard['path']}"} for shard in record["shards"]]
-    names = selected.train_names if split == "train" else [split]
+    settings = data.train_pairs() if split == "train" or not selected.validation else data.validation_sets()
+    is_one = split != "train" and not data.is_multilingual
+    names = [split] if is_one else [*selected.train_names] if split == "train" else [split] * len(settings)
     corpora, first = [], 0
     for number, name in enumerate(names):
-        mine = [shard["rows"] for shard in listed if shard["corpus"] == number or split != "train"]
-        corpora.append({"name": name, "first_row": first, "rows": sum(mine)})
+        mine = [shard["rows"] for shard in listed if shard["corpus"] == number or is_one]
+        corpus = {"name": name, "first_row": first, "rows": sum(mine)}
+        if data.is_multilingual:
+            corpus["directions"] = [list(each) for each in data.directions_of(settings[number])]
+        corpora.append(corpus)
         first += sum(mine)
     counts = {kind: record[kind] for kind in ("rows", "tokens", "words")}
     return {**counts, "corpora": corpora, "shards": listed}

@@ -16,7 +16,12 @@ from dragoman.data.preparation.output_folder import OutputFolder
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.preparation.shard_stage import write_shards
 from dragoman.data.preparation.split_deduplicate_stage import select_pairs
-from dragoman.data.preparation.start_bundle import check_same_model, open_start_bundle, with_start_tokenizer
+from dragoman.data.preparation.start_bundle import (
+    check_same_languages,
+    check_same_model,
+    open_start_bundle,
+    with_start_tokenizer,
+)
 from dragoman.data.preparation.tokenizer_stage import Tokenizers, learn_tokenizers, take_tokenizers
 from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
 from dragoman.data.worker_processes import Workers
@@ -46,12 +51,14 @@ class Preparation:
             raise ConfigError(
                 "the configuration must have a [data] section, got none; dragoman new writes one for your files"
             )
-        for code in (config.data.source, config.data.target):
+        for code in sorted({code for direction in config.data.all_directions() for code in direction}):
             check_language(code)
         self._start = open_start_bundle(config, folder)
         if self._start is not None:
             check_same_model(self._start, config.model)
+            check_same_languages(self._start, config.data)
         self.config = with_start_tokenizer(config, self._start)
+        _check_languages(self.config)
         self.data: DataConfig = config.data
         self.problems: list[str] = []
         self._base = folder
@@ -124,7 +131,9 @@ class Preparation:
     def _clean(self, source: CorpusSource) -> CleanedCorpus:
         return clean_corpus(
             source,
-            CleaningRecipe.from_config(self.data, self.config.tokenizer.normal_form, held_out=source.role != "train"),
+            CleaningRecipe.from_config(
+                self.data, self.config.tokenizer.normal_form, source.settings, held_out=source.role != "train"
+            ),
             work=self._output.work,
             workers=self._workers,
             progress=self._progress,
@@ -148,8 +157,12 @@ class Preparation:
         """The tokenizer of each side: trained, or from the bundle that training starts with."""
         seed, work, progress = self.data.seed, self._output.work, self._progress
         if self._start is None or self.config.start is None:
-            return learn_tokenizers(self.selected, self.config.tokenizer, seed=seed, work=work, progress=progress)
-        return take_tokenizers(self._start, self.config.start, self.selected, seed=seed, work=work, progress=progress)
+            return learn_tokenizers(
+                self.selected, self.config.tokenizer, self.data, seed=seed, work=work, progress=progress
+            )
+        return take_tokenizers(
+            self._start, self.config.start, self.selected, self.data, seed=seed, work=work, progress=progress
+        )
 
     def write(self) -> PreparedData:
         """Write shards, tokenizers, report and, last, the manifest."""
@@ -166,3 +179,22 @@ class Preparation:
         used |= {self.selected.folder.name, tokenizers.folder.name, shards["folder"]}
         self._output.finish(self.config, self.cleaned, self.selected, tokenizers, shards, used=used)
         return PreparedData.open(self._output.path)
+
+
+def _check_languages(config: Config) -> None:
+    """Raise `ConfigError` if a model with several directions has no place for language tokens."""
+    assert config.data is not None
+    tokenizer, directions = config.tokenizer, config.data.all_directions()
+    trained = [each for corpus in config.data.train_pairs() for each in config.data.directions_of(corpus)]
+    if lacking := [":".join(each) for each in trained if each not in directions]:
+        raise ConfigError(
+            f"data.directions must contain those of the corpora, got none of {', '.join(lacking)}; add them, or leave "
+            "data.directions out"
+        )
+    if not config.data.is_multilingual or tokenizer.kind == "imported":
+        return
+    if tokenizer.kind != "sentencepiece" or not tokenizer.joint:
+        raise ConfigError(
+            f"a model with several directions must have one vocabulary of SentencePiece, got {tokenizer.kind} with "
+            f"tokenizer.joint = {str(tokenizer.joint).lower()}; leave both out of [tokenizer]"
+        )

@@ -10,13 +10,15 @@ from typing import Any, Self
 from dragoman.bundle.config_migration import migrate_config
 from dragoman.config import Config
 from dragoman.data.batch_plan import BatchPlan, CorpusRows
+from dragoman.data.directed_shards import DirectedShards, DirectionView
 from dragoman.data.shards import Shards
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import read_json, sha256_of_file
 from dragoman.reporting.notebook_tables import facts_html
 from dragoman.reporting.number_format import format_count
-from dragoman.text import Tokenizer, tokenizer_from_bytes
+from dragoman.text import PrefixedTokenizer, Tokenizer, tokenizer_from_bytes
+from dragoman.text.language_tokens import begin_tokens, language_place
 
 __all__ = ["FORMAT", "MANIFEST", "PreparedData", "REPORT", "listed_files", "migrate_manifest", "settings_of"]
 
@@ -78,6 +80,23 @@ class PreparedData:
         listed = self._split(split)["shards"]
         return Shards([self.folder / shard["path"] for shard in listed], [shard["rows"] for shard in listed])
 
+    def directed(self, config: Config, split: str = "train") -> Shards | DirectedShards:
+        """Return the pairs of a set in all directions of the configuration; with one direction, those of the shards."""
+        data, corpora = config.data, self._split(split)["corpora"]
+        if data is None or not data.is_multilingual:
+            return self.shards(split)
+        tokenizer = self.tokenizers()["source"]
+        views = []
+        for corpus in corpora:
+            stored = tuple(corpus["directions"][0])
+            for direction in map(tuple, corpus["directions"]):
+                prefixes = (
+                    tuple(PrefixedTokenizer(tokenizer, token).prefix_id for token in each)
+                    for each in begin_tokens(data, direction)
+                )
+                views.append(DirectionView(corpus["first_row"], corpus["rows"], direction != stored, *prefixes))
+        return DirectedShards(self.shards(split), views)
+
     def plan(self, config: Config, split: str = "train") -> BatchPlan:
         """Return the batch plan of a configuration; its settings must be those of the preparation."""
         if config.data is None:
@@ -86,25 +105,32 @@ class PreparedData:
             raise DataError(
                 f"{self.folder} must be prepared with the same settings, got others for {', '.join(others)}; {_REMEDY}"
             )
-        draws = [(each.weight, each.share) for each in config.data.train] if split == "train" else [(1.0, None)]
-        found = [
-            CorpusRows(**corpus, weight=weight, share=share)
-            for corpus, (weight, share) in zip(self._split(split)["corpora"], draws, strict=True)
-        ]
+        corpora = self._split(split)["corpora"]
+        draws: list[tuple[float, float | None]] = [(1.0, None)] * len(corpora)
+        if split == "train":
+            draws = [(each.weight, each.share) for each in config.data.train_pairs()]
+        found: list[CorpusRows] = []
+        for corpus, (weight, share) in zip(corpora, draws, strict=True):
+            directions = len(corpus.get("directions", [0]))
+            for _ in range(directions):
+                first = sum(each.rows for each in found) if "directions" in corpus else corpus["first_row"]
+                part = None if share is None else share / directions
+                found.append(CorpusRows(corpus["name"], first, corpus["rows"], weight, part))
         sampling = config.data.sampling
         return BatchPlan(
             found,
-            self.shards(split).lengths,
+            self.directed(config, split).lengths,
             seed=config.training.seed,
             batch_tokens=config.training.batch_tokens,
             window=sampling.window,
             temperature=sampling.temperature,
-            identity=self._identity(sampling.subword_temperature),
+            identity=self._identity(sampling.subword_temperature, language_place(config.data)),
         )
 
-    def _identity(self, subword_temperature: float) -> int:
+    def _identity(self, subword_temperature: float, language_tokens: str | None) -> int:
         """Return a hash of the tokens in the batches."""
         parts = [entry["sha256"] for _, entry in self._files()] + [str(subword_temperature)]
+        parts += [language_tokens] if language_tokens else []
         return int(hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16], 16)
 
     def tokenizers(self) -> dict[str, Tokenizer]:
@@ -167,12 +193,15 @@ def listed_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:
 def settings_of(config: Config) -> dict[str, Any]:
     """Return the settings that prepared data depends on, without those of training only."""
     assert config.data is not None
-    data = config.data.model_dump(exclude={"folder", "sampling", "on_bad_line"})
+    data = config.data.model_dump(exclude={"folder", "sampling", "on_bad_line", "language_tokens"})
     data["replaces_bad_bytes"] = config.data.on_bad_line == "replace"
     for corpus in data["train"]:
         corpus.pop("weight")
     for corpus in (*data["train"], *data["test"], data["validation"] or {}):
         corpus.pop("share", None)
+        for name in ("languages", "both_directions", "validation"):  # unknown to earlier versions
+            if corpus.get(name) is None:
+                corpus.pop(name, None)
     if config.start is None:
         return {"data": data, "tokenizer": config.tokenizer.model_dump()}
     unused = (

@@ -54,10 +54,11 @@ def select_pairs(
     their leaks; drop duplicates, then near-duplicates.
     """
     cleaning = data.cleaning
-    wanted = {"validation": 0 if data.validation else data.validation_pairs, "test": data.test_pairs}
+    wanted = {"validation": 0 if data.validation_sets() else data.validation_pairs, "test": data.test_pairs}
     rules = cleaning.model_dump(include={"duplicates", "near_duplicates", "near_duplicate_similarity", "leakage"})
     keys = [[(each.name, each.key) for each in train], [(role, each.name, each.key) for role, each in held_out]]
-    stage = Stage(work, "select", [_VERSION, keys, rules, wanted, data.seed, versions("rensa", "xxhash")])
+    depends: list[object] = [_VERSION, keys, rules, wanted, data.seed, versions("rensa", "xxhash")]
+    stage = Stage(work, "select", [*depends, "both ways"] if data.is_multilingual else depends)
     chunks = chunks_of(train)
     record = stage.result()
     if record is None:
@@ -95,9 +96,13 @@ class _Selection:
         self, data: DataConfig, wanted: dict[str, int], held_out: Sequence[tuple[str, CleanedCorpus]]
     ) -> dict[str, Any]:
         cleaning = data.cleaning
-        given = [HeldOutPairs(f"{role} set {each.name}", _parts(each), _as_in_training) for role, each in held_out]
+        both_ways = data.is_multilingual
+        given = [
+            HeldOutPairs(f"{role} set {each.name}", _parts(each), _as_in_training, both_ways=both_ways)
+            for role, each in held_out
+        ]
         leaks = self._leaks(given, cleaning.leakage)
-        taken = self._take(wanted, data.seed)  # after dropping leaks, so that sets do not overlap
+        taken = self._take(wanted, data.seed, both_ways=both_ways)  # after dropping leaks, so that sets do not overlap
         leaks |= self._leaks(taken, cleaning.leakage)
         repeats = mark_duplicates(
             self._keys,
@@ -122,7 +127,7 @@ class _Selection:
     def _advance(self, share: float) -> None:
         self._progress.advance(share, round(share * self._fates.rows))
 
-    def _take(self, wanted: dict[str, int], seed: int) -> list[HeldOutPairs]:
+    def _take(self, wanted: dict[str, int], seed: int, *, both_ways: bool) -> list[HeldOutPairs]:
         """Draw held-out sets from the training pairs."""
         count = sum(wanted.values())
         if not count or not self._fates.rows:
@@ -139,7 +144,8 @@ class _Selection:
             first += number
             if len(chosen):
                 self._fates.bytes[chosen] = TAKEN[name]
-                sets.append(HeldOutPairs(f"{name} set taken from training", self._located(chosen)))
+                found = self._located(chosen)
+                sets.append(HeldOutPairs(f"{name} set taken from training", found, both_ways=both_ways))
         return sets
 
     def _located(self, positions: NDArray[np.int64]) -> Iterator[tuple[str, pl.DataFrame]]:

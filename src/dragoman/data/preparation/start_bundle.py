@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Bundle
-from dragoman.config import Config, ModelConfig
+from dragoman.config import Config, DataConfig, ModelConfig
 from dragoman.errors import ConfigError
+from dragoman.text.language_tokens import language_place
 
-__all__ = ["check_same_model", "open_start_bundle", "with_start_tokenizer"]
+__all__ = ["check_same_languages", "check_same_model", "open_start_bundle", "with_start_tokenizer"]
 
+_LISTED_DIRECTIONS = 12
 _DROPOUT_SETTINGS = {"dropout", "attention_dropout", "activation_dropout"}
 _FIX = "use the [model] section of the bundle's dragoman.toml"
 
@@ -35,6 +37,24 @@ def check_same_model(bundle: Bundle, model: ModelConfig) -> None:
         rules = " and ".join(f"model.{name} must be {_shown(wanted.get(name))}" for name in differ)
         values = " and ".join(_shown(got.get(name)) for name in differ)
         raise ConfigError(f"{rules}, as in {bundle.folder}, got {values}; {_FIX}")
+
+
+def check_same_languages(bundle: Bundle, data: DataConfig) -> None:
+    """Require that sentences begin with language tokens as in the training of a bundle with several directions."""
+    base = bundle.config.data
+    if base is None or not base.is_multilingual:
+        return
+    if not data.is_multilingual:
+        listed = ", ".join(f'"{":".join(each)}"' for each in base.all_directions()[:_LISTED_DIRECTIONS])
+        raise ConfigError(
+            f"data.directions must list the directions of {bundle.folder}, got one direction; add directions = "
+            f"[{listed}], and that of the corpus"
+        )
+    if language_place(data) != language_place(base):
+        raise ConfigError(
+            f'data.language_tokens must be "{language_place(base)}", as in {bundle.folder}, got '
+            f'"{language_place(data)}"; change it'
+        )
 
 
 def _settings(section: Mapping[str, Any], place: str = "") -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.bundle import Bundle
-from dragoman.config import StartConfig, TokenizerConfig
+from dragoman.config import DataConfig, StartConfig, TokenizerConfig
 from dragoman.data.preparation.cached_stage import Stage, versions
 from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
 from dragoman.data.token_pairs import SIDES
@@ -16,12 +16,14 @@ from dragoman.errors import ConfigError, DataError
 from dragoman.progress import Progress
 from dragoman.text import (
     Tokenizer,
+    add_control_tokens,
     extend_tokenizer,
     load_tokenizer,
     train_characters,
     train_sentencepiece,
     train_words,
 )
+from dragoman.text.language_tokens import language_tokens
 
 __all__ = ["LISTED_BY_CHECK", "Tokenizers", "learn_tokenizers", "take_tokenizers"]
 
@@ -53,19 +55,34 @@ class Tokenizers:
 
 
 def learn_tokenizers(
-    selected: SelectedPairs, settings: TokenizerConfig, *, seed: int, work: Path, progress: Progress
+    selected: SelectedPairs, settings: TokenizerConfig, data: DataConfig, *, seed: int, work: Path, progress: Progress
 ) -> Tokenizers:
-    """Train tokenizers by the settings, or use the cached result."""
+    """Train tokenizers by the settings, or use the cached result.
+
+    With several directions the sample has the shares of corpora that training has, and languages have tokens.
+    """
     _check_some_text(selected)
-    depends = [_VERSION, selected.key, settings.model_dump(), seed, versions("sentencepiece")]
-    tasks = [_Task(_learn, selected, settings, seed, group) for group in _groups(settings)]
+    depends: list[object] = [_VERSION, selected.key, settings.model_dump(), seed, versions("sentencepiece")]
+    balance = _Balance()
+    if data.is_multilingual:
+        draws = tuple((each.weight * len(data.directions_of(each)), each.share) for each in data.train_pairs())
+        balance = _Balance(tuple(language_tokens(data)), draws, data.sampling.temperature)
+        depends.append([balance.language_tokens, draws, balance.temperature])
+    tasks = [_Task(_learn, selected, settings, seed, group, balance=balance) for group in _groups(settings)]
     return _run(Stage(work, "tokenizer", depends), "training the tokenizer", tasks, progress)
 
 
 def take_tokenizers(
-    bundle: Bundle, start: StartConfig, selected: SelectedPairs, *, seed: int, work: Path, progress: Progress
+    bundle: Bundle,
+    start: StartConfig,
+    selected: SelectedPairs,
+    data: DataConfig,
+    *,
+    seed: int,
+    work: Path,
+    progress: Progress,
 ) -> Tokenizers:
-    """Take the tokenizers of the start bundle, unchanged or extended with new tokens."""
+    """Take the tokenizers of the start bundle, unchanged or extended with new tokens and tokens of new languages."""
     _check_some_text(selected)
     settings, tokenizers = bundle.config.tokenizer, bundle.tokenizers()
     if start.vocabulary == "same":
@@ -77,8 +94,11 @@ def take_tokenizers(
             "need the same new tokens"
         )
     depends = [_VERSION, bundle.digest, selected.key, start.new_tokens, seed, versions("sentencepiece")]
+    balance = _Balance(tuple(language_tokens(data)))
+    if balance.language_tokens:
+        depends.append(balance.language_tokens)
     tasks = [
-        _Task(_extend, selected, settings, seed, group, tokenizers[group[0]], start.new_tokens)
+        _Task(_extend, selected, settings, seed, group, tokenizers[group[0]], start.new_tokens, balance)
         for group in _groups(settings)
     ]
     return _run(Stage(work, "tokenizer", depends), "extending the tokenizer", tasks, progress)
@@ -98,6 +118,16 @@ def _groups(settings: TokenizerConfig) -> list[tuple[str, ...]]:
 
 
 @dataclass(frozen=True)
+class _Balance:
+    """Several directions: the tokens of the languages, and how often corpora are drawn."""
+
+    language_tokens: tuple[str, ...] = ()
+    draws: tuple[tuple[float, float | None], ...] = ()
+    """Weight and share of each corpus."""
+    temperature: float = 1.0
+
+
+@dataclass(frozen=True)
 class _Task:
     """One tokenizer to make: the function, its inputs and its sides."""
 
@@ -108,6 +138,7 @@ class _Task:
     sides: tuple[str, ...]
     old: Tokenizer | None = None
     new_tokens: int = 0
+    balance: _Balance = _Balance()
 
     @property
     def is_large(self) -> bool:
@@ -119,8 +150,16 @@ class _Task:
         return sum(map(len, self.sample())) > _FEW_CHARACTERS
 
     def sample(self) -> Iterator[str]:
-        """Yield sentences to train on."""
-        for frame in self.selected.sample(max(1, self.settings.sample_sentences // len(self.sides)), self.seed):
+        """Yield sentences to train on; with several directions each once, in however many corpora it is."""
+        if self.balance.language_tokens:
+            yield from dict.fromkeys(self._drawn())
+        else:
+            yield from self._drawn()
+
+    def _drawn(self) -> Iterator[str]:
+        count = max(1, self.settings.sample_sentences // len(self.sides))
+        draws, temperature = self.balance.draws, self.balance.temperature
+        for frame in self.selected.sample(count, self.seed, draws=draws, temperature=temperature):
             for side in self.sides:
                 yield from frame[side]
 
@@ -156,7 +195,7 @@ def _copy(task: _Task) -> Tokenizer:
 def _extend(task: _Task) -> Tokenizer:
     assert task.old is not None
     return extend_tokenizer(
-        task.old,
+        add_control_tokens(task.old, task.balance.language_tokens),
         list(task.sample()),
         max_new_tokens=task.new_tokens,
         character_coverage=task.settings.character_coverage,
@@ -165,10 +204,12 @@ def _extend(task: _Task) -> Tokenizer:
 
 
 def _learn(task: _Task) -> Tokenizer:
-    return _train(task.sample(), task.settings, task.seed)
+    return _train(task.sample(), task.settings, task.seed, task.balance.language_tokens)
 
 
-def _train(sentences: Iterable[str], settings: TokenizerConfig, seed: int) -> Tokenizer:
+def _train(
+    sentences: Iterable[str], settings: TokenizerConfig, seed: int, language_tokens: Sequence[str] = ()
+) -> Tokenizer:
     if settings.kind == "imported":
         raise ConfigError(
             "tokenizer.kind must be sentencepiece, word or character to be trained, got imported; set start.bundle to "
@@ -187,4 +228,5 @@ def _train(sentences: Iterable[str], settings: TokenizerConfig, seed: int) -> To
         seed=seed,
         grow=True,
         symbols=settings.symbols or (),
+        control_tokens=language_tokens,
     )

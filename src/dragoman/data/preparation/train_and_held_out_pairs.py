@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from dragoman.data.batch_plan import CorpusRows, corpus_shares
 from dragoman.data.duplicates.drop_decisions import Decision
 from dragoman.data.preparation.clean_stage import CleanedCorpus
 from dragoman.data.preparation.corpus_summary import CorpusSummary
@@ -25,6 +27,10 @@ DECISIONS = "decisions"
 TAKEN = {"validation": Decision.VALIDATION, "test": Decision.TEST}
 """The sets that can be drawn from the training corpora, and the decision on their pairs."""
 
+Draw = tuple[float, float | None]
+"""Weight and share of a corpus."""
+
+_EMPTY = pl.DataFrame(schema={"source": pl.String, "target": pl.String, "line": pl.UInt32})
 _ALSO_IN = " also in "
 
 
@@ -47,6 +53,10 @@ class PairChunk:
         """Read the pairs with this decision."""
         mine = np.fromfile(decisions, np.uint8, count=self.height, offset=self.start)
         return self.frame().filter(pl.Series(mine == decision))
+
+    def count(self, decision: Decision, decisions: Path) -> int:
+        """Return the number of pairs with this decision."""
+        return int((np.fromfile(decisions, np.uint8, count=self.height, offset=self.start) == decision).sum())
 
 
 @dataclass(frozen=True)
@@ -100,14 +110,16 @@ class SelectedPairs:
         """Dropped training pairs by reason."""
         return Tally.from_json(self.record["drops"])
 
-    def sample(self, pairs: int, seed: int) -> Iterator[pl.DataFrame]:
+    def sample(
+        self, pairs: int, seed: int, *, draws: Sequence[Draw] = (), temperature: float = 1.0
+    ) -> Iterator[pl.DataFrame]:
         """Yield training pairs spread evenly over the kept pairs: one from each of `pairs` equal ranges.
 
-        The columns are source, target, line and file.
+        With `draws`, one per corpus, corpora have the shares of training: small ones are spread over all of their
+        pairs, at most once each. The columns are source, target, line and file.
         """
-        pairs = min(pairs, self.kept)
-        jitter = np.random.default_rng(seed).random(pairs)
-        chosen = ((np.arange(pairs) + jitter) * (self.kept / max(1, pairs))).astype(np.int64)
+        jitter = np.random.default_rng(seed).random(min(pairs, self.kept))
+        chosen = _spread(jitter, self.kept) if not draws else self._balanced(jitter, draws, temperature)
         first = 0
         for chunk in self.train:
             frame = chunk.with_decision(Decision.KEPT, self.decisions)
@@ -115,9 +127,27 @@ class SelectedPairs:
             yield _copied(frame[chosen[begin:end] - first]).with_columns(file=pl.lit(chunk.file))
             first += frame.height
 
-    def taken_frame(self, split: str) -> pl.DataFrame:
-        """Read the pairs of a set drawn from the training corpora."""
-        return pl.concat([_copied(chunk.with_decision(TAKEN[split], self.decisions)) for chunk in self.train])
+    def _balanced(self, jitter: NDArray[np.float64], draws: Sequence[Draw], temperature: float) -> NDArray[np.int64]:
+        """Return the chosen kept pairs if corpora are drawn by weight and temperature. Shapes: [n] -> [at most n]."""
+        kept = [0] * len(draws)
+        for chunk in self.train:
+            kept[chunk.corpus] += chunk.count(Decision.KEPT, self.decisions)
+        shares = corpus_shares(
+            [CorpusRows("", 0, rows, weight, share) for rows, (weight, share) in zip(kept, draws, strict=True)],
+            temperature,
+        )
+        found, first = [], 0
+        for rows, share in zip(kept, shares, strict=True):
+            count = min(rows, int(len(jitter) * share / max(1, sum(shares))))
+            found.append(first + _spread(jitter[:count], rows))
+            first += rows
+        return np.concatenate(found)
+
+    def taken_frame(self, split: str, corpora: Container[int] | None = None) -> pl.DataFrame:
+        """Read the pairs of a set drawn from the training corpora, or from some of them."""
+        chunks = [chunk for chunk in self.train if corpora is None or chunk.corpus in corpora]
+        frames = [_copied(chunk.with_decision(TAKEN[split], self.decisions)) for chunk in chunks]
+        return pl.concat(frames) if frames else _EMPTY
 
     def splits(self) -> dict[str, tuple[tuple[PairChunk, ...], Decision | None]]:
         """Return the sets to write as shards: the chunks of each, and the decision on its pairs (None: all)."""
@@ -131,6 +161,11 @@ class SelectedPairs:
     def to_json(self) -> dict[str, Any]:
         """Return the counts of the selection as plain values."""
         return {"cleaned": self.cleaned, "kept": self.kept, **self.record}
+
+
+def _spread(jitter: NDArray[np.float64], rows: int) -> NDArray[np.int64]:
+    """Return one row of each of as many equal ranges as there are random numbers. Shapes: [n] -> [n]."""
+    return ((np.arange(len(jitter)) + jitter) * (rows / max(1, len(jitter)))).astype(np.int64)
 
 
 def chunks_of(corpora: Sequence[CleanedCorpus]) -> tuple[PairChunk, ...]:

@@ -15,6 +15,7 @@ from dragoman.config.corpus import OnBadLine
 from dragoman.data.readers.line_blocks import line_lengths
 from dragoman.data.reason_counts import MAX_EXAMPLES, Example, Tally
 from dragoman.errors import DataError
+from dragoman.text.encoding_guess import guess_encoding
 
 __all__ = ["DecodedLines", "LineFault", "REPLACED", "check_text", "decode_lines", "split_lines", "strip_line_ends"]
 
@@ -91,8 +92,10 @@ def decode_lines(lines: pl.Series, *, on_bad_line: OnBadLine, max_line_bytes: in
         return decoded
     rows = is_suspect.arg_true().to_numpy()
     repaired: list[str | None] = []
-    for row, line in zip(rows.tolist(), lines.gather(rows), strict=True):
-        fault = _fault(line, max_line_bytes)
+    suspects = lines.gather(rows)
+    encoding = guess_encoding(line for line in suspects if len(line) <= max_line_bytes and _text_or_none(line) is None)
+    for row, line in zip(rows.tolist(), suspects, strict=True):
+        fault = _fault(line, max_line_bytes, encoding)
         if on_bad_line == "replace" and len(line) <= max_line_bytes:
             decoded.replaced[row] = fault.detail
             repaired.append(line.decode("utf-8", "replace").replace("\0", "\ufffd"))
@@ -117,7 +120,8 @@ def _text_or_none(line: bytes | None) -> str | None:
         return None
 
 
-def _fault(line: bytes, max_line_bytes: int) -> LineFault:
+def _fault(line: bytes, max_line_bytes: int, encoding: str = "") -> LineFault:
+    """Return what is wrong with a line; `encoding` is the likely one of all lines that are not UTF-8."""
     shown = line[:_SHOWN].decode("utf-8", "replace").replace("\0", "\ufffd")
     if len(line) > max_line_bytes:
         return LineFault("line too long", f"{len(line):,} bytes; max_line_bytes allows {max_line_bytes:,}", shown)
@@ -133,27 +137,16 @@ def _fault(line: bytes, max_line_bytes: int) -> LineFault:
     except UnicodeDecodeError as error:
         return LineFault(
             "not UTF-8",
-            f"byte {error.start + 1} of the line is 0x{line[error.start]:02X}{_guess(line, error.start)}",
+            f"byte {error.start + 1} of the line is 0x{line[error.start]:02X}{_hint(line, error.start, encoding)}",
             shown,
         )
     raise AssertionError("the line is valid")
 
 
-def _guess(line: bytes, place: int) -> str:
-    """Guess the encoding of a line."""
+def _hint(line: bytes, place: int, encoding: str) -> str:
     if line[place] == 0xED and line[place + 1 : place + 2] >= b"\xa0":
         return "; half of a surrogate pair (CESU-8)"
-    if sum(byte >= 0x80 for byte in line) > len(line) / 3:
-        return "; text in another encoding, such as GB18030, Shift_JIS or Windows-1251?"
-    return "; Windows-1252 or Latin-1 text?" if _is_western(line) else ""
-
-
-def _is_western(line: bytes) -> bool:
-    try:
-        line.decode("cp1252")
-    except UnicodeDecodeError:
-        return False
-    return True
+    return f"; {encoding} text?" if encoding else ""
 
 
 def check_text(text: str, max_line_bytes: int) -> LineFault | None:

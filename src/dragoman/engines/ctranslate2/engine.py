@@ -194,9 +194,11 @@ class CTranslate2Engine:
             for target, gained, weights in zip(targets, self._calls.gains(sources, targets), maps, strict=True)
         ]
 
-    def first_token_log_probs(self, sources: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+    def first_token_log_probs(
+        self, sources: Sequence[Sequence[int]], prefix: Sequence[int] = ()
+    ) -> NDArray[np.float32]:
         self._check_lengths(sources)
-        return self._calls.first_token_log_probs(sources)
+        return self._calls.first_token_log_probs(sources, prefix)
 
     def _check_lengths(self, sentences: Iterable[Sequence[int]]) -> None:
         longest = max((len(sentence) + 1 for sentence in sentences), default=0)

@@ -46,17 +46,17 @@ class TranslatorClient:
         found = [each.tokens[len(prefix)] for each in self.read(result, 0.0) if len(each.tokens) > len(prefix)]
         return list(dict.fromkeys(found))
 
-    def first_token_log_probs(self, sources: Sequence[Sequence[int]]) -> Floats:
-        """log p of every token as the first one of a translation. Shapes: [sources, vocab]."""
+    def first_token_log_probs(self, sources: Sequence[Sequence[int]], prefix: Sequence[int] = ()) -> Floats:
+        """log p of every token as the first one, after `prefix`, of a translation. Shapes: [sources, vocab]."""
         results = self.translate(
             sources,
-            [()] * len(sources),
+            [prefix] * len(sources),
             beam_size=1,
             min_decoding_length=0,
-            max_decoding_length=1,
+            max_decoding_length=len(prefix) + 1,
             return_logits_vocab=True,
         )
-        logits = np.stack([np.array(result.logits[0][0], np.float32) for result in results])[:, : len(self.target)]
+        logits = np.stack([np.array(result.logits[0][-1], np.float32) for result in results])[:, : len(self.target)]
         logits -= logits.max(1, keepdims=True)
         logits -= np.log(np.exp(logits).sum(1, keepdims=True))
         return logits

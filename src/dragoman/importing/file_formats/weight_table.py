@@ -38,6 +38,15 @@ class WeightTable:
         self.shapes = dict(shapes)
         self.left = set(shapes)
 
+    @classmethod
+    def joined(cls, tables: Sequence[WeightTable]) -> WeightTable:
+        """Join the arrays of several files, whose names must differ."""
+        names = [name for table in tables for name in table.shapes]
+        if len(set(names)) < len(names):
+            raise BundleError(f"the files of the weights must hold each array once, got one twice; {_FIX}")
+        arrays = {name: read for table in tables for name, read in table._arrays.items()}  # noqa: SLF001 -- the same class
+        return cls(arrays, {name: shape for table in tables for name, shape in table.shapes.items()})
+
     def __contains__(self, name: object) -> bool:
         return name in self.shapes
 

@@ -12,6 +12,7 @@ from dragoman.errors import ConfigError
 __all__ = ["name_bundles"]
 
 _GENERIC = {"bundle", "run", "runs", "models", "model", "bundles", ""}
+_NAMED_LANGUAGES = 6  # a model of more has no languages in its name
 _INVALID = re.compile(r"[^\w.-]+")
 
 
@@ -48,7 +49,8 @@ def _derive_name(path: Path) -> str:
     folder = next((part for part in parts if part.lower() not in _GENERIC), "model")
     stem = _INVALID.sub("-", folder).strip("-.") or "model"
     data = Bundle.open(path).config.data
-    languages = "" if data is None else f"{data.source}-{data.target}"
+    codes = [] if data is None else dict.fromkeys(code for each in data.all_directions() for code in each)
+    languages = "-".join(codes) if len(codes) <= _NAMED_LANGUAGES else ""
     has_languages = not languages or languages.lower() in stem.lower().replace("_", "-")
     return stem if has_languages else f"{stem}-{languages}"
 

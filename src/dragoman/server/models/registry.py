@@ -264,4 +264,4 @@ class ModelRegistry:
         self._metrics.set_model(model.name, model.state, model.size)
 
     def _update_routes(self) -> None:
-        self.routes = RoutingTable.build({name: model.languages for name, model in self.models.items()})
+        self.routes = RoutingTable.build({name: model.directions for name, model in self.models.items()})

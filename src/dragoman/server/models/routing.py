@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dragoman.language_codes import is_same_language, language_key, language_of_country, match_rank
+from dragoman.config.corpus import Direction
+from dragoman.language_codes import LanguageKey, is_same_language, language_key, language_of_country, match_rank
 from dragoman.server.errors import RequestError
 from dragoman.server.request_types import Route
 
-__all__ = ["RoutingTable", "best_route", "code_hint", "route_of_models"]
+__all__ = ["RoutingTable", "best_route", "code_hint", "routes_of_models"]
 
 _PREFERRED_PIVOT = "en"
+Directions = Mapping[str, Sequence[Direction]]
+"""Directions of each model, the models in order of preference."""
+
 _SAME_LANGUAGE = 2  # the largest rank of a code that names the requested language itself
 
 
@@ -20,24 +24,28 @@ class RoutingTable:
     """All routes, direct ones first."""
 
     all: tuple[Route, ...]
-    pairs: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Source and target language by model, in order of preference."""
+    directions: Directions = field(default_factory=dict)
+    _direct: Mapping[Direction, Route] = field(default_factory=dict)
 
     @classmethod
-    def build(cls, pairs: Mapping[str, tuple[str, str]]) -> RoutingTable:
-        """Build the routes of models, given the languages of each in order of preference."""
-        direct: dict[tuple[str, str], list[str]] = {}
-        for name, pair in pairs.items():
-            if all(pair):
+    def build(cls, directions: Directions) -> RoutingTable:
+        """Build the routes of models."""
+        direct: dict[Direction, list[str]] = {}
+        for name, pairs in directions.items():
+            for pair in pairs:
                 direct.setdefault(pair, []).append(name)
         routes = [Route(*pair, tuple((name,) for name in names)) for pair, names in direct.items()]
-        languages = list(dict.fromkeys(code for pair in direct for code in pair))
         known = {(language_key(source), language_key(target)) for source, target in direct}
-        for source in languages:
-            for target in languages:
+        from_source: dict[str, list[Direction]] = {}
+        to_target: dict[str, list[Direction]] = {}
+        for pair in direct:
+            from_source.setdefault(pair[0], []).append(pair)
+            to_target.setdefault(pair[1], []).append(pair)
+        for source, starts in from_source.items():
+            for target, ends in to_target.items():
                 if not is_same_language(source, target) and (language_key(source), language_key(target)) not in known:
-                    routes += _pivot_routes(source, target, direct)
-        return cls(tuple(routes), pairs)
+                    routes += _pivot_routes(starts, ends, direct)
+        return cls(tuple(routes), directions, {(each.source, each.target): each for each in routes if not each.via})
 
     def find(self, source: str, target: str, model: str | None = None) -> tuple[Route, tuple[str, ...]]:
         """Return the route of a language pair and its models; raises `RequestError` if there is none.
@@ -45,9 +53,9 @@ class RoutingTable:
         `model` names one model, or two joined by ``+``.
         """
         if model is not None:
-            route = route_of_models(model, self.pairs, source, target)
+            route = routes_of_models(model, self.directions, source, target)[0]
             return route, route.models[0]
-        found = best_route(self.all, source, target)
+        found = self._direct.get((source, target)) or best_route(self.all, source, target)
         if found is not None:
             return found, found.models[0]
         for given, served in (
@@ -83,51 +91,70 @@ def best_route(routes: Iterable[Route], source: str, target: str) -> Route | Non
     return min(ranked, key=lambda each: each[0])[1] if ranked else None
 
 
-def route_of_models(name: str, pairs: Mapping[str, tuple[str, str]], source: str | None, target: str) -> Route:
-    """Return the route of one model, or of two joined by ``+``; raises `RequestError` if they do not fit the languages.
+def routes_of_models(name: str, directions: Directions, source: str | None, target: str) -> list[Route]:
+    """Return the routes of one model, or of two joined by ``+``, that fit the languages; the best one first.
 
-    Without a source any source fits.
+    Without a source any source fits. Raises `RequestError` if there is none.
     """
     names = tuple(name.split("+", 2))
-    if len(names) > 2 or any(each not in pairs for each in names):
+    if len(names) > 2 or any(each not in directions for each in names):
         raise RequestError(
-            f"model must be one of {', '.join(sorted(pairs))}, or two of them as first+second, got {name[:80]!r}; "
+            f"model must be one of {', '.join(sorted(directions))}, or two of them as first+second, got {name[:80]!r}; "
             "leave it out",
             code="unknown_model",
         )
-    start, end, via = pairs[names[0]][0], pairs[names[-1]][1], None
-    if len(names) == 2:
-        via, other = pairs[names[0]][1], pairs[names[1]][0]
-        if not is_same_language(via, other):
-            raise RequestError(
-                f"the second model must translate from {via}, the target of {names[0]}, got {names[1]} from {other}; "
-                "choose another",
-                code="unknown_model",
-            )
-        if is_same_language(start, end):
-            raise RequestError(
-                f"two models must lead to another language, got {name[:80]} from {start} back to {end}; choose another",
-                code="unknown_model",
-            )
-    for side, given, code in (("source", source, start), ("target", target, end)):
-        if given is not None and match_rank(given, code) is None:
-            raise RequestError(
-                f"{side} must be {code} for the model {name}, got {given[:40]}; change one of them",
-                code="unknown_model",
-            )
-    return Route(start, end, (names,), via=via)
+    starts = [each for each in directions[names[0]] if source is None or match_rank(source, each[0]) is not None]
+    ends = [each for each in directions[names[-1]] if match_rank(target, each[1]) is not None]
+    if len(names) == 1:
+        routes = [Route(*each, (names,)) for each in starts if match_rank(target, each[1]) is not None]
+    else:
+        routes = [
+            Route(first[0], second[1], (names,), via=first[1])
+            for first in starts
+            for second in ends
+            if is_same_language(first[1], second[0]) and not is_same_language(first[0], second[1])
+        ]
+    if not routes:
+        raise RequestError(_misfit(names, directions, source, target), code="unknown_model")
+    return sorted(routes, key=lambda each: _rank(each, source, target))
 
 
-def _pivot_routes(source: str, target: str, direct: Mapping[tuple[str, str], list[str]]) -> list[Route]:
-    """Return the route through a third language: English if possible, otherwise the first."""
-    through = [
-        (first, second)
-        for first in direct
-        for second in direct
-        if first[0] == source and second[1] == target and is_same_language(first[1], second[0])
-    ]
+def _rank(route: Route, source: str | None, target: str) -> int:
+    start = 0 if source is None else match_rank(source, route.source) or 0
+    return start + (match_rank(target, route.target) or 0)
+
+
+def _misfit(names: Sequence[str], directions: Directions, source: str | None, target: str) -> str:
+    """Say why a model, or two, cannot translate between two languages."""
+    name = "+".join(names)
+    given = [directions[each] for each in names]
+    if any(len(each) > 1 for each in given):
+        asked = " to ".join((source or "any language", target))[:40]
+        return f"the languages must be a direction of the model {name}, got {asked}; /v1/models lists the directions"
+    (start, via), (other, end) = given[0][0], given[-1][0]
+    if len(names) == 2 and not is_same_language(via, other):
+        return (
+            f"the second model must translate from {via}, the target of {names[0]}, got {names[1]} from {other}; "
+            "choose another"
+        )
+    if len(names) == 2 and is_same_language(start, end):
+        return f"two models must lead to another language, got {name[:80]} from {start} back to {end}; choose another"
+    for side, code, served in (("source", source, start), ("target", target, end)):
+        if code is not None and match_rank(code, served) is None:
+            return f"{side} must be {served} for the model {name}, got {code[:40]}; change one of them"
+    raise AssertionError("the model fits")
+
+
+def _pivot_routes(
+    starts: Sequence[Direction], ends: Sequence[Direction], direct: Mapping[Direction, list[str]]
+) -> list[Route]:
+    """Return the route from one language to another through a third: English if possible, otherwise the first."""
+    by_middle: dict[LanguageKey, list[Direction]] = {}
+    for second in ends:
+        by_middle.setdefault(language_key(second[0]), []).append(second)
+    through = [(first, second) for first in starts for second in by_middle.get(language_key(first[1]), ())]
     if not through:
         return []
     first, second = min(through, key=lambda pairs: language_key(pairs[0][1]).language != _PREFERRED_PIVOT)
     models = tuple((one, other) for one in direct[first] for other in direct[second])
-    return [Route(source, target, models, via=first[1])]
+    return [Route(first[0], second[1], models, via=first[1])]

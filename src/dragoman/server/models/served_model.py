@@ -14,6 +14,7 @@ from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
 from dragoman.bundle.bundle import WEIGHTS
 from dragoman.bundle.verified_folder import MANIFEST
+from dragoman.config.corpus import Direction
 from dragoman.config.search import SearchSettings
 from dragoman.engines.select import architecture, supports_inspection, supports_phrases
 from dragoman.environment import is_installed
@@ -56,10 +57,10 @@ class ServedModel:
     _engine_info: tuple[str, str, str] = ("", "", "")
 
     @property
-    def languages(self) -> tuple[str, str]:
-        """Source and target language."""
+    def directions(self) -> tuple[Direction, ...]:
+        """Source and target languages; the main direction first."""
         data = self.bundle.config.data
-        return ("", "") if data is None else (data.source, data.target)
+        return () if data is None else tuple(data.all_directions())
 
     @property
     def size(self) -> int:
@@ -82,8 +83,9 @@ class ServedModel:
         engine, precision, reason = self._engine_info
         return ModelInfo(
             name=self.name,
-            source=self.languages[0],
-            target=self.languages[1],
+            source=self.directions[0][0],
+            target=self.directions[0][1],
+            directions=self.directions if len(self.directions) > 1 else (),
             family=self.bundle.config.model.family,
             state=self.state,
             digest=self.bundle.digest,
@@ -150,7 +152,7 @@ def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, 
         translator = Translator.open(
             bundle, engine=engine, device=settings.device, threads=threads, search=search, incremental=True
         )
-    tried = translator.translate(_WARM_UP)
+    tried = translator.direction(*translator.directions[0]).translate(_WARM_UP)
     if not math.isfinite(tried.score) or not tried.text.strip():
         raise BundleError(
             f"{bundle.path} must translate a sentence to text with a finite score, got {len(tried.text)} characters "

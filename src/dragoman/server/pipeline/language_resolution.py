@@ -8,7 +8,7 @@ from typing import Literal
 
 from dragoman.markup.html_text import HtmlText
 from dragoman.server.errors import RequestError
-from dragoman.server.models.routing import code_hint, route_of_models
+from dragoman.server.models.routing import code_hint, routes_of_models
 from dragoman.server.models.served_languages import Languages
 from dragoman.server.pipeline.language_detection import LanguageDetector
 from dragoman.server.request_types import DetectedLanguage, ModelInfo, TranslationRequest
@@ -43,9 +43,11 @@ def resolve_texts(
     pages = [request.parse_page(text) for text in request.texts]
     is_auto = request.source.strip().lower() == "auto"
     if request.model is not None:
-        pairs = {each.name: (each.source, each.target) for each in models}
-        route = route_of_models(request.model, pairs, None if is_auto else request.source, request.target)
-        found = {route.source: (route.source, route.target)}
+        directions = {each.name: each.all_directions() for each in models}
+        routes = routes_of_models(request.model, directions, None if is_auto else request.source, request.target)
+        found: dict[str, tuple[str, str]] = {}
+        for route in routes if is_auto else routes[:1]:
+            found.setdefault(route.source, (route.source, route.target))
     elif is_auto:
         found = {source: _resolve_pair(languages, source, request.target) for source in _sources(languages, request)}
     else:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from dragoman.api.translation.pivot import carry_terms, compose_text, join_prepa
 from dragoman.api.translation.prepared_text import PreparedText
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
+from dragoman.config.corpus import Direction
 from dragoman.environment import default_threads
 from dragoman.language_codes import is_same_language
 from dragoman.server.errors import DeadlineExceeded, RequestError
@@ -149,7 +151,8 @@ class TranslationService:
                 f"{route.via}; inspect one of the two steps",
                 code="inspection_needs_direct_model",
             )
-        translator = await self._before_deadline(self._registry.get(names[0], "inspection"), reservation)
+        opened = await self._before_deadline(self._registry.get(names[0], "inspection"), reservation)
+        translator = _in_direction(opened, (route.source, route.target))
         # Each token of a given translation is a step with its own attention weights and candidates.
         texts = [text] if translation is None else [text, translation]
         prepared = await self._offload(
@@ -211,10 +214,11 @@ class TranslationService:
         """Find the route and load its models."""
         route, names = self._registry.routes.find(request.source, request.target, request.model)
         steps = []
-        for name in names:
-            options = _step_options(request.options, is_first=name == names[0], is_last=name == names[-1])
+        for number, (name, direction) in enumerate(zip(names, _directions_of(route), strict=True)):
+            options = _step_options(request.options, is_first=number == 0, is_last=number == len(names) - 1)
             loading = self._registry.get_capable(name, options.search, phrases=False)
-            steps.append(_Step(name, await self._before_deadline(loading, reservation), options))
+            opened = await self._before_deadline(loading, reservation)
+            steps.append(_Step(name, _in_direction(opened, direction), options))
         return route, steps
 
     async def _translate_pivot(
@@ -268,7 +272,8 @@ class TranslationService:
         prepared = await self._prepare_step(step, texts, given)
         if any(chunk.search_input.phrases for each in prepared for chunk in each.pending if chunk.search_input):
             loading = self._registry.get_capable(step.model, step.options.search, phrases=True)
-            capable = await self._before_deadline(loading, reservation)
+            opened = await self._before_deadline(loading, reservation)
+            capable = _in_direction(opened, step.translator.languages)
             if capable is not step.translator:
                 steps[place] = replace(step, translator=capable)
                 prepared = await self._prepare_step(steps[place], texts, given)
@@ -320,6 +325,17 @@ class TranslationService:
             await asyncio.sleep(self.settings.reload_interval)
             with contextlib.suppress(Exception):
                 await self.reload()
+
+
+def _directions_of(route: Route) -> list[Direction]:
+    """Return the direction of each model of a route."""
+    codes = [route.source, *([route.via] if route.via else []), route.target]
+    return list(pairwise(codes))
+
+
+def _in_direction(translator: Translator, direction: Direction) -> Translator:
+    """Return the translator of one direction of a model with several."""
+    return translator.direction(*direction) if len(translator.directions) > 1 else translator
 
 
 def _step_options(options: TranslateOptions, *, is_first: bool, is_last: bool) -> TranslateOptions:

@@ -79,14 +79,21 @@ class ChatRequest(BaseModel):
         source, separator, target = self.model.partition(_SEPARATOR)
         if separator:
             return TranslationRequest([text], source, target, options=options)
-        pairs = {each.name: (each.source, each.target) for each in pipeline.service.models()}
-        if self.model not in pairs:
+        models = {each.name: each for each in pipeline.service.models()}
+        if self.model not in models:
             raise RequestError(
                 f"model must be SOURCE{_SEPARATOR}TARGET, such as en{_SEPARATOR}de, or one of "
-                f"{', '.join(sorted(pairs))}, got {self.model[:40]!r}; /v1/models lists them",
+                f"{', '.join(sorted(models))}, got {self.model[:40]!r}; /v1/models lists them",
                 code="unknown_model",
             )
-        return TranslationRequest([text], *pairs[self.model], self.model, options=options)
+        found = models[self.model]
+        if found.directions:
+            raise RequestError(
+                f"model must be SOURCE{_SEPARATOR}TARGET, such as {_SEPARATOR.join(found.directions[0])}, for a model "
+                f"with several directions, got {self.model[:40]}; /v1/models lists them",
+                code="unknown_model",
+            )
+        return TranslationRequest([text], found.source, found.target, self.model, options=options)
 
 
 class ChatAnswer(BaseModel):

@@ -68,7 +68,7 @@ class Batcher:
         self._throughput, self._metrics = throughput, metrics or MetricsSink()
         self._loop = asyncio.get_running_loop()
         self._condition = threading.Condition()
-        self._running: Counter[int] = Counter()  # batches by id of their translator
+        self._running: Counter[int] = Counter()  # batches by id of their engine
         self._idle = 0
         self._is_closed = False
         self._was_idle = True
@@ -193,7 +193,7 @@ class Batcher:
             self._drop_cancelled()
             seconds = self._wait_time()
             if seconds is None and (batch := self._queue.take(self._free_workers)):
-                self._running[id(batch[0].translator)] += 1
+                self._running[id(batch[0].translator.shared_engine)] += 1
                 return batch
             self._was_idle |= not len(self._queue)
             self._idle += 1
@@ -223,10 +223,10 @@ class Batcher:
 
     def _free_workers(self, translator: Translator) -> int:
         """Return the number of workers that can start a batch of this translator, the calling one included."""
-        return min(self._idle + 1, translator.engine.concurrency - self._running[id(translator)])
+        return min(self._idle + 1, translator.engine.concurrency - self._running[id(translator.shared_engine)])
 
     def _release(self, translator: Translator) -> None:
-        key = id(translator)
+        key = id(translator.shared_engine)
         self._running[key] -= 1
         if not self._running[key]:
             del self._running[key]

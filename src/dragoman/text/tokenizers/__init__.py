@@ -9,8 +9,9 @@ from dragoman.text.tokenizers.build import (
     tokenizer_class,
     tokenizer_from_bytes,
 )
-from dragoman.text.tokenizers.extend import extend_tokenizer, token_segmenter
+from dragoman.text.tokenizers.extend import add_control_tokens, extend_tokenizer, token_segmenter
 from dragoman.text.tokenizers.imported import ImportedTokenizer
+from dragoman.text.tokenizers.prefixed import PrefixedTokenizer
 from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer, train_sentencepiece
 from dragoman.text.tokenizers.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
 from dragoman.text.tokenizers.word_and_character import CharacterTokenizer, WordTokenizer, train_characters, train_words
@@ -21,6 +22,7 @@ __all__ = [
     "EOS_ID",
     "ImportedTokenizer",
     "PAD_ID",
+    "PrefixedTokenizer",
     "SPECIALS",
     "SentencePieceTokenizer",
     "TOKENIZERS",
@@ -29,6 +31,7 @@ __all__ = [
     "UNK_ID",
     "Vocabulary",
     "WordTokenizer",
+    "add_control_tokens",
     "extend_tokenizer",
     "load_tokenizer",
     "sentencepiece_model",

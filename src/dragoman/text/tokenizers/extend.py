@@ -31,10 +31,12 @@ from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer, train
 from dragoman.text.tokenizers.vocabulary import UNK_ID, Vocabulary, count_tokens
 from dragoman.text.tokenizers.word_and_character import CharacterTokenizer, WordTokenizer
 
-__all__ = ["extend_tokenizer", "token_segmenter"]
+__all__ = ["add_control_tokens", "extend_tokenizer", "token_segmenter"]
 
 _MIN_COUNT = 2  # a rarer token would have too few training examples
 _MAX_WORDS = 5_000_000  # distinct words counted at once
+_CONTROL = b"\x18\x03"  # ``Type type = 3``, CONTROL
+_NO_PREFIX = b"\x1a\x02\x18\x00"  # ``NormalizerSpec normalizer_spec = 3`` with ``bool add_dummy_prefix = 3``, false
 _WORD = re.compile(f"{SPACE_MARK}?[^{SPACE_MARK}]+")
 
 
@@ -64,6 +66,20 @@ def extend_tokenizer(
     return _extend_bpe(tokenizer, sentences, max_new_tokens, character_coverage)
 
 
+def add_control_tokens(tokenizer: Tokenizer, tokens: Sequence[str]) -> Tokenizer:
+    """Return the tokenizer with tokens that no text has, after its own; those that it has already are left out."""
+    new = [token for token in tokens if tokenizer.token_to_id(token) == tokenizer.unk_id]
+    if not new:
+        return tokenizer
+    if not isinstance(tokenizer, SentencePieceTokenizer):
+        raise TokenizerError(
+            f"a tokenizer must be of SentencePiece to get language tokens, got {tokenizer.kind}; train another model"
+        )
+    return SentencePieceTokenizer.from_bytes(
+        tokenizer.to_bytes() + b"".join(_entry(each, 0.0, _CONTROL) for each in new)
+    )
+
+
 def token_segmenter(tokenizer: Tokenizer) -> Callable[[str], list[int]]:
     """Return a function that segments the text of a token of another tokenizer, possibly inside a word, into ids.
 
@@ -71,10 +87,8 @@ def token_segmenter(tokenizer: Tokenizer) -> Callable[[str], list[int]]:
     """
     if not isinstance(tokenizer, SentencePieceTokenizer):
         return lambda token: [tokenizer.token_to_id(token)]
-    processor = _processor_of(tokenizer)
-    processor.override_normalizer_spec(
-        add_dummy_prefix=False
-    )  # otherwise every token would be segmented like the start of a word
+    # With a prefix, every token would be segmented like the start of a word. The last value of a field counts.
+    processor = SentencePieceProcessor(model_proto=tokenizer.to_bytes() + _NO_PREFIX)
 
     def cut(token: str) -> list[int]:
         ids: list[int] = processor.encode(token, return_type=int)
@@ -270,10 +284,10 @@ def _appended(tokenizer: SentencePieceTokenizer, scores: dict[str, float]) -> Se
     )
 
 
-def _entry(token: str, score: float) -> bytes:
+def _entry(token: str, score: float, kind: bytes = b"") -> bytes:
     """Encode an entry of ``repeated SentencePiece pieces = 1``, with ``string piece = 1`` and ``float score = 2``."""
     text = token.encode()
-    message = b"\x0a" + _varint(len(text)) + text + b"\x15" + struct.pack("<f", score)
+    message = b"\x0a" + _varint(len(text)) + text + b"\x15" + struct.pack("<f", score) + kind
     return b"\x0a" + _varint(len(message)) + message
 
 

@@ -153,6 +153,7 @@ def train_sentencepiece(  # noqa: PLR0913 -- one keyword per setting
     seed: int = 0,
     grow: bool = False,
     symbols: Sequence[str] = (),
+    control_tokens: Sequence[str] = (),
 ) -> SentencePieceTokenizer:
     """Train subwords on normalized sentences; the same sentences and settings give the same model.
 
@@ -160,7 +161,7 @@ def train_sentencepiece(  # noqa: PLR0913 -- one keyword per setting
     subwords. A small corpus gives a smaller vocabulary. From a larger corpus, ``sample_size`` sentences are drawn by
     the seed, and only those are in memory. Without ``byte_fallback`` rare characters become ``<unk>`` and are lost.
     If the characters do not fit, ``grow`` chooses a larger size; otherwise this is an error. ``symbols`` are always one
-    token, wherever they are in a text.
+    token, wherever they are in a text; ``control_tokens`` are tokens that no text has.
     """
     _check_settings(size, model, character_coverage, sample_size)
     chosen = _scatter_repeats(_draw(_trainable(sentences), sample_size, seed), seed)
@@ -168,6 +169,8 @@ def train_sentencepiece(  # noqa: PLR0913 -- one keyword per setting
         raise TokenizerError("sentences must hold some text, got none; check the path of the corpus")
     written = io.BytesIO()
     more: dict[str, Any] = {"user_defined_symbols": list(symbols)} if symbols else {}
+    if control_tokens:
+        more["control_symbols"] = list(control_tokens)
     train = functools.partial(
         SentencePieceTrainer.train,
         model_writer=written,

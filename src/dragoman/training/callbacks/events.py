@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+COMPLETE = ("finished", "no better")
+"""Ends of training after which a run is not resumed."""
+
 
 @dataclass(frozen=True)
 class ValidationSample:
@@ -30,6 +33,8 @@ class ValidationScores:
     scores: Mapping[str, float] = field(default_factory=dict)
     signatures: Mapping[str, str] = field(default_factory=dict)
     samples: tuple[ValidationSample, ...] = ()
+    directions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Several directions: loss and scores of each by its name, such as "en:de"; `scores` are their means."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,7 @@ class TrainingEnded:
     @property
     def is_complete(self) -> bool:
         """Whether training is complete; otherwise the run can be resumed."""
-        return self.why in ("finished", "no better")
+        return self.why in COMPLETE
 
 
 class TrainerCallback(Protocol):

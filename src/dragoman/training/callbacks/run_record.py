@@ -84,6 +84,8 @@ class RunRecord:
         self._run.validate(event.update, entry)
         if self._curves:
             numbers = {"loss": event.loss, **event.scored.scores}
+            for direction, scores in event.scored.directions.items():
+                numbers |= {f"{direction}/{name}": value for name, value in scores.items()}
             scalars = {f"validation/{name}": value for name, value in numbers.items()}
             self._curves.add_scalars(event.update, scalars)
             self._curves.add_samples(event.update, event.scored.samples)
@@ -184,6 +186,8 @@ def _validation(event: ValidationEvent) -> Entry:
     scored = event.scored
     entry |= {"scores": dict(scored.scores), "signatures": dict(scored.signatures)}
     entry["samples"] = [_sample(sample) for sample in scored.samples]
+    if scored.directions:
+        entry["directions"] = {name: dict(scores) for name, scores in scored.directions.items()}
     return entry
 
 

@@ -59,7 +59,7 @@ def test_the_first_call_and_what_comes_after_are_not_in_the_time(monkeypatch: py
 def test_what_a_bundle_says_of_itself():
     member = open_member(tiny_bundle(), "mine", 3)
     assert member.bundle is not None
-    assert (member.languages, member.seed) == (None, member.bundle.config.training.seed)
+    assert (member.directions, member.seed) == ((), member.bundle.config.training.seed)
     parameters = member.parameters()
     assert parameters is not None
     assert parameters > 1000
@@ -69,6 +69,6 @@ def test_a_file_of_translations(tmp_path: Path):
     path = tmp_path / "out"
     path.write_text("a\nb\n", encoding="utf-8")
     member = open_member(path, "mine", 2)
-    assert (member.lines, member.parameters(), member.languages, member.seed) == (("a", "b"), None, None, None)
+    assert (member.lines, member.parameters(), member.directions, member.seed) == (("a", "b"), None, (), None)
     with pytest.raises(DataError, match="one translation per test sentence, 1, got 2 lines; add"):
         open_member(path, "mine", 1)

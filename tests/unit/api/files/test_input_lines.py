@@ -89,6 +89,15 @@ def test_what_is_no_utf_8_is_named(tmp_path: Path):
     assert f"{path}:1 must be UTF-8 text, got byte 0xFF at position 1" in str(fault)
 
 
+def test_text_in_another_encoding_is_named_with_the_command(tmp_path: Path):
+    path = tmp_path / "text.zh"
+    path.write_bytes("我们在这里。\n他们在中国。\n".encode("gb18030"))
+    with LineReader(path) as source:
+        (block,) = source.blocks()
+    command = f"iconv -f GB18030 -t UTF-8 {path} > {tmp_path / 'text.utf8.zh'}"
+    assert str(block.texts()[1]).endswith(f"of the line; convert the text: {command}")
+
+
 def test_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(lines, "_MAX_LINE_BYTES", 100)
     path = tmp_path / "text"

@@ -13,7 +13,14 @@ from dragoman.errors import ConfigError
 
 OPTIONS = {field.name: field for field in fields(TranslateOptions)}
 OF_SEARCH = {"beam", "nbest"}  # shorthand for fields of `search`
-OF_A_CALL = {"prefix", "first", "cancelled", "progress"}  # about these texts, not how texts are translated
+OF_A_CALL = {
+    "source",
+    "target",
+    "prefix",
+    "first",
+    "cancelled",
+    "progress",
+}  # about these texts, not how texts are translated
 
 
 def keywords(method: object) -> dict[str, inspect.Parameter]:

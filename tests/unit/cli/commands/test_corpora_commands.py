@@ -54,6 +54,51 @@ def test_new_takes_one_option_a_file_too(run: Run, tmp_path: Path):
     assert 'extends = "luong2015-desk"' in Path("p/dragoman.toml").read_text(encoding="utf-8")
 
 
+CHINESE = [f"我们在这里说的是中国的第{number}件事，他们也知道。" for number in range(400)]
+
+
+@pytest.mark.parametrize("kind", ["train", "test"])
+def test_new_names_the_encoding_of_a_file_that_is_not_utf_8(run: Run, tmp_path: Path, kind: str):
+    english = "".join(f"This is the sentence {number} of the text.\n" for number in range(400))
+    for name, encoding in (("good", "utf-8"), ("bad", "gb18030")):
+        Path(f"{name}.en").write_text(english, encoding="utf-8")
+        Path(f"{name}.zh").write_text("\n".join(CHINESE) + "\n", encoding=encoding)
+    corpus, test = ("bad", "good") if kind == "train" else ("good", "bad")
+    files = ["--corpus", f"{corpus}.en", f"{corpus}.zh", "--test", f"{test}.en", "--test", f"{test}.zh"]
+    result = run("new", "p", *files)
+    assert (result.exit_code, result.stdout, Path("p").exists()) == (1, "", False)
+    command = "iconv -f GB18030 -t UTF-8 bad.zh > bad.utf8.zh"
+    assert result.stderr == (
+        f"error: bad.zh must be UTF-8, got GB18030 by its bytes; convert it, and name the new file: {command}\n"
+    )
+
+
+def test_new_refuses_files_without_text(run: Run, tmp_path: Path):
+    for name in ("bad.en", "bad.de"):
+        Path(name).write_bytes(b"\x81\x00\xff\n" * 20)
+    result = run("new", "p", "--source", "en", "--target", "de", "--corpus", "bad.en", "bad.de")
+    assert (result.exit_code, Path("p").exists()) == (1, False)
+    assert result.stderr.startswith("error: bad.en and bad.de must be UTF-8 text, got 20 bad lines of 20; ")
+
+
+def test_check_and_prepare_offer_the_conversion_of_a_whole_file(run: Run, project: Path):
+    file = project.parent / "train.de"
+    german = ["Schöne Grüße", "Über die Brücke", "ohne Umlaut"] * 200
+    file.write_text("".join(f"{line}\n" for line in german[:400]), encoding="cp1252")
+    command = f"iconv -f WINDOWS-1252 -t UTF-8 {file} > {file.with_name('train.utf8.de')}"
+    shown = run("check", "--no-measure")
+    assert shown.exit_code == 1
+    text = "".join(shown.stdout.split())  # long paths are wrapped anywhere
+    assert f"✗{file}mustbeUTF-8,gotWINDOWS-1252byitsbytes;convertitwithiconv" in text
+    assert "--on-bad-line" not in text
+    assert f"\n{command}\nWhen that is corrected: dragoman check\n" in shown.stdout
+    stopped = run("prepare")
+    assert (stopped.exit_code, "--on-bad-line" in stopped.stderr) == (1, False)
+    assert stopped.stderr.endswith(f"convert it, and name the new file: {command}\n")
+    skipped = run("check", "--no-measure", "--on-bad-line", "skip")
+    assert f"✗{file}mustbeUTF-8" in "".join(skipped.stdout.split()), "most lines are bad"
+
+
 def test_check_names_the_folder_that_was_given(run: Run, project: Path):
     screen = run("check", str(project), "--no-measure")
     assert " ".join(screen.stdout.split()).endswith(f"next dragoman prepare {project}")
@@ -211,7 +256,7 @@ def test_new_warns_of_a_wrong_language_and_goes_on(run: Run, tmp_path: Path):
     result = run("new", "p", "--source", "en", "--target", "de", *files)
     assert result.exit_code == 0, result.stderr
     assert result.stderr.splitlines()[:-1] == [
-        "warning: the target of train.de must be de, got 100 % en; correct --target, or name another file",
+        "warning: the target of train.de must be de, got 100 % en; set data.target in the file, or name another corpus",
         "warning: the source of test.en must be en, got 100 % de; name another file",
     ]
     assert result.stderr.endswith("next    cd p && dragoman check\n")

@@ -132,6 +132,12 @@ def test_what_is_saved_is_what_was_scored(room: Path):
     )
 
 
+def test_a_file_of_translations_cannot_be_inspected(room: Path):
+    result = typed("evaluate", room / "close", "--test", room / "src", room / "ref")
+    assert result.exit_code == 0, result.stderr
+    assert "dragoman inspect" not in result.stderr
+
+
 def test_several_seeds(room: Path):
     seeds = ",".join(str(room / f"seed{number}") for number in range(3))
     found = evaluated(room, f"seeds={seeds}", f"others={room / 'far'},{room / 'close'}", room / "far")

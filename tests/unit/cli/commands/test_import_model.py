@@ -47,6 +47,37 @@ def test_json(folder: Path, tmp_path: Path):
     assert facts["folder"] == str(tmp_path / "b")
 
 
+def test_a_folder_too_high_names_the_models_below_it(folder: Path, tmp_path: Path):
+    models = tmp_path / "models"
+    (models / "opus").mkdir(parents=True)
+    folder.rename(models / "opus" / "en pt")
+    (models / "empty").mkdir()
+    (models / "notes.txt").write_text("x")
+    write_folder(models / "second", SHAPES["shared, swish"])
+    shown = run("import", models, "-o", tmp_path / "b")
+    assert (shown.exit_code, shown.stderr.count("\n")) == (1, 1)
+    assert (
+        f"{models} must hold one model, got models below it: second, opus/en pt; import one of them: " in shown.stderr
+    )
+    assert f"dragoman import {models / 'second'} -o {tmp_path / 'b'}\n" in shown.stderr
+    above = run("import", models / "opus", "-o", tmp_path / "b")
+    assert f"dragoman import '{models / 'opus' / 'en pt'}' -o {tmp_path / 'b'}\n" in above.stderr
+
+
+def test_the_search_for_models_is_bounded(folder: Path, tmp_path: Path):
+    models = tmp_path / "models"
+    models.mkdir()
+    for number in range(9):
+        (models / f"m{number}").symlink_to(folder)
+    (models / "loop").symlink_to(models)
+    shown = run("import", models, "-o", tmp_path / "b")
+    assert "got models below it: m0, m1, m2, m3, m4, …; " in shown.stderr
+    deep = tmp_path / "1" / "2" / "3"
+    deep.mkdir(parents=True)
+    folder.rename(deep / "m")
+    assert "must hold a model of a known format" in run("import", tmp_path / "1", "-o", tmp_path / "b").stderr
+
+
 def test_mistakes_are_one_line(folder: Path, tmp_path: Path):
     (tmp_path / "empty").mkdir()
     nothing = run("import", tmp_path / "empty", "-o", tmp_path / "b")
@@ -55,7 +86,8 @@ def test_mistakes_are_one_line(folder: Path, tmp_path: Path):
     assert "got no files" in nothing.stderr
     other = run("import", folder, "-o", tmp_path / "b", "--from", "fairseq")
     assert (other.exit_code, other.stderr.count("\n")) == (2, 1)
-    assert "--from must be one of hugging-face, argos, ctranslate2, firefox, marian, got 'fairseq'" in other.stderr
+    legal = "hugging-face, m2m100, argos, ctranslate2, firefox, marian"
+    assert f"--from must be one of {legal}, got 'fairseq'" in other.stderr
     wrong = run("import", folder, "-o", tmp_path / "b", "--source-language", "xx")
     assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
     taken = run("import", folder, "-o", folder)

@@ -312,7 +312,9 @@ def test_stopped_and_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Translator, "translate", stopping)
     result = typed(*asked)
     assert result.exit_code == code
-    assert "ed after 20 lines; run the same command with --resume to continue" in result.stderr
+    assert (
+        "ed after 20 lines and finished batches of the next ones; run the same command with --resume" in result.stderr
+    )
     other = typed(*asked, "--resume", "--beam", "2")
     assert other.exit_code == 2
     assert other.stderr.splitlines()[-1] == (
@@ -446,3 +448,12 @@ def test_a_folder_without_text_is_an_error_before_a_model_is_loaded(tmp_path: Pa
         "one by one\n"
     )
     assert not (tmp_path / "out").exists()
+
+
+def test_placeholders_in_lines_are_not_protected_and_a_note_names_one(tmp_path: Path):
+    source = tmp_path / "in"
+    source.write_text("Hello\nHello {name} and %s\n", encoding="utf-8")
+    found = typed("translate", tiny_bundle(), source, *QUICK)
+    assert "note    lines of text are translated with their placeholders, such as {name}: check them" in found.stderr
+    plain = typed("translate", tiny_bundle(), *QUICK, stdin=b"Hello\n")
+    assert "placeholders" not in plain.stderr

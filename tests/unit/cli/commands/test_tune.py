@@ -96,7 +96,10 @@ def test_a_search_its_report_and_the_tuned_configuration(project: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupted_search_continues_with_the_same_bits(project: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 75), pytest.param(signal.SIGINT, 130, marks=pytest.mark.long)]
+)
+def test_an_interrupted_search_continues_with_the_same_bits(project: Path, number: signal.Signals, code: int) -> None:
     whole = run(*QUICK, "--output", "whole")
     assert whole.exit_code == 0, whole.stderr
     command = [sys.executable, "-m", "dragoman", "tune", *QUICK, "--output", "stopped"]
@@ -105,10 +108,10 @@ def test_an_interrupted_search_continues_with_the_same_bits(project: Path) -> No
         if (project / "stopped/trial-002/log.jsonl").exists() or process.poll() is not None:
             break
         time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
     _, told = process.communicate(timeout=60)
-    assert process.returncode == 75, told
-    assert "continue with: the same command" in told
+    assert process.returncode == code, told
+    assert "run the same command to continue" in told
     continued = run(*QUICK, "--output", "stopped")
     assert continued.exit_code == 0, continued.stderr
     assert weights(project / "stopped") == weights(project / "whole")

@@ -12,7 +12,7 @@ from tests.unit.cli.tiny_translators import QUICK, tiny_bundle, typed
 
 WRITING = {
     *("align", "average", "check", "compare", "evaluate", "export", "import", "inspect", "merge", "score", "shortlist"),
-    *("backtranslate", "distill", "translate"),
+    *("backtranslate", "distill", "prune", "translate"),
 }
 """Commands that write files and may replace them. `demo` and `train` continue or start elsewhere: they replace none."""
 ENGINE = ("--engine", "torch", "--threads", "1")
@@ -27,6 +27,13 @@ def files(tmp_path: Path) -> Path:
 
 def options(name: str) -> dict[str, object]:
     return {name: option for option in load_command(name).params for name in option.opts}
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]], ids=["new", "forced"])
+def test_a_bundle_replaces_no_files_of_something_else(force: list[str], files: Path):
+    """The message does not advise --force, which would be rejected after the work."""
+    result = typed("merge", tiny_bundle("luong2015-desk"), files / "adapter", "-o", files, *force)
+    assert f"{files} must be new, empty or an earlier output, got other files; name another folder" in result.stderr
 
 
 @pytest.mark.parametrize("name", sorted(WRITING | {"demo", "train"}))

@@ -101,6 +101,7 @@ def corpora() -> list[CorpusReport]:
             ["data/europarl.en", "data/europarl.de"],
             europarl,
             {"source": english, "target": german},
+            declared=("en", "de"),
         ),
         CorpusReport(
             "crawl",
@@ -109,6 +110,7 @@ def corpora() -> list[CorpusReport]:
             crawl,
             {"source": german, "target": english},
             looks_swapped=True,
+            declared=("en", "de"),
         ),
         CorpusReport("newstest2013", "validation", ["data/newstest2013.en"], CorpusSummary(3000, 3000)),
         CorpusReport("newstest2014", "test", ["data/newstest2014.en"], CorpusSummary(2737, 2737)),

@@ -4,15 +4,20 @@ import pytest
 
 from dragoman.language_codes import is_same_language
 from dragoman.server.errors import RequestError
-from dragoman.server.models.routing import RoutingTable, route_of_models
+from dragoman.server.models.routing import RoutingTable, routes_of_models
 from dragoman.server.models.served_languages import Languages
 from dragoman.server.request_types import Route
 
 EUROPE = {"a": ("de", "en"), "b": ("en", "fr"), "c": ("en", "de"), "d": ("en", "de"), "e": ("fr", "en")}
 
 
+def table(pairs: dict[str, tuple[str, str]]) -> RoutingTable:
+    """Return the routes of models of one direction each."""
+    return RoutingTable.build({name: [pair] for name, pair in pairs.items()})
+
+
 def test_models_make_routes_and_pairs_of_models_do():
-    routes = RoutingTable.build(EUROPE)
+    routes = table(EUROPE)
     assert routes.all[:4] == (
         Route("de", "en", (("a",),)),
         Route("en", "fr", (("b",),)),
@@ -27,13 +32,13 @@ def test_models_make_routes_and_pairs_of_models_do():
 
 def test_english_is_the_first_choice_in_the_middle():
     pairs = {"a": ("de", "cs"), "b": ("cs", "fr"), "c": ("de", "en"), "d": ("en", "fr")}
-    assert RoutingTable.build(pairs).find("de", "fr")[1] == ("c", "d")
+    assert table(pairs).find("de", "fr")[1] == ("c", "d")
     del pairs["d"]
-    assert RoutingTable.build(pairs).find("de", "fr")[1] == ("a", "b")
+    assert table(pairs).find("de", "fr")[1] == ("a", "b")
 
 
 def test_one_language_in_the_middle_and_no_more():
-    routes = RoutingTable.build({"a": ("de", "en"), "b": ("en", "fr"), "c": ("fr", "es")})
+    routes = table({"a": ("de", "en"), "b": ("en", "fr"), "c": ("fr", "es")})
     with pytest.raises(RequestError, match="es is not available as a target language from de"):
         routes.find("de", "es")
 
@@ -56,7 +61,7 @@ def test_one_language_in_the_middle_and_no_more():
     ],
 )
 def test_codes_as_people_write_them(known: str, asked: str):
-    routes = RoutingTable.build({"a": ("xx", known), "b": (known, "xx")})
+    routes = table({"a": ("xx", known), "b": (known, "xx")})
     assert routes.find("xx", asked)[0].target == known
     assert routes.find(asked, "xx")[0].source == known
 
@@ -64,11 +69,11 @@ def test_codes_as_people_write_them(known: str, asked: str):
 @pytest.mark.parametrize(("known", "asked"), [("zh", "zt"), ("zh-Hant", "zh"), ("sr-Latn", "sr"), ("de", "d")])
 def test_another_script_is_another_language(known: str, asked: str):
     with pytest.raises(RequestError, match=f"^{asked} is not supported$"):
-        RoutingTable.build({"a": ("xx", known)}).find("xx", asked)
+        table({"a": ("xx", known)}).find("xx", asked)
 
 
 def test_a_country_code_gets_the_language_to_write_if_it_is_served():
-    routes = RoutingTable.build({"a": ("zh", "en")})
+    routes = table({"a": ("zh", "en")})
 
     with pytest.raises(RequestError, match=r"^cn is not supported; write zh$"):
         routes.find("cn", "en")
@@ -77,14 +82,14 @@ def test_a_country_code_gets_the_language_to_write_if_it_is_served():
 
 
 def test_an_exact_code_goes_before_a_like_one():
-    routes = RoutingTable.build({"a": ("en", "pt"), "b": ("en", "pt-BR")})
+    routes = table({"a": ("en", "pt"), "b": ("en", "pt-BR")})
     assert routes.find("en", "pt-br")[1] == ("b",)
     assert routes.find("en", "pt")[1] == ("a",)
     assert routes.find("en", "pt-PT")[1] == ("a",)
 
 
 def test_a_model_may_be_named():
-    routes = RoutingTable.build(EUROPE)
+    routes = table(EUROPE)
     assert routes.find("en", "de")[1] == ("c",)
     assert routes.find("en", "de", "d")[1] == ("d",)
     with pytest.raises(RequestError, match="source must be fr for the model e, got en; change one of them"):
@@ -96,7 +101,7 @@ def test_a_model_may_be_named():
 
 
 def test_two_models_may_be_named():
-    routes = RoutingTable.build(EUROPE)
+    routes = table(EUROPE)
     route, names = routes.find("fr", "de", "e+d")
     assert (route.via, names) == ("en", ("e", "d"))
     for given, reason in (
@@ -112,21 +117,21 @@ def test_two_models_may_be_named():
 
 def test_two_models_may_be_named_although_a_direct_one_is_served():
     pairs = {"one": ("en", "fr"), "two": ("fr", "de"), "direct": ("en", "de")}
-    assert RoutingTable.build(pairs).find("en", "de")[1] == ("direct",)
-    assert RoutingTable.build(pairs).find("en", "de", "one+two")[1] == ("one", "two")
+    assert table(pairs).find("en", "de")[1] == ("direct",)
+    assert table(pairs).find("en", "de", "one+two")[1] == ("one", "two")
 
 
 def test_two_models_meet_in_two_codes_of_one_language():
     pairs = {"one": ("de", "zh-CN"), "two": ("zh", "ja")}
-    route, names = RoutingTable.build(pairs).find("de", "ja")
+    route, names = table(pairs).find("de", "ja")
     assert (route.via, names) == ("zh-CN", ("one", "two"))
 
 
 def test_a_direct_model_goes_before_a_pivot_to_another_code_of_the_language():
     pairs = {"direct": ("en", "zh"), "one": ("en", "fr"), "two": ("fr", "zh-CN")}
     for code in ("zh", "zh-CN", "zh-Hans", "cmn"):
-        assert RoutingTable.build(pairs).find("en", code)[1] == ("direct",)
-    assert not [route for route in RoutingTable.build({"a": ("en", "zh"), "b": ("zh-CN", "en")}).all if route.via]
+        assert table(pairs).find("en", code)[1] == ("direct",)
+    assert not [route for route in table({"a": ("en", "zh"), "b": ("zh-CN", "en")}).all if route.via]
 
 
 CODES = [
@@ -162,7 +167,7 @@ def test_each_of_two_served_codes_gets_its_own_model(first: str):
             "of-first": (first, "xx"),
             "of-second": (second, "xx"),
         }
-        routes = RoutingTable.build(pairs)
+        routes = table(pairs)
         languages = Languages(routes.all)
         for name, code in (("first", first), ("second", second)):
             assert routes.find("xx", code)[1] == (f"to-{name}",), (first, second)
@@ -174,7 +179,7 @@ def test_each_of_two_served_codes_gets_its_own_model(first: str):
             assert languages.match(code) == code
             assert languages.match(languages.listed_code(code)) == code, (first, second)
         if is_same_language(first, second):  # another code of the language may name the model too
-            assert route_of_models("to-second", pairs, "xx", first).target == second
+            assert routes_of_models("to-second", {"to-second": [pairs["to-second"]]}, "xx", first)[0].target == second
         for code in CODES:  # the languages of the page and those of the models agree
             pair = languages.match_pair("xx", code)
             if pair is None:
@@ -185,7 +190,7 @@ def test_each_of_two_served_codes_gets_its_own_model(first: str):
 
 
 def test_a_source_code_does_not_hide_the_target_of_another_model():
-    languages = Languages(RoutingTable.build({"a": ("zh", "en"), "b": ("en", "zh-CN")}).all)
+    languages = Languages(table({"a": ("zh", "en"), "b": ("en", "zh-CN")}).all)
     assert languages.match_pair("en", "zh") == ("en", "zh-CN")
     assert languages.match_pair("zh-CN", "en") == ("zh", "en")
     assert languages.to_target("zh") == ("en", "zh", "zh-CN")
@@ -193,3 +198,29 @@ def test_a_source_code_does_not_hide_the_target_of_another_model():
 
 def test_what_is_refused_is_a_bad_request():
     assert RequestError.status == 400
+
+
+AROUND_ENGLISH = [("en", "de"), ("de", "en"), ("en", "fr"), ("fr", "en")]
+
+
+def test_a_model_with_several_directions_is_in_each_route():
+    routes = RoutingTable.build({"many": AROUND_ENGLISH, "one": [("en", "de")]})
+    assert routes.find("en", "de") == (Route("en", "de", (("many",), ("one",))), ("many",))
+    assert routes.find("fr", "en")[1] == ("many",)
+    assert routes.find("fr", "en", "many")[0] == Route("fr", "en", (("many",),))
+
+
+def test_a_direction_that_no_model_has_goes_through_a_third_language_with_the_same_model():
+    routes = RoutingTable.build({"many": AROUND_ENGLISH})
+    assert routes.find("de", "fr") == (Route("de", "fr", (("many", "many"),), via="en"), ("many", "many"))
+    assert routes.find("de", "fr", "many+many")[0].via == "en"
+    direct = RoutingTable.build({"many": AROUND_ENGLISH, "direct": [("de", "fr")]})
+    assert direct.find("de", "fr")[1] == ("direct",)
+
+
+def test_a_named_model_must_have_the_direction():
+    routes = RoutingTable.build({"many": AROUND_ENGLISH})
+    with pytest.raises(RequestError, match=r"must be a direction of the model many, got de to fr; /v1/models lists"):
+        routes.find("de", "fr", "many")
+    found = routes_of_models("many", routes.directions, None, "en")
+    assert [each.source for each in found] == ["de", "fr"]

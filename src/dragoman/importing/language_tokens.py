@@ -1,0 +1,112 @@
+"""Language tokens of imported models: the languages they name, and the directions of the model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+from dragoman.errors import ConfigError
+from dragoman.language_codes import (
+    canonical_language,
+    is_known_language,
+    is_same_language,
+    language_key,
+    parse_language,
+)
+
+__all__ = ["LanguageTokens"]
+
+TokenPlace = Literal["source", "target", "both"]
+
+_ALIASES = {"als": "sq", "ns": "nso"}  # Tosk Albanian, of NLLB and OPUS-MT; Northern Sotho, of M2M100
+_MAX_LISTED = 800  # characters
+
+
+@dataclass(frozen=True)
+class LanguageTokens:
+    """Language tokens by language, the side of a sentence pair that they begin, and the languages of both sides.
+
+    `skipped` are codes of tokens that name no language, or one that an earlier token names.
+    """
+
+    place: TokenPlace
+    names: Mapping[str, str]
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    skipped: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, codes: Mapping[str, str], place: TokenPlace, sources: Sequence[str] = ()) -> Self:
+        """The languages of tokens, by the code of each token: ``deu_Latn`` is de, ``zho_Hant`` is zh-Hant.
+
+        The script is left out unless tokens of one language differ in it. `sources` are all languages by default.
+        """
+        parsed = {token: language for token, code in codes.items() if (language := _language(code))}
+        counts = Counter(language.partition("-")[0] for language in parsed.values())
+        names: dict[str, str] = {}
+        keys = set()
+        for token, language in parsed.items():
+            primary, _, script = language.partition("-")
+            is_only_script = counts[primary] == 1 and len(script) == 4
+            name = primary if is_only_script or is_same_language(language, primary) else language
+            if (key := language_key(name)) not in keys:
+                keys.add(key)
+                names[name] = token
+        used = set(names.values())
+        skipped = tuple(code for token, code in codes.items() if token not in used)
+        return cls(place, names, tuple(sources) or tuple(names), tuple(names), skipped)
+
+    def choose(self, languages: Sequence[str], source: str | None, target: str | None) -> Self:
+        """Keep directions between some languages, and from or to one language."""
+        chosen = {_find(code, (*self.sources, *self.targets), "--languages") for code in languages}
+        sources = tuple(each for each in self.sources if each in chosen or not chosen)
+        targets = tuple(each for each in self.targets if each in chosen or not chosen)
+        if source:
+            sources = (_find(source, sources, "--source-language") if self.place == "both" else source,)
+        elif self.place != "both":
+            sources = self.sources  # one language, or several without tokens
+        if target:
+            targets = (_find(target, targets, "--target-language"),)
+        used = {*targets, *(sources if self.place == "both" else ())}
+        names = {language: token for language, token in self.names.items() if language in used}
+        return replace(self, names=names, sources=sources, targets=targets)
+
+    def directions(self) -> list[tuple[str, str]]:
+        """Return all directions."""
+        return [(source, target) for source in self.sources for target in self.targets if source != target]
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of the section [data]."""
+        directions = self.directions()
+        if not directions:
+            got = ", ".join(dict.fromkeys((*self.sources, *self.targets)))
+            raise ConfigError(f"the languages must be two that differ, got {got}; name another")
+        source, target = next((each for each in directions if each[0] == "en"), directions[0])
+        table: dict[str, Any] = {"source": source, "target": target, "language_tokens": self.place}
+        if self.sources == self.targets:
+            table["languages"] = list(self.targets)
+        else:
+            table["directions"] = [":".join(each) for each in directions]
+        table["language_token_names"] = [":".join(each) for each in self.names.items()]
+        return table
+
+
+def _find(code: str, languages: Sequence[str], option: str) -> str:
+    for language in languages:
+        if is_same_language(code, language):
+            return language
+    legal = ", ".join(dict.fromkeys(languages))
+    shown = legal if len(legal) <= _MAX_LISTED else legal[:_MAX_LISTED] + "…"
+    raise ConfigError(f"{option} must be one of the languages of the model ({shown}), got {code!r}; name another")
+
+
+def _language(code: str) -> str:
+    """The canonical code of the language of a token; empty if it is none."""
+    try:
+        primary, _, rest = canonical_language(code).partition("-")
+        language = parse_language("-".join(filter(None, (_ALIASES.get(primary, primary), rest))))
+    except ConfigError:
+        return ""
+    return language if is_known_language(language) else ""
