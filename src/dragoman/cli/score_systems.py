@@ -32,6 +32,8 @@ TRANSLATION_ONLY = frozenset(
 )
 """Settings that have no option where systems are scored."""
 
+_LISTED_SETS = 5
+
 Systems = Annotated[
     list[str],
     typer.Argument(
@@ -58,7 +60,7 @@ def score_systems(
     from dragoman.cli.screens.progress import ProgressDisplay
 
     if test is None:
-        found = _own_test_set(systems)
+        found = _own_test_set(systems, settings.languages)
         name, sources, references = found.name, found.sources, found.references
         if settings.languages is None and found.languages is not None:
             settings = settings.model_copy(update={"languages": found.languages})
@@ -83,13 +85,15 @@ def score_systems(
     return evaluation, sources, references
 
 
-def _own_test_set(systems: Sequence[System]) -> RunTestSet:
+def _own_test_set(systems: Sequence[System], languages: tuple[str, str] | None) -> RunTestSet:
     from dragoman.api.evaluation.test_sets import find_test_set
 
-    found = find_test_set(systems[0].members[0])
+    found = find_test_set(systems[0].members[0], languages)
     print_message(f"test    {found.origin}")
-    for other in found.others:
+    for other in found.others[:_LISTED_SETS]:
         print_message(f"note    the run has another test set; score it with --test {other}")
+    if len(found.others) > _LISTED_SETS:
+        print_message(f"note    the run has {len(found.others) - _LISTED_SETS:,} more test sets")
     return found
 
 

@@ -1,18 +1,23 @@
-"""Find the test set of a run: that of its configuration, or the pairs that preparation took from the corpora."""
+"""Find the test set of a run: the copy in its folder.
+
+Runs of earlier versions have none: theirs are the files of the configuration, or the pairs that preparation took.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.api.evaluation.system_arguments import run_of
-from dragoman.config import Config, load_config
+from dragoman.config import Config, DataConfig, load_config
 from dragoman.config.corpus import CorpusConfig, Direction
 from dragoman.data.readers.corpus_reader import open_corpus
-from dragoman.data.test_sets import text_file_names
+from dragoman.data.test_sets import SavedTestSet, load_test_sets, text_file_names
 from dragoman.data.token_pairs import SIDES
+from dragoman.engines.directions import list_directions
 from dragoman.errors import ConfigError, DataError
+from dragoman.language_codes import is_same_language
 
 __all__ = ["RunTestSet", "find_test_set"]
 
@@ -29,13 +34,16 @@ class RunTestSet:
     sources: list[str]
     references: list[str]
     others: tuple[str, ...] = ()
-    """Files of the further test sets of the run."""
+    """Options that name the further test sets of the run: their files, and the languages if there are several."""
     languages: Direction | None = None
     """Its languages, if the model has several directions."""
 
 
-def find_test_set(member: Path) -> RunTestSet:
-    """Return the test set of a run or of its bundle; raise a `ConfigError` if it has none."""
+def find_test_set(member: Path, languages: Direction | None = None) -> RunTestSet:
+    """Return the first test set of a run or of its bundle, in a direction if `languages` are given.
+
+    Raise a `ConfigError` if there is none.
+    """
     run = run_of(member)
     if run is None or not (run / _CONFIG).is_file():
         raise ConfigError(f"{member} must be a run to have a test set of its own, got no run; {_FIX}")
@@ -45,11 +53,45 @@ def find_test_set(member: Path) -> RunTestSet:
             f"{run} must have a test set, got none; {_FIX}, or set data.test or data.test_pairs, and prepare and train "
             "again"
         )
+    if saved := load_test_sets(run):
+        return _saved(saved, config.data, languages)
     for folder in _projects(run):
         found = _prepared(config, folder) if not config.data.test else _configured(config, folder)
         if found is not None:
             return found
     raise DataError(f"the test set of {run} must be where it was in training, got no such files; {_FIX}")
+
+
+def _saved(sets: Sequence[SavedTestSet], data: DataConfig, languages: Direction | None) -> RunTestSet:
+    """Read the first of the copies in a run's folder that has the languages."""
+    fitting = list(sets)
+    if data.is_multilingual and languages is not None:
+        fitting = [each for each in sets if each.languages and all(map(is_same_language, each.languages, languages))]
+    if not fitting:
+        listed = list_directions([each.languages for each in sets if each.languages])
+        raise ConfigError(
+            f"the languages must be those of a test set of the run ({listed}), got {'-'.join(languages or ())}; {_FIX}"
+        )
+    chosen = fitting[0]
+    sources, references = (_lines(file, chosen.sentences) for file in (chosen.source, chosen.reference))
+    others = tuple(_options(each, data) for each in sets if each is not chosen)
+    origin = f"{chosen.source} {chosen.reference}"
+    return RunTestSet(
+        chosen.name, origin, sources, references, others, chosen.languages if data.is_multilingual else None
+    )
+
+
+def _lines(file: Path, count: int) -> list[str]:
+    lines = file.read_text(encoding="utf-8").split("\n")[:-1] if file.is_file() else []
+    if len(lines) != count:
+        raise DataError(f"{file} must have {count:,} lines, got {len(lines):,}; {_FIX}")
+    return lines
+
+
+def _options(saved: SavedTestSet, data: DataConfig) -> str:
+    """Return what follows --test to score a set."""
+    files = f"{saved.source} {saved.reference}"
+    return f"{files} --languages {':'.join(saved.languages)}" if saved.languages and data.is_multilingual else files
 
 
 def _projects(run: Path) -> Iterator[Path]:
