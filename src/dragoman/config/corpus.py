@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from itertools import combinations, permutations
 from typing import Annotated, Any, Literal, Self
 
@@ -80,11 +81,16 @@ class CorpusConfig(Settings):
                     )
         return self
 
+    @property
+    def trains_both_directions(self) -> bool:
+        """Whether each pair of languages is trained in both directions."""
+        is_default = len(self.languages or ()) > 2
+        return is_default if self.both_directions is None else self.both_directions
+
     def pairs_of_languages(self) -> list[CorpusConfig]:
         """Return a corpus for each pair of its languages; the corpus itself if it has two."""
         if self.languages is None or len(self.languages) == 2:
             return [self]
-        both = self.both_directions is not False
         pairs = list(combinations(range(len(self.languages)), 2))
         found = []
         for one, other in pairs:
@@ -94,7 +100,7 @@ class CorpusConfig(Settings):
                 "languages": list(sides),
                 "files": [self.files[one], self.files[other]],
                 "validation": [self.validation[one], self.validation[other]] if self.validation else None,
-                "both_directions": both,
+                "both_directions": self.trains_both_directions,
                 "share": None if self.share is None else self.share / len(pairs),
             }
             found.append(self.model_copy(update=changes))
@@ -223,14 +229,17 @@ class DataConfig(Settings):
     """Names of language tokens in the vocabulary of an imported model, such as "de:deu_Latn"; "<2de>" by default."""
 
     def languages_of(self, corpus: CorpusConfig) -> Direction:
-        """Return the languages of the sides of a corpus."""
+        """Return the languages of the sides of a corpus of two languages."""
         source, target = corpus.languages or (self.source, self.target)
         return source, target
 
     def directions_of(self, corpus: CorpusConfig) -> list[Direction]:
-        """Return the directions that a corpus of two languages trains."""
-        source, target = self.languages_of(corpus)
-        return [(source, target), (target, source)] if corpus.both_directions else [(source, target)]
+        """Return the directions that a corpus trains."""
+        languages = corpus.languages or [self.source, self.target]
+        pairs = combinations(languages, 2)
+        if not corpus.trains_both_directions:
+            return list(pairs)
+        return [each for source, target in pairs for each in ((source, target), (target, source))]
 
     def train_pairs(self) -> list[CorpusConfig]:
         """Return the training corpora with two languages each."""
@@ -254,8 +263,8 @@ class DataConfig(Settings):
         if self.languages:
             return list(_directions_between(tuple(self.languages)))
         if self.directions:
-            return list(dict.fromkeys(parse_direction(each) for each in self.directions))
-        found = [each for corpus in self.train_pairs() for each in self.directions_of(corpus)]
+            return list(_parse_directions(tuple(self.directions)))
+        found = [each for corpus in self.train for each in self.directions_of(corpus)]
         return list(dict.fromkeys(found)) or [(self.source, self.target)]
 
     @model_validator(mode="before")
@@ -291,9 +300,14 @@ class DataConfig(Settings):
             )
         if len(set(languages)) < len(languages):
             raise ConfigError(f"data.languages must differ, got {', '.join(languages)[:200]}; name each once")
-        names = self.token_names
-        if len(set(names.values())) < len(self.language_token_names or []):
-            raise ConfigError("data.language_token_names must name each language and token once, got one twice")
+        _parse_directions(tuple(self.directions or ()))
+        for column in zip(*map(_parse_token_name, self.language_token_names or []), strict=True):
+            repeated = [name for name, count in Counter(column).items() if count > 1]
+            if repeated:
+                raise ConfigError(
+                    f"data.language_token_names must name each language and token once, got {repeated[0]!a} "
+                    "twice; keep one of both"
+                )
         return self
 
     @model_validator(mode="after")
@@ -311,13 +325,18 @@ def parse_direction(text: str) -> Direction:
     """Return the languages of a direction such as "en:de"."""
     source, colon, target = text.partition(":")
     if not colon:
-        raise ConfigError(f'a direction must be two languages with a colon, got {text!r}; write "en:de"')
+        raise ConfigError(f'a direction must be two languages with a colon, got {text[:80]!r}; write "en:de"')
     return parse_language(source), parse_language(target)
 
 
 @functools.lru_cache(maxsize=8)
 def _directions_between(languages: tuple[str, ...]) -> tuple[Direction, ...]:
     return tuple(permutations(languages, 2))
+
+
+@functools.lru_cache(maxsize=8)
+def _parse_directions(texts: tuple[str, ...]) -> tuple[Direction, ...]:
+    return tuple(dict.fromkeys(map(parse_direction, texts)))
 
 
 def _parse_token_name(text: str) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol, Self, TypeVar
 
 from dragoman.config import Config, DataConfig
 from dragoman.config.corpus import Direction
@@ -10,7 +11,7 @@ from dragoman.engines.protocol import Engine
 from dragoman.engines.target_prefix import begin_translations
 from dragoman.errors import ConfigError
 from dragoman.language_codes import match_language
-from dragoman.text import PrefixedTokenizer, Tokenizer
+from dragoman.text import PrefixedTokenizer, Tokenizer, language_token_id
 from dragoman.text.language_tokens import begin_tokens
 
 __all__ = [
@@ -18,12 +19,29 @@ __all__ = [
     "directed_parts",
     "directed_tokenizers",
     "has_language_tokens",
+    "in_direction",
     "list_directions",
     "only_direction",
     "target_prefix",
 ]
 
 _MAX_SHOWN = 20
+
+
+class _Directed(Protocol):
+    """A translator, which is defined above this package."""
+
+    directions: tuple[Direction, ...]
+
+    def direction(self, source: str | None = None, target: str | None = None) -> Self: ...
+
+
+_Translator = TypeVar("_Translator", bound=_Directed)
+
+
+def in_direction(translator: _Translator, direction: Direction) -> _Translator:
+    """Return the translator of one direction of a model with several; one of a single direction is unchanged."""
+    return translator.direction(*direction) if len(translator.directions) > 1 else translator
 
 
 def choose_direction(directions: Sequence[Direction], source: str | None, target: str | None) -> Direction:
@@ -77,7 +95,7 @@ def has_language_tokens(data: DataConfig, direction: Direction, tokenizers: dict
 def target_prefix(data: DataConfig, direction: Direction, tokenizer: Tokenizer) -> tuple[int, ...]:
     """Return the ids of the tokens that begin translations in a direction."""
     _, target = begin_tokens(data, direction)
-    return tuple(PrefixedTokenizer(tokenizer, token).prefix_id for token in target)
+    return tuple(language_token_id(tokenizer, token) for token in target)
 
 
 def directed_parts(

@@ -67,7 +67,9 @@ def read(folder: SourceFolder) -> ImportedModel:
     check_sentencepiece(model)
     rows = setting(config, "vocab_size", int)
     if not 1 <= rows <= _MAX_ROWS:
-        raise BundleError(f"vocab_size in config.json must be from 1 to {_MAX_ROWS:,}, got {str(rows)[:40]}")
+        raise BundleError(
+            f"vocab_size in config.json must be from 1 to {_MAX_ROWS:,}, got {str(rows)[:40]}; get it again"
+        )
     tokens = _tokens(folder, model)
     codes = _add_languages(folder, tokens)
     order = _order(config, tokens, rows)

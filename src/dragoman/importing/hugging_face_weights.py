@@ -68,11 +68,15 @@ def common_settings(config: dict[str, Any]) -> dict[str, Any]:
         encoder, both[name] = (_size(config, f"{side}_{name}") for side in ("encoder", "decoder"))
         if encoder != both[name]:
             raise BundleError(
-                f"decoder_{name} in config.json must equal encoder_{name}, got {encoder} and {both[name]}"
+                f"decoder_{name} in config.json must equal encoder_{name}, got {encoder} and {both[name]}; this "
+                "variant is not supported"
             )
     activation = setting(config, "activation_function", str)
     if activation not in _ACTIVATIONS:
-        raise BundleError(f"activation_function must be one of {', '.join(_ACTIVATIONS)}, got {ascii(activation)[:40]}")
+        raise BundleError(
+            f"activation_function must be one of {', '.join(_ACTIVATIONS)}, got {ascii(activation)[:40]}; this variant "
+            "is not supported"
+        )
     return {
         "family": "transformer",
         "dim": _size(config, "d_model"),

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.api.translation.translator import Translator
 from dragoman.config import Config, load_config, parse_config
-from dragoman.engines.directions import choose_direction
+from dragoman.engines.directions import choose_direction, in_direction
 from dragoman.errors import ConfigError
 from dragoman.text import Tokenizer, train_sentencepiece
 from dragoman.text.glossary import Glossary
@@ -95,6 +95,16 @@ def test_translators_of_directions_share_the_engine(tokenizers: dict[str, Tokeni
         both.translate("the house")
     with pytest.raises(ConfigError, match="got en → de; name both"):
         to_french.direction("en", "de")
+
+
+def test_a_translator_of_one_direction_is_in_any(tokenizers: dict[str, Tokenizer]):
+    """A test set may be named by other codes than the model."""
+    both, _ = translator(tokenizers, "source")
+    to_french = in_direction(both, ("en", "fr"))
+    assert to_french is both.direction("en", "fr")
+    assert in_direction(to_french, ("en", "xx")) is to_french
+    with pytest.raises(ConfigError, match="got en → xx; name both"):
+        in_direction(both, ("en", "xx"))
 
 
 def test_a_glossary_of_the_model_is_that_of_its_directions(tokenizers: dict[str, Tokenizer]):

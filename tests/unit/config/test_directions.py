@@ -1,12 +1,13 @@
 """Directions of a configuration: from corpora, or named."""
 
+import time
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from dragoman.config import DataConfig
-from dragoman.config.corpus import parse_direction
+from dragoman.config.corpus import CorpusConfig, parse_direction
 from dragoman.errors import ConfigError
 from dragoman.text.language_tokens import begin_tokens, language_tokens
 
@@ -34,6 +35,29 @@ def test_three_languages_are_six_directions():
         ["a.en", "a.de"], ["a.en", "a.fr"], ["a.de", "a.fr"],
     ]  # fmt: skip
     assert language_tokens(found) == ["<2de>", "<2en>", "<2fr>"]
+
+
+def test_directions_are_listed_without_copies_of_corpora(monkeypatch: pytest.MonkeyPatch):
+    corpora = [data(THREE | {"both_directions": both}).train[0] for both in (None, True, False)]
+    found = data(THREE)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("a copy")
+
+    monkeypatch.setattr(CorpusConfig, "model_copy", refuse)
+    default, both, one = map(found.directions_of, corpora)
+    assert default == both == found.all_directions()
+    assert one == [("en", "de"), ("en", "fr"), ("de", "fr")]
+
+
+def test_40_000_named_directions_take_no_time():
+    codes = [f"{first}{second}q" for first in "abcdefghijklmnopqrst" for second in "bcdfghjkln"]
+    found = data(
+        directions=[f"{one}:{other}" for one in codes for other in codes if one != other], source="en", target="de"
+    )
+    start = time.process_time()
+    assert all(len(found.all_directions()) == 39_800 for _ in range(20))
+    assert time.process_time() - start < 1.0
 
 
 def test_the_main_direction_is_that_of_the_first_corpus():
@@ -83,6 +107,8 @@ def test_named_directions_replace_those_of_the_corpora():
     assert found.all_directions() == [("en", "de"), ("en", "fr")]
     with pytest.raises(ConfigError, match=r"two languages with a colon, got 'en-de'; write"):
         parse_direction("en-de")
+    with pytest.raises(ConfigError, match=r"two languages with a colon, got 'en-de'; write"):
+        data(directions=["en-de"], source="en", target="de")
 
 
 @pytest.mark.parametrize(

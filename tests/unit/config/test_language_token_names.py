@@ -63,8 +63,8 @@ def test_tokens_of_one_direction():
         ({"languages": ["en", "eng"]}, "data.languages must differ, got en, en"),
         ({"language_token_names": ["de"]}, "must have a language and a name of up to 60 characters, got 'de'"),
         ({"language_token_names": ["de:a b"]}, "must have a language and a name"),
-        ({"language_token_names": ["de:x", "en:x"]}, "must name each language and token once"),
-        ({"language_token_names": ["de:x", "deu:y"]}, "must name each language and token once"),
+        ({"language_token_names": ["de:x", "en:x"]}, "each language and token once, got 'x' twice; keep one of both"),
+        ({"language_token_names": ["de:x", "deu:y"]}, "each language and token once, got 'de' twice; keep one"),
     ],
 )
 def test_mistakes(settings: dict[str, Any], message: str):

@@ -10,6 +10,7 @@ import numpy as np
 from dragoman.api.evaluation.system_arguments import System, bundle_of
 from dragoman.api.translation.attention import AttentionMaps
 from dragoman.api.translation.translator import Translator
+from dragoman.engines.directions import in_direction
 from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.metrics.sentence_scores import sentence_scores
 from dragoman.evaluation.results import Evaluation
@@ -97,8 +98,7 @@ def _maps(
     languages: tuple[str, str],
 ) -> Iterator[SystemAttention]:
     """Yield the maps of a model; a sentence that cannot be decoded again gets a note instead."""
-    opened = Translator.open(bundle, engine="torch", threads=threads)
-    translator = opened.direction(*languages) if len(opened.directions) > 1 else opened
+    translator = in_direction(Translator.open(bundle, engine="torch", threads=threads), languages)
     for source, target in zip(sources, targets, strict=True):
         try:
             (attention,) = translator.attention([source], [target])

@@ -18,7 +18,7 @@ from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.config.search import SearchSettings
 from dragoman.config.validation_errors import SettingError, validate
-from dragoman.engines.directions import choose_direction
+from dragoman.engines.directions import choose_direction, in_direction
 from dragoman.environment import machine_info, package_versions
 from dragoman.errors import ConfigError
 from dragoman.evaluation.aggregate_members import combine_members, weakest_test
@@ -242,7 +242,7 @@ class _EvaluationRun:
             batch_tokens=engine.batch_tokens,
             shortlist=engine.shortlist,
         )
-        translator = opened.direction(*self.languages) if len(opened.directions) > 1 else opened
+        translator = in_direction(opened, self.languages)
         if self.tell is not None:
             for line in _engine_messages(translator):
                 self.tell(line)

@@ -100,7 +100,10 @@ def _config(config: Config, languages: Sequence[str]) -> Config:
         return config
     data = config.data
     if data is None:
-        raise ConfigError("languages must be left out for a bundle that names none, got some")
+        raise ConfigError(
+            f"languages must be left out for a bundle that names none, got {', '.join(languages)[:80]}; leave them "
+            "out, or import the model again with its languages"
+        )
     directions = data.all_directions()
     known = dict.fromkeys(code for direction in directions for code in direction)
     chosen = set()

@@ -17,7 +17,7 @@ from dragoman.errors import ConfigError, DataError
 from dragoman.files import read_json, sha256_of_file
 from dragoman.reporting.notebook_tables import facts_html
 from dragoman.reporting.number_format import format_count
-from dragoman.text import PrefixedTokenizer, Tokenizer, tokenizer_from_bytes
+from dragoman.text import Tokenizer, language_token_id, tokenizer_from_bytes
 from dragoman.text.language_tokens import begin_tokens, language_place
 
 __all__ = ["FORMAT", "MANIFEST", "PreparedData", "REPORT", "listed_files", "migrate_manifest", "settings_of"]
@@ -91,7 +91,7 @@ class PreparedData:
             stored = tuple(corpus["directions"][0])
             for direction in map(tuple, corpus["directions"]):
                 prefixes = (
-                    tuple(PrefixedTokenizer(tokenizer, token).prefix_id for token in each)
+                    tuple(language_token_id(tokenizer, token) for token in each)
                     for each in begin_tokens(data, direction)
                 )
                 views.append(DirectionView(corpus["first_row"], corpus["rows"], direction != stored, *prefixes))

@@ -81,11 +81,12 @@ class ServedModel:
         if (default := self.translators.get("default")) is not None:
             self._engine_info = default.engine.name, default.engine.precision, default.engine_reason
         engine, precision, reason = self._engine_info
+        directions = self.directions
         return ModelInfo(
             name=self.name,
-            source=self.directions[0][0],
-            target=self.directions[0][1],
-            directions=self.directions if len(self.directions) > 1 else (),
+            source=directions[0][0],
+            target=directions[0][1],
+            directions=directions if len(directions) > 1 else (),
             family=self.bundle.config.model.family,
             state=self.state,
             digest=self.bundle.digest,

@@ -20,6 +20,7 @@ from dragoman.api.translation.prepared_text import PreparedText
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.config.corpus import Direction
+from dragoman.engines.directions import in_direction
 from dragoman.environment import default_threads
 from dragoman.language_codes import is_same_language
 from dragoman.server.errors import DeadlineExceeded, RequestError
@@ -152,7 +153,7 @@ class TranslationService:
                 code="inspection_needs_direct_model",
             )
         opened = await self._before_deadline(self._registry.get(names[0], "inspection"), reservation)
-        translator = _in_direction(opened, (route.source, route.target))
+        translator = in_direction(opened, (route.source, route.target))
         # Each token of a given translation is a step with its own attention weights and candidates.
         texts = [text] if translation is None else [text, translation]
         prepared = await self._offload(
@@ -218,7 +219,7 @@ class TranslationService:
             options = _step_options(request.options, is_first=number == 0, is_last=number == len(names) - 1)
             loading = self._registry.get_capable(name, options.search, phrases=False)
             opened = await self._before_deadline(loading, reservation)
-            steps.append(_Step(name, _in_direction(opened, direction), options))
+            steps.append(_Step(name, in_direction(opened, direction), options))
         return route, steps
 
     async def _translate_pivot(
@@ -273,7 +274,7 @@ class TranslationService:
         if any(chunk.search_input.phrases for each in prepared for chunk in each.pending if chunk.search_input):
             loading = self._registry.get_capable(step.model, step.options.search, phrases=True)
             opened = await self._before_deadline(loading, reservation)
-            capable = _in_direction(opened, step.translator.languages)
+            capable = in_direction(opened, step.translator.languages)
             if capable is not step.translator:
                 steps[place] = replace(step, translator=capable)
                 prepared = await self._prepare_step(steps[place], texts, given)
@@ -331,11 +332,6 @@ def _directions_of(route: Route) -> list[Direction]:
     """Return the direction of each model of a route."""
     codes = [route.source, *([route.via] if route.via else []), route.target]
     return list(pairwise(codes))
-
-
-def _in_direction(translator: Translator, direction: Direction) -> Translator:
-    """Return the translator of one direction of a model with several."""
-    return translator.direction(*direction) if len(translator.directions) > 1 else translator
 
 
 def _step_options(options: TranslateOptions, *, is_first: bool, is_last: bool) -> TranslateOptions:

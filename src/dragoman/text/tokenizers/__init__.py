@@ -11,7 +11,7 @@ from dragoman.text.tokenizers.build import (
 )
 from dragoman.text.tokenizers.extend import add_control_tokens, extend_tokenizer, token_segmenter
 from dragoman.text.tokenizers.imported import ImportedTokenizer
-from dragoman.text.tokenizers.prefixed import PrefixedTokenizer
+from dragoman.text.tokenizers.prefixed import PrefixedTokenizer, language_token_id
 from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer, train_sentencepiece
 from dragoman.text.tokenizers.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
 from dragoman.text.tokenizers.word_and_character import CharacterTokenizer, WordTokenizer, train_characters, train_words
@@ -33,6 +33,7 @@ __all__ = [
     "WordTokenizer",
     "add_control_tokens",
     "extend_tokenizer",
+    "language_token_id",
     "load_tokenizer",
     "sentencepiece_model",
     "token_segmenter",

@@ -7,7 +7,18 @@ from dragoman.errors import TokenizerError
 from dragoman.text.tokenizers.base import Tokenizer
 from dragoman.text.tokenizers.notation import PREFIX_MARK
 
-__all__ = ["PrefixedTokenizer"]
+__all__ = ["PrefixedTokenizer", "language_token_id"]
+
+
+def language_token_id(tokenizer: Tokenizer, token: str) -> int:
+    """Return the id of a language token; a vocabulary without it is a `TokenizerError`."""
+    found = tokenizer.token_to_id(token)
+    if found == tokenizer.unk_id:
+        raise TokenizerError(
+            f"the vocabulary must have the language token {ascii(token)[:60]}, got none; train the tokenizer "
+            "with all languages of the model"
+        )
+    return found
 
 
 class PrefixedTokenizer:
@@ -15,12 +26,7 @@ class PrefixedTokenizer:
 
     def __init__(self, tokenizer: Tokenizer, prefix: str) -> None:
         self.tokenizer, self.prefix = tokenizer, prefix
-        self.prefix_id = tokenizer.token_to_id(prefix)
-        if self.prefix_id == tokenizer.unk_id:
-            raise TokenizerError(
-                f"the vocabulary must have the language token {ascii(prefix)[:60]}, got none; train the tokenizer "
-                "with all languages of the model"
-            )
+        self.prefix_id = language_token_id(tokenizer, prefix)
 
     @property
     def kind(self) -> str:

@@ -32,6 +32,7 @@ _NORMAL = 1  # type of a token that is neither special nor a byte
 _VARINT, _BYTES = 0, 2  # types of fields
 _SIZES = {1: 8, 5: 4}  # bytes of fixed fields by type
 _MAX_SHIFT = 70  # bits
+_REMEDY = "import or train the model again"
 
 
 class _Piece(NamedTuple):
@@ -163,9 +164,11 @@ def _fields(message: bytes) -> Iterator[_Field]:
         elif kind in _SIZES:
             size = _SIZES[kind]
         else:
-            raise TokenizerError(f"the subword model must be a SentencePiece model, got a field of type {kind}")
+            raise TokenizerError(
+                f"the subword model must be a SentencePiece model, got a field of type {kind}; {_REMEDY}"
+            )
         if place + size > len(message):
-            raise TokenizerError("the subword model must be complete, got a field that ends after it")
+            raise TokenizerError(f"the subword model must be complete, got a field that ends after it; {_REMEDY}")
         yield _Field(tag >> 3, message[place : place + size], message[start : place + size])
         place += size
 
@@ -183,4 +186,4 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
         place, shift = place + 1, shift + 7
         if byte < 0x80:
             return number, place
-    raise TokenizerError("the subword model must be complete, got a number that ends after it")
+    raise TokenizerError(f"the subword model must be complete, got a number that ends after it; {_REMEDY}")

@@ -173,6 +173,12 @@ def test_mistakes(tmp_path: Path):
         prune_bundle(original, LINES, tmp_path / "c", languages=["en"])
     with pytest.raises(ConfigError, match="min_count must be at least 1, got 0"):
         prune_bundle(original, LINES, tmp_path / "c", min_count=0)
+    unnamed = original.config.model_copy(update={"data": None})
+    other = write_bundle(tmp_path / "e", unnamed, original.weights(), original.tokenizers(), original.card())
+    with pytest.raises(
+        ConfigError, match="left out for a bundle that names none, got en, de; leave them out, or import"
+    ):
+        prune_bundle(other, LINES, tmp_path / "c", languages=["en", "de"])
     assert not (tmp_path / "c").exists()
     few = prune_bundle(original, LINES, tmp_path / "c", min_count=5)
     assert few.tokens[1] < prune_bundle(original, LINES, tmp_path / "d").tokens[1]

@@ -7,6 +7,7 @@ from dragoman.text import (
     PrefixedTokenizer,
     SentencePieceTokenizer,
     add_control_tokens,
+    language_token_id,
     load_tokenizer,
     train_sentencepiece,
     train_words,
@@ -64,3 +65,9 @@ def test_control_tokens_can_be_added(plain: SentencePieceTokenizer):
 def test_a_missing_token_is_an_error(plain: SentencePieceTokenizer):
     with pytest.raises(TokenizerError, match="must have the language token '<2fr>', got none; train"):
         PrefixedTokenizer(plain, "<2fr>")
+    with pytest.raises(TokenizerError, match="must have the language token '<2fr>', got none; train"):
+        language_token_id(plain, "<2fr>")
+
+
+def test_the_id_of_a_language_token(plain: SentencePieceTokenizer):
+    assert plain.id_to_token(language_token_id(plain, "<2de>")) == "<2de>"
