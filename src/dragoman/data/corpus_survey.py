@@ -22,7 +22,7 @@ from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.language_codes import canonical_language, check_language, is_known_language
 
-__all__ = ["CorpusSurvey", "open_files", "survey_corpus"]
+__all__ = ["CorpusSurvey", "survey_corpus"]
 
 _COUNT_AT_MOST = 5_000_000
 _CHUNK = 65_536
@@ -56,7 +56,7 @@ class CorpusSurvey:
         return found
 
 
-def open_files(
+def _open_files(
     files: Sequence[str], source: str, target: str, form: FileFormat = "auto", columns: Sequence[str] = ()
 ) -> CorpusReader:
     """Open files of a new project; relative paths start at the working directory."""
@@ -87,7 +87,7 @@ def survey_corpus(
     samples: dict[str, list[str]] = {side: [] for side in SIDES}
     survey = CorpusSurvey(samples=samples)
     languages = (given["source"] or _UNNAMED, given["target"] or _UNNAMED)
-    reader, is_checked, bad = open_files(files, *languages, form, columns), False, 0
+    reader, is_checked, bad = _open_files(files, *languages, form, columns), False, 0
     for chunk in reader.chunks(_CHUNK):
         read = chunk.read(on_bad_line="skip", max_line_bytes=1 << 30)
         if read.faults.total and not is_checked:

@@ -20,7 +20,7 @@ from dragoman.files import atomic_write
 from dragoman.language_codes import check_language
 from dragoman.text.tokenizers.vocabulary_size import count_needed_tokens, fitting_size
 
-__all__ = ["Project", "bundle_languages", "new_project", "preset_for", "suggested_pairs"]
+__all__ = ["Project", "bundle_languages", "check_held_out", "new_project", "preset_for", "suggested_pairs"]
 
 CONFIG = "dragoman.toml"
 
@@ -140,11 +140,11 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
     source, target = (_language(survey, side, code) for side, code in zip(SIDES, given, strict=True))
     _check_two_languages(source, target, given)
     corpus = CorpusConfig(files=[*train], format=form, columns=[*columns])
-    _check_sides(survey, corpus, source, target, is_fixed=bundle is not None)
+    _check_sides(survey, source, target, fix=_exchange(corpus, is_fixed=bundle is not None))
     warnings = [*_wrong_languages(survey, corpus, source, target, is_fixed=bundle is not None)]
-    for held_out in (validation, test):
+    for name, held_out in (("validation", validation), ("test", test)):
         if held_out:
-            own, sampled = CorpusConfig(files=[*held_out]), survey_corpus(held_out, source, target)
+            own, sampled = CorpusConfig(files=[*held_out]), check_held_out(name, held_out, source, target)
             warnings += _wrong_languages(sampled, own, source, target, is_fixed=True)
     chosen = preset or preset_for(survey.pairs)
     if bundle is None:
@@ -213,18 +213,29 @@ def _fine_tuning(pairs: int) -> str:
     return _FINE_TUNING.format(updates=updates, batch_tokens=_BATCH_TOKENS, every=max(updates // 20, 20))
 
 
-def _check_sides(survey: CorpusSurvey, corpus: CorpusConfig, source: str, target: str, *, is_fixed: bool) -> None:
+def check_held_out(name: str, files: Sequence[str], source: str, target: str) -> CorpusSurvey:
+    """Read the files of the validation or the test set; reject sides in the wrong order."""
+    corpus, survey = CorpusConfig(files=[*files]), survey_corpus(files, source, target)
+    fix = "exchange the files" if file_format(corpus) == "lines" else "exchange its columns"
+    _check_sides(survey, source, target, fix=f"{fix} of --{name}", name=name)
+    return survey
+
+
+def _exchange(corpus: CorpusConfig, *, is_fixed: bool) -> str:
+    """Return the remedy for training files in the wrong order; with `is_fixed` the languages are right."""
+    fix = "exchange the files"
+    if file_format(corpus) in ("tsv", "csv"):
+        fix = f"exchange the columns with --columns {shlex.join(corpus.columns[::-1] or ('2', '1'))}"
+    return fix if is_fixed else f"{fix}, or exchange --source and --target"
+
+
+def _check_sides(survey: CorpusSurvey, source: str, target: str, *, fix: str, name: str = "training") -> None:
     """Reject sides in the wrong order: the languages of the text are those given, for the other side."""
     found = tuple((survey.languages.get(side) or "").partition("-")[0] for side in SIDES)
     wanted = tuple(code.partition("-")[0] for code in (source, target))
     if found == wanted[::-1] and found != wanted:
-        fix = "exchange the files"
-        if file_format(corpus) in ("tsv", "csv"):
-            fix = f"exchange the columns with --columns {shlex.join(corpus.columns[::-1] or ('2', '1'))}"
-        also = "" if is_fixed else ", or exchange --source and --target"
         raise ConfigError(
-            f"the training text must be in {source} and {target}, in this order, got {found[0]} and {found[1]}; "
-            f"{fix}{also}"
+            f"the {name} text must be in {source} and {target}, in this order, got {found[0]} and {found[1]}; {fix}"
         )
 
 

@@ -93,10 +93,18 @@ def language_note(texts: Sequence[str], expected: str) -> str:
     return f"{count} of the first {len(sample)} lines look like {language}; the model translates from {expected}"
 
 
-def swapped_note(sources: Sequence[str], references: Sequence[str], source: str, target: str) -> str:
+def swapped_note(
+    sources: Sequence[str],
+    references: Sequence[str],
+    source: str,
+    target: str,
+    *,
+    other: str = "references",
+    fix: str = "exchange the two files",
+) -> str:
     """Return a note if the sources are in the target language and the references in the source language, else nothing.
 
-    The texts are read, and the languages counted, as in `language_note`.
+    The texts are read, and the languages counted, as in `language_note`. `other` is the name of the references.
     """
     found = [
         _most_frequent_other(texts[:NOTE_SAMPLE], code) for texts, code in ((sources, source), (references, target))
@@ -106,8 +114,8 @@ def swapped_note(sources: Sequence[str], references: Sequence[str], source: str,
             return ""
     (first, many), (second, others) = found
     return (
-        f"sources and references seem swapped: {many} of the first {len(sources[:NOTE_SAMPLE])} sources look like "
-        f"{first}, {others} references like {second}; exchange the two files"
+        f"sources and {other} seem swapped: {many} of the first {len(sources[:NOTE_SAMPLE])} sources look like "
+        f"{first}, {others} {other} like {second}; {fix}"
     )
 
 

@@ -17,6 +17,7 @@ from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.error_names import named_as_typed
 from dragoman.cli.options.open_translator import open_translator
 from dragoman.cli.options.outputs import Force, check_output, output_option, stdout_to
+from dragoman.cli.options.swapped_sides import note_swapped_sides
 from dragoman.config.alignment import AlignmentSettings
 from dragoman.config.engine import EngineSettings
 from dragoman.config.options_environment_toml import flag_name
@@ -102,6 +103,7 @@ def align(  # noqa: PLR0913 -- one parameter per option
             lambda: None if backward is None else open_translator(backward, None, engine.reversed()),
             settings,
             json=json,
+            in_one_file=target is None,
         )
         with stdout_to(output):
             if not given:
@@ -122,13 +124,15 @@ class _Alignment:
     backward: Callable[[], Translator | None]
     settings: AlignmentSettings
     json: bool
+    in_one_file: bool
 
     def print_usual_links(self) -> None:
         """Print the links of `Translator.align`, with scores in JSON."""
         from dragoman.api.files.output_lines import format_links
         from dragoman.api.files.pair_scoring import score_pairs
 
-        for scored in score_pairs(self.forward(), self.pairs, self.source, alignment=True):
+        forward = self.forward()
+        for scored in score_pairs(forward, self._noted_pairs(forward), self.source, alignment=True):
             if scored.alignment is None:
                 raise ConfigError("a model must have attention to align words, got one without; use one that has")
             echo(json_.dumps(scored.to_json(), ensure_ascii=False) if self.json else format_links(scored.alignment))
@@ -140,7 +144,7 @@ class _Alignment:
 
         forward, backward = self.forward(), self.backward()
         before = 0
-        for some in self.pairs:
+        for some in self._noted_pairs(forward):
             sources, targets = [one for one, _ in some], [other for _, other in some]
             with self._lines_named(before):
                 maps = attention_both_ways(forward, backward, sources, targets, self.settings)
@@ -159,16 +163,20 @@ class _Alignment:
         from dragoman.api.alignment.gold_reader import read_gold
         from dragoman.cli.screens.alignment import AlignmentTask, print_errors, print_ranking
 
-        pairs = [pair for some in self.pairs for pair in some]
+        forward = self.forward()
+        pairs = [pair for some in self._noted_pairs(forward) for pair in some]
         sources, targets = [one for one, _ in pairs], [other for _, other in pairs]
         form, first = given.get("gold_format"), given.get("gold_from")
         gold = read_gold(given["gold"], sources, targets, form=form, first=first, by_spaces=self.settings.by_spaces)
-        against = AlignmentTask(self.forward(), self.backward(), sources, targets, gold, self.settings)
+        against = AlignmentTask(forward, self.backward(), sources, targets, gold, self.settings)
         with self._lines_named(0):
             if "find_best" in given:
                 print_ranking(against, json=self.json)
             else:
                 print_errors(against, every="symmetrization" not in given, json=self.json)
+
+    def _noted_pairs(self, forward: Translator) -> Iterator[LinePairs]:
+        return note_swapped_sides(self.pairs, forward.languages, in_one_file=self.in_one_file)
 
     @contextmanager
     def _lines_named(self, before: int) -> Iterator[None]:

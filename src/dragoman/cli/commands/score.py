@@ -11,6 +11,7 @@ from dragoman.cli.options.arguments import BundlePath, Ensemble, JsonLines, Sour
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.open_translator import open_translator
 from dragoman.cli.options.outputs import Force, check_output, output_option, stdout_to
+from dragoman.cli.options.swapped_sides import note_swapped_sides
 from dragoman.config.engine import EngineSettings
 
 __all__ = ["score"]
@@ -46,6 +47,7 @@ def score(
 
         pairs = read_pairs(source, target)
         translator = open_translator(bundle, ensemble, engine)
+        pairs = note_swapped_sides(pairs, translator.languages, in_one_file=target is None)
         with stdout_to(output):
             for scored in score_pairs(translator, pairs, source):
                 line = f"{scored.log_prob:.6f}\t{scored.score:.6f}"

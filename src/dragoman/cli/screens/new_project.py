@@ -15,8 +15,8 @@ import typer
 
 from dragoman.cli.console import echo
 from dragoman.config.corpus import FileFormat
-from dragoman.data.corpus_survey import CorpusSurvey, open_files, survey_corpus
-from dragoman.data.project_template import CONFIG, bundle_languages, preset_for, suggested_pairs
+from dragoman.data.corpus_survey import CorpusSurvey, survey_corpus
+from dragoman.data.project_template import CONFIG, bundle_languages, check_held_out, preset_for, suggested_pairs
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.language_codes import check_language
 
@@ -120,8 +120,7 @@ def _ask_held_out(name: str, some: str, known: ProjectAnswers) -> tuple[str, ...
         assert known.source is not None
         assert known.target is not None
         files = _split(answer)
-        for _ in open_files(files, known.source, known.target).chunks(1):
-            break
+        check_held_out(name.lower(), files, known.source, known.target)
         return files
 
     default = f"take {some}"

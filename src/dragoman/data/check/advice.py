@@ -81,9 +81,10 @@ def find_misuse(corpora: list[CorpusReport], on_bad_line: OnBadLine = "error") -
             share = format_percent(bad, summary.records)
             found.append(f"{corpus.name} must be text, got bad lines only or mostly ({share}); name another file")
         elif corpus.looks_swapped:
+            also = ", or exchange data.source and data.target" if corpus.role == "train" else ""
             found.append(
                 f"the source of {corpus.name} must be {source} and its target {target}, got swapped sides; "
-                f"{corpus.swap_fix}, or exchange data.source and data.target"
+                f"{corpus.swap_fix}{also}"
             )
         else:
             found += _wrong_languages(corpus, {"source": source, "target": target})

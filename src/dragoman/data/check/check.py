@@ -54,16 +54,18 @@ def check(preparation: Preparation, predict_cost: PredictCost | None) -> CheckRe
     config, data = preparation.config, preparation.data
     corpora, found = measure_corpora(preparation), _Found()
     fatal = [*preparation.problems, *find_misuse(corpora, data.on_bad_line)]
+    faults = sum(corpus.summary.faults.total for corpus in corpora if not corpus.encodings)
+    bad_lines = f"{format_count(faults, 'bad line')} must be corrected, or skipped with --on-bad-line skip"
+    last = [bad_lines] if faults and data.on_bad_line == "error" else []
+    if fatal or last:
+        predict_cost = None  # a training that cannot start, or is useless, has no cost
     if not preparation.problems:  # if a corpus is missing, all later errors would follow from that
         try:
             _measure_all(preparation, predict_cost, found)
         except DragomanError as error:
             fatal += str(error).removesuffix(LISTED_BY_CHECK).splitlines()
-    faults = sum(corpus.summary.faults.total for corpus in corpora if not corpus.encodings)
-    if faults and data.on_bad_line == "error":
-        fatal.append(f"{format_count(faults, 'bad line')} must be corrected, or skipped with --on-bad-line skip")
     results = (found.selection, found.tokens, found.batches, found.cost)
-    return CheckReport(data.source, data.target, corpora, *results, advise(config, corpora, *results), fatal)
+    return CheckReport(data.source, data.target, corpora, *results, advise(config, corpora, *results), fatal + last)
 
 
 def _measure_all(preparation: Preparation, predict_cost: PredictCost | None, found: _Found) -> None:

@@ -46,6 +46,26 @@ def test_files_in_the_wrong_order_are_rejected(corpus: Path):
     assert not (corpus / "made" / "dragoman.toml").exists()
 
 
+@pytest.mark.parametrize(("option", "files"), [("test", ("test.de", "test.en")), ("validation", ("dev.de", "dev.en"))])
+def test_held_out_files_in_the_wrong_order_are_rejected(corpus: Path, option: str, files: tuple[str, str]):
+    result = typed("new", "made", "--corpus", "train.en", "train.de", f"--{option}", *files)
+    assert result.exit_code == 2
+    shown = " ".join(result.output.split())
+    assert (
+        f"the {option} text must be in en and de, in this order, got de and en; exchange the files of --{option}"
+        in shown
+    )
+    assert not (corpus / "made" / "dragoman.toml").exists()
+
+
+def test_held_out_columns_in_the_wrong_order_are_rejected(corpus: Path):
+    rows = zip(GERMAN, ENGLISH, strict=True)
+    (corpus / "test.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in rows), encoding="utf-8")
+    result = typed("new", "made", "--corpus", "train.en", "train.de", "--test", "test.tsv")
+    assert result.exit_code == 2
+    assert "exchange its columns" in " ".join(result.output.split())
+
+
 def test_a_folder_that_does_not_exist(corpus: Path):
     for command in ("check", "prepare", "train"):
         result = typed(command, "nowhere")

@@ -99,6 +99,28 @@ def test_sides_that_are_in_another_language_are_told(tmp_path: Path, source: str
     assert verdict(report).level == "error"
 
 
+def test_a_swapped_validation_set_does_not_question_the_languages_of_the_project(tmp_path: Path):
+    rows = pairs(300)
+    swapped = {"files": write_pairs(tmp_path, "swapped", [(b, a) for a, b in rows[:40]])}
+    report = check(tmp_path, [{"files": write_pairs(tmp_path, "train", rows[40:])}], validation=swapped)
+    (fatal,) = report.fatal
+    assert "the source of swapped.en must be en and its target de, got swapped sides; exchange" in fatal
+    assert "data.source" not in fatal
+
+
+def test_no_updates_are_tried_after_a_fatal_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    tried: list[object] = []
+    monkeypatch.setattr("dragoman.api.training.preparation.estimate_cost", lambda *_: tried.append(1))
+    rows = pairs(300)
+    good, bad = (write_pairs(tmp_path, name, rows) for name in ("good", "bad"))
+    swapped = write_pairs(tmp_path, "swapped", [(b, a) for a, b in rows])
+    (tmp_path / bad[0]).write_bytes(b"\xff" + (tmp_path / bad[0]).read_bytes())
+    for files, count in ((good, 1), (swapped, 0), (bad, 0)):
+        tried.clear()
+        check_corpora(config([{"files": files}]), tmp_path)
+        assert len(tried) == count, files
+
+
 def test_the_file_of_the_side_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     rows = [(a, a + " Yes.") for a, _ in pairs(300)]
     same = write_pairs(tmp_path, "same", rows)
