@@ -11,7 +11,15 @@ from dragoman.environment import is_installed
 from dragoman.language_codes import primary_language
 from dragoman.text.characters import is_spaceless
 
-__all__ = ["NEAR_LANGUAGES", "NOTE_SAMPLE", "fitting_answers", "language_note", "other_language", "swapped_note"]
+__all__ = [
+    "NEAR_LANGUAGES",
+    "NOTE_SAMPLE",
+    "column_languages",
+    "fitting_answers",
+    "language_note",
+    "other_language",
+    "swapped_note",
+]
 
 NEAR_LANGUAGES = (
     frozenset({"ar", "acm", "acq", "aeb", "afb", "ajp", "apc", "arq", "ars", "ary", "arz", "ayl"}),
@@ -79,6 +87,23 @@ def other_language(text: str, expected: str) -> str | None:
         return None
     fitting = fitting_answers(expected)
     return _certain_answer(text, fitting) if fitting else None
+
+
+def column_languages(columns: Sequence[Sequence[str]]) -> list[str]:
+    """Return the language of each column of a table; empty if it is not certain, as for numbers and names."""
+    return [_column_language(texts[:NOTE_SAMPLE]) for texts in columns]
+
+
+def _column_language(texts: Sequence[str]) -> str:
+    if not _can_detect():
+        return ""
+    from dragoman.text.language_detection_model import load_detector  # noqa: PLC0415 -- an optional package
+
+    joined = [" ".join(" ".join(texts[first : first + _JOINED]).split()) for first in range(0, len(texts), _JOINED)]
+    answers = [load_detector().detect(text[:_MAX_CHARACTERS])[0] for text in joined if _is_prose(text)]
+    counts = Counter(str(answer["lang"]) for answer in answers if answer["score"] >= _CERTAINTY)
+    language, count = max(counts.items(), key=lambda each: each[1], default=("", 0))
+    return language if count > len(joined) / 2 else ""
 
 
 def language_note(texts: Sequence[str], expected: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dragoman.api.evaluation.background_statistics import BackgroundStatistics
 from dragoman.api.evaluation.member_run import EvaluatedMember, TestOutput, open_member, translate_test_set
-from dragoman.api.evaluation.precheck import check_language, check_systems
+from dragoman.api.evaluation.precheck import check_language, check_systems, copied_side_note
 from dragoman.api.evaluation.system_arguments import System
 from dragoman.api.translation.translator import Translator
 from dragoman.config.corpus import Direction
@@ -103,6 +103,10 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
         )
         if note:
             tell(f"note    {note}")
+    if tell is not None:
+        for member in (each for members in opened.values() for each in members if each.lines is not None):
+            if note := copied_side_note(member.path, member.lines or (), sources, references):
+                tell(f"note    {note}")
     run = _EvaluationRun(
         settings,
         sources,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from dragoman.api.evaluation.system_arguments import System
 from dragoman.config.evaluation import EvaluationSettings
@@ -10,7 +11,7 @@ from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.metrics.sentence_statistics import signed_metric
 from dragoman.evaluation.significance.bootstrap import seed_setting
 
-__all__ = ["check_language", "check_systems"]
+__all__ = ["check_language", "check_systems", "copied_side_note"]
 
 
 def check_systems(
@@ -39,3 +40,11 @@ def check_language(language: str, settings: EvaluationSettings) -> None:
     """Reject metrics without a tokenizer for the target language."""
     for metric in settings.metrics:
         signed_metric(metric, language)
+
+
+def copied_side_note(path: Path, lines: Sequence[str], sources: Sequence[str], references: Sequence[str]) -> str:
+    """Return a note if a file of translations is a copy of the references or of the sources, else nothing."""
+    for name, side in (("references", references), ("sources", sources)):
+        if list(lines) == list(side):
+            return f"{path} has the same lines as the {name}, so its scores mean nothing; name a file of translations"
+    return ""

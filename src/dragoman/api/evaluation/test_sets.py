@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.api.evaluation.system_arguments import run_of
+from dragoman.api.evaluation.system_arguments import bundle_of, run_of
 from dragoman.config import Config, DataConfig, load_config
 from dragoman.config.corpus import CorpusConfig, Direction
 from dragoman.data.readers.corpus_reader import open_corpus
@@ -45,6 +45,11 @@ def find_test_set(member: Path, languages: Direction | None = None) -> RunTestSe
     Raise a `ConfigError` if there is none.
     """
     run = run_of(member)
+    if member.is_file() and bundle_of(member) is None:
+        raise ConfigError(
+            f"--test SRC REF must be given to score a file of translations, got {member} alone; name the file of the "
+            "sources and the file of the references"
+        )
     if run is None or not (run / _CONFIG).is_file():
         raise ConfigError(f"{member} must be a run to have a test set of its own, got no run; {_FIX}")
     config = load_config(run / _CONFIG)

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from dragoman.api.files.input_lines import LineReader
 from dragoman.errors import DragomanError
+from dragoman.language_codes import canonical_language
+from dragoman.text.other_language import NOTE_SAMPLE, column_languages, fitting_answers
 
-__all__ = ["column_command", "count_columns"]
+__all__ = ["column_command", "column_in_language", "count_columns"]
 
 _DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ",;\t"}
 _SAMPLED_BYTES, _SAMPLED_ROWS = 1 << 16, 50
-_CSV_COLUMN = "import csv, sys; [print(*row[0].split()) for row in csv.reader(sys.stdin, delimiter={})]"
+_CSV_COLUMN = "import csv, sys; [print(*row[{}].split()) for row in csv.reader(sys.stdin, delimiter={})]"
 
 
 def count_columns(path: str) -> tuple[int, str]:
@@ -41,9 +43,21 @@ def _first_lines(path: str) -> list[str]:
     return data[: end or None].decode("utf-8-sig", "replace").splitlines(keepends=True)
 
 
-def column_command(path: str, delimiter: str, translate: str) -> str:
-    """Return a command that passes the first column of a table to the command `translate`."""
+def column_in_language(path: str, delimiter: str, language: str) -> int | None:
+    """Return the number, from 1, of the column in a language, by its heading or its text; None if none is certain."""
+    rows = [row for row in islice(csv.reader(_first_lines(path), delimiter=delimiter), NOTE_SAMPLE) if row]
+    headings = [canonical_language(cell.strip()).lower() for cell in rows[0]]
+    if (code := canonical_language(language).lower()) in headings:
+        return headings.index(code) + 1
+    found = column_languages(list(zip(*(rows[1:] or rows), strict=True)))
+    right = fitting_answers(language) if language and any(found) else frozenset()
+    return next((number for number, each in enumerate(found, 1) if each in right), None)
+
+
+def column_command(path: str, delimiter: str, translate: str, column: int = 1) -> str:
+    """Return a command that passes a column of a table, counted from 1, to the command `translate`."""
     read = f"{'gzip -dc' if path.endswith('.gz') else 'cat'} {shlex.quote(path)}"
     is_tsv = Path(path.removesuffix(".gz")).suffix.lower() != ".csv"
-    column = "cut -f1" if is_tsv else f"python3 -c {shlex.quote(_CSV_COLUMN.format(json.dumps(delimiter)))}"
-    return f"{read} | {column} | {translate}"
+    script = _CSV_COLUMN.format(column - 1, json.dumps(delimiter))
+    cut = f"cut -f{column}" if is_tsv else f"python3 -c {shlex.quote(script)}"
+    return f"{read} | {cut} | {translate}"

@@ -20,7 +20,7 @@ from dragoman.cli.options.outputs import Force
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
 from dragoman.documents.formats import ARCHIVES, FORMATS, UNSUPPORTED
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.reporting.number_format import format_count
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def translate(  # noqa: PLR0913 -- one parameter per option
             raise ConfigError(f"--on {on} must come with an output, got none; name it with -o")
         form = LineFormat(nbest=has_nbest, alignment=alignments, flags=flags, json=json)
         open_work = line_work(on, workers, bundle, ensemble, engine, search, form, glossary=glossary, split=split)
-        path = _text_file(input_, bundle)
+        path = _text_file(input_, bundle, engine.source_language)
         if path != "-" and Path(path).is_dir():
             _translate_folder(open_work, Path(input_), output, resume=resume, force=force)
         else:
@@ -185,7 +185,7 @@ def _translate_folder(
     _print_written(output)
 
 
-def _text_file(path: str, bundle: Path) -> str:
+def _text_file(path: str, bundle: Path, language: str | None) -> str:
     suffix = Path(path).suffix.lower()
     if suffix in UNSUPPORTED:
         raise ConfigError(
@@ -198,21 +198,37 @@ def _text_file(path: str, bundle: Path) -> str:
         )
     if (Path(path) / "manifest.json").is_file():
         raise ConfigError(f"the input must be a text file, got the bundle {path}; an ensemble is --ensemble {path}")
-    _check_no_table(path, bundle)
+    _check_no_table(path, bundle, language)
     return path
 
 
-def _check_no_table(path: str, bundle: Path) -> None:
+def _check_no_table(path: str, bundle: Path, language: str | None) -> None:
     """Reject a table: its lines are no sentences."""
-    from dragoman.api.files.table_columns import column_command, count_columns
+    from dragoman.api.files.table_columns import column_command, column_in_language, count_columns
 
     columns, delimiter = count_columns(path)
     if columns > 1:
-        command = column_command(path, delimiter, f"dragoman translate {shlex.quote(str(bundle))}")
+        language = language or _source_language(bundle)
+        column = column_in_language(path, delimiter, language)
+        which = "the first" if column is None else f"column {column}, in {language}"
+        command = column_command(path, delimiter, f"dragoman translate {shlex.quote(str(bundle))}", column or 1)
         raise ConfigError(
             f"the input must have one sentence per line, got {path}, a table of {columns} columns; translate one "
-            f"column, here the first: {command}"
+            f"column, here {which}: {command}"
         )
+
+
+def _source_language(bundle: Path) -> str:
+    """Return the source language of a model; empty if it has several directions, or cannot be opened."""
+    from dragoman.bundle import Bundle
+    from dragoman.bundle.locate import find_bundle
+
+    try:
+        data = Bundle.open(find_bundle(bundle).path).config.data
+    except DragomanError:  # reported when it is opened to translate
+        return ""
+    directions = [] if data is None else [*data.all_directions()]
+    return directions[0][0] if len(directions) == 1 else ""
 
 
 def _is_needed(source: LineReader, output: Path | None, *, resume: bool, force: bool) -> bool:

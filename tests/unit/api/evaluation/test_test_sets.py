@@ -90,5 +90,5 @@ def test_what_is_missing_is_named_with_the_option(tmp_path: Path):
     with pytest.raises(DataError, match=r"must be where it was in training.*--test SRC REF"):
         of_run(project(tmp_path / "lost", "test_pairs = 2"))
     write(tmp_path, "text", "a")
-    with pytest.raises(ConfigError, match="must be a run to have a test set"):
+    with pytest.raises(ConfigError, match="--test SRC REF must be given to score a file of translations"):
         of_run(tmp_path / "text")

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from dragoman.api.files.folder_translation import check_folders
-from dragoman.api.files.table_columns import column_command, count_columns
+from dragoman.api.files.table_columns import column_command, column_in_language, count_columns
 from dragoman.cli.synthetic_corpus import check_input
 from dragoman.errors import DataError
+from tests.unit.cli.tiny_translators import typed
 
 FILES = [
     ("a.csv", 'id,text\n1,"Hello, you"\n2,World\n', (2, ",")),
@@ -49,6 +50,44 @@ def test_the_command_gives_the_first_column(tmp_path: Path, name: str, text: str
     command = column_command(str(path), delimiter, "cat")
     shown = subprocess.run(command, shell=True, check=True, capture_output=True, text=True)
     assert shown.stdout == "Hello\ntwo lines, yes\n"
+
+
+ENGLISH = "Two young people are walking along the river in the evening"
+GERMAN = "Zwei junge Leute gehen am Abend den Fluss entlang"
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "column"),
+    [
+        (f"id,German,English\n1,{GERMAN},{ENGLISH}\n2,{GERMAN},{ENGLISH}\n", "en", 3),
+        (f"id,German,English\n1,{GERMAN},{ENGLISH}\n2,{GERMAN},{ENGLISH}\n", "de-AT", 2),
+        (f"id,German,English\n1,{GERMAN},{ENGLISH}\n2,{GERMAN},{ENGLISH}\n", "fr", None),
+        (f"1,{GERMAN}\n", "de", 2),
+        ("id,fr,EN\n1,a,b\n", "en", 3),
+        ("id,x\n1,a\n", "", None),
+    ],
+)
+def test_the_column_of_a_language_is_found(tmp_path: Path, text: str, language: str, column: int | None):
+    path = tmp_path / "a.csv"
+    path.write_text(text, encoding="utf-8")
+    assert column_in_language(str(path), ",", language) == column
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.csv", "x,Hello\n"), ("a.tsv", "x\tHello\n")])
+def test_the_command_gives_another_column(tmp_path: Path, name: str, text: str):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    command = column_command(str(path), count_columns(str(path))[1], "cat", 2)
+    assert subprocess.run(command, shell=True, check=True, capture_output=True, text=True).stdout == "Hello\n"
+
+
+def test_translate_proposes_the_column_of_its_source_language(tmp_path: Path):
+    path = tmp_path / "a.tsv"
+    path.write_text(f"1\t{GERMAN}\t{ENGLISH}\n" * 6, encoding="utf-8")
+    bundle = Path(__file__).parents[3] / "fixtures/formats-0.1/transformer/run/bundle"
+    result = typed("translate", bundle, path)
+    assert result.exit_code == 2
+    assert f"here column 3, in en: cat {path} | cut -f3 | dragoman translate {bundle}" in result.stderr
 
 
 def test_tables_are_no_text_of_a_folder_or_of_a_synthetic_corpus(tmp_path: Path):

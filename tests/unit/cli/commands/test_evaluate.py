@@ -303,3 +303,25 @@ def test_a_swapped_test_set_is_told(tmp_path: Path):
         result = typed("evaluate", test[1], "--test", *test, "--languages", "en-de")
         assert result.exit_code == 0, result.stderr
         assert (told in result.stderr) == is_swapped
+
+
+def test_a_file_of_translations_needs_a_test_set(room: Path):
+    result = typed("evaluate", room / "close")
+    assert result.exit_code == 2
+    assert (
+        f"error: --test SRC REF must be given to score a file of translations, got {room / 'close'} alone"
+        in result.stderr
+    )
+
+
+def test_a_copy_of_the_references_or_the_sources_is_told(room: Path):
+    for side, name in (("ref", "references"), ("src", "sources")):
+        (room / "copy").write_bytes((room / side).read_bytes())
+        for command in ("evaluate", "compare"):
+            output = ("-o", room / f"{side}.html") if command == "compare" else ()
+            result = typed(command, room / "close", room / "copy", "--test", room / "src", room / "ref", *output)
+            assert result.exit_code == 0, result.stderr
+            assert (
+                f"note    {room / 'copy'} has the same lines as the {name}, so its scores mean nothing" in result.stderr
+            )
+            assert "close has the same" not in result.stderr

@@ -71,3 +71,12 @@ def test_other_names_need_a_format_and_the_message_offers_it(tmp_path: Path):
 def test_more_than_two_columns_must_be_chosen(tmp_path: Path):
     with pytest.raises(DataError, match=r"got 3 columns \(id, English, German\); choose two with --columns"):
         read(tmp_path / "train.csv", "id,English,German\n1,one,eins\n")
+
+
+def test_the_columns_of_the_languages_are_proposed(tmp_path: Path):
+    english = "Two young people are walking along the river in the evening"
+    german = "Zwei junge Leute gehen am Abend den Fluss entlang"
+    with pytest.raises(DataError, match="choose two with --columns 3 2, or columns"):
+        read(tmp_path / "train.csv", "id,German,English\n" + f"7,{german},{english}\n" * 6)
+    with pytest.raises(DataError, match="choose two with --columns SRC TGT, or columns"):
+        read(tmp_path / "train.csv", "id,German,English\n7,eins,one\n")

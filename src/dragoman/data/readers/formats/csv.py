@@ -17,15 +17,17 @@ import polars as pl
 from dragoman.config.corpus import OnBadLine
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import LineFault
-from dragoman.data.readers.formats.single_file import ChunkBuilder, read_blocks
+from dragoman.data.readers.formats.single_file import ChunkBuilder, FileBlock, read_blocks
 from dragoman.data.readers.formats.tsv import TsvChunk
 from dragoman.data.readers.language_columns import find_language_columns
 from dragoman.data.reason_counts import Example
 from dragoman.errors import DataError
+from dragoman.text.other_language import column_languages, fitting_answers
 
 __all__ = ["CsvChunk", "CsvReader"]
 
 _MAX_LINES = 50  # of one record
+_SAMPLED_BYTES = 1 << 16
 _BROKEN = "line break in a cell"
 _SIDES = (("source", "target"), ("src", "tgt"), ("src", "trg"), ("text", "translation"))
 
@@ -83,11 +85,12 @@ class CsvReader:
                 delimiter = _delimiter(line)
                 cells = _cells(line, delimiter) or [line]
                 width = len(cells)
-                columns, has_header = self._select(block.file, cells)
+                columns, has_header = self._select(block, cells, delimiter)
             yield CsvChunk(block, columns, width, self._languages, delimiter, has_header)
 
-    def _select(self, file: str, cells: list[str]) -> tuple[tuple[int, int], bool]:
+    def _select(self, block: FileBlock, cells: list[str], delimiter: str) -> tuple[tuple[int, int], bool]:
         """Return the columns from 1, and whether the first row is a header."""
+        file = block.file
         names = [cell.strip() for cell in cells]
         if self._columns is not None:
             if all(name.isdecimal() for name in self._columns):
@@ -100,13 +103,26 @@ class CsvReader:
             return (names.index(self._columns[0]) + 1, names.index(self._columns[1]) + 1), True
         named = self._named(names)
         if named is None and len(names) > 2:
+            chosen = self._columns_by_text(block.data, delimiter, len(names))
             raise DataError(
                 f"{file} must have two columns, or a header with the languages, got {len(names)} columns "
-                f"({', '.join(names)[:200]}); choose two with --columns 1 2, or columns in the configuration"
+                f"({', '.join(names)[:200]}); choose two with --columns {chosen}, or columns in the configuration"
             )
         if named is None:
             return (1, 2), False
         return (names.index(named[0]) + 1, names.index(named[1]) + 1), True
+
+    def _columns_by_text(self, data: bytes, delimiter: str, width: int) -> str:
+        """Return the numbers of two columns in the two languages, by the text of the first rows, else placeholders."""
+        lines = data[:_SAMPLED_BYTES].decode("utf-8-sig", "replace").split("\n")[1:-1]
+        rows = [cells for line in lines if (cells := _cells(line, delimiter)) is not None and len(cells) == width]
+        found = column_languages(list(zip(*rows, strict=True)))
+        chosen: list[int] = []
+        for code in self._languages:
+            right = fitting_answers(code) if any(found) else frozenset()  # empty if the language is not known
+            free = [column for column, language in enumerate(found) if language and column not in chosen]
+            chosen += [column for column in free if not right or found[column] in right][:1]
+        return " ".join(str(column + 1) for column in chosen) if len(chosen) == len(self._languages) else "SRC TGT"
 
     def _named(self, names: list[str]) -> tuple[str, str] | None:
         found = find_language_columns(tuple(names), self._languages).names
