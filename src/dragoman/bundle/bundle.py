@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.bundle.bundle_config import read_shared_config, shared_config
+from dragoman.bundle.locate import explain_checkpoint
 from dragoman.bundle.quantization import Quantization
 from dragoman.bundle.sandboxed_parse import check_sentencepiece
 from dragoman.bundle.shortlist import Shortlist
@@ -82,6 +83,8 @@ class Bundle:
         path = Path(folder)
         try:
             if not path.is_file():
+                if explained := explain_checkpoint(path):
+                    raise BundleError(explained)
                 return cls._open(path, path, trusted)
             return cls._open_archive(path, trusted)
         except OSError as error:

@@ -12,9 +12,10 @@ from typing import Any
 from dragoman.bundle.verified_folder import MANIFEST
 from dragoman.errors import BundleError
 
-__all__ = ["LocatedBundle", "find_bundle", "find_run"]
+__all__ = ["LocatedBundle", "explain_checkpoint", "find_bundle", "find_run"]
 
 _BUNDLE, _RUN, _LOG, _CONFIG = "bundle", "run.json", "log.jsonl", "dragoman.toml"
+_CHECKPOINTS, _STATE = "checkpoints", "state.json"
 _DEFAULT_RUN = "run"  # folder of a run without --output
 _KINDS = "a bundle, a run or a project folder"
 _MAX_RECORD = 1 << 20  # bytes of run.json
@@ -56,6 +57,8 @@ def find_bundle(path: Path) -> LocatedBundle:
     """
     if path.is_file() and path.name == _CONFIG:
         path = path.parent
+    if explained := explain_checkpoint(path):
+        raise BundleError(explained)
     if path.is_file() and not _is_zip(path):
         raise BundleError(f"{path} must be {_KINDS}, got a file that is no zip archive; name the model first")
     if path.is_file() or (path / MANIFEST).is_file():
@@ -85,6 +88,8 @@ def find_run(path: Path) -> Path:
 
     Raise a `BundleError` if there is none.
     """
+    if explained := explain_checkpoint(path):
+        raise BundleError(explained)
     if (path / _RUN).is_file():
         return path
     if path.name == _BUNDLE and (path.parent / _RUN).is_file():
@@ -95,6 +100,22 @@ def find_run(path: Path) -> Path:
         raise BundleError(f"{path} must be a run or a project folder, got {got}; dragoman train makes runs")
     bundles = {each.path.parent: each for each in _candidates(path)}
     return max(runs, key=lambda run: bundles[run].rank if run in bundles else (float("-inf"), _time(run / _RUN)))
+
+
+def explain_checkpoint(path: Path) -> str:
+    """Return which path to name instead of a checkpoint, or of a folder of checkpoints; empty for other paths."""
+    is_one = (path / _STATE).is_file() and (path / MANIFEST).is_file()
+    if not is_one and (path.name != _CHECKPOINTS or not path.is_dir()):
+        return ""
+    got = "a checkpoint" if is_one else "a folder of checkpoints"
+    run = next((each for each in path.parents[:2] if (each / _RUN).is_file() or (each / _BUNDLE).is_dir()), None)
+    if run is None:
+        return f"{path} must be {_KINDS}, got {got} without its run; name the run, or the bundle that training wrote"
+    if (run / _BUNDLE / MANIFEST).is_file():
+        return f"{path} must be {_KINDS}, got {got}; name its run: {run}"
+    return (
+        f"{path} must be {_KINDS}, got {got} of a run without a bundle; train it to the end with {_resume_command(run)}"
+    )
 
 
 def _resume_command(run: Path) -> str:

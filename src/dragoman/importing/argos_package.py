@@ -19,9 +19,8 @@ from dragoman.importing.source_files import MAX_TEXT_BYTES, SourceFolder, max_ex
 from dragoman.language_codes import parse_language
 from dragoman.text import SPECIALS
 
-__all__ = ["FILES", "matches", "read", "unpacked"]
+__all__ = ["matches", "read", "unpacked"]
 
-FILES = "metadata.json, sentencepiece.model and model/ with a CTranslate2 model; or the .argosmodel file"
 _SUBWORDS = "sentencepiece.model"
 _MAX_ENTRIES = 2000
 _MAX_DIRECTORY = 1 << 19

@@ -18,9 +18,8 @@ from dragoman.importing.source_files import MAX_WEIGHT_BYTES, SourceFolder
 from dragoman.importing.token_order import TokenOrder
 from dragoman.text import SPECIALS, CharacterTokenizer, ImportedTokenizer, Tokenizer, Vocabulary
 
-__all__ = ["FILES", "matches", "read", "read_network"]
+__all__ = ["matches", "read", "read_network"]
 
-FILES = "model.bin, and source_vocabulary and target_vocabulary or shared_vocabulary (.json or .txt)"
 _HEADS = {"TransformerBase": 8, "TransformerBig": 16}
 _SPECIFICATIONS = (*_HEADS, "Transformer", "TransformerSpec")
 _ACTIVATIONS = {0: "relu", 2: "swish", 3: "gelu"}

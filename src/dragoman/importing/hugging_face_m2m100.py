@@ -30,12 +30,8 @@ from dragoman.importing.source_files import SourceFolder
 from dragoman.importing.token_order import TokenOrder
 from dragoman.text import ImportedTokenizer
 
-__all__ = ["FILES", "matches", "read"]
+__all__ = ["matches", "read"]
 
-FILES = (
-    "config.json, model.safetensors or pytorch_model.bin, sentencepiece.bpe.model, special_tokens_map.json, and for "
-    "M2M100 vocab.json"
-)
 _SUBWORDS = "sentencepiece.bpe.model"
 _FIRST = ("<s>", "<pad>", "</s>", "<unk>")
 _LANGUAGE = re.compile(r"__([a-z]{2,3})__|([a-z]{3}_[A-Z][a-z]{3})")

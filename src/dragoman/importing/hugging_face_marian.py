@@ -25,11 +25,10 @@ from dragoman.importing.token_order import TokenOrder
 from dragoman.language_codes import is_known_language, parse_language
 from dragoman.text import ImportedTokenizer
 
-__all__ = ["FILES", "matches", "read"]
+__all__ = ["matches", "read"]
 
 _SEVERAL = "mul"  # ISO 639-2: several languages
 
-FILES = "config.json, model.safetensors or pytorch_model.bin, source.spm, target.spm and vocab.json"
 _NAME = re.compile(r"opus-mt-(?:tc-)?(?:big-|base-|tiny-)?([a-z]{2,3}(?:_[A-Za-z]+)?)-([a-z]{2,3}(?:_[A-Za-z]+)?)\b")
 
 

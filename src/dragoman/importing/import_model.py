@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Bundle, imported_model_card, write_bundle
+from dragoman.bundle.locate import explain_checkpoint, find_bundle
+from dragoman.bundle.verified_folder import MANIFEST
 from dragoman.config import Config, parse_config
 from dragoman.errors import BundleError, ConfigError, DragomanError
 from dragoman.importing import (
@@ -33,6 +35,8 @@ from dragoman.version import __version__
 
 __all__ = ["FORMATS", "ImportResult", "import_model"]
 
+_BUNDLE_FILES = {MANIFEST, "weights.safetensors"}
+_OF_DRAGOMAN = ("dragoman.toml", "run.json", f"bundle/{MANIFEST}")
 _MAX_README = 1 << 20
 _MAX_DEPTH, _MAX_SEARCHED, _MAX_FOUND = 2, 500, 5  # of the search for models below a folder: levels, entries, names
 _MAX_SKIPPED = 30
@@ -45,10 +49,9 @@ _LICENCE = re.compile(r"^licen[sc]e:\s*[\"']?([A-Za-z0-9][\w.+ -]{0,80})", re.MU
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its title, the files it consists of, a test for a folder, and a reader."""
+    """A format: its title, a test for a folder, and a reader."""
 
     title: str
-    files: str
     matches: Callable[[SourceFolder], bool]
     read: Callable[[SourceFolder], ImportedModel]
 
@@ -56,22 +59,18 @@ class Format:
 FORMATS = {
     "hugging-face": Format(
         "Hugging Face MarianMT (OPUS-MT)",
-        hugging_face_marian.FILES,
         hugging_face_marian.matches,
         hugging_face_marian.read,
     ),
-    "m2m100": Format(
-        "Hugging Face M2M100 or NLLB", hugging_face_m2m100.FILES, hugging_face_m2m100.matches, hugging_face_m2m100.read
-    ),
-    "argos": Format("Argos package", argos_package.FILES, argos_package.matches, argos_package.read),
-    "ctranslate2": Format("CTranslate2", ctranslate2_folder.FILES, ctranslate2_folder.matches, ctranslate2_folder.read),
+    "m2m100": Format("Hugging Face M2M100 or NLLB", hugging_face_m2m100.matches, hugging_face_m2m100.read),
+    "argos": Format("Argos package", argos_package.matches, argos_package.read),
+    "ctranslate2": Format("CTranslate2", ctranslate2_folder.matches, ctranslate2_folder.read),
     "firefox": Format(
         "Firefox Translations (Bergamot)",
-        marian_folder.FIREFOX_FILES,
         marian_folder.matches_firefox,
         marian_folder.read_firefox,
     ),
-    "marian": Format("Marian", marian_folder.MARIAN_FILES, marian_folder.matches_marian, marian_folder.read_marian),
+    "marian": Format("Marian", marian_folder.matches_marian, marian_folder.read_marian),
 }
 """Formats by the value of ``--from``."""
 
@@ -185,16 +184,34 @@ def _import(
 def _find(folder: SourceFolder, source: Path, output: Path) -> str:
     if name := _format_of(folder):
         return name
+    _refuse_bundle(source)
     if found := _importable_below(source):
         command = shlex.join(["dragoman", "import", str(found[0]), "-o", str(output)])
         names = [ascii(str(each.relative_to(source)))[1:-1] for each in found]
         shown = ", ".join([*names[:_MAX_FOUND], *(["…"] if len(names) > _MAX_FOUND else [])])
         raise BundleError(f"{source} must hold one model, got models below it: {shown}; import one of them: {command}")
-    known = "; ".join(f"{each.title}: {each.files}" for each in FORMATS.values())
     raise BundleError(
-        f"{folder.path} must hold a model of a known format ({known}), got {folder.listing()}; "
-        "docs/importing.md lists the formats"
+        f"{source} must hold a model of a known format ({', '.join(FORMATS)}), got {folder.listing()}; "
+        "docs/importing.md lists the files of each"
     )
+
+
+def _refuse_bundle(source: Path) -> None:
+    """Reject a bundle, an archive of one, or a run or a project with one; for a checkpoint, name its run."""
+    if source.is_file():
+        with _damage_refused(source), zipfile.ZipFile(source) as archive:
+            bundle = source if set(archive.namelist()) >= _BUNDLE_FILES else None
+    else:
+        if explained := explain_checkpoint(source):
+            raise BundleError(explained)
+        bundle = None
+        with suppress(BundleError):
+            bundle = find_bundle(source).path if any((source / name).is_file() for name in _OF_DRAGOMAN) else None
+    if bundle is not None:
+        command = shlex.join(["dragoman", "translate", str(source)])
+        raise BundleError(
+            f"the source must be a model of another toolkit, got {bundle}, which is already a bundle; use it: {command}"
+        )
 
 
 def _format_of(folder: SourceFolder) -> str | None:

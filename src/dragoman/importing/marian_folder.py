@@ -20,12 +20,8 @@ from dragoman.importing.token_order import TokenOrder
 from dragoman.language_codes import is_known_language
 from dragoman.text import UNK_ID, ImportedTokenizer, Tokenizer
 
-__all__ = ["FIREFOX_FILES", "MARIAN_FILES", "matches_firefox", "matches_marian", "read_firefox", "read_marian"]
+__all__ = ["matches_firefox", "matches_marian", "read_firefox", "read_marian"]
 
-FIREFOX_FILES = (
-    "model.*.bin and vocab.*.spm, or srcvocab.*.spm and trgvocab.*.spm, and optionally lex.*.bin; each may be .gz"
-)
-MARIAN_FILES = "*.npz and one or two *.spm"
 _MAX_MODEL = 2 << 30
 _MAX_LEXICON = 256 << 20
 _LEXICON = re.compile(r"lex\..*\.bin(?:\.gz)?")

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.api.evaluation.system_arguments import bundle_of
+from dragoman.bundle import Bundle
 from dragoman.bundle.locate import find_bundle, find_run
-from dragoman.errors import BundleError
+from dragoman.errors import BundleError, DragomanError
 
 
 def bundle(folder: Path, *, age: float = 0.0) -> Path:
@@ -99,3 +101,25 @@ def test_what_is_missing_is_said_with_the_next_step(tmp_path: Path):
     }.items():
         with pytest.raises(BundleError, match=expected):
             find_bundle(tmp_path / name)
+
+
+def checkpoint(run: Path) -> Path:
+    folder = bundle(run / "checkpoints" / "step_10")
+    (folder / "state.json").write_text("{}", encoding="utf-8")
+    return folder
+
+
+def test_a_checkpoint_is_no_model_and_its_run_is_named(tmp_path: Path):
+    done, begun = run(tmp_path / "done"), run(tmp_path / "begun", trained=False)
+    for path, expected in {
+        checkpoint(done): rf"got a checkpoint; name its run: {done}$",
+        done / "checkpoints": rf"got a folder of checkpoints; name its run: {done}$",
+        checkpoint(
+            begun
+        ): "of a run without a bundle; train it to the end with dragoman train --output .*begun --resume",
+        checkpoint(tmp_path / "alone"): "got a checkpoint without its run; name the run",
+    }.items():
+        for open_ in (find_bundle, find_run, Bundle.open, bundle_of):
+            if (open_, path.name) != (Bundle.open, "checkpoints"):
+                with pytest.raises(DragomanError, match=expected):
+                    Bundle.open(bundle_of(path) or path) if open_ is bundle_of else open_(path)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dragoman.bundle.locate import find_bundle
+from dragoman.bundle.locate import explain_checkpoint, find_bundle
 from dragoman.bundle.verified_folder import MANIFEST
 from dragoman.errors import BundleError, ConfigError, DataError
 
@@ -82,6 +82,8 @@ def bundle_of(member: Path) -> Path | None:
             return find_bundle(member).path
         except BundleError as error:  # it names the next step
             raise DataError(str(error)) from None
+    if explained := explain_checkpoint(member):
+        raise DataError(explained)
     raise DataError(
         f"{member} must be a run folder, a bundle or a file of translations, got another folder; name one of these"
     )

@@ -1,6 +1,7 @@
 """``dragoman import`` as a person types it: import, translate, and mistakes."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -78,12 +79,26 @@ def test_the_search_for_models_is_bounded(folder: Path, tmp_path: Path):
     assert "must hold a model of a known format" in run("import", tmp_path / "1", "-o", tmp_path / "b").stderr
 
 
+RUN = Path(__file__).parents[3] / "fixtures/formats-0.1/transformer/run"
+
+
+def test_a_bundle_needs_no_import(tmp_path: Path):
+    archive = Path(shutil.make_archive(str(tmp_path / "model"), "zip", RUN / "bundle"))
+    for source, bundle in ((RUN / "bundle", RUN / "bundle"), (RUN, RUN / "bundle"), (archive, archive)):
+        shown = run("import", source, "-o", tmp_path / "b")
+        assert (shown.exit_code, shown.stderr.count("\n")) == (1, 1)
+        assert f"got {bundle}, which is already a bundle; use it: dragoman translate {source}\n" in shown.stderr
+    checkpoint = RUN / "checkpoints" / "step_401"
+    assert f"got a checkpoint; name its run: {RUN}\n" in run("import", checkpoint, "-o", tmp_path / "b").stderr
+
+
 def test_mistakes_are_one_line(folder: Path, tmp_path: Path):
     (tmp_path / "empty").mkdir()
     nothing = run("import", tmp_path / "empty", "-o", tmp_path / "b")
     assert (nothing.exit_code, nothing.stderr.count("\n")) == (1, 1)
     assert "must hold a model of a known format" in nothing.stderr
     assert "got no files" in nothing.stderr
+    assert len(nothing.stderr) - len(str(tmp_path)) < 200
     other = run("import", folder, "-o", tmp_path / "b", "--from", "fairseq")
     assert (other.exit_code, other.stderr.count("\n")) == (2, 1)
     legal = "hugging-face, m2m100, argos, ctranslate2, firefox, marian"
