@@ -16,6 +16,8 @@ __all__ = ["UsageFault", "usage_message"]
 UsageFault: Any = next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException")
 """Base class of the errors of Typer's parser, which is Click or Typer's copy of it."""
 
+_SIMILAR = 0.75  # ratio of SequenceMatcher; source and force have 0.73
+_MIN_PREFIX = 3  # letters
 _RULES = {"INT": "a whole number", "FLOAT": "a number"}
 
 
@@ -107,5 +109,10 @@ def _meaning(parameter: Any) -> str:
 
 
 def _near(name: str, legal: Iterable[str]) -> str:
-    found = get_close_matches(name, list(legal), n=1)
-    return f"; did you mean {found[0]}?" if found else ""
+    """Return a question with the most similar name: a mistyped letter or two, or the beginning of one name only."""
+    bare = {each.lstrip("-"): each for each in legal}  # dashes would make all options similar
+    typed = name.lstrip("-")
+    longer = [each for each in bare if each.startswith(typed) and len(typed) >= _MIN_PREFIX]
+    as_long = [each for each in bare if abs(len(each) - len(typed)) <= len(typed) / 2]
+    found = longer if len(longer) == 1 else get_close_matches(typed, as_long, n=1, cutoff=_SIMILAR)
+    return f"; did you mean {bare[found[0]]}?" if found else ""

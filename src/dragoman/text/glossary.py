@@ -29,6 +29,7 @@ __all__ = ["Glossary", "GlossaryTerm", "lenient_glossary"]
 
 _clean = Normalizer(form="none")
 
+_SEPARATED = re.compile(r"[,;=|→]")
 _SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon"}
 
 
@@ -124,6 +125,19 @@ class Glossary:
     def location(self, source: str) -> str:
         """Return the location of a source term as a prefix of messages, ``terms.tsv:3: ``; empty if unknown."""
         return self._places.get(source, "")
+
+    def doubtful_copies(self) -> list[str]:
+        """Return the terms that are copied unchanged although they look like a term and its translation.
+
+        Several words that all begin with a capital are a name.
+        """
+        return [
+            source
+            for source, target in self._terms.items()
+            if target is None
+            and (_SEPARATED.search(source) or not all(word[0].isupper() for word in source.split()))
+            and len(_SEPARATED.sub(" ", source).split()) > 1
+        ]
 
     def find_terms(self, text: str) -> list[GlossaryTerm]:
         """Return all occurrences of terms in a text, from left to right.

@@ -111,3 +111,27 @@ def test_an_empty_input_is_noted(place: None):
     result = typed("translate", tiny_bundle(), "empty", "--engine", "torch")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr.endswith("note    empty has no lines\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "near"),
+    [
+        ("train --force", None),
+        ("new --force", None),
+        ("prepare --forse", None),
+        ("translate --glosary x", "--glossary"),
+        ("translate --ouptut x", "--output"),
+        ("translate --out x", "--output"),
+        ("evaluate --tset x", "--test"),
+        ("new --vaildation x", "--validation"),
+        ("prepere", "prepare"),
+        ("eval", "evaluate"),
+        ("fit", None),
+        ("run", None),
+    ],
+)
+def test_only_near_names_are_proposed(line: str, near: str | None):
+    result = typed(*line.split())
+    assert result.exit_code == 2
+    assert (f"did you mean {near}?" if near else "; see dragoman") in result.stderr
+    assert ("did you mean" in result.stderr) == bool(near)

@@ -187,3 +187,11 @@ def test_a_lenient_glossary_leaves_out_what_it_cannot_use():
 
     assert glossary.terms == {"a": "x", "b": "w"}
     assert glossary.normalized(str.upper).is_lenient
+
+
+def test_lines_that_look_like_two_columns_without_a_tab(tmp_path: Path):
+    path = tmp_path / "terms.tsv"
+    path.write_text("dog\tHund\nNew York\nDragoman\ncat Katze\nbird,Vogel\n", encoding="utf-8")
+    glossary = Glossary.from_file(path)
+    assert glossary.doubtful_copies() == ["cat Katze", "bird,Vogel"]
+    assert glossary.location("cat Katze") == f"{path}:4: "

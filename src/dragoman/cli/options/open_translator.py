@@ -39,6 +39,14 @@ def open_translator(
     if terms is not None:
         kept = sum(target is None for target in terms.terms.values())
         echo(f"terms   {len(terms) - kept:,} with a translation, {kept:,} to keep, from {glossary}", err=True)
+        if doubtful := terms.doubtful_copies():
+            separator = "comma or a semicolon" if str(glossary).lower().endswith(".csv") else "tab"
+            more = f" (and {len(doubtful) - 1:,} more such lines)" if len(doubtful) > 1 else ""
+            echo(
+                f"note    {terms.location(doubtful[0])}{doubtful[0]!r} is copied unchanged, because the line has no "
+                f"translation{more}; write a term, a {separator} and its translation",
+                err=True,
+            )
     members: Sequence[Any] = getattr(translator.engine, "members", (translator.engine,))
     for member in members:
         if getattr(member, "has_new_export", False):  # written without a command of the user

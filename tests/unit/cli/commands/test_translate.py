@@ -457,3 +457,13 @@ def test_placeholders_in_lines_are_not_protected_and_a_note_names_one(tmp_path: 
     assert "note    lines of text are translated with their placeholders, such as {name}: check them" in found.stderr
     plain = typed("translate", tiny_bundle(), *QUICK, stdin=b"Hello\n")
     assert "placeholders" not in plain.stderr
+
+
+def test_a_glossary_line_without_a_tab_is_named(tmp_path: Path):
+    (tmp_path / "terms.tsv").write_text("dog\tHund\nNew York\ncat Katze\nthe bird Vogel\n", encoding="utf-8")
+    result = typed("translate", tiny_bundle(), "-", "--glossary", tmp_path / "terms.tsv", *QUICK, stdin="abc\n")
+    assert result.exit_code == 0, result.stderr
+    assert (
+        f"note    {tmp_path / 'terms.tsv'}:3: 'cat Katze' is copied unchanged, because the line has no translation "
+        "(and 1 more such lines); write a term, a tab and its translation\n"
+    ) in result.stderr
