@@ -25,6 +25,9 @@ from dragoman.network_access import network_access
 
 __all__ = ["prepare"]
 
+_NOT_COUNTED = "–"
+_LISTED = 5  # reasons
+
 
 def prepare(
     config: ConfigFile = DEFAULT_CONFIG,
@@ -64,16 +67,22 @@ def prepare(
 
 
 def _print(folder: Path, manifest: dict[str, Any]) -> None:
+    from dragoman.data.preparation.prepared_data import REPORT
     from dragoman.data.preparation.tokenizer_notes import tokenizer_notes
     from dragoman.data.project_template import suggested_pairs
 
+    unknown = (_NOT_COUNTED, _NOT_COUNTED)
     rows = [("set", "corpus", "pairs", "source tokens", "target tokens")]
     for name, split in manifest["splits"].items():
-        rows += [(name, corpus["name"], f"{corpus['rows']:,}", "", "") for corpus in split["corpora"]]
-        tokens = split["tokens"]
-        rows.append((name, "in all", f"{split['rows']:,}", f"{tokens['source']:,}", f"{tokens['target']:,}"))
-    rows += [(name, "", f"{count:,}", "", "") for name, count in manifest["pairs"]["taken"].items() if name == "test"]
-    rows += [("test", corpus["name"], f"{corpus['summary']['kept']:,}", "", "") for corpus in _test_corpora(folder)]
+        corpora = split["corpora"]
+        if len(corpora) > 1:
+            rows += [(name, corpus["name"], f"{corpus['rows']:,}", *unknown) for corpus in corpora]
+        label = corpora[0]["name"] if len(corpora) == 1 else "in all"
+        counts = (split["rows"], split["tokens"]["source"], split["tokens"]["target"])
+        rows.append((name, label, *(f"{count:,}" for count in counts)))
+    taken = {name: count for name, count in manifest["pairs"]["taken"].items() if name == "test"}
+    rows += [(name, name, f"{count:,}", *unknown) for name, count in taken.items()]
+    rows += [("test", corpus["name"], f"{corpus['summary']['kept']:,}", *unknown) for corpus in _test_corpora(folder)]
     print_table(rows, right=frozenset({2, 3, 4}))
     for corpus in manifest["splits"]["train"]["corpora"]:
         if not corpus["rows"]:
@@ -86,8 +95,23 @@ def _print(folder: Path, manifest: dict[str, Any]) -> None:
         echo(f"note: there is no test set; data.test_pairs = {some} holds one out", err=True)
     sizes = dict.fromkeys(f"{entry['path']} ({entry['tokens']:,} tokens)" for entry in manifest["tokenizers"].values())
     pairs = manifest["pairs"]
-    echo(f"\n{pairs['kept']:,} of {pairs['read']:,} training pairs; report.json lists the dropped pairs")
+    echo(f"\n{pairs['kept']:,} of {pairs['read']:,} training pairs{_left_out(pairs)}")
     echo(f"{folder}: {', '.join(sizes)}")
+    if pairs["left_out"]:
+        echo(f"examples of the pairs that were left out: {folder / REPORT}")
+
+
+def _left_out(pairs: dict[str, Any]) -> str:
+    """Return the numbers of pairs that were held out, and left out, with the most frequent reasons."""
+    held_out, reasons = sum(pairs["taken"].values()), pairs["left_out"]
+    parts = [f"{held_out:,} held out"] if held_out else []
+    if reasons:
+        frequent = sorted(reasons.items(), key=lambda each: -each[1])
+        listed = [f"{reason} {count:,}" for reason, count in frequent[:_LISTED]]
+        if rest := sum(count for _, count in frequent[_LISTED:]):
+            listed.append(f"other reasons {rest:,}")
+        parts.append(f"{sum(reasons.values()):,} left out: {', '.join(listed)}")
+    return "".join(f"; {part}" for part in parts)
 
 
 def _test_corpora(folder: Path) -> list[dict[str, Any]]:

@@ -268,7 +268,7 @@ def _clean_lines(lines: ChunkPairs, recipe: CleaningRecipe) -> tuple[pl.DataFram
 
 
 def _complaint(faults: Tally, source: CorpusSource) -> DataError:
-    """Return an error with one line for each of the first faults, or for each file in another encoding."""
+    """Return an error with one line for each of the first faults, the remedy in the last, or for each encoding."""
     if foreign := source.foreign_encodings():
         return DataError(explain_encodings(foreign))
     examples = [(example, reason) for reason, found in faults.examples.items() for example in found]
@@ -278,4 +278,4 @@ def _complaint(faults: Tally, source: CorpusSource) -> DataError:
     ]
     more = faults.total - len(lines)
     remedy = "correct the file, or skip bad lines with --on-bad-line skip; dragoman check counts them all"
-    return DataError("\n".join([*lines, f"{f'and {more} more here; ' if more else ''}{remedy}"]))
+    return DataError("\n".join(lines) + f"; {f'and {more} more here; ' if more else ''}{remedy}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -133,6 +134,23 @@ def test_prepare_goes_on_from_check(run: Run, project: Path):
     assert manifest["splits"]["train"]["rows"] == 360
 
 
+def test_the_table_of_prepare_has_no_empty_cells_and_no_sums_of_one_corpus(run: Run, project: Path):
+    with (project.parent / "train.en").open("a", encoding="utf-8") as english:
+        english.write("word " * 200 + "\n")
+    with (project.parent / "train.de").open("a", encoding="utf-8") as german:
+        german.write("Wort\n")
+    result = run("prepare")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    rows = [re.split(r"  +", line) for line in lines[: lines.index("")]]
+    assert all(len(row) == 5 and all(row) for row in rows)
+    assert "in all" not in result.stdout
+    assert re.search(r"^360 of 401 training pairs; \d+ held out; 1 left out: .+ 1$", result.stdout, re.MULTILINE)
+    report = Path(lines[-1].rpartition(" ")[2])
+    assert report.is_file()
+    assert report.name == "report.json"
+
+
 def test_a_bad_line_is_an_error_with_its_place(run: Run, project: Path):
     path = project.parent / "train.de"
     path.write_bytes(path.read_bytes().replace(b"Der", b"D\xffr", 1))
@@ -140,7 +158,8 @@ def test_a_bad_line_is_an_error_with_its_place(run: Run, project: Path):
     result = run("prepare")
     assert result.exit_code == 1
     assert f"train.de:{line} must be good text, got: not UTF-8" in result.stderr
-    assert all(line.startswith("error: ") for line in result.stderr.splitlines()[-2:])
+    assert result.stderr.count("error: ") == 1, "the remedy is in the same line"
+    assert result.stderr.splitlines()[-1].endswith("; dragoman check counts them all")
     checked = run("check", "--no-measure")
     assert checked.exit_code == 1
     assert f"train.de:{line}" in checked.stdout
