@@ -9,7 +9,7 @@ default:
 # create .venv, install the development dependencies and the commit hooks
 setup:
     python3 -m venv .venv
-    .venv/bin/python -m pip install --constraint .ci/constraints.txt --editable ".[train,export,serve,cluster,dev]"
+    .venv/bin/python -m pip install --constraint .ci/constraints.txt --editable ".[train,export,serve,cluster,docs,dev]"
     .venv/bin/pre-commit install --install-hooks
     npm ci --no-audit --no-fund --prefix tests/browser || echo "no npm: tests of the pages will skip"
     .ci/checks web
@@ -17,6 +17,10 @@ setup:
 # serve the web page with hot reload; requests go to a running `dragoman serve BUNDLE`
 page:
     npm run dev --prefix web
+
+# build the documentation into build/site
+site:
+    python -m sphinx -W --keep-going -c docs/site . build/site
 
 # run every check
 check:

@@ -123,7 +123,7 @@ class Glossary:
         return hashlib.sha256(json.dumps(list(self._terms.items())).encode()).hexdigest()
 
     def location(self, source: str) -> str:
-        """Return the location of a source term as a prefix of messages, ``terms.tsv:3: ``; empty if unknown."""
+        """Return the location of a source term as a prefix of messages, such as ``terms.tsv:3:``; empty if unknown."""
         return self._places.get(source, "")
 
     def doubtful_copies(self) -> list[str]:

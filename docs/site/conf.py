@@ -1,0 +1,86 @@
+"""Settings of the site: `sphinx-build -c docs/site . build/site` from the root of the repository.
+
+The source folder is the repository, so that links between documentation, results and reports are the same on the site
+and in the repository.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pygments.lexers.special import TextLexer
+
+from dragoman import __version__
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parents[1]
+sys.path.insert(0, str(FOLDER))
+
+from cjk_search import SearchEnglishAndChinese  # noqa: E402 -- this folder must be known first
+from openapi_page import openapi_page  # noqa: E402
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+project = "Dragoman"
+author = "The Dragoman contributors"
+copyright = author  # noqa: A001 -- Sphinx reads this name
+version = release = __version__
+language = "en"
+smartquotes = False  # options begin with two hyphens
+root_doc = "docs/index"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+include_patterns = [
+    "docs/**.md",
+    "*.md",
+    "benchmarks/README.md",
+    "benchmarks/results/*.md",
+    "claims/report.md",
+    "claims/report.zh.md",
+    "deploy/README.md",
+]
+exclude_patterns = ["**/node_modules"]
+
+myst_enable_extensions = ["dollarmath", "html_image"]
+myst_heading_anchors = 4
+default_role = "code"  # of docstrings
+autodoc_member_order = "bysource"
+copybutton_prompt_text = "$ "
+
+html_theme = "furo"
+html_title = f"Dragoman {release}"
+html_copy_source = False
+html_show_sphinx = False
+html_last_updated_fmt = None
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what the site adds to Sphinx."""
+    from sphinx.search import languages  # noqa: PLC0415 -- a registry without a public function
+
+    languages["en"] = SearchEnglishAndChinese
+    app.add_lexer("mermaid", TextLexer)  # GitHub draws them; here they are text
+    app.connect("source-read", add_routes)
+    app.connect("html-page-context", set_language)
+    app.connect("build-finished", write_first_page)
+
+
+def add_routes(_app: Sphinx, page: str, source: list[str]) -> None:
+    """Add the generated routes to their page."""
+    if page == "docs/http-reference":
+        source[0] += openapi_page(ROOT / "web" / "openapi.json")
+
+
+def set_language(_app: Sphinx, page: str, _template: str, context: dict[str, Any], _document: object) -> None:
+    """Declare the language of Chinese pages."""
+    if page.startswith("docs/zh/") or page.endswith(".zh"):
+        context["language"] = "zh-CN"
+
+
+def write_first_page(app: Sphinx, error: Exception | None) -> None:
+    """Lead from the root of the site to its first page."""
+    if error is None and app.builder.format == "html":
+        shutil.copy(FOLDER / "first-page.html", Path(app.outdir) / "index.html")
