@@ -6,14 +6,16 @@ the folder `--work` is not repeated, and an interrupted one is resumed.
 `europarl`: one model of six directions, six models of one direction with a sixth of its updates each, and a model of
 the four directions from and to English with four sixths of them, which translates German and French into each other
 without having been trained to (zero-shot), and through English.
+
+`chinese`: Chinese to English from few pairs of 3AM: alone; as a child of a model trained on English and German of
+Multi30k in both directions; and in one model with English, German and French of Multi30k, as many updates as parent and
+child together. Test pairs with a side in the training corpora are left out. The parent is trained with one seed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
@@ -21,12 +23,14 @@ from typing import Any
 
 from benchmarks.quality.__main__ import read
 from benchmarks.reporting import evaluated, heading, parser, table, write
+from benchmarks.user_commands import train_once
 from dragoman.api.evaluation.evaluator import evaluate_systems
 from dragoman.api.evaluation.system_arguments import System
 from dragoman.api.translation.translator import Translator
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.config.search import SearchSettings
+from dragoman.evaluation.markdown import evaluation_markdown
 from dragoman.evaluation.results import Evaluation
 from dragoman.evaluation.score_format import format_score
 
@@ -34,6 +38,7 @@ LANGUAGES = ("en", "de", "fr")
 DIRECTIONS = tuple(permutations(LANGUAGES, 2))
 METRICS = ("bleu", "chrf")
 BEAM = 5
+CHILD_VALIDATION = 100  # updates; few pairs are learned by heart soon
 MODEL = """\
 [tokenizer]
 size = 8000
@@ -51,12 +56,12 @@ dropout = 0.1
 learning_rate = 4e-3
 beta2 = 0.98
 schedule = "cosine"
-warmup_updates = 400
+warmup_updates = 200
 batch_tokens = 2048
 label_smoothing = 0.1
 ema_decay = 0.995
-validate_every = 1500
-checkpoint_every = 500
+validate_every = 800
+checkpoint_every = 400
 validation_sentences = 0
 """
 
@@ -64,27 +69,12 @@ Corpus = Mapping[str, Any]
 """Settings of `[[data.train]]`."""
 
 
-def dragoman(*arguments: str | Path) -> None:
-    """Run a command of a user."""
-    subprocess.run([sys.executable, "-m", "dragoman", *map(str, arguments)], check=True)
-
-
 def train(folder: Path, corpora: Sequence[Corpus], settings: Sequence[str], more: str = "") -> Path:
     """Train a model unless its training is finished, and return its run."""
-    finished = folder / "finished"
-    if finished.exists():
-        return folder / "run"
-    folder.mkdir(parents=True, exist_ok=True)
     text = MODEL + more
     for corpus in corpora:
         text += "\n[[data.train]]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in corpus.items())
-    config = folder / "dragoman.toml"
-    config.write_text(text, encoding="utf-8")
-    overrides = [word for setting in settings for word in ("--set", setting)]
-    dragoman("prepare", config, *overrides)
-    dragoman("train", config, "--resume", "--threads", "1", *overrides)
-    finished.touch()
-    return folder / "run"
+    return train_once(folder, text, settings)
 
 
 def europarl_corpus(folder: Path, languages: Sequence[str], **more: Any) -> Corpus:
@@ -95,19 +85,27 @@ def europarl_corpus(folder: Path, languages: Sequence[str], **more: Any) -> Corp
     return {"languages": list(languages), "files": files, "validation": validation, **more}
 
 
-def train_europarl(options: argparse.Namespace) -> dict[str, Path]:
-    """Train all models, the single ones first; return runs by name."""
-    runs = {}
-    for source, target in DIRECTIONS:
-        corpus = europarl_corpus(options.corpus, (source, target))
-        settings = [f"training.max_updates={options.updates}"]
-        runs[f"{source}-{target}"] = train(options.work / f"europarl-{source}-{target}", [corpus], settings)
+def train_singles(options: argparse.Namespace) -> dict[str, Path]:
+    """Train the models of one direction; return runs by direction."""
+    settings = [f"training.max_updates={options.updates}"]
+    return {
+        f"{source}-{target}": train(
+            options.work / f"europarl-{source}-{target}", [europarl_corpus(options.corpus, (source, target))], settings
+        )
+        for source, target in DIRECTIONS
+    }
+
+
+def train_shared(options: argparse.Namespace) -> dict[str, Path]:
+    """Train the models of several directions; return runs by name."""
+    tokens = "data.language_tokens=both"
     around = [europarl_corpus(options.corpus, ("en", code), both_directions=True) for code in ("de", "fr")]
-    settings = [f"training.max_updates={4 * options.updates}", "data.language_tokens=both"]
-    runs["around English"] = train(options.work / "europarl-around-english", around, settings)
-    settings = [f"training.max_updates={6 * options.updates}", "data.language_tokens=both"]
-    every = [europarl_corpus(options.corpus, LANGUAGES)]
-    return runs | {"six directions": train(options.work / "europarl-six", every, settings)}
+    settings = [f"training.max_updates={4 * options.updates}", tokens]
+    runs = {"around English": train(options.work / "europarl-around-english", around, settings)}
+    settings = [f"training.max_updates={6 * options.updates}", tokens]
+    return runs | {
+        "six directions": train(options.work / "europarl-six", [europarl_corpus(options.corpus, LANGUAGES)], settings)
+    }
 
 
 def pivoted(run: Path, sources: Sequence[str], direction: tuple[str, str], folder: Path) -> Path:
@@ -122,7 +120,7 @@ def pivoted(run: Path, sources: Sequence[str], direction: tuple[str, str], folde
 
 
 def europarl(options: argparse.Namespace) -> None:
-    runs = train_europarl(options)
+    runs = train_singles(options) | train_shared(options)
     lines = {code: read(options.corpus / f"test.{code}.gz")[: options.sentences] for code in LANGUAGES}
     command = f"python -m benchmarks.multilingual europarl --updates {options.updates} --sentences {options.sentences}"
     found: dict[tuple[str, str], Evaluation] = {}
@@ -174,15 +172,107 @@ def europarl_table(found: Mapping[tuple[str, str], Evaluation]) -> str:
     return "\n".join(parts)
 
 
+def few_pairs(options: argparse.Namespace) -> Corpus:
+    """Write the first pairs of 3AM as a corpus."""
+    options.work.mkdir(parents=True, exist_ok=True)
+    files = []
+    for code in ("zh", "en"):
+        path = options.work / f"few.{code}"
+        lines = read(options.chinese / f"train.{code}.gz")[: options.pairs]
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        files.append(str(path.resolve()))
+    validation = [str((options.chinese / f"val.{code}.gz").resolve()) for code in ("zh", "en")]
+    return {"languages": ["zh", "en"], "files": files, "validation": validation}
+
+
+def captions(folder: Path, languages: Sequence[str]) -> Corpus:
+    """Return Multi30k in both directions."""
+    files, validation = (
+        [str((folder / f"{split}.{code}.gz").resolve()) for code in languages] for split in ("train", "val")
+    )
+    return {"languages": list(languages), "files": files, "validation": validation, "both_directions": True}
+
+
+def train_chinese(options: argparse.Namespace) -> dict[str, list[Path]]:
+    """Train all models of Chinese to English; return runs by name, one per seed."""
+    few, german = few_pairs(options), captions(options.captions, ("en", "de"))
+    tokens, before, after = "data.language_tokens=both", options.parent_updates, options.child_updates
+    small = "training.batch_tokens=1024"
+    runs: dict[str, list[Path]] = {"alone": [], "child of en-de": [], "one model with en-de-fr": []}
+    parent = train(
+        options.work / "parent", [german], [f"training.max_updates={before}", "training.seed=1", tokens, small]
+    )
+    start = f'[start]\nbundle = "{(parent / "bundle").resolve()}"\nvocabulary = "extend"\n'
+    for seed in options.seeds:
+        settings = [f"training.seed={seed}", small, f"training.validate_every={CHILD_VALIDATION}"]
+        alone = [*settings, f"training.max_updates={options.alone_updates}", "tokenizer.size=4000"]
+        runs["alone"].append(train(options.work / f"alone-{seed}", [few], alone))
+        child = [*settings, f"training.max_updates={after}", "training.warmup_updates=50", tokens]
+        child += ["training.learning_rate=2e-3", 'data.directions=["en:de", "de:en", "zh:en"]']
+        runs["child of en-de"].append(train(options.work / f"child-{seed}", [few], child, start))
+        together = [few, german, captions(options.captions, ("en", "fr"))]
+        every = [*settings, f"training.max_updates={before + after}", tokens, "data.sampling.temperature=5"]
+        runs["one model with en-de-fr"].append(train(options.work / f"all-{seed}", together, every))
+    return runs
+
+
+def unseen_pairs(options: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """Return the test pairs of 3AM without those with a side in a training corpus."""
+    seen = {line for code in ("zh", "en") for line in read(options.chinese / f"train.{code}.gz")}
+    seen |= set(read(options.captions / "train.en.gz"))
+    pairs = zip(*(read(options.chinese / f"test.{code}.gz") for code in ("zh", "en")), strict=True)
+    kept = [pair for pair in pairs if seen.isdisjoint(pair)]
+    return [source for source, _ in kept], [target for _, target in kept]
+
+
+def chinese(options: argparse.Namespace) -> None:
+    runs = train_chinese(options)
+    sources, references = unseen_pairs(options)
+    command = f"python -m benchmarks.multilingual chinese --seeds {' '.join(map(str, options.seeds))}"
+    found = evaluate_systems(
+        [System(name, tuple(paths)) for name, paths in runs.items()],
+        sources,
+        references,
+        EvaluationSettings(metrics=METRICS, languages=("zh", "en")),
+        search=SearchSettings(beam=BEAM),
+        engine=EngineSettings(threads=1),
+        name="3AM, test",
+        command=command,
+    )
+    text = heading("Few pairs: Chinese to English", command, 1) + f"\n{__doc__ or ''}\n{evaluation_markdown(found)}\n"
+    text += (
+        f"{options.pairs:,} training pairs, {len(sources):,} test pairs; beam {BEAM}. Updates: alone "
+        f"{options.alone_updates:,}; parent {options.parent_updates:,}, child {options.child_updates:,}; all in one "
+        f"{options.parent_updates + options.child_updates:,}. The best checkpoint by validation loss is used."
+    )
+    text += f" {options.note}\n" if options.note else "\n"
+    write("multilingual-chinese", text, evaluated(found, options.work))
+
+
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("what", choices=["europarl"])
-    options.add_argument("--updates", type=int, default=1500, help="of a model of one direction")
-    options.add_argument("--sentences", type=int, default=1000, help="of the test set")
+    options.add_argument("what", choices=["europarl", "chinese"])
+    options.add_argument("--updates", type=int, default=800, help="of a model of one direction on Europarl")
+    options.add_argument("--alone-updates", type=int, default=600)
+    options.add_argument("--parent-updates", type=int, default=1500)
+    options.add_argument("--child-updates", type=int, default=400)
+    options.add_argument("--pairs", type=int, default=3000, help="of Chinese and English")
+    options.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+    options.add_argument("--sentences", type=int, default=1000, help="of the test set of Europarl")
+    options.add_argument("--train", choices=tuple(PARTS), help="only train these models of Europarl")
     options.add_argument("--corpus", type=Path, default=Path("../shared/data/europarl"))
+    options.add_argument("--chinese", type=Path, default=Path("../shared/data/3am"))
+    options.add_argument("--captions", type=Path, default=Path("../shared/data/multi30k"))
     options.add_argument("--work", type=Path, default=Path("multilingual-runs"), help="folder of the runs")
     options.add_argument("--note", default="", help="how the models were trained")
-    europarl(options.parse_args())
+    given = options.parse_args()
+    if given.train is not None:
+        PARTS[given.train](given)
+    else:
+        {"europarl": europarl, "chinese": chinese}[given.what](given)
+
+
+PARTS = {"singles": train_singles, "shared": train_shared}
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import cycle
@@ -23,6 +21,7 @@ import torch
 from benchmarks.quality.__main__ import data_settings, read
 from benchmarks.reporting import heading, parser, table, write
 from benchmarks.training_step import VOCAB, make_batches
+from benchmarks.user_commands import dragoman
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
 from dragoman.config import TrainingConfig, load_config
@@ -50,7 +49,7 @@ def train(name: str, corpus: Path, output: Path) -> None:
     config.write_text(BASE.read_text(encoding="utf-8") + data_settings(corpus), encoding="utf-8")
     decoder = ["--set", f"model.decoder={DECODERS[name]}"]
     for command in (["prepare", str(config)], ["train", str(config), "--resume", "--threads", "1"]):
-        subprocess.run([sys.executable, "-m", "dragoman", *command, *decoder], check=True)
+        dragoman(*command, *decoder)
 
 
 def training_step(name: str) -> Callable[[Batch], int]:

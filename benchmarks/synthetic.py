@@ -15,8 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ import torch
 from benchmarks.quality.__main__ import read
 from benchmarks.reporting import evaluated, heading, parser, table, write
 from benchmarks.ssru import BASE, ROUNDS, decoding_speed
+from benchmarks.user_commands import dragoman, train_once
 from dragoman.api.evaluation.evaluator import evaluate_systems
 from dragoman.api.evaluation.system_arguments import System
 from dragoman.api.translation.translator import Translator
@@ -55,11 +54,6 @@ FASTEST = {"two layers": "ctranslate2", "SSRU": "onnx"}
 CORPORA = ("real", "distilled")
 
 
-def dragoman(*arguments: str | Path) -> None:
-    """Run a command of a user."""
-    subprocess.run([sys.executable, "-m", "dragoman", *map(str, arguments)], check=True)
-
-
 def train(
     folder: Path,
     corpora: Iterable[Sequence[Path]],
@@ -68,21 +62,11 @@ def train(
     settings: Sequence[str],
 ) -> Path:
     """Train a model unless its training is finished, and return its run."""
-    finished = folder / "finished"
-    if finished.exists():
-        return folder / "run"
-    folder.mkdir(parents=True, exist_ok=True)
     text = BASE.read_text(encoding="utf-8") + f'\n[data]\nsource = "{languages[0]}"\ntarget = "{languages[1]}"\n'
     for files in corpora:
         text += f"\n[[data.train]]\nfiles = {json.dumps([str(path.resolve()) for path in files])}\n"
     text += f"\n[data.validation]\nfiles = {json.dumps([str(path.resolve()) for path in validation])}\n"
-    config = folder / "dragoman.toml"
-    config.write_text(text, encoding="utf-8")
-    overrides = [word for setting in settings for word in ("--set", setting)]
-    dragoman("prepare", config, *overrides)
-    dragoman("train", config, "--resume", "--threads", "1", *overrides)
-    finished.touch()
-    return folder / "run"
+    return train_once(folder, text, settings)
 
 
 def make_corpus(

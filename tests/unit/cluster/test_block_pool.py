@@ -29,7 +29,7 @@ pytestmark = [
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     command = [sys.executable, "-m", "tests.unit.cluster.pool_cases", str(tmp_path_factory.mktemp("ray"))]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return report
@@ -66,7 +66,7 @@ def test_killed_on_ray_and_continued_without_it(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     search = ["--engine", "ctranslate2", "--threads", "1", "--beam", "1", "--max-length", "8"]
     command = [sys.executable, "-m", "dragoman", "translate", str(tmp_path / "bundle"), str(tmp_path / "in"), *search]
-    subprocess.run([*command, "-o", str(tmp_path / "whole")], check=True, capture_output=True, timeout=200)
+    subprocess.run([*command, "-o", str(tmp_path / "whole")], check=True, capture_output=True, timeout=600)
 
     output = ["-o", str(tmp_path / "out")]
     on_ray = subprocess.Popen(
@@ -83,6 +83,6 @@ def test_killed_on_ray_and_continued_without_it(tmp_path: Path) -> None:
     done = read_json(journal)["done"]["lines"]  # type: ignore[index]
     assert 0 < done < lines
 
-    subprocess.run([*command, *output, "--resume"], check=True, capture_output=True, timeout=200)
+    subprocess.run([*command, *output, "--resume"], check=True, capture_output=True, timeout=600)
 
     assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()

@@ -33,7 +33,7 @@ def environment() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.unit.cluster.train_cases", str(tmp_path_factory.mktemp("ray"))]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=400, check=False)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return report
@@ -116,7 +116,7 @@ def test_ctrl_c_ends_the_workers_and_prints_how_to_continue(tmp_path: Path) -> N
     try:
         wait_for((run / "checkpoints" / "step_5").exists, started)
         os.killpg(started.pid, signal.SIGINT)  # as a terminal does, to all processes of the command
-        _, printed = started.communicate(timeout=60)
+        _, printed = started.communicate(timeout=180)
     finally:
         if started.poll() is None:
             started.kill()

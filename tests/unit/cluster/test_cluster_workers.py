@@ -28,7 +28,7 @@ pytestmark = [
 def run(*command: str) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     done = subprocess.run(
-        [sys.executable, "-m", *command], env=environment, capture_output=True, text=True, timeout=400, check=False
+        [sys.executable, "-m", *command], env=environment, capture_output=True, text=True, timeout=900, check=False
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout

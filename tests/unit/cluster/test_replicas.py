@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.xdist_group("ray"),
 ]
 
-START_SECONDS = 120
+START_SECONDS = 300
 REPLICA = "ray::ServeReplica:dragoman"
 CALLS: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/translate", {"json": {"q": "a b c", "source": "en", "target": "de"}}),
@@ -91,7 +91,7 @@ def serving(bundle: Path, log: Path, *more: str) -> Iterator[Running]:
     finally:
         process.terminate()
         try:
-            process.wait(60)
+            process.wait(180)
         finally:
             process.kill()
 
@@ -171,7 +171,7 @@ def test_sigterm_finishes_running_requests(cluster: Running) -> None:
     time.sleep(0.1)
     cluster.process.terminate()
     client.join()
-    assert cluster.process.wait(60) == 0
+    assert cluster.process.wait(180) == 0
     assert answers[0].status_code == 200
     with pytest.raises(httpx.TransportError):
         httpx.get(f"{cluster.url}/health")

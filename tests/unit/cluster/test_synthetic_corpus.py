@@ -32,7 +32,7 @@ def test_same_bytes_as_one_process(tmp_path: Path) -> None:
     for folder, more in (("local", []), ("cluster", ["--on", "ray", "--workers", "2"])):
         run = [*command, "-o", folder, *more]
         done = subprocess.run(
-            run, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400, check=False
+            run, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900, check=False
         )
         assert done.returncode == 0, done.stderr[-2000:]
     names = {"synthetic.source", "synthetic.target", "record.json", "lines.jsonl.gz", "translation.jsonl"}
