@@ -25,7 +25,7 @@ from dragoman.errors import DataError
 from dragoman.text.characters import SPACELESS, attaching_class
 from dragoman.text.normalize import Normalizer
 
-__all__ = ["Glossary", "GlossaryTerm", "lenient_glossary"]
+__all__ = ["Glossary", "GlossaryTerm", "doubtful_copies", "lenient_glossary"]
 
 _clean = Normalizer(form="none")
 
@@ -126,19 +126,6 @@ class Glossary:
         """Return the location of a source term as a prefix of messages, such as ``terms.tsv:3:``; empty if unknown."""
         return self._places.get(source, "")
 
-    def doubtful_copies(self) -> list[str]:
-        """Return the terms that are copied unchanged although they look like a term and its translation.
-
-        Several words that all begin with a capital are a name.
-        """
-        return [
-            source
-            for source, target in self._terms.items()
-            if target is None
-            and (_SEPARATED.search(source) or not all(word[0].isupper() for word in source.split()))
-            and len(_SEPARATED.sub(" ", source).split()) > 1
-        ]
-
     def find_terms(self, text: str) -> list[GlossaryTerm]:
         """Return all occurrences of terms in a text, from left to right.
 
@@ -184,6 +171,20 @@ class Glossary:
             if node.ends:
                 best, following = node, number + 1
         return best, following
+
+
+def doubtful_copies(glossary: Glossary) -> list[str]:
+    """Return the terms that are copied unchanged although they look like a term and its translation.
+
+    Several words that all begin with a capital are a name.
+    """
+    return [
+        source
+        for source, target in glossary.terms.items()
+        if target is None
+        and (_SEPARATED.search(source) or not all(word[0].isupper() for word in source.split()))
+        and len(_SEPARATED.sub(" ", source).split()) > 1
+    ]
 
 
 def lenient_glossary(terms: Mapping[str, str | None]) -> Glossary:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import DataError
-from dragoman.text.glossary import Glossary, GlossaryTerm, lenient_glossary
+from dragoman.text.glossary import Glossary, GlossaryTerm, doubtful_copies, lenient_glossary
 from testkit.growth import growth
 
 
@@ -193,5 +193,5 @@ def test_lines_that_look_like_two_columns_without_a_tab(tmp_path: Path):
     path = tmp_path / "terms.tsv"
     path.write_text("dog\tHund\nNew York\nDragoman\ncat Katze\nbird,Vogel\n", encoding="utf-8")
     glossary = Glossary.from_file(path)
-    assert glossary.doubtful_copies() == ["cat Katze", "bird,Vogel"]
+    assert doubtful_copies(glossary) == ["cat Katze", "bird,Vogel"]
     assert glossary.location("cat Katze") == f"{path}:4: "
