@@ -55,7 +55,15 @@ def legend(evaluation: Evaluation, show_name: Callable[[str], str] = str) -> Ite
         yield "± for a system with several members: 95 % interval of their mean, Student's t."
     if baseline := evaluation.baseline_system:
         tests = "; ".join(_test_names(evaluation, baseline))
-        yield f"{SIGNIFICANCE_MARK} p < {SIGNIFICANCE_LEVEL} against {show_name(baseline.name)}: {tests}."
+        name, level = show_name(baseline.name), f"p < {SIGNIFICANCE_LEVEL}"
+        is_marked = any(
+            test.is_significant for system in systems for score in system.scores if (test := system.test(score.metric))
+        )
+        yield (
+            f"{SIGNIFICANCE_MARK} {level} against {name}: {tests}."
+            if is_marked
+            else f"No difference from {name} has {level}: {tests}."
+        )
 
 
 def _test_names(evaluation: Evaluation, baseline: SystemResult) -> Iterator[str]:

@@ -38,13 +38,15 @@ Row = Sequence[str | Text]
 
 
 def print_lines(lines: Iterable[Text]) -> None:
-    """Print lines to stdout, truncated to `WIDTH`; with colours only if stdout is a terminal."""
+    """Print lines to stdout: on a terminal with colours and truncated to `WIDTH`, otherwise complete."""
     buffer = io.StringIO()
-    console = Console(file=buffer, width=WIDTH, force_terminal=sys.stdout.isatty(), highlight=False)
+    is_terminal = sys.stdout.isatty()
+    console = Console(file=buffer, width=WIDTH, force_terminal=is_terminal, highlight=False)
     for line in lines:
         line.rstrip()
-        line.truncate(WIDTH, overflow="ellipsis")
-        console.print(line, no_wrap=True, crop=True, overflow="ignore")
+        if is_terminal:
+            line.truncate(WIDTH, overflow="ellipsis")
+        console.print(line, no_wrap=True, crop=False, overflow="ignore")
     sys.stdout.write(_encodable(buffer.getvalue(), sys.stdout.encoding or "utf-8"))
     sys.stdout.flush()
 

@@ -53,3 +53,9 @@ def test_legend():
     assert lines[2].endswith("for every member.")
     assert list(legend(made_evaluation(SEEDS, OTHER)))[-1].endswith("for every member.")
     assert list(legend(made_evaluation(SEEDS, WELCH)))[-1] == "* p < 0.05 against seeds: Welch's t-test over members."
+
+
+def test_a_table_without_a_mark_has_no_footnote_for_it():
+    same = made_system("same", made_member("same", 30.1, p_value=0.4))
+    last = list(legend(made_evaluation(ONE, same)))[-1]
+    assert last == "No difference from one has p < 0.05: sacreBLEU's paired bootstrap resampling."

@@ -22,7 +22,13 @@ def test_sections_without_lines_leave_no_gap():
     assert [line.plain for line in join_sections(sections)] == ["a", "", "b", "c"]
 
 
-def test_no_line_is_wider_than_the_width(capsys: pytest.CaptureFixture[str]):
+def test_nothing_is_cut_in_a_pipe(capsys: pytest.CaptureFixture[str]):
+    print_lines([Text("字" * 100)])
+    assert capsys.readouterr().out == "字" * 100 + "\n"
+
+
+def test_no_line_is_wider_than_the_width(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     print_lines([Text("字" * 100), Text("short  ")])
     first, second = capsys.readouterr().out.splitlines()
     assert cell_len(first) <= WIDTH

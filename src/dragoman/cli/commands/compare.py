@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
@@ -29,6 +30,7 @@ __all__ = ["compare"]
 _REPORT = Path("comparison.html")
 _ENDINGS = (".html", ".json")
 _WIDTH = 80
+_MAX_NAME, _MAX_TEXT = 20, 1000  # characters
 _SENTENCES, _MAPS = 10, 2
 _EVALUATION_OPTIONS = ("baseline", "languages")
 
@@ -140,7 +142,7 @@ def _print(comparison: ComparisonReport, scored: ScoredTestSet | None, output: P
     from dragoman.inspection.comparison.verdict import conclude
     from dragoman.reporting.safe_display_text import visible
 
-    echo("\n" + fill(visible(conclude(comparison).text, 1000), _WIDTH))
+    echo("\n" + fill(visible(conclude(comparison).text, _MAX_TEXT), _WIDTH))
     echo(f"report  {output}")
 
 
@@ -179,16 +181,17 @@ def _print_runs(comparison: ComparisonReport) -> None:
     from dragoman.reporting.number_format import format_compact, format_duration
     from dragoman.reporting.safe_display_text import visible
 
+    name_length = _MAX_NAME if sys.stdout.isatty() else _MAX_TEXT  # the last column is wrapped on a terminal
     rows = [("run", "parameters", "updates", "time", "best in validation")]
     for member in comparison.members:
         training = member.training
         rows.append(
             (
-                visible(member.name, 20),
+                visible(member.name, name_length),
                 "–" if member.parameters is None else format_compact(member.parameters),
                 "–" if training is None else f"{training.updates:,}",
                 "–" if training is None else format_duration(training.seconds),
-                "–" if training is None else visible(format_best(training), 34),
+                "–" if training is None else visible(format_best(training), _MAX_TEXT),
             )
         )
     print_table(rows, right=frozenset({1, 2, 3}))

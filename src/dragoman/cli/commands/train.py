@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dragoman.api.training.live_page import LivePage
     from dragoman.api.training.training_run import TrainResult
     from dragoman.config import Config
+    from dragoman.evaluation.results import SignificanceTest
 
 __all__ = ["train"]
 
@@ -181,8 +182,6 @@ def _resume_command(
 def _print(trained: TrainResult, *, json: bool) -> None:
     """Print the bundle, its scores and the next command."""
     from dragoman.api.training.run_files import REPORT
-    from dragoman.evaluation.metrics.metadata import SIGNIFICANCE_LEVEL
-    from dragoman.evaluation.score_format import SIGNIFICANCE_MARK
 
     bundle, ended = trained.bundle, trained.ended
     assert bundle is not None
@@ -196,13 +195,23 @@ def _print(trained: TrainResult, *, json: bool) -> None:
         echo("greedy translations, ± 95 % interval")
         for score in trained.scores[0].scores:
             echo(score.signature)
-        if any(score.tests for score in trained.scores):
-            echo(f"{SIGNIFICANCE_MARK} differs from the base, p < {SIGNIFICANCE_LEVEL}, paired bootstrap")
+        if tests := [test for score in trained.scores for test in score.tests]:
+            echo(_significance_note(tests))
         echo("")
     echo(f"bundle  {bundle.folder}    (card.md describes it)")
     if (report := trained.run / REPORT).is_file():
         echo(f"report  {report}")
     echo(f"curves  tensorboard --logdir {shlex.quote(str(trained.run / 'curves'))}")
+
+
+def _significance_note(tests: Sequence[SignificanceTest]) -> str:
+    """Explain the mark of the scores that differ from those of the base, or state that there is none."""
+    from dragoman.evaluation.metrics.metadata import SIGNIFICANCE_LEVEL
+    from dragoman.evaluation.score_format import SIGNIFICANCE_MARK
+
+    is_marked = any(test.is_significant for test in tests)
+    begin = f"{SIGNIFICANCE_MARK} differs" if is_marked else "no score differs"
+    return f"{begin} from the base, p < {SIGNIFICANCE_LEVEL}, paired bootstrap"
 
 
 def _score_rows(scores: Sequence[SetScore]) -> list[tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
@@ -20,6 +21,7 @@ from dragoman.reporting.terminal import WIDTH, bar, fit, join_sections, print_li
 __all__ = ["print_evaluation", "print_matrix"]
 
 _NAME_WIDTH = 18
+_MAX_TITLE, _MAX_NAME = 40, 1000  # characters
 _SYSTEMS_PER_TABLE = 3
 _BAR_WIDTH = 16
 
@@ -54,7 +56,7 @@ def print_matrix(matrix: DirectionMatrix) -> None:
 
 def _matrix(matrix: DirectionMatrix, title: str, system: str, metric: str) -> Iterator[Text]:
     if title:
-        yield Text(visible(title, 60), style="bold")
+        yield Text(visible(title, _title_length()), style="bold")
     header, rows = matrix.table(system, metric)
     yield from text_table([header, *rows], left=range(len(header)))
 
@@ -68,7 +70,7 @@ def _scores(evaluation: Evaluation) -> Iterator[Text]:
     test_set = evaluation.test_set
     source, target = test_set.languages
     arrow = f", {source} → {target}" if source and target else ""
-    name = f"{visible(test_set.name, 40)}: " if test_set.name else ""
+    name = f"{visible(test_set.name, _title_length())}: " if test_set.name else ""
     yield Text(f"{name}{format_count(test_set.sentences, 'sentence')}{arrow}", style="bold")
     yield Text()
     metrics = [score.metric for score in evaluation.systems[0].scores]
@@ -105,7 +107,7 @@ def _tests(evaluation: Evaluation) -> Iterator[Text]:
         if welch:
             rows.append([_name(f"{system.name}, Welch"), *(welch.get(metric, "–") for metric in metrics)])
     if rows:
-        yield Text(f"against {visible(str(evaluation.baseline), 40)}: difference, p-value", style="dim")
+        yield Text(f"against {visible(str(evaluation.baseline), _title_length())}: difference, p-value", style="dim")
         yield from text_table([["", *map(column_title, metrics)], *rows], left=range(len(metrics) + 1))
 
 
@@ -165,7 +167,7 @@ def _flags(evaluation: Evaluation) -> Iterator[Text]:
     for member in evaluation.members:
         if member.flags is not None:
             counts = ", ".join(f"{name} {count:,}" for name, count in member.flags.items())
-            yield from wrap_paragraph(counts or "none", bullet=f"flags  {fit(visible(member.name), _NAME_WIDTH)}  ")
+            yield from wrap_paragraph(counts or "none", bullet=f"flags  {_name(member.name).plain:<{_NAME_WIDTH}}  ")
 
 
 def _perturbations(evaluation: Evaluation) -> Iterator[Text]:
@@ -235,5 +237,11 @@ def _signatures(evaluation: Evaluation) -> Iterator[Text]:
         yield Text(indent + line, style="dim")
 
 
+def _title_length() -> int:
+    return _MAX_TITLE if sys.stdout.isatty() else _MAX_NAME
+
+
 def _name(name: str, *, bold: bool = False) -> Text:
-    return Text(fit(visible(name), _NAME_WIDTH).rstrip(), style="bold" if bold else "")
+    """Return a name, truncated on a terminal only: programs read the output of a pipe."""
+    shown = fit(visible(name), _NAME_WIDTH).rstrip() if sys.stdout.isatty() else visible(name, _MAX_NAME)
+    return Text(shown, style="bold" if bold else "")

@@ -135,7 +135,7 @@ def _numbers(status: TrainingStatus, now: float, width: int) -> list[Text]:
         last = scores(validated)
     skipped = f"  {status.skipped:,} skipped" if status.skipped else ""
     left = [
-        ("loss", f"{status.loss:.3f}" if status.has_begun else "–"),
+        ("mean loss", f"{status.loss:.3f}" if status.has_begun else "–"),
         ("best", status.best or "–"),
         ("validation", last),
         ("elapsed", format_duration(now - status.started)),
@@ -151,7 +151,7 @@ def _numbers(status: TrainingStatus, now: float, width: int) -> list[Text]:
     lines = []
     for (name, value), other in zip(left, right, strict=True):
         line = _named(name, value, width - _RIGHT - 2)
-        if name == "loss":
+        if name == "mean loss":
             line.append("  ").append(sparkline(status.curve.values, width - _RIGHT - 4 - line.cell_len), style="cyan")
         line.pad_right(width - _RIGHT - line.cell_len)
         lines.append(line.append(_named(*other, _RIGHT, label=10)))

@@ -22,7 +22,7 @@ from dragoman.reporting.heatmap import heatmap_svg
 from dragoman.reporting.html import render_page
 from dragoman.reporting.line_chart import Scale, Series, legend_html, line_chart_svg
 from dragoman.reporting.metric_title import metric_title
-from dragoman.reporting.number_format import format_compact, format_duration
+from dragoman.reporting.number_format import format_compact, format_count, format_duration
 
 __all__ = ["LiveProgress", "TestResult", "render_training_report"]
 
@@ -146,7 +146,9 @@ def _tiles(log: _Log, facts: Mapping[str, Any], live: LiveProgress | None) -> li
     speed = live.tokens_per_second if live else _mean_speed(log)
     tiles = [("update", f"{update:,}", f"of {maximum:,}" + (f", epoch {epoch}" if epoch else ""))]
     if loss is not None:
-        tiles.append(("training loss", f"{loss:.3f}", ""))
+        count = last.get("updates")
+        remark = "moving mean" if live else f"mean of the last {format_count(count, 'update')}" if count else ""
+        tiles.append(("training loss", f"{loss:.3f}", remark))
     best = facts.get("best")
     if isinstance(best, dict):
         metric = best.get("metric") or "loss"

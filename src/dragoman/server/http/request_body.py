@@ -79,6 +79,11 @@ async def read_json(request: Request) -> dict[str, Any]:
 async def read_fields(request: Request) -> list[tuple[str, str]]:
     """Read the fields of the query and of a form in either encoding; files are skipped."""
     kind, body = _content_type(request), await request.body()
+    if body[:_CHUNK_BYTES].lstrip().startswith(b"{"):  # curl -d sends JSON as a form
+        raise RequestError(
+            f"the body must be a form, got JSON with the content type {kind[:_MAX_SHOWN] or 'none'}; send it with the "
+            "header Content-Type: application/json"
+        )
     query: bytes = request.scope["query_string"]
     for given, name in ((query, "the query"), (body if kind == _FORM else b"", "the form")):
         if given.count(b"&") >= MAX_ENTRIES:

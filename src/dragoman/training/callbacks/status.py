@@ -22,7 +22,7 @@ __all__ = ["TrainingStatus", "closing", "header", "measure", "parameter_count", 
 
 _WINDOW = 30.0  # seconds of training over which throughput is measured
 _MARKED = 0.5  # seconds of training between entries of that window
-_MEMORY = 0.98  # decay of the smoothed loss
+_MEMORY = 0.98  # decay of the moving mean of the loss
 _CELLS = 40  # a curve has from this many values to twice as many
 _CLOSING = {
     "finished": "finished",
@@ -62,7 +62,7 @@ class TrainingStatus:
     update: int = 0
     epoch: int = 0
     loss: float = 0.0
-    """Smoothed loss."""
+    """Exponential moving mean: about the last 50 updates."""
     gradient_norm: float = 0.0
     learning_rate: float = 0.0
     skipped: int = 0
@@ -182,7 +182,7 @@ def progress_line(status: TrainingStatus, now: float) -> str:
     parts = [
         f"update {status.update:,}/{status.began.max_updates:,}",
         f"epoch {status.epoch}" if status.epoch else "",
-        f"loss {status.loss:.3f}" if status.has_begun else "",
+        f"mean loss {status.loss:.3f}" if status.has_begun else "",
         f"{format_compact(status.speed)} tokens/s" if status.speed else "",
         f"{left} left" if left else "",
         f"best {status.best}" if status.best else "",

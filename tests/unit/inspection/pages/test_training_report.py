@@ -25,7 +25,7 @@ def test_a_running_training_shows_progress_curves_samples_and_the_time_left(tmp_
     shown = text(page)
     assert 'data-state="running"' in page
     assert "update 430 of 1,000, epoch 3" in shown
-    assert "training loss 1.654" in shown
+    assert "training loss 1.654 moving mean" in shown
     assert "best BLEU 31.4 at update 400" in shown
     assert "time left 12 min 05 s at most" in shown
     assert re.findall(r"<figcaption>(.*?)</figcaption>", page) == [
@@ -90,3 +90,8 @@ def test_a_run_without_a_log_or_without_weights_has_a_page(tmp_path: Path):
     page = render_training_report(run)
     assert 'class="map"' not in page
     assert "Zwei Hunde" in page
+
+
+def test_the_loss_of_a_finished_training_is_the_mean_of_its_last_entry(tmp_path: Path):
+    run = write_run(tmp_path / "run", ended="finished")
+    assert "training loss 1.800 mean of the last 20 updates" in text(render_training_report(run))

@@ -198,3 +198,13 @@ def test_xml_has_no_entities_of_html(call: Caller) -> None:
     assert "&nbsp;" not in xml
     assert "&amp;" in xml
     assert "<i>" in html
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", ""])
+def test_json_without_its_content_type_names_the_header(call: Caller, kind: str) -> None:
+    """``curl -d`` sends JSON as a form."""
+    body = b' {"text": ["Two dogs"], "target_lang": "DE"}'
+    answer = call.post("/v2/translate", content=body, headers={"content-type": kind} if kind else {})
+
+    assert answer.status_code == 400
+    assert "send it with the header Content-Type: application/json" in answer.text
