@@ -21,9 +21,11 @@ from torch import Tensor
 
 from dragoman.api.training.training_run import train_model
 from dragoman.config import Config, load_config
+from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.errors import ConfigError
 from dragoman.training.checkpoint.store import CheckpointStore
 from dragoman.training.distributed import gradient
+from testkit.three_languages import make_three_languages
 from testkit.tiny_project import tiny_project, tiny_training
 from testkit.training_faults.run_differences import differences
 from tests.equivalence.process_group_worker import PATIENCE, SIZES, Job, Report, Together, processes
@@ -110,6 +112,27 @@ def test_reproducible_runs_have_the_same_bits_whatever_the_processes(together: T
         order += in_order(reports, len(reports[0].losses) * 4)
     assert order == in_order(alone, 4 * UPDATES)
     assert differences(changing, whole) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["source", "both"])
+def test_several_directions_have_the_same_bits_with_one_and_two_processes(
+    place: str, together: Together, tmp_path: Path
+):
+    made = make_three_languages(tmp_path / "three")
+    settings = ("training.reproducible=true", "training.micro_batches=2", f"training.max_updates={UPDATES}")
+    config = load_config(made, [*settings, f"data.language_tokens={place}", "training.ema_decay=0.9"])
+    jobs = {size: Job(config, made.parent, tmp_path / str(size)) for size in (1, 2)}
+    orders = [in_order(together.train(size, each), 2 * UPDATES) for size, each in jobs.items()]
+    assert orders[0] == orders[1]
+    stored = len(PreparedData.open(made.parent / "prepared").shards())
+    views = {row // (stored // 3) for batch in orders[0] for row in batch}
+    assert views == set(range(6)), "every direction is drawn from"
+    assert differences(tmp_path / "2", tmp_path / "1") == []
+    changing = tmp_path / "changing"
+    for size, stop_after in ((2, 3), (1, 0)):
+        together.train(size, Job(config, made.parent, changing, stop_after=stop_after))
+    assert differences(changing, tmp_path / "1") == []
 
 
 @pytest.mark.slow
