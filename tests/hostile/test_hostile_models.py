@@ -25,7 +25,15 @@ KINDS = {
 def test_a_sample_is_refused_or_harmless():
     found = list(results(seed=2, mutations=12, part=(7, EVERY)))
     assert len(found) > 20
-    assert {each["format"] for each in found} >= {"firefox", "hugging-face", "ctranslate2", "argos", "marian"}
+    assert {each["format"] for each in found} >= {
+        "firefox",
+        "hugging-face",
+        "ctranslate2",
+        "argos",
+        "marian",
+        "m2m100",
+        "nllb",
+    }
     assert [each for each in found if each["faults"]] == []
     assert sum(each["accepted"] for each in found) < len(found) / 2
 

@@ -66,10 +66,12 @@ def read(folder: SourceFolder) -> ImportedModel:
         raise BundleError(
             f"vocab_size in config.json must be from 1 to {_MAX_ROWS:,}, got {str(rows)[:40]}; get it again"
         )
+    weights = open_weights(folder)
+    _check_rows(weights, rows)
     tokens = _tokens(folder, model)
-    codes = _add_languages(folder, tokens)
+    codes = _add_languages(folder, tokens, rows)
     order = _order(config, tokens, rows)
-    settings, arrays = _network(config, open_weights(folder), order, rows)
+    settings, arrays = _network(config, weights, order, rows)
     tokenizer = ImportedTokenizer(order.tokens, model)
     languages = LanguageTokens.of(codes, "both")
     if len(languages.names) < 2:
@@ -96,16 +98,24 @@ def _tokens(folder: SourceFolder, model: bytes) -> dict[int, str]:
     return dict(enumerate([*_FIRST, *pieces[3:]]))
 
 
-def _add_languages(folder: SourceFolder, tokens: dict[int, str]) -> dict[str, str]:
+def _add_languages(folder: SourceFolder, tokens: dict[int, str], rows: int) -> dict[str, str]:
     """Add the language tokens to the tokens by id, and return the code of each."""
     first, known = len(tokens), set(tokens.values())
     codes = {}
+    added = _listed(folder)
+    if len(added) > rows:
+        raise BundleError(
+            f"additional_special_tokens must be fewer than vocab_size, got {len(added):,} and {rows:,}; get it again"
+        )
     listed = _listed_ids(folder)
-    for place, token in enumerate(each for each in _listed(folder) if each not in known):
+    for place, token in enumerate(each for each in added if each not in known):
         found = _LANGUAGE.fullmatch(token)
         number = listed.get(token, first + place)
-        if number in tokens:
-            raise BundleError(f"the token {ascii(token)[:60]} must have its own id, got {number}; get the model again")
+        if number in tokens or not 0 <= number < rows:
+            raise BundleError(
+                f"the token {ascii(token)[:60]} must have its own id below vocab_size = {rows:,}, got "
+                f"{str(number)[:40]}; get the model again"
+            )
         tokens[number] = token
         if found:
             codes[token] = found[1] or found[2]
@@ -150,6 +160,8 @@ def _order(config: dict[str, Any], tokens: dict[int, str], rows: int) -> TokenOr
     if tokens and max(tokens) >= rows:
         raise BundleError(f"vocab_size in config.json must be more than {max(tokens):,}, got {rows:,}; get it again")
     eos, pad = (setting(config, name, int, default) for name, default in (("eos_token_id", 2), ("pad_token_id", 1)))
+    if not 0 <= pad < rows:
+        raise BundleError(f"pad_token_id in config.json must be below {rows:,}, got {str(pad)[:40]}; get it again")
     start = setting(config, "decoder_start_token_id", int, eos)
     unknown = [number for number, token in tokens.items() if token == _FIRST[3]]
     if len(unknown) != 1:
@@ -160,6 +172,16 @@ def _order(config: dict[str, Any], tokens: dict[int, str], rows: int) -> TokenOr
 
 
 # -------------------------------------------------------------------------------------------------------------- weights
+
+
+def _check_rows(weights: WeightTable, rows: int) -> None:
+    """Compare the size of the vocabulary with that of the embedding, before anything is made of this size."""
+    name = weights.first(*EMBEDDINGS)
+    if (shape := weights.shapes[name])[:1] != (rows,):
+        raise BundleError(
+            f"vocab_size in config.json must be the number of rows of {name}, got {rows:,} and the shape "
+            f"{str(list(shape))[:60]}; get the model again"
+        )
 
 
 def _network(

@@ -33,9 +33,12 @@ class TokenOrder:
         """
         for name, row in (("<unk>", unk), ("</s>", eos), ("the start", start)):
             if row is not None and not 0 <= row < len(tokens):
-                raise BundleError(f"the vocabulary must hold {name}, got {len(tokens):,} tokens without it")
+                raise BundleError(
+                    f"the vocabulary must hold {name}, got {len(tokens):,} tokens without it; get the model again"
+                )
         special = {PAD_ID: _NO_ROW, UNK_ID: unk, BOS_ID: _NO_ROW if start is None else start, EOS_ID: eos}
-        others = [row for row in range(len(tokens)) if row not in {*special.values(), *hidden}]
+        left_out = {*special.values(), *hidden}
+        others = [row for row in range(len(tokens)) if row not in left_out]
         names = [f"{tokens[row]}#{row}" if tokens[row] in SPECIALS else tokens[row] for row in others]
         return cls((*SPECIALS, *names), (*(special[number] for number in range(len(SPECIALS))), *others))
 

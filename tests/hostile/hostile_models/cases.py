@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.hostile.hostile_models import crafted_texts, crafted_weights
 from tests.hostile.hostile_models.case import Case, replaced
+from tests.hostile.hostile_models.crafted_m2m100 import m2m100
 from tests.hostile.hostile_models.crafted_packages import packages
 from tests.hostile.hostile_models.crafted_pickles import pickles
 from tests.hostile.hostile_models.mutations import KINDS, mutated
@@ -20,6 +21,8 @@ MUTATED = {
     "ctranslate2": ("model.bin", "config.json", "shared_vocabulary.json"),
     "argos": (PACKAGE, "en_pt/metadata.json", "en_pt/model/model.bin"),
     "marian": ("model.npz", "vocab.spm"),
+    "m2m100": ("config.json", "vocab.json", "special_tokens_map.json"),
+    "nllb": ("config.json", "model.safetensors", "sentencepiece.bpe.model", "tokenizer_config.json"),
 }
 """Files of each format that are changed at random."""
 
@@ -34,6 +37,8 @@ def all_cases(sources: Mapping[str, Files], *, seed: int, mutations: int, signal
     yield from crafted_texts.vocabularies(sources["hugging-face"])
     yield from crafted_texts.sentencepiece_models(sources["hugging-face"])
     yield from crafted_texts.no_files()
+    for format_name in ("m2m100", "nllb"):
+        yield from m2m100(sources[format_name], format_name)
     yield from packages(sources["argos"])
     yield from pickles(sources["hugging-face-pickle"], signal)
     for format_name, names in MUTATED.items():

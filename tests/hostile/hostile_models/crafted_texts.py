@@ -172,6 +172,7 @@ def sentencepiece_models(files: Files) -> Iterator[Case]:
         "marian": "vocab.spm",
         "ctranslate2": "sentencepiece.model",
         "argos": "en_pt/sentencepiece.model",
+        "nllb": "sentencepiece.bpe.model",
     }.items():
         for title, data in crafted.items():
             yield Case(format_name, name, "hostile SentencePiece", title, replaced(name, data))

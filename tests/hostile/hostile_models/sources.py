@@ -14,6 +14,7 @@ from safetensors.numpy import load
 
 from dragoman.engines.ctranslate2.export import export_ctranslate2
 from dragoman.importing.import_model import import_model
+from tests.unit.importing import random_m2m100
 from tests.unit.importing.random_firefox import firefox_folder, options, random_arrays, tokens_of, write_npz
 from tests.unit.importing.random_marian import SHAPES, write_folder
 
@@ -23,7 +24,7 @@ Files = dict[str, bytes]
 PICKLE = "pytorch_model.bin"
 MODEL, LEXICON, VOCABULARY = "model.enpt.intgemm.alphas.bin", "lex.50.50.enpt.s2t.bin", "vocab.enpt.spm"
 PACKAGE = "en_pt.argosmodel"
-FORMATS = ("firefox", "hugging-face", "hugging-face-pickle", "ctranslate2", "argos", "marian")
+FORMATS = ("firefox", "hugging-face", "hugging-face-pickle", "ctranslate2", "argos", "marian", "m2m100", "nllb")
 
 
 def valid_sources(folder: Path) -> dict[str, Files]:
@@ -52,6 +53,8 @@ def valid_sources(folder: Path) -> dict[str, Files]:
             "en_pt/metadata.json": json.dumps({"from_code": "en", "to_code": "pt"}).encode(),
         },
         "marian": {"model.npz": arrays.read_bytes(), "vocab.spm": vocabulary},
+        "m2m100": _contents(random_m2m100.write_folder(folder / "m2m100", random_m2m100.SHAPES["M2M100"])),
+        "nllb": _contents(random_m2m100.write_folder(folder / "nllb", random_m2m100.SHAPES["NLLB"])),
     }
 
 

@@ -211,13 +211,20 @@ def test_a_checkpoint_of_torch_and_no_list_of_languages(tmp_path: Path):
     ("file", "change", "message"),
     [
         ("config.json", {"vocab_size": 1 << 40}, "vocab_size in config.json must be from 1 to"),
-        ("config.json", {"vocab_size": 100}, "vocab_size in config.json must be more than"),
+        ("config.json", {"vocab_size": 100}, r"vocab_size in config.json must be the number of rows .*, got 100 and"),
+        ("config.json", {"vocab_size": 1 << 21}, r"must be the number of rows of model.shared.weight, got 2,097,152"),
+        ("config.json", {"pad_token_id": -1}, "pad_token_id in config.json must be below 415, got -1; get it again"),
+        ("config.json", {"eos_token_id": -1}, "must hold </s>, got 415 tokens without it; get the model again"),
         ("config.json", {"tie_word_embeddings": False}, "tie_word_embeddings in config.json must be true"),
         ("config.json", {"encoder_layers": 3}, "must hold model.encoder.layers.1"),
         ("config.json", {"encoder_layers": "x"}, "encoder_layers in config.json must be a whole number"),
         ("special_tokens_map.json", {"additional_special_tokens": [1]}, "must be a list of tokens"),
         ("special_tokens_map.json", {"additional_special_tokens": ["<a>"]}, "must list the language tokens, got 0"),
-        ("tokenizer_config.json", {"added_tokens_decoder": {"5": "deu_Latn"}}, "must have its own id, got 5"),
+        (
+            "tokenizer_config.json",
+            {"added_tokens_decoder": {"5": "deu_Latn"}},
+            "must have its own id below vocab_size = 415, got 5",
+        ),
         ("tokenizer_config.json", {"added_tokens_decoder": 5}, "added_tokens_decoder in tokenizer_config.json must be"),
     ],
 )
@@ -226,4 +233,23 @@ def test_damaged_folders_are_refused(file: str, change: dict[str, object], messa
     table = json.loads((folder / file).read_text())
     (folder / file).write_text(json.dumps(table | change))
     with pytest.raises(BundleError, match=message):
+        import_model(folder, tmp_path / "b")
+
+
+@pytest.mark.parametrize("number", [-5, 1 << 62, 10**3999])
+def test_ids_of_language_tokens_are_rows(number: int, tmp_path: Path):
+    """A language whose token is in no row would be a direction that cannot be translated."""
+    folder = write_folder(tmp_path / "model", SHAPES["M2M100"])
+    (folder / "added_tokens.json").write_text(json.dumps({"__de__": number}))
+    with pytest.raises(BundleError, match=r"'__de__' must have its own id below vocab_size = .*; get") as error:
+        import_model(folder, tmp_path / "b")
+    assert len(str(error.value)) < 200
+
+
+def test_more_tokens_than_rows(tmp_path: Path):
+    folder = write_folder(tmp_path / "model", SHAPES["M2M100"])
+    (folder / "special_tokens_map.json").write_text(
+        json.dumps({"additional_special_tokens": [f"<{number}>" for number in range(2000)]})
+    )
+    with pytest.raises(BundleError, match="additional_special_tokens must be fewer than vocab_size, got 2,000 and"):
         import_model(folder, tmp_path / "b")
