@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import shlex
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.bundle import Bundle
-from dragoman.config import CorpusConfig, load_config, preset_names
-from dragoman.config.corpus import FileFormat
+from dragoman.config import CorpusConfig, DataConfig, load_config, preset_names
+from dragoman.config.corpus import Direction, FileFormat
 from dragoman.data.corpus_survey import CorpusSurvey, survey_corpus
 from dragoman.data.readers.corpus_reader import file_format
 from dragoman.data.readers.streams import STDIN, is_url
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError
 from dragoman.files import atomic_write
-from dragoman.language_codes import check_language
+from dragoman.language_codes import check_language, match_language
 from dragoman.text.tokenizers.vocabulary_size import count_needed_tokens, fitting_size
 
 __all__ = ["Project", "bundle_languages", "check_held_out", "new_project", "preset_for", "suggested_pairs"]
@@ -26,6 +27,7 @@ CONFIG = "dragoman.toml"
 
 _PRESETS = ((15_000, "pairs-5k"), (80_000, "pairs-30k"), (1_500_000, "pairs-200k"))
 
+_MAX_LISTED = 300  # characters of a list of languages
 _TOKENS_PER_PAIR, _PASSES, _BATCH_TOKENS = 20, 10, 2048  # of fine-tuning
 
 _TEMPLATE = """\
@@ -35,7 +37,7 @@ _TEMPLATE = """\
 [data]
 source = "{source}"
 target = "{target}"
-{splits}
+{directions}{splits}
 # on_bad_line = "skip"      # or "replace"; by default a line that is not valid text stops the preparation
 # max_tokens = 256          # longer pairs are left out of training
 
@@ -138,6 +140,11 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
     survey = survey or survey_corpus(train, source, target, form, columns)
     given = source, target
     source, target = (_language(survey, side, code) for side, code in zip(SIDES, given, strict=True))
+    base_data = None if bundle is None else Bundle.open(bundle).config.data
+    if bundle is not None and base_data is not None and len(base_data.all_directions()) > 1:
+        source, target = bundle_languages(bundle, source, target)
+        assert source is not None
+        assert target is not None
     _check_two_languages(source, target, given)
     corpus = CorpusConfig(files=[*train], format=form, columns=[*columns])
     _check_sides(survey, source, target, fix=_exchange(corpus, is_fixed=bundle is not None))
@@ -159,6 +166,7 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
         target=target,
         config=CONFIG,
         base=base,
+        directions="" if base_data is None else _direction_settings(base_data, (source, target)),
         splits=_splits(survey.pairs, has_validation=bool(validation), has_test=bool(test)),
         train=_listed(train, folder),
         format=("" if form == "auto" else f'\nformat = "{form}"')
@@ -179,9 +187,18 @@ def preset_for(pairs: int) -> str:
 
 
 def bundle_languages(bundle: Path, source: str | None, target: str | None) -> tuple[str | None, str | None]:
-    """Return the languages for fine-tuning a bundle: those given must be the bundle's, and others are taken from it."""
+    """Return the languages for fine-tuning a bundle: those given must be the bundle's, and others are taken from it.
+
+    Of a bundle with several directions, only the languages that are given are known.
+    """
     data = Bundle.open(bundle).config.data
     if data is None:
+        return source, target
+    if len(data.all_directions()) > 1:
+        if source is not None:
+            source = _known_language(data, bundle, "source", source)
+        if target is not None:
+            target = _known_language(data, bundle, "target", target)
         return source, target
     for side, given, known in (("source", source, data.source), ("target", target, data.target)):
         if given is not None and check_language(given).partition("-")[0] != known.partition("-")[0]:
@@ -189,6 +206,35 @@ def bundle_languages(bundle: Path, source: str | None, target: str | None) -> tu
                 f"--{side} must be {known}, as in {bundle}, got {given}; leave it out, or name another bundle"
             )
     return source or data.source, target or data.target
+
+
+def _known_language(data: DataConfig, bundle: Path, side: str, code: str) -> str:
+    """Return the language of a model with several directions that a code names."""
+    languages = dict.fromkeys(language for direction in data.all_directions() for language in direction)
+    found = match_language(check_language(code), languages)
+    if found is None:
+        listed = textwrap.shorten(", ".join(languages), _MAX_LISTED, placeholder=" …")
+        raise ConfigError(
+            f"--{side} must be a language of {bundle} ({listed}), got {code}; name another corpus, or see Add a "
+            "language in docs/multilingual.md"
+        )
+    return found
+
+
+def _direction_settings(data: DataConfig, direction: Direction) -> str:
+    """Return the settings of [data] that keep the directions and language tokens of a bundle."""
+    if not data.is_multilingual:
+        return ""
+    directions = dict.fromkeys([*data.all_directions(), direction])
+    languages = [*dict.fromkeys(language for each in directions for language in each)]
+    if len(directions) == len(languages) * (len(languages) - 1) > 2:
+        listed = f"languages = {json.dumps(languages)} # the bundle translates between any two"
+    else:
+        listed = f"directions = {json.dumps([':'.join(each) for each in directions])} # those of the bundle"
+    lines = [listed, f'language_tokens = "{data.language_tokens or "source"}" # as in the bundle']
+    if data.language_token_names:
+        lines.append(f"language_token_names = {json.dumps(data.language_token_names, ensure_ascii=False)}")
+    return "\n".join(lines) + "\n"
 
 
 def _check_two_languages(source: str, target: str, given: tuple[str | None, str | None]) -> None:

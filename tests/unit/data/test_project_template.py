@@ -6,13 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.api.training.preparation import prepare_corpora
 from dragoman.config import load_config
 from dragoman.data import corpus_survey
 from dragoman.data.corpus_survey import CorpusSurvey, survey_corpus
+from dragoman.data.loader import BatchLoader
 from dragoman.data.project_template import new_project
 from dragoman.errors import ConfigError, DataError
+from dragoman.importing.import_model import import_model
 from tests.unit.data.preparation.corpus import pairs, write_pairs
 from tests.unit.data.preparation.test_start_tokenizer import bundle
+from tests.unit.importing.random_m2m100 import SHAPES, write_folder
 
 
 def test_the_configuration_loads_and_names_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -179,6 +183,41 @@ def test_a_project_that_fine_tunes_takes_languages_tokenizer_and_model_of_the_bu
         new_project(tmp_path / "q", train=files, bundle=tmp_path / "base", target="fr")
     with pytest.raises(ConfigError, match="--preset must be left out with --from"):
         new_project(tmp_path / "q", train=files, bundle=tmp_path / "base", preset="pairs-5k")
+
+
+def test_a_project_that_fine_tunes_several_directions_keeps_them(tmp_path: Path):
+    corpora = [{"files": ["a", "b"], "languages": [one, "en"], "both_directions": True} for one in ("de", "fr")]
+    bundle(tmp_path / "base", data={"train": corpora, "language_tokens": "both"})
+    files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(400))]
+    made = new_project(tmp_path / "p", train=files, bundle=tmp_path / "base")
+    assert (made.source, made.target) == ("en", "de"), "detected, although the first direction of the bundle is another"
+    data = load_config(made.config).data
+    assert data is not None
+    assert data.all_directions() == [("de", "en"), ("en", "de"), ("fr", "en"), ("en", "fr")]
+    assert data.language_tokens == "both"
+    untrained = new_project(tmp_path / "q", train=files[::-1], source="de", target="FR", bundle=tmp_path / "base")
+    data = load_config(untrained.config).data
+    assert data is not None
+    assert ("de", "fr") in data.all_directions()
+    with pytest.raises(
+        ConfigError, match=r"--target must be a language of .*base \(de, en, fr\), got pt; name another"
+    ):
+        new_project(tmp_path / "r", train=files, target="pt", bundle=tmp_path / "base")
+
+
+def test_a_project_that_fine_tunes_an_imported_model_names_its_language_tokens(tmp_path: Path):
+    base = import_model(write_folder(tmp_path / "model", SHAPES["NLLB"]), tmp_path / "base").bundle
+    files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(400))]
+    made = new_project(tmp_path / "p", train=files, bundle=tmp_path / "base")
+    config = load_config(made.config)
+    assert config.data is not None
+    assert base.config.data is not None
+    assert config.data.languages == base.config.data.languages
+    assert config.data.token_names == base.config.data.token_names
+    prepared = prepare_corpora(config, made.config.parent)
+    with BatchLoader.from_prepared(prepared, config) as loader:
+        first = set(next(loader).source[:, 0].tolist())
+    assert first == {prepared.tokenizers()["source"].token_to_id("eng_Latn")}
 
 
 def test_one_language_on_both_sides_is_refused_unless_it_is_given(tmp_path: Path):
