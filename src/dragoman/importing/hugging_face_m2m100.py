@@ -70,6 +70,10 @@ def read(folder: SourceFolder) -> ImportedModel:
     _check_rows(weights, rows)
     tokens = _tokens(folder, model)
     codes = _add_languages(folder, tokens, rows)
+    if not folder.has("vocab.json") and any(token.startswith("__") for token in codes):
+        raise BundleError(  # the subword model has other ids
+            f"{folder.path} must hold vocab.json, as its language tokens are those of M2M100, got none; get it again"
+        )
     order = _order(config, tokens, rows)
     settings, arrays = _network(config, weights, order, rows)
     tokenizer = ImportedTokenizer(order.tokens, model)

@@ -253,3 +253,12 @@ def test_more_tokens_than_rows(tmp_path: Path):
     )
     with pytest.raises(BundleError, match="additional_special_tokens must be fewer than vocab_size, got 2,000 and"):
         import_model(folder, tmp_path / "b")
+
+
+def test_the_ids_of_m2m100_are_not_those_of_its_subword_model(tmp_path: Path):
+    folder = write_folder(tmp_path / "model", SHAPES["M2M100"])
+    (folder / "vocab.json").unlink()
+    with pytest.raises(
+        BundleError, match=r"must hold vocab.json, as its language tokens are those of M2M100, got none"
+    ):
+        import_model(folder, tmp_path / "b")

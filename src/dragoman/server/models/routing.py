@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,7 +11,7 @@ from dragoman.language_codes import LanguageKey, is_same_language, language_key,
 from dragoman.server.errors import RequestError
 from dragoman.server.request_types import Route
 
-__all__ = ["RoutingTable", "best_route", "code_hint", "routes_of_models"]
+__all__ = ["RouteIndex", "RoutingTable", "code_hint", "routes_of_models"]
 
 _PREFERRED_PIVOT = "en"
 Directions = Mapping[str, Sequence[Direction]]
@@ -35,7 +36,8 @@ class RoutingTable:
             for pair in pairs:
                 direct.setdefault(pair, []).append(name)
         routes = [Route(*pair, tuple((name,) for name in names)) for pair, names in direct.items()]
-        known = {(language_key(source), language_key(target)) for source, target in direct}
+        keys = {code: language_key(code) for pair in direct for code in pair}
+        known = {(keys[source], keys[target]) for source, target in direct}
         from_source: dict[str, list[Direction]] = {}
         to_target: dict[str, list[Direction]] = {}
         for pair in direct:
@@ -43,9 +45,13 @@ class RoutingTable:
             to_target.setdefault(pair[1], []).append(pair)
         for source, starts in from_source.items():
             for target, ends in to_target.items():
-                if not is_same_language(source, target) and (language_key(source), language_key(target)) not in known:
+                if keys[source] != keys[target] and (keys[source], keys[target]) not in known:
                     routes += _pivot_routes(starts, ends, direct)
         return cls(tuple(routes), directions, {(each.source, each.target): each for each in routes if not each.via})
+
+    @functools.cached_property
+    def _index(self) -> RouteIndex:
+        return RouteIndex(self.all)
 
     def find(self, source: str, target: str, model: str | None = None) -> tuple[Route, tuple[str, ...]]:
         """Return the route of a language pair and its models; raises `RequestError` if there is none.
@@ -55,7 +61,7 @@ class RoutingTable:
         if model is not None:
             route = routes_of_models(model, self.directions, source, target)[0]
             return route, route.models[0]
-        found = self._direct.get((source, target)) or best_route(self.all, source, target)
+        found = self._direct.get((source, target)) or self._index.best(source, target)
         if found is not None:
             return found, found.models[0]
         for given, served in (
@@ -76,19 +82,35 @@ def code_hint(given: str, served: Iterable[str]) -> str:
     return f"; write {intended}" if is_served else ""
 
 
-def best_route(routes: Iterable[Route], source: str, target: str) -> Route | None:
-    """Return the route that answers a request for a pair of codes best; None if there is none.
+class RouteIndex:
+    """Routes by their languages: a request is compared with each language, not with each of many routes."""
 
-    Routes of the requested languages themselves precede routes of other regions; among these, direct routes precede
-    pivots, codes as written precede aliases, and earlier routes precede later ones.
-    """
-    ranked: list[tuple[tuple[int, bool, int, int], Route]] = []
-    for number, route in enumerate(routes):
-        first, second = match_rank(source, route.source), match_rank(target, route.target)
-        if first is not None and second is not None:
-            fallbacks = sum(rank for rank in (first, second) if rank > _SAME_LANGUAGE)
-            ranked.append(((fallbacks, route.via is not None, first + second, number), route))
-    return min(ranked, key=lambda each: each[0])[1] if ranked else None
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._by_pair: dict[Direction, list[tuple[int, Route]]] = {}
+        for number, route in enumerate(routes):
+            self._by_pair.setdefault((route.source, route.target), []).append((number, route))
+        self._sources, self._targets = (dict.fromkeys(pair[side] for pair in self._by_pair) for side in (0, 1))
+
+    def best(self, source: str, target: str) -> Route | None:
+        """Return the route that answers a request for a pair of codes best; None if there is none.
+
+        Routes of the requested languages themselves precede routes of other regions; among these, direct routes precede
+        pivots, codes as written precede aliases, and earlier routes precede later ones.
+        """
+        ranked: list[tuple[tuple[int, bool, int, int], Route]] = []
+        seconds = _ranks(target, self._targets)
+        for start, first in _ranks(source, self._sources).items():
+            for end, second in seconds.items():
+                fallbacks = sum(rank for rank in (first, second) if rank > _SAME_LANGUAGE)
+                for number, route in self._by_pair.get((start, end), ()):
+                    ranked.append(((fallbacks, route.via is not None, first + second, number), route))
+        return min(ranked, key=lambda each: each[0])[1] if ranked else None
+
+
+def _ranks(code: str, offered: Iterable[str]) -> dict[str, int]:
+    """Return how well each offered language answers a request for a code, without those that do not."""
+    found = ((each, match_rank(code, each)) for each in offered)
+    return {each: rank for each, rank in found if rank is not None}
 
 
 def routes_of_models(name: str, directions: Directions, source: str | None, target: str) -> list[Route]:
@@ -103,25 +125,26 @@ def routes_of_models(name: str, directions: Directions, source: str | None, targ
             "leave it out",
             code="unknown_model",
         )
-    starts = [each for each in directions[names[0]] if source is None or match_rank(source, each[0]) is not None]
-    ends = [each for each in directions[names[-1]] if match_rank(target, each[1]) is not None]
+    codes = dict.fromkeys(each[0] for each in directions[names[0]])
+    firsts = dict.fromkeys(codes, 0) if source is None else _ranks(source, codes)
+    seconds = _ranks(target, dict.fromkeys(each[1] for each in directions[names[-1]]))
+    starts = [each for each in directions[names[0]] if each[0] in firsts]
     if len(names) == 1:
-        routes = [Route(*each, (names,)) for each in starts if match_rank(target, each[1]) is not None]
+        routes = [Route(*each, (names,)) for each in starts if each[1] in seconds]
     else:
+        by_middle: dict[LanguageKey, list[Direction]] = {}
+        for second in directions[names[-1]]:
+            if second[1] in seconds:
+                by_middle.setdefault(language_key(second[0]), []).append(second)
         routes = [
             Route(first[0], second[1], (names,), via=first[1])
             for first in starts
-            for second in ends
-            if is_same_language(first[1], second[0]) and not is_same_language(first[0], second[1])
+            for second in by_middle.get(language_key(first[1]), ())
+            if not is_same_language(first[0], second[1])
         ]
     if not routes:
         raise RequestError(_misfit(names, directions, source, target), code="unknown_model")
-    return sorted(routes, key=lambda each: _rank(each, source, target))
-
-
-def _rank(route: Route, source: str | None, target: str) -> int:
-    start = 0 if source is None else match_rank(source, route.source) or 0
-    return start + (match_rank(target, route.target) or 0)
+    return sorted(routes, key=lambda each: firsts[each.source] + seconds[each.target])
 
 
 def _misfit(names: Sequence[str], directions: Directions, source: str | None, target: str) -> str:

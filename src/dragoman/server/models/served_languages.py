@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from babel import Locale
 
 from dragoman.language_codes import canonical_language, is_same_language, match_language
-from dragoman.server.models.routing import best_route
+from dragoman.server.models.routing import RouteIndex
 from dragoman.server.request_types import Route
 
 __all__ = ["Languages", "language_name", "libretranslate_code"]
@@ -37,6 +37,7 @@ class Languages:
 
     def __init__(self, routes: Sequence[Route]) -> None:
         self.routes = tuple(routes)
+        self._index = RouteIndex(routes)
         self._targets: dict[str, set[str]] = {}
         for route in routes:
             self._targets.setdefault(route.source, {route.source}).add(route.target)
@@ -45,6 +46,7 @@ class Languages:
         self.codes = tuple(sorted({*self.sources, *self.targets}))
         # Clients send the same few codes again and again.
         self._pair = functools.lru_cache(_CACHED_PAIRS)(self._match_pair)
+        self._listed = functools.lru_cache(_CACHED_PAIRS)(self._list_code)
         self._sources_to = functools.lru_cache(_CACHED_PAIRS)(self._match_sources)
         self._in_order = tuple(dict.fromkeys(code for each in routes for code in (each.source, each.target)))
 
@@ -76,7 +78,7 @@ class Languages:
     def _match_pair(self, source: str, target: str) -> tuple[str, str] | None:
         if is_same_language(source, target) and (found := self.match(source)):
             return found, found
-        if route := best_route(self.routes, source, target):
+        if route := self._index.best(source, target):
             return route.source, route.target
         start, end = self.match(source), self.match(target)
         return (start, start) if start is not None and start == end else None
@@ -86,5 +88,8 @@ class Languages:
 
     def listed_code(self, code: str) -> str:
         """Return a served code as LibreTranslate lists it, unless a request for that form matches another one."""
+        return self._listed(code)
+
+    def _list_code(self, code: str) -> str:
         listed = libretranslate_code(code)
         return listed if self.match(listed) == code else code
