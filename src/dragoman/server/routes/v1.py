@@ -108,16 +108,21 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         detected = None if text.detected is None else asdict(text.detected)
         return await large_json_response(lambda: value | {"models": list(models), "detected": detected})
 
+    listing: dict[str, Any] = {}  # the last response: thousands of directions take a second to encode
+
     @routes.get("/models", **responses(ModelsResponse, *BASE_ERRORS))
     @route_policy("public")
     async def models() -> Response:
         """List all models and routes."""
-        names = [each.name for each in service.models()]
-        data = [
-            {"id": each, "object": "model", "created": 0, "owned_by": "dragoman"}
-            for each in (*names, *chat_model_ids(service.routes()))
-        ]
-        return json_response({"models": service.models(), "routes": service.routes(), "object": "list", "data": data})
+        found, listed = service.models(), service.routes()
+        if listing.get("models") != found or listing.get("routes") is not listed:
+            data = [
+                {"id": each, "object": "model", "created": 0, "owned_by": "dragoman"}
+                for each in (*(each.name for each in found), *chat_model_ids(listed))
+            ]
+            answer = json_response({"models": found, "routes": listed, "object": "list", "data": data})
+            listing.update(models=found, routes=listed, body=answer.body)
+        return Response(listing["body"], media_type="application/json")
 
     @routes.post("/models/reload", **responses(ReloadResult, *BODY_ERRORS))
     @route_policy("admin", stores=True)
