@@ -20,6 +20,7 @@ ROOT = FOLDER.parents[1]
 sys.path.insert(0, str(FOLDER))
 
 from cjk_search import SearchEnglishAndChinese  # noqa: E402 -- this folder must be known first
+from math_markup import add_math_markup  # noqa: E402
 from openapi_page import openapi_page  # noqa: E402
 
 if TYPE_CHECKING:
@@ -32,9 +33,11 @@ version = release = __version__
 language = "en"
 smartquotes = False  # options begin with two hyphens
 root_doc = "docs/index"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 include_patterns = [
     "docs/**.md",
+    "docs/notebooks/*.ipynb",
+    "docs/tutorial/*.ipynb",
     "*.md",
     "benchmarks/README.md",
     "benchmarks/results/*.md",
@@ -46,10 +49,12 @@ exclude_patterns = ["**/node_modules"]
 
 myst_enable_extensions = ["dollarmath", "html_image"]
 myst_heading_anchors = 4
+nb_execution_mode = "off"  # notebooks are saved with their output at full size
 default_role = "code"  # of docstrings
 autodoc_member_order = "bysource"
 copybutton_prompt_text = "$ "
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"Dragoman {release}"
 html_copy_source = False
@@ -62,6 +67,7 @@ def setup(app: Sphinx) -> None:
     from sphinx.search import languages  # noqa: PLC0415 -- a registry without a public function
 
     languages["en"] = SearchEnglishAndChinese
+    add_math_markup(app)
     app.add_lexer("mermaid", TextLexer)  # GitHub draws them; here they are text
     app.connect("source-read", add_routes)
     app.connect("html-page-context", set_language)

@@ -23,7 +23,7 @@ def test_every_version_speaks_of_saved_models(root: Path):
 
 
 def test_decisions_are_numbered_and_whole(root: Path):
-    pages = sorted((root / "docs" / "decisions").glob("*.md"))
+    pages = sorted((root / "docs" / "decisions").glob("[0-9]*.md"))
     assert [page.name[:4] for page in pages] == [f"{n:04}" for n in range(1, len(pages) + 1)]
     for page in pages:
         text = page.read_text(encoding="utf-8")

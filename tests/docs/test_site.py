@@ -14,17 +14,38 @@ import pytest
 
 from dragoman.environment import is_installed
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.xdist_group("site"),
-    pytest.mark.skipif(not is_installed("sphinx"), reason="needs dragoman[docs]"),
-]
 ROOT = Path(__file__).resolve().parents[2]
+MIN_PAGES = 80
+
+Pages = dict[Path, lxml.html.HtmlElement]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
+def dead_links(pages: Pages) -> list[str]:
+    """Links to files that do not exist, and to parts that a page does not have."""
+    names = {path: {*page.xpath("//@id"), *page.xpath("//a/@name")} for path, page in pages.items()}
+    found = []
+    for path, page in pages.items():
+        for link in {*page.xpath("//@href"), *page.xpath("//@src")}:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            is_named = not parts.fragment or target not in names or unquote(parts.fragment) in names[target]
+            if not target.exists() or not is_named:
+                found.append(f"{path.name}: {link}")
+    return found
+
+
+def test_dead_links_are_found(tmp_path: Path) -> None:
+    page = lxml.html.fromstring('<p id="x"><a href="a.html#y">a</a><img src="none.png"><a href="a.html#x">b</a></p>')
+    (tmp_path / "a.html").touch()
+    assert len(dead_links({tmp_path / "a.html": page})) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not is_installed("sphinx"), reason="needs dragoman[docs]")
+def test_the_site_is_whole(tmp_path: Path) -> None:
+    site = tmp_path / "html"
     command = [
         sys.executable,
         "-m",
@@ -35,47 +56,22 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "-c",
         "docs/site",
         "-d",
-        str(folder / "cache"),
+        str(tmp_path / "cache"),
     ]
     built = subprocess.run(
-        [*command, ".", str(folder / "html")], cwd=ROOT, capture_output=True, text=True, timeout=1200, check=False
+        [*command, ".", str(site)], cwd=ROOT, capture_output=True, text=True, timeout=1200, check=False
     )
     assert built.returncode == 0, built.stderr
-    return folder / "html"
-
-
-@pytest.fixture(scope="module")
-def pages(site: Path) -> dict[Path, lxml.html.HtmlElement]:
-    return {path: lxml.html.parse(str(path)).getroot() for path in site.rglob("*.html")}
-
-
-def dead_links(pages: dict[Path, lxml.html.HtmlElement]) -> list[str]:
-    """Links to files that do not exist, and to parts that a page does not have."""
-    names = {path: {*page.xpath("//@id"), *page.xpath("//a/@name")} for path, page in pages.items()}
-    found = []
-    for path, page in pages.items():
-        for link in {*page.xpath("//@href"), *page.xpath("//@src")}:
-            parts = urlsplit(link)
-            if parts.scheme or parts.netloc or link.startswith("#!"):
-                continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            is_named = not parts.fragment or target not in names or unquote(parts.fragment) in names[target]
-            if not target.exists() or not is_named:
-                found.append(f"{path.name}: {link}")
-    return found
-
-
-def test_every_link_leads_somewhere(pages: dict[Path, lxml.html.HtmlElement]) -> None:
-    assert len(pages) > 80
+    pages = {path: lxml.html.parse(str(path)).getroot() for path in site.rglob("*.html")}
+    assert len(pages) >= MIN_PAGES
     assert dead_links(pages) == []
+    check_loaded(pages, site)
+    check_languages(pages, site)
+    check_generated_pages(pages, site)
 
 
-def test_dead_links_are_found(pages: dict[Path, lxml.html.HtmlElement], site: Path) -> None:
-    page = lxml.html.fromstring('<p><a href="api.html#nothing">a</a><img src="none.png"><a href="api.html">b</a></p>')
-    assert len(dead_links(pages | {site / "docs" / "new.html": page})) == 2
-
-
-def test_nothing_is_loaded_from_another_host(pages: dict[Path, lxml.html.HtmlElement], site: Path) -> None:
+def check_loaded(pages: Pages, site: Path) -> None:
+    """Nothing is loaded from another host."""
     for path, page in pages.items():
         loaded = [*page.xpath("//script/@src"), *page.xpath("//img/@src"), *page.xpath("//link/@href")]
         assert not [link for link in loaded if urlsplit(link).netloc], path
@@ -83,18 +79,18 @@ def test_nothing_is_loaded_from_another_host(pages: dict[Path, lxml.html.HtmlEle
         assert not re.search(r"url\([\"']?(https?:)?//", path.read_text(encoding="utf-8")), path
 
 
-def test_chinese_pages_have_their_language_and_their_words_in_the_search(
-    pages: dict[Path, lxml.html.HtmlElement], site: Path
-) -> None:
+def check_languages(pages: Pages, site: Path) -> None:
+    """Chinese pages declare their language, and their words are in the search."""
     languages = {path.relative_to(site).as_posix(): page.get("lang") for path, page in pages.items()}
-    assert languages["README.zh.html"] == languages["docs/zh/index.html"] == "zh-CN"
+    assert languages["README.zh.html"] == languages["docs/tutorial/01-rnn.zh.html"] == "zh-CN"
     assert languages["README.html"] == "en"
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     terms = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))["terms"]
     assert {"翻译", "翻", "attent"} <= set(terms)
 
 
-def test_generated_pages_have_routes_and_names(pages: dict[Path, lxml.html.HtmlElement], site: Path) -> None:
+def check_generated_pages(pages: Pages, site: Path) -> None:
+    """All routes and public names have a place."""
     routes = json.loads((ROOT / "web" / "openapi.json").read_text(encoding="utf-8"))["paths"]
     text = pages[site / "docs" / "http-reference.html"].text_content()
     assert [route for route in routes if route not in text] == []

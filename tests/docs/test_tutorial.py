@@ -1,0 +1,77 @@
+"""The notebooks of the tutorial run, have all parts of a chapter, and are the same programs in both languages."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "tutorial"
+ENGLISH = sorted(path for path in FOLDER.glob("*.ipynb") if ".zh." not in path.name)
+PARTS = {
+    "en": ("## The equation", "## An experiment", "## Break it", "## Questions"),
+    "zh": ("## 公式", "## 实验", "## 弄坏它", "## 问答"),
+}
+MIN_QUESTIONS = 3
+
+
+def chinese(path: Path) -> Path:
+    return path.with_suffix(".zh.ipynb")
+
+
+def cells(path: Path, kind: str) -> list[dict[str, Any]]:
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == kind]
+
+
+def program(cell: dict[str, Any]) -> str:
+    """The program of a cell without comments and words, which differ by language."""
+    source = re.sub(r"^%.*$", "", "".join(cell["source"]), flags=re.MULTILINE)
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = ""
+    return ast.dump(tree)
+
+
+@pytest.mark.parametrize("path", ENGLISH, ids=lambda path: path.stem)
+def test_both_languages_have_the_same_programs(path: Path) -> None:
+    assert [program(cell) for cell in cells(path, "code")] == [program(cell) for cell in cells(chinese(path), "code")]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("path", ENGLISH, ids=lambda path: path.stem)
+def test_a_chapter_is_complete_and_saved_with_its_output(path: Path, language: str) -> None:
+    path = chinese(path) if language == "zh" else path
+    text = "\n".join("".join(cell["source"]) for cell in cells(path, "markdown"))
+    assert [part for part in PARTS[language] if part not in text] == []
+    assert text.count("<details>") >= MIN_QUESTIONS
+    assert "$$" in text
+    assert "claims/report" in text
+    code = cells(path, "code")
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1)), "run it again from the start"
+    kinds = [output.get("name", output["output_type"]) for cell in code for output in cell["outputs"]]
+    assert not {"error", "stderr"} & set(kinds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", ENGLISH, ids=lambda path: path.stem)
+def test_a_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    monkeypatch.setenv("DRAGOMAN_TUTORIAL", "small")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the client
+        notebook = nbformat.read(path, as_version=4)
+        NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(FOLDER)}}).execute()
+
+
+def test_another_program_is_noticed() -> None:
+    assert program({"source": ["x = 1  # one"]}) == program({"source": ["x = 1  # 一"]})
+    assert program({"source": ["x = 1"]}) != program({"source": ["x = 2"]})
