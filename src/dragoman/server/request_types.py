@@ -67,6 +67,15 @@ class DetectedLanguage:
     """From 0 to 100."""
     unavailable: str | None = None
     """The more probable language, where no model translates it into the target."""
+    unavailable_confidence: float | None = None
+    """Confidence of the unavailable language, from 0 to 100."""
+
+    @property
+    def most_probable(self) -> tuple[str, float]:
+        """The most probable language, available or not, and its confidence."""
+        if self.unavailable is None or self.unavailable_confidence is None:
+            return self.language, self.confidence
+        return self.unavailable, self.unavailable_confidence
 
 
 @dataclass(frozen=True)

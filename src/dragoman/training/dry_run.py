@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+import torch
 
 from dragoman.config.schema import Config
 from dragoman.data.batch import Batch
@@ -43,14 +46,37 @@ def measure_updates(config: Config, vocabulary: tuple[int, int], batches: Sequen
     model = build_model(config.model, *vocabulary, seed=config.training.seed)
     choose_trained(model, config.training)
     optimizer = build_optimizer(model, config.training)
-    train_step(model, optimizer, batches[0], config.training, 1)
-    load = os.getloadavg()[0]
-    start, tokens, update = time.perf_counter(), 0, 1
-    while tokens == 0 or time.perf_counter() - start < _SECONDS:
-        batch = batches[update % len(batches)]
-        update += 1
-        train_step(model, optimizer, batch, config.training, update)
-        tokens += batch.target_tokens
-    seconds = time.perf_counter() - start
+    with _fastest_threads(config, lambda: train_step(model, optimizer, batches[0], config.training, 1)):
+        load = os.getloadavg()[0]
+        start, tokens, update = time.perf_counter(), 0, 1
+        while tokens == 0 or time.perf_counter() - start < _SECONDS:
+            batch = batches[update % len(batches)]
+            update += 1
+            train_step(model, optimizer, batch, config.training, update)
+            tokens += batch.target_tokens
+        seconds = time.perf_counter() - start
     parameters = sum(parameter.numel() for parameter in model.parameters())
     return DryRun(parameters, tokens / seconds, load > _BUSY_LOAD, peak_memory())
+
+
+@contextmanager
+def _fastest_threads(config: Config, update: Callable[[], object]) -> Iterator[None]:
+    """Run updates with one thread and with all, the first as a warm-up, and use the faster number, as training does.
+
+    On a busy machine an update with several threads can take a hundred times as long as with one.
+    """
+    most = torch.get_num_threads()
+    is_fixed = config.training.threads > 0 or config.training.reproducible
+    seconds: dict[int, float] = {}
+    try:
+        for number in [most] if is_fixed else dict.fromkeys((1, most)):
+            torch.set_num_threads(number)
+            if not seconds:
+                update()
+            began = time.perf_counter()
+            update()
+            seconds[number] = time.perf_counter() - began
+        torch.set_num_threads(min(seconds, key=seconds.__getitem__))
+        yield
+    finally:
+        torch.set_num_threads(most)

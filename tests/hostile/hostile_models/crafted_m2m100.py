@@ -106,7 +106,7 @@ def _ids(files: Files, format_name: str) -> Iterator[Case]:
 
 def _parts(files: Files, format_name: str) -> Iterator[Case]:
     """Cases of weights in several files."""
-    for title, names in {
+    indexes: dict[str, dict[str, Any]] = {
         "a path outside": {"a": "../model.safetensors"},
         "an absolute path": {"a": "/etc/passwd"},
         "a device": {"a": "/dev/zero"},
@@ -117,7 +117,8 @@ def _parts(files: Files, format_name: str) -> Iterator[Case]:
         "no files": {},
         "101 files": {str(number): f"model-{number}.safetensors" for number in range(101)},
         "a million entries": {str(number): "model-1.safetensors" for number in range(1_000_000)},
-    }.items():
+    }
+    for title, names in indexes.items():
         yield Case(format_name, _INDEX, "weights in several files", title, _indexed(names), refuse=True)
     twice = {"a": "model-1.safetensors", "b": "model-2.safetensors"}
     copies = dict.fromkeys(twice.values(), files[_WEIGHTS])
@@ -155,4 +156,4 @@ def _indexed(names: dict[str, Any], more: Mapping[str, bytes] | None = None) -> 
 def _index(data: Content, more: Mapping[str, bytes] | None = None) -> Callable[[Files], Mapping[str, Any]]:
     """A list of files in place of one file."""
     changed = replaced(_INDEX, data)
-    return lambda files: changed(dict(_without(_WEIGHTS)(files))) | dict(more or {})
+    return lambda files: {**changed(dict(_without(_WEIGHTS)(files))), **(more or {})}

@@ -1,6 +1,9 @@
 """The dry run of `check` trains what the training will train."""
 
+import time
+
 import pytest
+import torch
 from torch import nn
 from torch.optim import Optimizer
 
@@ -31,3 +34,24 @@ def test_only_what_is_trained_has_optimizer_state(change: dict[str, object], mon
     assert (len(trained) == len(list(model.parameters()))) == (change == {})
     if "lora" in change:
         assert all(name.endswith((".lora_A", ".lora_B")) for name in trained)
+
+
+def test_threads_that_wait_for_each_other_are_not_used(monkeypatch: pytest.MonkeyPatch):
+    used: list[int] = []
+
+    def update(*_: object) -> None:
+        used.append(torch.get_num_threads())
+        time.sleep(0.05 if used[-1] > 1 else 0.001)
+
+    monkeypatch.setattr("dragoman.training.dry_run.train_step", update)
+    monkeypatch.setattr("dragoman.training.dry_run._SECONDS", 0.01)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        config = tiny_training("vaswani2017-desk", "training.threads=0")
+        measure_updates(config, (TARGET_VOCAB, TARGET_VOCAB), [sentences(EVERY_LENGTH)])
+        assert used[:4] == [1, 1, 2, 1]
+        assert set(used[3:]) == {1}
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

@@ -35,7 +35,7 @@ export interface paths {
         put?: never;
         /**
          * Detect
-         * @description Detect which of the server's languages a text is in.
+         * @description Detect the language of a text, the server's languages first unless the text is clearly in another one.
          */
         post: operations["detect_detect_post"];
         delete?: never;
@@ -767,6 +767,11 @@ export interface components {
              * @description The more probable language, where no model translates it into the target.
              */
             unavailable?: string | null;
+            /**
+             * Unavailable Confidence
+             * @description Confidence of the unavailable language, from 0 to 100.
+             */
+            unavailable_confidence?: number | null;
         };
         /**
          * DictionaryEntries

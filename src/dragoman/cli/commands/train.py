@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
+_MIN_BLEU = 1.0  # below it, hardly a word is right
+
 Run = Annotated[
     Path | None,
     typer.Option(
@@ -197,11 +199,19 @@ def _print(trained: TrainResult, *, json: bool) -> None:
             echo(score.signature)
         if tests := [test for score in trained.scores for test in score.tests]:
             echo(_significance_note(tests))
+        if not _translates(trained.scores):
+            echo("note    the model does not translate yet: continue with --resume and a larger training.max_updates")
         echo("")
     echo(f"bundle  {bundle.folder}    (card.md describes it)")
     if (report := trained.run / REPORT).is_file():
         echo(f"report  {report}")
     echo(f"curves  tensorboard --logdir {shlex.quote(str(trained.run / 'curves'))}")
+
+
+def _translates(scores: Sequence[SetScore]) -> bool:
+    """Return whether a score of the trained model is more than chance."""
+    found = [score.value for each in scores if each.model == "new" for score in each.scores if score.metric == "bleu"]
+    return not found or max(found) >= _MIN_BLEU
 
 
 def _significance_note(tests: Sequence[SignificanceTest]) -> str:

@@ -248,7 +248,7 @@ def _local_size(name: str) -> int | None:
 
 def _refusal(name: str, error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
-        beside = "" if is_url(name) else describe_folder(Path(name).parent)
+        beside = "" if is_url(name) else describe_folder(Path(name).parent, Path(name).name)
         return f"{name} must be a file, but there is none of that name{beside}"
     if isinstance(error, IsADirectoryError):
         return f"{name} must be a file, got a folder; name the files in it, or a glob such as {name.rstrip('/')}/*"

@@ -51,7 +51,8 @@ class LanguageDetector:
             scores = self._scores(text, _MIN_PROBABILITY)
             found = _ranked(text, scores, among) or _ranked(text, self._scores(text, 0.0), among)
         first = found[0] if found else DetectedLanguage("en" if "en" in among or not among else among[0], 0.0)
-        first = replace(first, unavailable=_other_language(scores, first.language))
+        if (other := _other_language(scores, first.language)) is not None:
+            first = replace(first, unavailable=other, unavailable_confidence=_percent(scores[other]))
         return [first, *(each for each in found[1:_MAX_RESULTS] if each.confidence >= 100 * _MIN_PROBABILITY)]
 
     def _scores(self, text: str, threshold: float) -> dict[str, float]:
@@ -66,8 +67,12 @@ def _ranked(text: str, scores: Mapping[str, float], among: Sequence[str]) -> lis
     for name, codes in _by_model_code(among).items():
         code = _select_chinese(text, codes) if name == "zh" else codes[0]
         if name in scores:
-            found.append(DetectedLanguage(code, round(min(100.0, 100 * scores[name]), 1)))
+            found.append(DetectedLanguage(code, _percent(scores[name])))
     return sorted(found, key=lambda each: -each.confidence)
+
+
+def _percent(score: float) -> float:
+    return round(min(100.0, 100 * score), 1)
 
 
 def _other_language(scores: Mapping[str, float], language: str) -> str | None:

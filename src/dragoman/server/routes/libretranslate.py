@@ -86,7 +86,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     )
     @route_policy("body_key")
     async def detect(body: DetectBody, access: Access) -> Response:
-        """Detect which of the server's languages a text is in."""
+        """Detect the language of a text, the server's languages first unless the text is clearly in another one."""
         _check_sizes(body.texts, limits)
         check_texts(body.texts, limits)
         text = "\n".join(body.texts)
@@ -173,7 +173,8 @@ def _response(results: list[TranslationResult], body: LibreTranslateRequest, lan
 
 
 def _detected_json(detected: DetectedLanguage, languages: Languages) -> dict[str, Any]:
-    return {"confidence": detected.confidence, "language": languages.listed_code(detected.language)}
+    language, confidence = detected.most_probable
+    return {"confidence": confidence, "language": languages.listed_code(language)}
 
 
 def _languages_json(languages: Languages) -> list[dict[str, Any]]:

@@ -49,6 +49,7 @@ def test_from_data_to_a_bundle_and_its_average(run: Run):
     assert lines[0].split() == ["set", "sentences", "model", "bleu", "chrf++"]
     assert re.fullmatch(r"validation +\d+  trained +[\d.]+ ± [\d.]+ +[\d.]+ ± [\d.]+", lines[1])
     assert "tok:13a" in lines[3]
+    assert any(line.startswith("note    the model does not translate yet: continue with --resume") for line in lines)
     assert lines[-2].startswith("bundle  run/bundle")
     assert lines[-1] == "curves  tensorboard --logdir run/curves"
     for name in ("dragoman.toml", "run.json", "log.jsonl", "curves", "checkpoints/step_4", "bundle/manifest.json"):

@@ -182,8 +182,10 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_missing_file_is_told_with_its_neighbours(tmp_path: Path):
     (tmp_path / "train.de").touch()
-    with pytest.raises(DataError, match=r"there is none of that name; .* holds train\.de"):
+    with pytest.raises(DataError, match=r"there is none of that name; did you mean .*train\.de\?"):
         open_stream(str(tmp_path / "tarin.de"))
+    with pytest.raises(DataError, match=r"there is none of that name; .* holds train\.de"):
+        open_stream(str(tmp_path / "corpus.de"))
     with pytest.raises(DataError, match="no folder"):
         open_stream(str(tmp_path / "none" / "train.de"))
 

@@ -65,6 +65,9 @@ def test_the_language_of_the_text_is_named_if_no_model_translates_it(
     found = detector.detect(text, ("en", "fr"))
 
     assert found[0].unavailable == unavailable
+    language, confidence = found[0].most_probable
+    assert language == (unavailable or found[0].language)
+    assert unavailable is None or confidence >= 50
     assert all(each.unavailable is None for each in found[1:])
 
 

@@ -90,12 +90,17 @@ def _text(values: dict[str, Any], name: str) -> str | None:
 
 def _translation(result: TranslationResult, text: str, body: DeeplRequest) -> dict[str, Any]:
     value: dict[str, Any] = {
-        "detected_source_language": source_code(result.source_language),
+        "detected_source_language": source_code(_source_language(result)),
         "text": result.text,
     }
     if body.shows_billed_characters:
         value["billed_characters"] = len(text)
     return value
+
+
+def _source_language(result: TranslationResult) -> str:
+    """Return the language of the text, also if no model translates it."""
+    return (result.detected and result.detected.unavailable) or result.source_language
 
 
 def _language(code: str, name: str) -> dict[str, Any]:

@@ -208,3 +208,11 @@ def test_json_without_its_content_type_names_the_header(call: Caller, kind: str)
 
     assert answer.status_code == 400
     assert "send it with the header Content-Type: application/json" in answer.text
+
+
+def test_a_language_without_a_model_is_named(call: Caller) -> None:
+    text = "两只狗在房子外面的雪地里玩。"
+
+    found = call.post("/v2/translate", json={"text": [text], **DE}).json()["translations"][0]
+
+    assert found["detected_source_language"] == "ZH"
