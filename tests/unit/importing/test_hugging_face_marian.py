@@ -280,7 +280,7 @@ def _infinite(path: Path) -> None:
 def test_an_unknown_folder_is_answered_with_its_files(tmp_path: Path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "weights.pt").write_bytes(b"x")
-    with pytest.raises(BundleError, match=r"OPUS-MT\): config\.json.* got weights\.pt; docs/importing\.md"):
+    with pytest.raises(BundleError, match=r"known format \(hugging-face, .* got weights\.pt; docs/importing\.md"):
         import_model(tmp_path / "a", tmp_path / "b")
     with pytest.raises(BundleError, match="must be a folder with a model, got nothing"):
         import_model(tmp_path / "c", tmp_path / "b")

@@ -81,7 +81,7 @@ def _print(folder: Path, manifest: dict[str, Any]) -> None:
         counts = (split["rows"], split["tokens"]["source"], split["tokens"]["target"])
         rows.append((name, label, *(f"{count:,}" for count in counts)))
     taken = {name: count for name, count in manifest["pairs"]["taken"].items() if name == "test"}
-    rows += [(name, name, f"{count:,}", *unknown) for name, count in taken.items()]
+    rows += [(name, "held out", f"{count:,}", *unknown) for name, count in taken.items()]
     rows += [("test", corpus["name"], f"{corpus['summary']['kept']:,}", *unknown) for corpus in _test_corpora(folder)]
     print_table(rows, right=frozenset({2, 3, 4}))
     for corpus in manifest["splits"]["train"]["corpora"]:

@@ -203,7 +203,7 @@ def test_a_corpus_of_which_nothing_is_left_is_told(run: Run, project: Path):
     result = run("prepare", "--set", both, "--set", "data.test_pairs=10")
     assert result.exit_code == 0, result.stderr
     assert "note: no pair of" in result.stderr
-    assert any(line.split() == ["test", "10"] for line in result.stdout.splitlines())
+    assert any(line.split() == ["test", "held", "out", "10", "–", "–"] for line in result.stdout.splitlines())
 
 
 def test_an_interruption_is_told(run: Run, project: Path, monkeypatch: pytest.MonkeyPatch):
@@ -310,5 +310,5 @@ def test_prepare_lists_a_given_test_set(run: Run, project: Path):
     result = run("prepare")
     assert result.exit_code == 0, result.stderr
     assert [line.split() for line in result.stdout.splitlines() if line.startswith("test")] == [
-        ["test", "news.en", "30"]
+        ["test", "news.en", "30", "–", "–"]
     ]

@@ -35,6 +35,17 @@ def show(capsys: pytest.CaptureFixture[str]):
     return printed
 
 
+@pytest.fixture
+def show_on_terminal(show, monkeypatch: pytest.MonkeyPatch):
+    """Without colours; elsewhere, long lines are complete."""
+
+    def printed(report: CheckReport) -> list[str]:
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        return [re.sub(r"\x1b\[[\d;]*m", "", line) for line in show(report)]
+
+    return printed
+
+
 def test_a_usual_corpus_fits_a_screen(show):
     lines = show(usual_report())
     assert len(lines) <= 40
@@ -108,12 +119,12 @@ def test_fatal_problems_come_first_and_say_what_to_type(show):
     assert lines[-1] == "When that is corrected: dragoman check my.toml"
 
 
-def test_wide_and_hostile_names_keep_the_columns(show):
+def test_wide_and_hostile_names_keep_the_columns(show_on_terminal):
     report = sample_report()
     faults = Tally()
     faults.add(CJK, 2, [Example(f"データ/{CJK * 3}.txt", 7, ARABIC, "", CJK), Example("\x1b[2J\u202e", 1, "[red]x[/]")])
     named = replace(report.corpora[0], name=CJK * 2 + "\x1b[2J", summary=CorpusSummary(5, 3, faults=faults))
-    lines = show(replace(report, corpora=[named]))
+    lines = show_on_terminal(replace(report, corpora=[named]))
     assert all(cell_len(line) <= 80 for line in lines)
     text = "\n".join(lines)
     assert "\x1b" not in text
@@ -149,7 +160,7 @@ def test_a_terminal_that_knows_only_ascii_gets_ascii(monkeypatch: pytest.MonkeyP
     assert "\\u6211" in shown
 
 
-def test_long_reasons_and_names_are_wrapped(show):
+def test_long_reasons_and_names_are_wrapped(show_on_terminal):
     reason = "one side is more than three times as long as the other, in characters weighted by script"
     place = Example("data/" + "crawl-" * 10 + ".de", 7, "ein Haus", "", "of the second column of the fourth file")
     drops, faults = Tally(), Tally()
@@ -157,7 +168,7 @@ def test_long_reasons_and_names_are_wrapped(show):
     faults.add("has another number of columns than the first line of the same file", 3, [place])
     summary = CorpusSummary(1000, 985, drops=drops, faults=faults)
     corpus = replace(usual_report().corpora[0], name="a corpus whose name has many words.en", summary=summary)
-    lines = show(replace(usual_report(), corpora=[corpus]))
+    lines = show_on_terminal(replace(usual_report(), corpora=[corpus]))
     assert all(cell_len(line) <= 80 for line in lines)
     start = next(number for number, line in enumerate(lines) if line.startswith("training pairs that leave"))
     rows = lines[start + 1 : lines.index("", start)]
