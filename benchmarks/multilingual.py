@@ -1,11 +1,12 @@
-"""One model for several directions compared with one model for each, on Europarl (English, German, French).
+"""One model for several directions compared with one model for each, in English, German and French.
 
 All models have the size and schedule of `MODEL`. Models are trained with the commands of a user; a finished training in
 the folder `--work` is not repeated, and an interrupted one is resumed.
 
-`europarl`: one model of six directions, six models of one direction with a sixth of its updates each, and a model of
-the four directions from and to English with four sixths of them, which translates German and French into each other
-without having been trained to (zero-shot), and through English.
+`europarl` and `multi30k`, with sentences that exist in all three languages: one model of six directions, six models of
+one direction with a sixth of its updates each, and a model of the four directions from and to English with four sixths
+of them, which translates German and French into each other without having been trained to (zero-shot), and through
+English.
 
 `chinese`: Chinese to English from few pairs of 3AM: alone; as a child of a model trained on English and German of
 Multi30k in both directions; and in one model with English, German and French of Multi30k, as many updates as parent and
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -69,6 +71,21 @@ Corpus = Mapping[str, Any]
 """Settings of `[[data.train]]`."""
 
 
+@dataclass(frozen=True)
+class ThreeWay:
+    """A corpus in three languages: its name, and the names of its validation and test files."""
+
+    name: str
+    validation: str
+    test: str
+
+
+THREE_WAY = {
+    "europarl": ThreeWay("Europarl", "dev", "test"),
+    "multi30k": ThreeWay("Multi30k", "val", "test_2016_flickr"),
+}
+
+
 def train(folder: Path, corpora: Sequence[Corpus], settings: Sequence[str], more: str = "") -> Path:
     """Train a model unless its training is finished, and return its run."""
     text = MODEL + more
@@ -77,20 +94,26 @@ def train(folder: Path, corpora: Sequence[Corpus], settings: Sequence[str], more
     return train_once(folder, text, settings)
 
 
-def europarl_corpus(folder: Path, languages: Sequence[str], **more: Any) -> Corpus:
+def three_way_corpus(options: argparse.Namespace, languages: Sequence[str], **more: Any) -> Corpus:
     """Return the training corpus and the validation set of some of the languages."""
+    names = ("train", THREE_WAY[options.what].validation)
     files, validation = (
-        [str((folder / f"{split}.{code}.gz").resolve()) for code in languages] for split in ("train", "dev")
+        [str((options.corpus / f"{split}.{code}.gz").resolve()) for code in languages] for split in names
     )
     return {"languages": list(languages), "files": files, "validation": validation, **more}
 
 
+def batch(options: argparse.Namespace) -> str:
+    """Return the setting of the tokens per update."""
+    return f"training.batch_tokens={options.batch_tokens}"
+
+
 def train_singles(options: argparse.Namespace) -> dict[str, Path]:
     """Train the models of one direction; return runs by direction."""
-    settings = [f"training.max_updates={options.updates}"]
+    settings = [f"training.max_updates={options.updates}", batch(options)]
     return {
         f"{source}-{target}": train(
-            options.work / f"europarl-{source}-{target}", [europarl_corpus(options.corpus, (source, target))], settings
+            options.work / f"{options.what}-{source}-{target}", [three_way_corpus(options, (source, target))], settings
         )
         for source, target in DIRECTIONS
     }
@@ -99,13 +122,12 @@ def train_singles(options: argparse.Namespace) -> dict[str, Path]:
 def train_shared(options: argparse.Namespace) -> dict[str, Path]:
     """Train the models of several directions; return runs by name."""
     tokens = "data.language_tokens=both"
-    around = [europarl_corpus(options.corpus, ("en", code), both_directions=True) for code in ("de", "fr")]
-    settings = [f"training.max_updates={4 * options.updates}", tokens]
-    runs = {"around English": train(options.work / "europarl-around-english", around, settings)}
-    settings = [f"training.max_updates={6 * options.updates}", tokens]
-    return runs | {
-        "six directions": train(options.work / "europarl-six", [europarl_corpus(options.corpus, LANGUAGES)], settings)
-    }
+    around = [three_way_corpus(options, ("en", code), both_directions=True) for code in ("de", "fr")]
+    settings = [f"training.max_updates={4 * options.updates}", batch(options), tokens]
+    runs = {"around English": train(options.work / f"{options.what}-around-english", around, settings)}
+    settings = [f"training.max_updates={6 * options.updates}", batch(options), tokens]
+    six = train(options.work / f"{options.what}-six", [three_way_corpus(options, LANGUAGES)], settings)
+    return runs | {"six directions": six}
 
 
 def pivoted(run: Path, sources: Sequence[str], direction: tuple[str, str], folder: Path) -> Path:
@@ -119,10 +141,14 @@ def pivoted(run: Path, sources: Sequence[str], direction: tuple[str, str], folde
     return path
 
 
-def europarl(options: argparse.Namespace) -> None:
+def three_way(options: argparse.Namespace) -> None:
+    """Train, evaluate and report the models of a corpus in three languages."""
+    corpus = THREE_WAY[options.what]
     runs = train_singles(options) | train_shared(options)
-    lines = {code: read(options.corpus / f"test.{code}.gz")[: options.sentences] for code in LANGUAGES}
-    command = f"python -m benchmarks.multilingual europarl --updates {options.updates} --sentences {options.sentences}"
+    lines = {code: read(options.corpus / f"{corpus.test}.{code}.gz")[: options.sentences] for code in LANGUAGES}
+    sizes = {"updates": options.updates, "batch-tokens": options.batch_tokens, "sentences": options.sentences}
+    command = f"python -m benchmarks.multilingual {options.what}"
+    command += "".join(f" --{name} {value}" for name, value in sizes.items())
     found: dict[tuple[str, str], Evaluation] = {}
     for source, target in DIRECTIONS:
         systems = {"one direction": runs[f"{source}-{target}"], "six directions": runs["six directions"]}
@@ -138,24 +164,25 @@ def europarl(options: argparse.Namespace) -> None:
             EvaluationSettings(metrics=METRICS, languages=(source, target)),
             search=SearchSettings(beam=BEAM),
             engine=EngineSettings(threads=1),
-            name="Europarl, test",
+            name=f"{corpus.name}, {corpus.test}",
             command=command,
         )
-    text = heading("Many languages: Europarl", command, 1) + f"\n{__doc__ or ''}\n{europarl_table(found)}\n"
+    text = heading(f"Many languages: {corpus.name}", command, 1) + f"\n{__doc__ or ''}\n{three_way_table(found)}\n"
     text += (
-        f"{options.sentences:,} sentences; beam {BEAM}; one seed. Intervals are over sentences. Single models: "
+        f"{options.sentences:,} sentences; beam {BEAM}; one seed. Intervals are over sentences; an asterisk: "
+        f"differs from one direction, p < 0.05. Updates have {options.batch_tokens:,} tokens. Single models: "
         f"{options.updates:,} updates each; around English: {4 * options.updates:,}; six directions: "
         f"{6 * options.updates:,}. De ↔ fr of the model around English is zero-shot."
     )
     text += f" {options.note}\n" if options.note else "\n"
     write(
-        "multilingual-europarl",
+        f"multilingual-{options.what}",
         text,
         {"-".join(pair): evaluated(each, options.work) for pair, each in found.items()},
     )
 
 
-def europarl_table(found: Mapping[tuple[str, str], Evaluation]) -> str:
+def three_way_table(found: Mapping[tuple[str, str], Evaluation]) -> str:
     """Return the scores of every system in every direction."""
     names = list(dict.fromkeys(system.name for each in found.values() for system in each.systems))
     parts = []
@@ -228,7 +255,10 @@ def unseen_pairs(options: argparse.Namespace) -> tuple[list[str], list[str]]:
 def chinese(options: argparse.Namespace) -> None:
     runs = train_chinese(options)
     sources, references = unseen_pairs(options)
-    command = f"python -m benchmarks.multilingual chinese --seeds {' '.join(map(str, options.seeds))}"
+    sizes = {name: getattr(options, f"{name}_updates") for name in ("alone", "parent", "child")}
+    command = "python -m benchmarks.multilingual chinese"
+    command += "".join(f" --{name}-updates {value}" for name, value in sizes.items())
+    command += f" --seeds {' '.join(map(str, options.seeds))}"
     found = evaluate_systems(
         [System(name, tuple(paths)) for name, paths in runs.items()],
         sources,
@@ -251,25 +281,27 @@ def chinese(options: argparse.Namespace) -> None:
 
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("what", choices=["europarl", "chinese"])
-    options.add_argument("--updates", type=int, default=800, help="of a model of one direction on Europarl")
+    options.add_argument("what", choices=[*THREE_WAY, "chinese"])
+    options.add_argument("--updates", type=int, default=800, help="of a model of one direction")
+    options.add_argument("--batch-tokens", type=int, default=2048, help="of the models of three languages")
     options.add_argument("--alone-updates", type=int, default=600)
     options.add_argument("--parent-updates", type=int, default=1500)
     options.add_argument("--child-updates", type=int, default=400)
     options.add_argument("--pairs", type=int, default=3000, help="of Chinese and English")
     options.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
-    options.add_argument("--sentences", type=int, default=1000, help="of the test set of Europarl")
-    options.add_argument("--train", choices=tuple(PARTS), help="only train these models of Europarl")
-    options.add_argument("--corpus", type=Path, default=Path("../shared/data/europarl"))
+    options.add_argument("--sentences", type=int, default=1000, help="of the test set of three languages")
+    options.add_argument("--train", choices=tuple(PARTS), help="only train these models of three languages")
+    options.add_argument("--corpus", type=Path, help="folder of the corpus in three languages")
     options.add_argument("--chinese", type=Path, default=Path("../shared/data/3am"))
     options.add_argument("--captions", type=Path, default=Path("../shared/data/multi30k"))
     options.add_argument("--work", type=Path, default=Path("multilingual-runs"), help="folder of the runs")
     options.add_argument("--note", default="", help="how the models were trained")
     given = options.parse_args()
+    given.corpus = given.corpus or Path("../shared/data") / given.what
     if given.train is not None:
         PARTS[given.train](given)
     else:
-        {"europarl": europarl, "chinese": chinese}[given.what](given)
+        (chinese if given.what == "chinese" else three_way)(given)
 
 
 PARTS = {"singles": train_singles, "shared": train_shared}

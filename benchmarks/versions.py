@@ -1,12 +1,14 @@
 """Decoding and training speed of this version compared with another checkout of the repository.
 
-One model, trained for a few updates by the other version, is translated with and trained further by both, each in a new
-process, in turn. Times are CPU seconds of one thread, so that other programs on the machine change them little.
+One model, trained for a few updates by the other version, is translated with and trained further by three processes
+that live during the whole measurement and work in turn, a second or two at a time: the other version twice, the second
+time as a control, and this version. Times are CPU seconds of one thread, so that other programs on the machine change
+them little.
 """
 
 from __future__ import annotations
 
-import json
+import math
 import os
 import statistics
 import subprocess
@@ -19,46 +21,93 @@ from benchmarks.reporting import heading, parser, table, write
 from benchmarks.ssru import BASE
 
 ROOT = Path(__file__).resolve().parents[1]
-PAIRS, LINES, UPDATES, WARM = 3000, 200, 80, 20
+PAIRS, LINES, UPDATES = 3000, 96, 12
+WORK = {"one by one": "1", "32 per call": "32", "training": "train"}
 CHILD = """
 import json, sys, time
 from pathlib import Path
 import dragoman
 from dragoman.training.callbacks.events import CallbackList
 
-folder, lines, updates, warm = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+folder, lines, updates = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 texts = (folder / "test.en").read_text(encoding="utf-8").splitlines()[:lines]
-found = {}
 translator = dragoman.Translator.open(folder / "model" / "bundle", threads=1)
-translator.translate(texts[:20])
-for name, size in (("one by one", 1), ("32 per call", 32)):
+
+def wait():
+    return sys.stdin.readline().strip()
+
+def tell(began):
+    print("slice", time.process_time() - began, flush=True)
+
+command = wait()
+while command.isdigit():
+    size = int(command)
     began = time.process_time()
     for start in range(0, len(texts), size):
         translator.translate(texts[start : start + size])
-    found[name] = time.process_time() - began
+    tell(began)
+    command = wait()
 
 class Clock(CallbackList):
     def on_update(self, event):
-        if event.update == warm:
+        if event.update % updates == 0:
+            tell(self.began)
+            if not wait():
+                sys.exit()
             self.began = time.process_time()
-        if event.update == updates:
-            found["training"] = time.process_time() - self.began
 
-settings = [f"training.max_updates={updates}", "training.threads=1", "training.validate_every=100000"]
-dragoman.train(folder / "dragoman.toml", run=folder / sys.argv[5], overrides=settings, callbacks=[Clock()])
-print(json.dumps(found))
+clock = Clock()
+clock.began = time.process_time()
+settings = ["training.max_updates=100000", "training.threads=1", "training.validate_every=100000"]
+dragoman.train(folder / "dragoman.toml", run=folder / sys.argv[4], overrides=settings, callbacks=[clock])
 """
 
 
-def child(checkout: Path, folder: Path, run: str) -> dict[str, float]:
-    """Measure one version in a new process."""
-    environment = os.environ | {"PYTHONPATH": str(checkout / "src"), "OMP_NUM_THREADS": "1"}
-    arguments = [str(folder), str(LINES), str(UPDATES), str(WARM), run]
-    command = [sys.executable, "-c", CHILD, *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+class Version:
+    """A process of one version of the code, which works when it is asked."""
+
+    def __init__(self, checkout: Path, folder: Path, run: str) -> None:
+        environment = os.environ | {"PYTHONPATH": str(checkout / "src"), "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-c", CHILD, str(folder), str(LINES), str(UPDATES), run]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(
+            command, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
+        )
+
+    def measure(self, command: str) -> float:
+        """Let the process do one slice of work; return its CPU seconds."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(f"{command}\n")
+        self._process.stdin.flush()
+        for line in self._process.stdout:
+            if line.startswith("slice "):
+                return float(line.split()[1])
+        raise SystemExit("a version ended before it had measured all")
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+
+
+def measure(checkouts: dict[str, Path], folder: Path, rounds: int) -> dict[str, dict[str, list[float]]]:
+    """Return the seconds of each slice by kind of work and version; the order changes in each round."""
+    stamp = os.getpid()
+    versions = {name: Version(path, folder, f"run-{stamp}-{at}") for at, (name, path) in enumerate(checkouts.items())}
+    found: dict[str, dict[str, list[float]]] = {}
+    try:
+        for what, command in WORK.items():
+            found[what] = {name: [] for name in versions}
+            for number in range(rounds + 1):
+                names = list(versions)
+                for name in names[number % len(names) :] + names[: number % len(names)]:
+                    seconds = versions[name].measure(command)
+                    if number:  # the first one warms up
+                        found[what][name].append(seconds)
+    finally:
+        for version in versions.values():
+            version.close()
     return found
 
 
@@ -83,29 +132,28 @@ def make_project(checkout: Path, corpus: Path, folder: Path) -> None:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("before", type=Path, help="the other checkout")
-    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--rounds", type=int, default=20)
     options.add_argument("--corpus", type=Path, default=Path("../shared/data/multi30k"))
     options.add_argument("--work", type=Path, default=Path("versions-runs"))
     options.add_argument("--note", default="", help="what the other checkout is")
     given = options.parse_args()
     if not (given.work / "model" / "bundle").exists():
         make_project(given.before, given.corpus, given.work)
-    found: dict[str, list[dict[str, float]]] = {"before": [], "now": []}
-    for number in range(given.rounds):
-        versions = [("before", given.before), ("now", ROOT)]
-        for name, checkout in versions if number % 2 == 0 else versions[::-1]:
-            found[name].append(child(checkout, given.work.resolve(), f"run-{name}-{number}"))
+    checkouts = {"before": given.before, "before, again": given.before, "now": ROOT}
+    found = measure(checkouts, given.work.resolve(), given.rounds)
     rows: list[list[str]] = []
-    for what in found["now"][0]:
-        before, now = ([each[what] for each in found[name]] for name in ("before", "now"))
-        ratios = [a / b for a, b in zip(before, now, strict=True)]
-        cells = [f"{statistics.median(values):.2f}" for values in (before, now)]
-        rows.append([what, *cells, f"{statistics.median(ratios):.3f}", f"{min(ratios):.3f} … {max(ratios):.3f}"])
+    for what, seconds in found.items():
+        for name in ("before, again", "now"):
+            logs = [math.log(a / b) for a, b in zip(seconds["before"], seconds[name], strict=True)]
+            middle, error = statistics.mean(logs), statistics.stdev(logs) / math.sqrt(len(logs))
+            ratios = [math.exp(middle + factor * error) for factor in (0, -1.96, 1.96)]
+            cells = [f"{statistics.median(values):.2f}" for values in (seconds["before"], seconds[name])]
+            rows.append([what, name, *cells, f"{ratios[0]:.3f}", f"{ratios[1]:.3f} … {ratios[2]:.3f}"])
     command = f"python -m benchmarks.versions BEFORE --rounds {given.rounds}"
     text = heading("Speed of two versions", command, 1) + f"\n{__doc__ or ''}\n"
-    text += table(["", "before, CPU s", "now, CPU s", "speed now / before, median", "all rounds"], rows)
+    text += table(["", "compared with before", "before, CPU s", "CPU s", "speed / before, mean", "95 % interval"], rows)
     text += f"\n{given.note}\n" if given.note else ""
-    data: dict[str, Any] = {"rounds": found}
+    data: dict[str, Any] = {"slices": found}
     write("versions", text, data)
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "random_pairs",
     "random_weights",
     "subword_model",
+    "weight_shapes",
     "write_folder",
 ]
 
@@ -76,6 +77,8 @@ class Shape:
     scaled: bool
     end: float
     """Logit of the end, so that many outputs end."""
+    subword_file: bytes = b""
+    """A SentencePiece model; one of a few hundred tokens is trained if it is empty."""
 
     @property
     def languages(self) -> list[str]:
@@ -99,7 +102,7 @@ class Shape:
 
     def tokens(self) -> list[str]:
         """Tokens by id, without those of languages."""
-        processor = SentencePieceProcessor(model_proto=subword_model(self.is_nllb))
+        processor = SentencePieceProcessor(model_proto=self.subword_file or subword_model(self.is_nllb))
         return ["<s>", "<pad>", "</s>", "<unk>", *processor.id_to_piece(list(range(3, len(processor))))]
 
     def config(self) -> dict[str, Any]:
@@ -176,7 +179,7 @@ def random_pairs(shape: Shape, count: int, seed: int = 1) -> list[tuple[list[int
 
 def random_weights(shape: Shape, seed: int = 1) -> Arrays:
     """The arrays of a checkpoint by their names in transformers. Padding has a zero vector."""
-    weights = {name: random_array(name, size, seed) for name, size in _shapes(shape)}
+    weights = {name: random_array(name, size, seed) for name, size in weight_shapes(shape)}
     for name, array in weights.items():
         if name.endswith("layer_norm.weight"):
             array += 1.0
@@ -186,7 +189,8 @@ def random_weights(shape: Shape, seed: int = 1) -> Arrays:
     return weights
 
 
-def _shapes(shape: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
+def weight_shapes(shape: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Names and shapes of the arrays of a checkpoint."""
     dim, inner = shape.dim, shape.feedforward
     yield "model.shared.weight", (shape.vocab, dim)
     for side, layers in zip(("encoder", "decoder"), shape.layers, strict=True):
@@ -208,12 +212,12 @@ def _shapes(shape: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield f"model.{side}.layer_norm.bias", (dim,)
 
 
-def write_folder(folder: Path, shape: Shape, seed: int = 1) -> Path:
+def write_folder(folder: Path, shape: Shape, seed: int = 1, weights: Arrays | None = None) -> Path:
     """A complete folder, with the files of the models that are published."""
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(shape.config()))
-    (folder / "sentencepiece.bpe.model").write_bytes(subword_model(shape.is_nllb))
-    save_file(random_weights(shape, seed), folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "sentencepiece.bpe.model").write_bytes(shape.subword_file or subword_model(shape.is_nllb))
+    save_file(weights or random_weights(shape, seed), folder / "model.safetensors", metadata={"format": "pt"})
     special = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "sep_token": "</s>", "pad_token": "<pad>"}
     settings: dict[str, Any] = {"tokenizer_class": "NllbTokenizer" if shape.is_nllb else "M2M100Tokenizer"}
     ids = language_ids(shape)
