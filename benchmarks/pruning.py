@@ -35,7 +35,7 @@ from dragoman.api.pruning.prune_bundle import prune_bundle
 from dragoman.bundle import Bundle
 from dragoman.evaluation.metrics.corpus_scores import corpus_scores
 from dragoman.importing.import_model import import_model
-from tests.unit.importing.random_m2m100 import SHAPES, weight_shapes, write_folder
+from testkit.random_models.random_m2m100 import SHAPES, weight_shapes, write_folder
 
 Engine = Literal["onnx", "ctranslate2"]
 SLICE = 64

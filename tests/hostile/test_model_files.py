@@ -14,7 +14,7 @@ import pytest
 
 from dragoman.errors import DragomanError
 from dragoman.importing.import_model import import_model
-from tests.unit.importing.random_firefox import (
+from testkit.random_models.random_firefox import (
     firefox_folder,
     folder_with,
     options,
@@ -22,7 +22,7 @@ from tests.unit.importing.random_firefox import (
     tokens_of,
     write_npz,
 )
-from tests.unit.importing.random_marian import SHAPES, write_folder
+from testkit.random_models.random_marian import SHAPES, write_folder
 from tests.unit.importing.test_ctranslate2 import exported
 
 MUTATIONS = 30

@@ -12,10 +12,10 @@ import pytest
 from dragoman import Bundle, Translator, prepare, train
 from dragoman.engines.export import export_bundle
 from dragoman.importing.import_model import import_model
+from testkit.random_models.random_firefox import firefox_folder
+from testkit.random_models.random_marian import SHAPES, write_vocabularies
 from tests.server.bundles import request, serving, translate_text
 from tests.unit.cli.tiny_translators import typed
-from tests.unit.importing.random_firefox import firefox_folder
-from tests.unit.importing.random_marian import SHAPES, write_vocabularies
 
 pytest.importorskip("onnxruntime")
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from testkit.random_models.random_firefox import options
 from tests.hostile.hostile_models.case import Case, Content, replaced
 from tests.hostile.hostile_models.sources import LEXICON, MODEL, Files, archive
-from tests.unit.importing.random_firefox import options
 
 _LIES = (0, 1, 1 << 31, (1 << 32) - 1, 1 << 62, (1 << 64) - 1)
 _SHAPES = ((1 << 31) - 1, -1, 0, 65_536)

@@ -14,9 +14,9 @@ from safetensors.numpy import load
 
 from dragoman.engines.ctranslate2.export import export_ctranslate2
 from dragoman.importing.import_model import import_model
-from tests.unit.importing import random_m2m100
-from tests.unit.importing.random_firefox import firefox_folder, options, random_arrays, tokens_of, write_npz
-from tests.unit.importing.random_marian import SHAPES, write_folder
+from testkit.random_models import random_m2m100
+from testkit.random_models.random_firefox import firefox_folder, options, random_arrays, tokens_of, write_npz
+from testkit.random_models.random_marian import SHAPES, write_folder
 
 Files = dict[str, bytes]
 """Contents by path in the folder of a model."""

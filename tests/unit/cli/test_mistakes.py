@@ -48,7 +48,6 @@ MISTAKES = [
     ("train", 2, "dragoman.toml must be in this folder, got none; go to the folder of a project"),
     ("train folder", 2, "folder must hold dragoman.toml, got a folder without it; dragoman new writes one"),
     ("train nope.toml", 2, "got nope.toml; there is no such file"),
-    ("train project", 1, "must hold prepared data, got no manifest.json; run dragoman prepare first"),
     (
         "train project --set traning.max_updates=3",
         2,

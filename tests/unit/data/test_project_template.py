@@ -14,9 +14,9 @@ from dragoman.data.loader import BatchLoader
 from dragoman.data.project_template import new_project
 from dragoman.errors import ConfigError, DataError
 from dragoman.importing.import_model import import_model
+from testkit.random_models.random_m2m100 import SHAPES, write_folder
 from tests.unit.data.preparation.corpus import pairs, write_pairs
 from tests.unit.data.preparation.test_start_tokenizer import bundle
-from tests.unit.importing.random_m2m100 import SHAPES, write_folder
 
 
 def test_the_configuration_loads_and_names_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

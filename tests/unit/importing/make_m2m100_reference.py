@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from dragoman.importing.import_model import import_model
-from tests.unit.importing.random_m2m100 import SHAPES, TEXTS, Shape, language_ids, random_pairs, write_folder
+from testkit.random_models.random_m2m100 import SHAPES, TEXTS, Shape, language_ids, random_pairs, write_folder
 
 LINES = 120
 SCORED = 20

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from tests.unit.importing.random_marian import SHAPES, Shape, random_sentences, random_weights
+from testkit.random_models.random_marian import SHAPES, Shape, random_sentences, random_weights
 
 LINES = 200
 SCORED = 20

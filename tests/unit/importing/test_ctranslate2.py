@@ -21,8 +21,8 @@ from dragoman.errors import BundleError
 from dragoman.importing.file_formats.ctranslate2_file import read_variables
 from dragoman.importing.import_model import import_model
 from dragoman.search.hypothesis import SearchInput
+from testkit.random_models.random_marian import SHAPES, write_folder
 from tests.unit.engines.tiny_transformers import random_sentences, tiny_transformer
-from tests.unit.importing.random_marian import SHAPES, write_folder
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 

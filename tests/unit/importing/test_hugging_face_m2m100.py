@@ -20,8 +20,7 @@ from dragoman.errors import BundleError, ConfigError
 from dragoman.importing.import_model import import_model
 from dragoman.search.hypothesis import SearchInput
 from dragoman.text import EOS_ID, PrefixedTokenizer
-from tests.unit.importing.make_m2m100_reference import LIMIT, LINES, SCORED, STRANGE
-from tests.unit.importing.random_m2m100 import (
+from testkit.random_models.random_m2m100 import (
     SHAPES,
     TEXTS,
     Shape,
@@ -30,6 +29,7 @@ from tests.unit.importing.random_m2m100 import (
     subword_model,
     write_folder,
 )
+from tests.unit.importing.make_m2m100_reference import LIMIT, LINES, SCORED, STRANGE
 
 REFERENCE = json.loads(Path(__file__).with_name("m2m100_reference.json").read_text())["models"]
 TOKENS = {"en": "eng_Latn", "de": "deu_Latn", "fr": "fra_Latn", "pt": "por_Latn", "zh": "zho_Hans"}

@@ -26,8 +26,8 @@ from dragoman.importing.file_formats.pytorch_file import read_pytorch
 from dragoman.importing.import_model import import_model
 from dragoman.search.hypothesis import SearchInput
 from dragoman.text import EOS_ID, UNK_ID
+from testkit.random_models.random_marian import SHAPES, Shape, random_sentences, write_folder
 from tests.unit.importing.make_marian_reference import LIMIT, LINES, SCORED
-from tests.unit.importing.random_marian import SHAPES, Shape, random_sentences, write_folder
 
 REFERENCE = json.loads(Path(__file__).with_name("marian_reference.json").read_text())["models"]
 SMALL = SHAPES["shared, swish"]

@@ -22,7 +22,7 @@ from dragoman.errors import BundleError
 from dragoman.importing.import_model import import_model
 from dragoman.search.hypothesis import SearchInput
 from dragoman.text import EOS_ID, UNK_ID
-from tests.unit.importing.random_firefox import (
+from testkit.random_models.random_firefox import (
     DIM,
     INPUT_MULTIPLIER,
     firefox_folder,
@@ -34,7 +34,7 @@ from tests.unit.importing.random_firefox import (
     write_lexicon,
     write_npz,
 )
-from tests.unit.importing.random_marian import SHAPES, write_vocabularies
+from testkit.random_models.random_marian import SHAPES, write_vocabularies
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from dragoman.text import ImportedTokenizer
 from dragoman.text.glossary import Glossary
 from dragoman.text.tokenizers.extend import extend_tokenizer
 from dragoman.text.tokenizers.notation import PREFIX_MARK
-from tests.unit.importing.random_marian import SHAPES, write_folder
+from testkit.random_models.random_marian import SHAPES, write_folder
 
 TOKENS = (">>deu<<", ">>por<<", ">>pob<<", ">>cmn_Hans<<", ">>cmn_Hant<<", ">>swa<<", ">>swh<<")
 TEXT = "the cat sat on the mat"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dragoman.cli.console import echo, print_json, print_next, print_table, print_warning, report_errors
 from dragoman.cli.options.arguments import (
@@ -23,16 +23,20 @@ from dragoman.cli.options.arguments import (
 from dragoman.cli.options.cluster import check_cluster, preparation_workers
 from dragoman.network_access import network_access
 
-__all__ = ["prepare"]
+if TYPE_CHECKING:
+    from dragoman.config import Config
+
+__all__ = ["prepare", "prepare_first"]
 
 _NOT_COUNTED = "–"
 _LISTED = 5  # reasons
+_PROCESSES = 2
 
 
 def prepare(
     config: ConfigFile = DEFAULT_CONFIG,
     overrides: Overrides = None,
-    processes: Processes = 2,
+    processes: Processes = _PROCESSES,
     on_bad_line: OnBadLine = None,
     allow_network: AllowNetwork = False,
     json: Json = False,
@@ -64,6 +68,21 @@ def prepare(
     else:
         _print(prepared.folder, prepared.manifest)
         print_next(next_command("train", config, overrides, *(["--allow-network"] if allow_network else [])))
+
+
+def prepare_first(settings: Config, folder: Path) -> None:
+    """Prepare the corpora of a project whose data were never prepared; print a summary on stderr."""
+    from dragoman.api.training.preparation import prepare_corpora
+    from dragoman.cli.screens.progress import ProgressDisplay
+    from dragoman.data.preparation.prepared_data import MANIFEST
+
+    if settings.data is None or (folder / settings.data.folder / MANIFEST).exists():
+        return
+    echo("the data are not prepared: preparing them first, as dragoman prepare does", err=True)
+    with preparation_workers(None, None, _PROCESSES) as opened, ProgressDisplay() as progress:
+        prepared = prepare_corpora(settings, folder, workers=opened, progress=progress, tell=print_warning)
+    pairs = prepared.manifest["pairs"]
+    echo(f"{pairs['kept']:,} of {pairs['read']:,} training pairs{_left_out(pairs)}", err=True)
 
 
 def _print(folder: Path, manifest: dict[str, Any]) -> None:

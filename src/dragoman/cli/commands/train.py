@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dragoman.cli.commands.prepare import prepare_first
 from dragoman.cli.console import EXIT_STOPPED, echo, print_json, print_next, print_table, report_errors
 from dragoman.cli.options.arguments import (
     DEFAULT_CONFIG,
@@ -79,7 +80,7 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
     on: On = None,
     workers: Workers = None,
 ) -> None:
-    """Train a model on prepared data and write a bundle.
+    """Train a model and write a bundle; data that were never prepared are prepared first.
 
     Ctrl-C and SIGTERM stop after the current update with a checkpoint; --resume continues and ends with bit-identical
     weights. Several processes: torchrun --nproc-per-node 2 -m dragoman train
@@ -104,7 +105,10 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
             _verify(settings, config.parent)
             return
         folder = run or config.parent / "run"
-        _check_quickly(settings, config.parent, folder, resume=resume)
+        _check_run(folder, resume=resume)
+        if on is None and "WORLD_SIZE" not in os.environ:
+            prepare_first(settings, config.parent)
+        _check_prepared(settings, config.parent)
         from dragoman.cli.screens.training import TrainingScreen
 
         stops_early = settings.training.patience > 0 or settings.training.max_epochs > 0
@@ -140,15 +144,20 @@ def _check_launcher(on: str | None, *, verify_resume: bool) -> None:
         raise ConfigError(f"--verify-resume must be used without --on, got --on {on}; leave it out")
 
 
-def _check_quickly(settings: Config, project: Path, run: Path, *, resume: bool) -> None:
-    """Check the folders before torch is imported, which takes seconds."""
+def _check_run(run: Path, *, resume: bool) -> None:
+    """Require a new folder before anything is prepared."""
     from dragoman.api.training.run_files import check_new_run
+
+    if not resume and _is_main():
+        check_new_run(run)
+
+
+def _check_prepared(settings: Config, project: Path) -> None:
+    """Check the prepared data before torch is imported, which takes seconds."""
     from dragoman.data.preparation.prepared_data import PreparedData
 
     if settings.data is not None:
         PreparedData.open(project / settings.data.folder)
-    if not resume and _is_main():
-        check_new_run(run)
 
 
 def _is_main() -> bool:

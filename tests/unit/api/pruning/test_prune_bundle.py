@@ -13,10 +13,10 @@ from dragoman.bundle.shortlist import Shortlist
 from dragoman.config.search import SearchSettings
 from dragoman.errors import ConfigError, DataError
 from dragoman.importing.import_model import import_model
+from testkit.random_models.random_m2m100 import SHAPES, TEXTS, write_folder
+from testkit.random_models.random_marian import SHAPES as MARIAN_SHAPES
+from testkit.random_models.random_marian import write_folder as write_marian
 from tests.unit.engines.tiny_transformers import tiny_transformer
-from tests.unit.importing.random_m2m100 import SHAPES, TEXTS, write_folder
-from tests.unit.importing.random_marian import SHAPES as MARIAN_SHAPES
-from tests.unit.importing.random_marian import write_folder as write_marian
 
 LINES = [*TEXTS["en"].splitlines(), *TEXTS["de"].splitlines()]
 

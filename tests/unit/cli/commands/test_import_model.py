@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from dragoman.cli.main import app
 from dragoman.engines.export_signing import KEY_FILE
-from tests.unit.importing.random_marian import SHAPES, write_folder
+from testkit.random_models.random_marian import SHAPES, write_folder
 
 
 @pytest.fixture(autouse=True)

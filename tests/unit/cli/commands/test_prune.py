@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from dragoman.bundle import Bundle
+from testkit.random_models.random_m2m100 import SHAPES, TEXTS, write_folder
 from tests.unit.cli.tiny_translators import typed
-from tests.unit.importing.random_m2m100 import SHAPES, TEXTS, write_folder
 
 
 def test_a_smaller_bundle(tmp_path: Path):

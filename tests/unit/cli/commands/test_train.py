@@ -89,13 +89,30 @@ def test_a_run_that_is_there(run: Run):
     assert run("train", *QUICK, "--resume").exit_code == 0
 
 
-def test_what_was_not_prepared(run: Run):
+def test_what_was_never_prepared_is_prepared_first(run: Run):
     shutil.rmtree("prepared")
+    result = run("train", *QUICK, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert "preparing them first" in result.stderr
+    assert " training pairs" in result.stderr
+    assert json.loads(result.stdout)["bundle"] == "run/bundle"
+    assert Path("prepared/manifest.json").exists()
+
+
+def test_several_processes_need_prepared_data(run: Run, monkeypatch: pytest.MonkeyPatch):
+    shutil.rmtree("prepared")
+    monkeypatch.setenv("WORLD_SIZE", "2")
     result = run("train", *QUICK)
     assert result.exit_code == 1
-    assert result.stderr.startswith("error: ")
-    assert "dragoman prepare" in result.stderr
+    assert "must hold prepared data, got no manifest.json; run dragoman prepare first" in result.stderr
     assert not Path("run").exists()
+
+
+def test_a_run_that_is_there_is_found_before_data_are_prepared(run: Run):
+    assert run("train", *QUICK).exit_code == 0
+    shutil.rmtree("prepared")
+    assert run("train", *QUICK).exit_code == 2
+    assert not Path("prepared").exists()
 
 
 def test_a_configuration_without_data(run: Run):

@@ -18,9 +18,9 @@ from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import CombinationError, DataError
 from dragoman.importing.import_model import import_model
 from dragoman.search import Hypothesis, SearchInput, SearchSettings, SearchTrace
+from testkit.random_models.random_firefox import firefox_folder
+from testkit.random_models.random_marian import SHAPES, write_vocabularies
 from tests.unit.engines.tiny_transformers import KINDS, random_sentences, tiny_transformer
-from tests.unit.importing.random_firefox import firefox_folder
-from tests.unit.importing.random_marian import SHAPES, write_vocabularies
 
 pytest.importorskip("onnxruntime")
 

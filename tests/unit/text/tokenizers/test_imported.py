@@ -15,7 +15,7 @@ from dragoman.text import (
     load_tokenizer,
     sentencepiece_model,
 )
-from tests.unit.importing.random_marian import SHAPES, write_vocabularies
+from testkit.random_models.random_marian import SHAPES, write_vocabularies
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import numpy as np
 from safetensors.numpy import save_file
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
-from tests.unit.importing.random_marian import Arrays, random_array, random_sentences, scramble_int
+from testkit.random_models.random_marian import Arrays, random_array, random_sentences, scramble_int
 
 __all__ = [
     "M2M100_CODES",
