@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import textwrap
 import uuid
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -42,7 +43,8 @@ draw();
 
 def show(*parts: object) -> Code:
     """Display the source code of classes and functions of the product."""
-    return Code("\n\n".join(inspect.getsource(part) for part in parts), language="python")  # type: ignore[arg-type]
+    sources = [textwrap.dedent(inspect.getsource(part)) for part in parts]  # type: ignore[arg-type]
+    return Code("\n\n".join(sources), language="python")
 
 
 def slider(
