@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
+from sentencepiece import SentencePieceTrainer
 
+from dragoman.cli.options.locate import locate_bundle
 from dragoman.config import load_config
 from testkit.random_bundle import random_bundle
+from testkit.random_models.random_firefox import firefox_folder
 from tests.browser.served import served
 from tests.server.bundles import tiny_bundle
 from tests.unit.data.preparation.corpus import pairs, write_pairs
@@ -63,17 +68,47 @@ def test_what_is_typed_runs(session: list[str], tmp_path: Path, request: pytest.
     for line in session:
         if line.startswith("cd "):
             folder /= line.removeprefix("cd ")
+        elif line.startswith("dragoman serve "):
+            assert_serves(folder / line.removeprefix("dragoman serve "))
+        elif line.startswith("echo "):
+            text, _, command = line.partition(" | ")
+            run_command(command, folder, text=shlex.split(text)[1] + "\n")
         else:
+            if line.startswith("dragoman import "):
+                firefox_folder(folder / line.split()[2], tiny_vocabulary())
             run_command(line, folder)
 
 
-def run_command(line: str, folder: Path) -> None:
+def tiny_vocabulary() -> bytes:
+    """A SentencePiece model of a few dozen tokens."""
+    written = io.BytesIO()
+    SentencePieceTrainer.train(
+        sentence_iterator=iter(["The museum is closed on Mondays. It opens at nine; a dog waits."] * 10),
+        model_writer=written,
+        vocab_size=60,
+        hard_vocab_limit=False,
+        num_threads=1,
+        minloglevel=2,
+    )
+    return written.getvalue()
+
+
+def assert_serves(model: Path) -> None:
+    """The server starts with a bundle or a project, and answers."""
+    bundle = locate_bundle(model)
+    with served({"model": bundle}) as address, urllib.request.urlopen(f"{address}/languages", timeout=30) as answer:
+        assert json.load(answer)
+
+
+def run_command(line: str, folder: Path, text: str | None = None) -> None:
     typed, _, into = line.partition(">")
     arguments = shlex.split(typed)[1:]
     arguments += SHORTER.get(arguments[0], [])
-    run = subprocess.run([sys.executable, "-m", "dragoman", *arguments], cwd=folder, capture_output=True, check=False)
+    command = [sys.executable, "-m", "dragoman", *arguments]
+    given = None if text is None else text.encode()
+    run = subprocess.run(command, cwd=folder, input=given, capture_output=True, check=False)
     assert run.returncode == 0, run.stderr.decode()
-    assert run.stdout.strip()
+    assert run.stdout
     assert not into or into.strip().endswith((".json", ".de", ".txt"))
 
 
@@ -83,7 +118,7 @@ def test_what_is_typed_of_the_server_answers(root: Path, page: str, tmp_path: Pa
     """The requests of the page succeed on the server that the page starts, on another port."""
     (block,) = [block for block in blocks(root, page, "sh") if "curl" in block]
     start, *asked = block.splitlines()
-    assert start in {"dragoman serve run", "dragoman serve run/bundle"}
+    assert start in {"dragoman serve my-translator", "dragoman serve run/bundle"}
     assert asked
     tiny_bundle(tmp_path / "run" / "bundle", "en", "de")
     with served({"en-de": tmp_path / "run" / "bundle"}) as address:
@@ -97,7 +132,8 @@ def test_what_is_typed_of_the_server_answers(root: Path, page: str, tmp_path: Pa
 def test_a_program_runs(root: Path, page: str, tmp_path: Path):
     programs = blocks(root, page, "python")
     assert programs
-    random_bundle(tmp_path / "run" / "bundle")
+    for folder in (tmp_path, tmp_path / "my-translator"):
+        random_bundle(folder / "run" / "bundle")
     for program in programs:
         run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert run.returncode == 0, run.stderr
@@ -114,11 +150,12 @@ def test_a_configuration_loads(root: Path, page: str, tmp_path: Path):
 
 
 def test_both_languages_show_the_same(root: Path):
-    """Code and commands are the same to the letter, comments apart; so are the number of sections and of links."""
+    """Code and commands are the same to the letter, comments apart; so are the sections and the links."""
     shown = []
     for page in READMES:
         text = (root / page).read_text(encoding="utf-8")
         code = [without_comments(block) for language in ("", "sh", "python") for block in blocks(root, page, language)]
-        links = sorted(set(re.findall(r"\]\(([^)]+)\)", text)) - {"README.md", "README.zh.md"})
+        found = {link.replace(".zh.md", ".md") for link in re.findall(r"\]\(([^)]+)\)", text)}
+        links = sorted(found - {"README.md"})
         shown.append((code, text.count("\n## "), links))
     assert shown[0] == shown[1]
