@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import gzip
 import random
+import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -135,8 +136,15 @@ def row(name: str, bundles: Sequence[Bundle], tokens: tuple[int, int], found: di
 def pruned(
     bundle: Bundle, text: Sequence[str], folder: Path, languages: Sequence[str] = ()
 ) -> tuple[Bundle, tuple[int, int]]:
+    if folder.exists():
+        shutil.rmtree(folder)
     found = prune_bundle(bundle, text, folder, languages=languages)
     return found.bundle, found.tokens
+
+
+def imported(source: Callable[[], Path], folder: Path) -> Bundle:
+    """Return the bundle of an earlier run, or import the model."""
+    return Bundle.open(folder) if folder.exists() else import_model(source(), folder).bundle
 
 
 def main() -> None:
@@ -144,14 +152,14 @@ def main() -> None:
     options.add_argument("model", type=Path, help="folder of Firefox's en→pt student")
     options.add_argument("--tests", type=Path, default=Path("../shared/data/other-systems/en-pt"))
     options.add_argument("--corpus", type=Path, default=Path("../shared/data/europarl"))
-    options.add_argument("--lines", type=int, default=512, help="lines for the model with NLLB's vocabulary")
+    options.add_argument("--lines", type=int, default=128, help="lines for the model with NLLB's vocabulary")
     options.add_argument("--work", type=Path, default=Path("pruning-runs"))
     given = options.parse_args()
-    given.work.mkdir(parents=True)
+    given.work.mkdir(parents=True, exist_ok=True)
     rows: list[list[str]] = []
     figures: dict[str, Any] = {}
 
-    student = import_model(given.model, given.work / "student").bundle
+    student = imported(lambda: given.model, given.work / "student")
     lines, references = read(given.tests / "flores-test.en.gz"), read(given.tests / "flores-test.pt.gz")
     own = translate(open_translator(student.folder, "onnx"), lines, {})
     for name, step in (("Firefox en→pt, the text of the test", 1), ("Firefox en→pt, half of it", 2)):
@@ -160,8 +168,9 @@ def main() -> None:
         rows.append(row(name, (student, small), tokens, found))
         found["bleu"] = [corpus_scores(some, references, metrics=["bleu"])[0].value for some in found.pop("outputs")]
         figures[name] = found
+        print(rows[-1], flush=True)
 
-    large = import_model(nllb_folder(given.work / "nllb", given.corpus), given.work / "large").bundle
+    large = imported(lambda: nllb_folder(given.work / "nllb", given.corpus), given.work / "large")
     languages = {"source": "en", "target": "de"}
     lines = read(given.corpus / "test.en.gz", given.lines)
     own = translate(open_translator(large.folder, "ctranslate2"), lines, languages)
