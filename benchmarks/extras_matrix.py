@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 from benchmarks.reporting import heading, parser, table, write
+from dragoman.environment import install_command
 from testkit.extras_matrix import LINES, SETS, CommandLine, suggested, write_files
 
 ROOT = Path(__file__).parents[1]
@@ -27,7 +28,7 @@ def build_wheel(folder: Path) -> Path:
     """Build the wheel of this tree."""
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT]
     subprocess.run(list(map(str, command)), check=True)
-    (wheel,) = folder.glob("dragoman-*.whl")
+    (wheel,) = folder.glob("dragoman_nmt-*.whl")
     return wheel
 
 
@@ -88,7 +89,7 @@ def page(found: dict[str, dict[str, dict[str, object]]]) -> str:
     return (
         heading("Commands and extras", "python -m benchmarks.extras_matrix", 1)
         + "\nEach column is a fresh virtual environment with the base install and one extra. `works`: exit code 0. "
-        'A name: exit code 3 and one line with `pip install "dragoman[NAME]"`.\n\n'
+        f"A name: exit code 3 and one line with `{install_command('NAME')}`.\n\n"
         + table(["command", *found], rows)
         + f"\n{sum(map(len, found.values()))} commands, {faults} with another answer.\n"
     )

@@ -30,6 +30,7 @@ export default defineConfig({
   build: {
     outDir,
     emptyOutDir: true,
+    license: { fileName: 'licenses.txt' },
     // The content security policy allows 'self' only, which data: URLs are not.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

@@ -20,6 +20,7 @@ from benchmarks.peers.drivers.dragoman_train import prepare as prepare_ours
 from benchmarks.peers.environments import ENVIRONMENTS, InstallError, install, version
 from benchmarks.peers.running import Measured, RunError, measure
 from benchmarks.reporting import heading, table, write
+from dragoman.version import __version__
 
 GOAL = 2.0
 
@@ -44,7 +45,7 @@ class Side:
 def pythons(needed: set[str | None], folder: Path) -> tuple[dict[str | None, Path], dict[str, str], dict[str, str]]:
     """The Python of each environment, its versions, and the errors of those that could not be made."""
     found: dict[str | None, Path] = {None: Path(sys.executable)}
-    versions = {"dragoman": ", ".join(f"{n} {importlib.metadata.version(n)}" for n in ("dragoman", "torch"))}
+    versions = {"dragoman": f"dragoman {__version__}, torch {importlib.metadata.version('torch')}"}
     errors: dict[str, str] = {}
     for name in sorted(filter(None, needed)):
         try:

@@ -9,7 +9,7 @@ from dragoman.environment import is_installed
 
 pytest.importorskip("simpy")
 if not is_installed("ray"):
-    pytest.skip("needs dragoman[cluster]", allow_module_level=True)
+    pytest.skip("needs the extra cluster", allow_module_level=True)
 
 from benchmarks.scale import simulation
 from benchmarks.scale.__main__ import fit

@@ -16,6 +16,7 @@ from benchmarks.walkthrough.pictures import camera
 from benchmarks.walkthrough.steps import CORPORA, Corpus
 from benchmarks.walkthrough.walk import Done, Walk, as_json
 from dragoman.reporting.number_format import format_bytes, format_count, format_duration
+from dragoman.version import DISTRIBUTION
 
 
 def main() -> None:
@@ -59,7 +60,7 @@ def page(environments: dict[str, Environment], walks: dict[Corpus, list[Done]]) 
     if all(each.seconds is not None for each in environments.values()):
         rows = [
             [
-                *(name, f'`pip install "dragoman{EXTRAS[name]}"`', format_duration(each.seconds or 0)),
+                *(name, f'`pip install "{DISTRIBUTION}{EXTRAS[name]}"`', format_duration(each.seconds or 0)),
                 *(str(each.packages), format_bytes(each.size or 0)),
             ]
             for name, each in environments.items()

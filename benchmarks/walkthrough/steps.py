@@ -97,7 +97,7 @@ def steps(corpus: Corpus) -> list[Step]:
             "base",
             ("train",),
             exit_code=3,
-            expect='pip install "dragoman[train]"',
+            expect="[train]",
             needs_base=True,
         ),
         Step("Describe the corpus", "train", ("new", "first", "--corpus", *files), expect="dragoman.toml"),

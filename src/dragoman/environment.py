@@ -13,8 +13,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from dragoman.errors import ConfigError, MissingExtraError
-from dragoman.version import __version__
+from dragoman.version import DISTRIBUTION, __version__
 
+_COMBINED = "all"  # an extra of other extras
 _KERNEL_CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 _KERNELS = 128  # two to four times as many as one update of a Transformer uses
 _PACKAGES = {"markdown_it": "markdown-it-py", "multipart": "python-multipart"}
@@ -95,8 +96,11 @@ def default_threads() -> int:
     return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else usable_cores()
 
 
-def extras(distribution: str = "dragoman") -> dict[str, list[Package]]:
-    """The dependencies of an installed distribution by extra (`""`: the base install), with installed versions."""
+def extras(distribution: str = DISTRIBUTION) -> dict[str, list[Package]]:
+    """The dependencies of an installed distribution by extra (`""`: the base install), with installed versions.
+
+    The extra `all`, which repeats the packages of others, is left out.
+    """
     try:
         requirements = importlib.metadata.requires(distribution) or []
     except importlib.metadata.PackageNotFoundError:
@@ -107,6 +111,8 @@ def extras(distribution: str = "dragoman") -> dict[str, list[Package]]:
         extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", condition)
         name = re.split(r"[\s<>=!~\[;(]", required.strip(), maxsplit=1)[0]
         package = Package(name, required.strip().removeprefix(name).strip(), _version(name))
+        if extra and extra.group(1) == _COMBINED:
+            continue
         found.setdefault(extra.group(1) if extra else "", []).append(package)
     return found
 
@@ -148,8 +154,8 @@ def _missing_message(module: str, extra: str | None, what: str, package: str = "
 def install_command(extra: str = "", *, upgrade: bool = False) -> str:
     """Return the pip command for an extra, from the folder that Dragoman was installed from, if it is still there."""
     folder = _source_folder()
-    name = f"{folder or 'dragoman'}{f'[{extra}]' if extra else ''}"
-    quoted = name if name == "dragoman" else f'"{name}"'
+    name = f"{folder or DISTRIBUTION}{f'[{extra}]' if extra else ''}"
+    quoted = name if name == DISTRIBUTION else f'"{name}"'
     return f"pip install {'--upgrade ' if upgrade else ''}{quoted}"
 
 
@@ -158,7 +164,7 @@ def _source_folder() -> Path | None:
     from urllib.request import url2pathname  # noqa: PLC0415 -- imports a whole HTTP client; only for error messages
 
     try:
-        text = importlib.metadata.distribution("dragoman").read_text("direct_url.json")
+        text = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
         url = urlsplit(json.loads(text or "{}").get("url", ""))
     except (importlib.metadata.PackageNotFoundError, ValueError, AttributeError):
         return None

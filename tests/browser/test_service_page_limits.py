@@ -95,7 +95,7 @@ def test_a_server_without_glossaries_says_so(chromium: Chromium, service: str):
     steps = f"""
     await page.locator('#source').selectOption('en');
     {typed()}
-    const refusal = {{ status: 501, body: '{{"error": "install dragoman[train] on it"}}' }};
+    const refusal = {{ status: 501, body: '{{"error": "install the extra train on it"}}' }};
     await page.route('**/v1/translate', route =>
       route.request().postDataJSON().glossary ? route.fulfill(refusal) : route.continue());
     await tool('glossary').click();
@@ -110,7 +110,7 @@ def test_a_server_without_glossaries_says_so(chromium: Chromium, service: str):
     """
     said, left, text = look(chromium, service, steps, allowed=[REFUSED])
     assert "This server cannot use a glossary." in said
-    assert "dragoman[train]" in said
+    assert "the extra train" in said
     assert (left, text) == (0, GERMAN)
 
 

@@ -205,8 +205,8 @@ def test_a_glossary_is_offered_only_where_the_engine_can_use_it(chromium: Chromi
     return [await reason('glossary'), await reason('inspection'), await page.locator('#tool .panel').count(), sent];
     """
     glossary, inspection, panels, sent = look(chromium, service, steps, **PHONE)
-    assert glossary == "This server cannot use a glossary: it needs torch (dragoman[train])."
-    assert inspection == "This server cannot show single layers and heads: it needs torch (dragoman[train])."
+    assert glossary == "This server cannot use a glossary: it needs torch (the extra train)."
+    assert inspection == "This server cannot show single layers and heads: it needs torch (the extra train)."
     assert panels == 0
     assert set(sent) == {None}
 

@@ -25,7 +25,7 @@ def installed(page_is_built: None, tmp_path_factory: pytest.TempPathFactory) -> 
     room = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     _run(*pip, "wheel", str(ROOT), "--no-deps", "--no-build-isolation", "--wheel-dir", str(room))
-    (wheel,) = room.glob("dragoman-*.whl")
+    (wheel,) = room.glob("dragoman_nmt-*.whl")
     environment = room / "environment"
     _run(sys.executable, "-m", "venv", "--without-pip", str(environment))
     python = environment / "bin" / "python"

@@ -43,7 +43,7 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not is_installed("sphinx"), reason="needs dragoman[docs]")
+@pytest.mark.skipif(not is_installed("sphinx"), reason="needs the extra docs")
 def test_the_site_is_whole(tmp_path: Path) -> None:
     site = tmp_path / "html"
     command = [

@@ -60,9 +60,9 @@ def test_extras_are_installed_from_the_folder_of_the_install(
         (folder / "pyproject.toml").touch()
     found = SimpleNamespace(read_text=lambda _: json.dumps({"url": folder.as_uri(), "dir_info": {}}))
     monkeypatch.setattr(importlib.metadata, "distribution", lambda _: found)
-    assert install_command("train") == f'pip install "{folder if is_there else "dragoman"}[train]"'
+    assert install_command("train") == f'pip install "{folder if is_there else "dragoman-nmt"}[train]"'
     assert install_command(upgrade=True) == (
-        f'pip install --upgrade "{folder}"' if is_there else "pip install --upgrade dragoman"
+        f'pip install --upgrade "{folder}"' if is_there else "pip install --upgrade dragoman-nmt"
     )
 
 
@@ -71,7 +71,7 @@ def test_an_install_from_an_index_or_an_unreadable_record_names_the_distribution
     text: str | None, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(importlib.metadata, "distribution", lambda _: SimpleNamespace(read_text=lambda _: text))
-    assert install_command("train") == 'pip install "dragoman[train]"'
+    assert install_command("train") == 'pip install "dragoman-nmt[train]"'
 
 
 @pytest.mark.parametrize(("variable", "threads"), [("3", 3), ("2,4", 2), ("", 7), ("0", 7), ("many", 7)])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BlockPool"]
 
-_PACKAGES = ("dragoman", "ctranslate2", "onnxruntime", "torch", "sentencepiece")
+_PACKAGES = ("ctranslate2", "onnxruntime", "torch", "sentencepiece")
 
 
 @dataclass(frozen=True)

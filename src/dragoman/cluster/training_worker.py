@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Event", "TrainingJob", "TrainingWorker", "WorkerDescription"]
 
 _LOCK_TIMEOUT = 60.0  # seconds in which the processes of a lost node, or of a killed command, must have ended
-_PACKAGES = ("dragoman", "numpy", "pyarrow", "safetensors", "sentencepiece", "torch")
+_PACKAGES = ("numpy", "pyarrow", "safetensors", "sentencepiece", "torch")
 
 Event = tuple[str, tuple[Any, ...]]
 """Name and arguments of a call of a `TrainerCallback`."""

@@ -13,7 +13,7 @@ from dragoman.errors import ConfigError, DataError
 
 __all__ = ["TrialPool"]
 
-_PACKAGES = ("dragoman", "torch", "numpy", "sacrebleu", "sentencepiece")
+_PACKAGES = ("torch", "numpy", "sacrebleu", "sentencepiece")
 _MESSAGES: PoolMessages[TrialTask] = PoolMessages(
     name=lambda task: f"{task.run.name} must be trained",
     same="versions as this process, got different ones; install the same packages on every node",

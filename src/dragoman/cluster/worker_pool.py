@@ -19,6 +19,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from dragoman.errors import ConfigError, DataError, DragomanError
+from dragoman.version import __version__
 
 __all__ = ["PoolMessages", "PoolWorker", "WorkerPool", "default_workers", "installed_versions", "task_error"]
 
@@ -66,8 +67,8 @@ def default_workers(processors: int) -> int:
 
 
 def installed_versions(*packages: str) -> dict[str, str]:
-    """Return the versions of those packages that are installed."""
-    found = {}
+    """Return the versions of Dragoman and of those packages that are installed."""
+    found = {"dragoman": __version__}
     for name in packages:
         try:
             found[name] = version(name)

@@ -90,12 +90,12 @@ def test_the_model_summary_adds_up(run):
 
 def test_a_missing_package_is_said_with_its_mend(run, monkeypatch: pytest.MonkeyPatch):
     def nothing_there(module: str, extra: str, what: str) -> None:
-        raise MissingExtraError(f'{what} must have the package {module}; pip install "dragoman[{extra}]"')
+        raise MissingExtraError(f"{what} must have the package {module}; {install_command(extra)}")
 
     monkeypatch.setattr("dragoman.environment.require", nothing_there)
     result = run("model", "pairs-30k")
     assert result.exit_code == 3
-    assert 'pip install "dragoman[train]"' in result.stderr
+    assert install_command("train") in result.stderr
 
 
 def test_the_doctor_says_what_is_there(run):

@@ -20,7 +20,7 @@ from tests.equivalence.test_world_size import wait_for
 from tests.unit.cluster.train_cases import UPDATES
 
 pytestmark = [
-    pytest.mark.skipif(not is_installed("ray"), reason="needs dragoman[cluster]"),
+    pytest.mark.skipif(not is_installed("ray"), reason="needs the extra cluster"),
     pytest.mark.xdist_group("ray"),
 ]
 on_linux = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks for processes in /proc")

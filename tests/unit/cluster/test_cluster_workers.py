@@ -20,7 +20,7 @@ from tests.unit.cluster.prepare_cases import KILLED_IN
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not is_installed("ray"), reason="needs dragoman[cluster]"),
+    pytest.mark.skipif(not is_installed("ray"), reason="needs the extra cluster"),
     pytest.mark.xdist_group("ray"),
 ]
 

@@ -23,7 +23,7 @@ from tests.server.bundles import tiny_bundle
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not is_installed("ray"), reason="needs dragoman[cluster]"),
+    pytest.mark.skipif(not is_installed("ray"), reason="needs the extra cluster"),
     pytest.mark.xdist_group("ray"),
 ]
 

@@ -14,7 +14,7 @@ from testkit.random_bundle import random_bundle, words
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not is_installed("ray"), reason="needs dragoman[cluster]"),
+    pytest.mark.skipif(not is_installed("ray"), reason="needs the extra cluster"),
     pytest.mark.xdist_group("ray"),
 ]
 

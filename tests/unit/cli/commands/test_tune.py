@@ -118,7 +118,7 @@ def test_an_interrupted_search_continues_with_the_same_bits(project: Path, numbe
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not is_installed("ray"), reason="needs dragoman[cluster]")
+@pytest.mark.skipif(not is_installed("ray"), reason="needs the extra cluster")
 @pytest.mark.xdist_group("ray")
 def test_two_workers_of_ray_give_the_same_bits(project: Path) -> None:
     local = run(*QUICK, "--output", "local")

@@ -84,7 +84,7 @@ export const english = {
   mean: 'mean',
   entropy: 'entropy',
   coverage: 'coverage',
-  noInspection: 'This server cannot show single layers and heads: it needs torch (dragoman[train]).',
+  noInspection: 'This server cannot show single layers and heads: it needs torch (the extra train).',
   inspectionNeedsDirect: (language: string) =>
     `Layers and heads are those of one model, but this translation goes through ${language}.`,
   end: '⟨end⟩',
@@ -96,7 +96,7 @@ export const english = {
   keepTerm: 'do not translate',
   addTerm: 'Add a term',
   removeTerm: (term: string) => `Remove ${term || 'this term'}`,
-  noGlossary: 'This server cannot use a glossary: it needs torch (dragoman[train]).',
+  noGlossary: 'This server cannot use a glossary: it needs torch (the extra train).',
   glossaryNeedsDirect: (language: string) =>
     `A glossary needs one model for the language pair, but this translation goes through ${language}.`,
   selectPairFirst: 'Select the source language first: each language pair has its own glossary.',

@@ -82,7 +82,7 @@ export const chinese: Messages = {
   mean: '平均',
   entropy: '熵',
   coverage: '覆盖度',
-  noInspection: '此服务器无法显示各层与各头：需要同时安装 torch（dragoman[train]）。',
+  noInspection: '此服务器无法显示各层与各头：需要同时安装 torch（附加项 train）。',
   inspectionNeedsDirect: language => `各层与各头属于单个模型，而这份译文经由${language}译出。`,
   end: '⟨句末⟩',
 
@@ -93,7 +93,7 @@ export const chinese: Messages = {
   keepTerm: '不翻译',
   addTerm: '添加术语',
   removeTerm: term => `删除${term || '此术语'}`,
-  noGlossary: '此服务器不支持术语表：需要同时安装 torch（dragoman[train]）。',
+  noGlossary: '此服务器不支持术语表：需要同时安装 torch（附加项 train）。',
   glossaryNeedsDirect: language => `术语表只能用于直接翻译的模型，而这份译文经由${language}译出。`,
   selectPairFirst: '请先选择源语言：每个语言对各有一份术语表。',
 
@@ -168,7 +168,7 @@ export const chinese: Messages = {
     missing_key: '此服务器需要 API 密钥。',
     model_unavailable: '模型暂时无法载入，请稍后重试。',
     not_found: '所请求的内容不存在，或已过期。',
-    not_installed: '此服务器没有安装该功能所需的软件包（dragoman[train]）。',
+    not_installed: '此服务器没有安装该功能所需的软件包（附加项 train）。',
     nothing_to_inspect: '文本中没有需要翻译的词，没有可查看的内容。',
     overloaded: '服务器繁忙。',
     rate_limited: '已超出服务器的速率限制。',
