@@ -84,6 +84,7 @@ def _evaluation(value: Mapping[str, Any]) -> Evaluation:
     fields |= {
         "test_set": TestSet(**test_set | {"languages": tuple(test_set["languages"])}),
         "systems": tuple(map(_system, value["systems"])),
+        "notes": tuple(value.get("notes", ())),
     }
     return Evaluation(**fields)
 

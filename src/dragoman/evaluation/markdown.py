@@ -38,8 +38,9 @@ def _scores(evaluation: Evaluation) -> str:
         )
         rows.append([_name(system, evaluation), *cells])
     table = markdown_table(["system", *map(column_title, metrics)], rows)
+    warnings = [f"**Warning: {escape_markdown(note)}**\n" for note in evaluation.notes]
     notes = " ".join(legend(evaluation, escape_markdown))
-    return f"{table}\n{notes}\n" if notes else table
+    return "\n".join([table, *warnings, *([f"{notes}\n"] if notes else [])])
 
 
 def _by_length(evaluation: Evaluation) -> str:

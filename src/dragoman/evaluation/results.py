@@ -187,6 +187,8 @@ class Evaluation:
     resamples: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Wall-clock time: "all", and its parts "translating" (including opening models) and "scoring"."""
+    notes: tuple[str, ...] = ()
+    """Reasons to doubt the scores: a swapped test set, text in another language, a copy of the references."""
 
     @property
     def baseline_system(self) -> SystemResult | None:

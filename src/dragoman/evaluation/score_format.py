@@ -42,7 +42,8 @@ def evaluation_html(evaluation: Evaluation) -> str:
         rows.append((system.name, ["–" if score is None else format_score(score, test) for score, test in found]))
     count = format_count(evaluation.test_set.sentences, "sentence")
     title = f"{evaluation.test_set.name}, {count}" if evaluation.test_set.name else count
-    return table_html(title, list(map(column_title, metrics)), rows, notes=list(legend(evaluation)))
+    notes = [*(f"Warning: {note}" for note in evaluation.notes), *legend(evaluation)]
+    return table_html(title, list(map(column_title, metrics)), rows, notes=notes)
 
 
 def legend(evaluation: Evaluation, show_name: Callable[[str], str] = str) -> Iterator[str]:

@@ -106,16 +106,19 @@ def _column_language(texts: Sequence[str]) -> str:
     return language if count > len(joined) / 2 else ""
 
 
-def language_note(texts: Sequence[str], expected: str) -> str:
+def language_note(texts: Sequence[str], expected: str, *, name: str = "lines", rule: str = "") -> str:
     """Return a note if a third of the texts are certainly in one other language than the expected one, else nothing.
 
-    The first 100 texts are read; fewer than 5 are too few.
+    The first 100 texts are read; fewer than 5 are too few. `name` is what the texts are, `rule` why they are expected
+    in that language.
     """
     sample = texts[:NOTE_SAMPLE]
-    language, count = _most_frequent_other(sample, expected)
+    language, count, together = _most_frequent_other(sample, expected)
     if not language:
         return ""
-    return f"{count} of the first {len(sample)} lines look like {language}; the model translates from {expected}"
+    how = f", read {together} at a time," if together > 1 else ""
+    rule = rule or f"the model translates from {expected}"
+    return f"{count} of the first {len(sample)} {name}{how} look like {language}; {rule}"
 
 
 def swapped_note(
@@ -134,20 +137,23 @@ def swapped_note(
     found = [
         _most_frequent_other(texts[:NOTE_SAMPLE], code) for texts, code in ((sources, source), (references, target))
     ]
-    for (language, _), code in zip(found, (target, source), strict=True):
+    for (language, *_), code in zip(found, (target, source), strict=True):
         if not language or not code or language not in fitting_answers(code):
             return ""
-    (first, many), (second, others) = found
+    (first, many, _), (second, others, _) = found
     return (
         f"sources and {other} seem swapped: {many} of the first {len(sources[:NOTE_SAMPLE])} sources look like "
         f"{first}, {others} {other} like {second}; {fix}"
     )
 
 
-def _most_frequent_other(sample: Sequence[str], expected: str) -> tuple[str, int]:
-    """Return the other language that a third of the texts are certainly in, and their number; empty if none."""
+def _most_frequent_other(sample: Sequence[str], expected: str) -> tuple[str, int, int]:
+    """Return the other language that a third of the texts are certainly in, and their number; empty if none.
+
+    The third value is the number of texts that were read together.
+    """
     if len(sample) < _MIN_SAMPLE:
-        return "", 0
+        return "", 0, 1
     for lines in (1, _JOINED):  # short sentences are certain only together
         others: Counter[str] = Counter()
         for first in range(0, len(sample), lines):
@@ -156,8 +162,8 @@ def _most_frequent_other(sample: Sequence[str], expected: str) -> tuple[str, int
                 others[found] += len(texts)
         language, count = max(others.items(), key=lambda each: each[1], default=("", 0))
         if count >= _MANY * len(sample):
-            return language, count
-    return "", 0
+            return language, count, lines
+    return "", 0, 1
 
 
 def _is_prose(text: str) -> bool:

@@ -75,3 +75,7 @@ def test_short_sentences_are_certain_together():
     assert "seem swapped" in swapped_note(english, chinese, "zh", "en")
     assert not swapped_note(chinese, english, "zh", "en")
     assert not language_note(chinese, "zh")
+    note = language_note(english, "zh")
+    assert note == "40 of the first 40 lines, read 10 at a time, look like en; the model translates from zh", (
+        "flags, which are of single lines, mark none of them"
+    )

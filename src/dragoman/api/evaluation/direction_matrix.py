@@ -53,6 +53,8 @@ class DirectionMatrix:
                 parts.append(f"{escape_markdown(system.name)}\n\n{table}" if len(first.systems) > 1 else table)
         if self.untrained:
             parts.append("\\* not trained (zero-shot)\n")
+        for (source, target), evaluation in self.evaluations.items():
+            parts += [f"**Warning, {source} → {target}: {escape_markdown(note)}**\n" for note in evaluation.notes]
         return "\n".join(parts)
 
     def to_json(self) -> list[dict[str, Any]]:

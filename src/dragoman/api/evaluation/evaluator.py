@@ -10,7 +10,13 @@ from typing import Any
 
 from dragoman.api.evaluation.background_statistics import BackgroundStatistics
 from dragoman.api.evaluation.member_run import EvaluatedMember, TestOutput, open_member, translate_test_set
-from dragoman.api.evaluation.precheck import check_language, check_systems, copied_side_note
+from dragoman.api.evaluation.precheck import (
+    check_language,
+    check_systems,
+    copied_side_note,
+    language_notes,
+    output_language_note,
+)
 from dragoman.api.evaluation.system_arguments import System
 from dragoman.api.translation.translator import Translator
 from dragoman.config.corpus import Direction
@@ -38,7 +44,6 @@ from dragoman.evaluation.results import (
 from dragoman.evaluation.robustness import score_perturbation
 from dragoman.evaluation.significance.paired import paired_test
 from dragoman.progress import NoProgress, Progress
-from dragoman.text.other_language import language_note, swapped_note
 
 __all__ = ["evaluate_systems"]
 
@@ -97,16 +102,12 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
     languages = _languages(opened, settings.languages)
     check_language(languages[1], settings)
     translates = any(member.bundle is not None for members in opened.values() for member in members)
-    if tell is not None and all(languages):
-        note = swapped_note(sources, references, *languages) or (
-            language_note(sources, languages[0]) if translates else ""
-        )
-        if note:
+    notes = language_notes(sources, references, languages, translates=translates)
+    for member in (each for members in opened.values() for each in members if each.lines is not None):
+        notes.append(copied_side_note(member.path, member.lines or (), sources, references))
+    for note in filter(None, notes):  # before the work, which may take long, and in the result
+        if tell is not None:
             tell(f"note    {note}")
-    if tell is not None:
-        for member in (each for members in opened.values() for each in members if each.lines is not None):
-            if note := copied_side_note(member.path, member.lines or (), sources, references):
-                tell(f"note    {note}")
     run = _EvaluationRun(
         settings,
         sources,
@@ -132,6 +133,11 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
         for system, found in members.items()
     )
     timer.add("scoring", began)
+    notes += (
+        output_language_note(member.name, member.hypotheses, references, languages[1])
+        for found in members.values()
+        for member in found
+    )
     return Evaluation(
         test_set=TestSet(name, len(sources), _digest(sources), _digest(references), languages),
         systems=results,
@@ -142,6 +148,7 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
         command=command,
         resamples=settings.resamples,
         seconds=timer.seconds(),
+        notes=tuple(filter(None, notes)),
     )
 
 

@@ -10,8 +10,9 @@ from dragoman.config.evaluation import EvaluationSettings
 from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.metrics.sentence_statistics import signed_metric
 from dragoman.evaluation.significance.bootstrap import seed_setting
+from dragoman.text.other_language import column_languages, language_note, swapped_note
 
-__all__ = ["check_language", "check_systems", "copied_side_note"]
+__all__ = ["check_language", "check_systems", "copied_side_note", "language_notes", "output_language_note"]
 
 
 def check_systems(
@@ -48,3 +49,33 @@ def copied_side_note(path: Path, lines: Sequence[str], sources: Sequence[str], r
         if list(lines) == list(side):
             return f"{path} has the same lines as the {name}, so its scores mean nothing; name a file of translations"
     return ""
+
+
+def language_notes(
+    sources: Sequence[str], references: Sequence[str], languages: tuple[str, str], *, translates: bool
+) -> list[str]:
+    """Return a note if the test set is swapped, else one for each side in another language than it should be.
+
+    The language of the sources matters only if a model `translates` them.
+    """
+    source, target = languages
+    fix = "the scores mean nothing; exchange the two files"
+    if swapped := swapped_note(sources, references, source, target, fix=fix):
+        return [swapped]
+    notes = [
+        language_note(sources, source) if translates else "",
+        language_note(references, target, name="references", rule=f"the target language is {target}"),
+    ]
+    return [note for note in notes if note]
+
+
+def output_language_note(name: str, lines: Sequence[str], references: Sequence[str], target: str) -> str:
+    """Return a note if translations are in another language than the target language, else nothing.
+
+    Without a target language, it is that of the references, if it can be detected.
+    """
+    rule = f"the target language is {target}"
+    if not target:
+        target = column_languages([references])[0]
+        rule = f"the references look like {target}"
+    return language_note(lines, target, name=f"translations of {name}", rule=rule)

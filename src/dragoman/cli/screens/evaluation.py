@@ -51,7 +51,7 @@ def print_matrix(matrix: DirectionMatrix) -> None:
         for system in first.systems
         for score in system.scores
     ]
-    print_lines(join_sections([*sections, _untrained(matrix)]))
+    print_lines(join_sections([*sections, _untrained(matrix), _matrix_warnings(matrix)]))
 
 
 def _matrix(matrix: DirectionMatrix, title: str, system: str, metric: str) -> Iterator[Text]:
@@ -64,6 +64,11 @@ def _matrix(matrix: DirectionMatrix, title: str, system: str, metric: str) -> It
 def _untrained(matrix: DirectionMatrix) -> Iterator[Text]:
     if matrix.untrained:
         yield Text("* not trained (zero-shot)", style="dim")
+
+
+def _matrix_warnings(matrix: DirectionMatrix) -> Iterator[Text]:
+    for direction, evaluation in matrix.evaluations.items():
+        yield from _warnings(evaluation, f"{' → '.join(direction)}: ")
 
 
 def _scores(evaluation: Evaluation) -> Iterator[Text]:
@@ -79,8 +84,15 @@ def _scores(evaluation: Evaluation) -> Iterator[Text]:
         cells = [_score(system.score(metric), system.test(metric)) for metric in metrics]
         rows.append([_name(system.name, bold=system.name == evaluation.baseline), *cells])
     yield from text_table(rows, left=range(len(metrics) + 1))
+    yield from _warnings(evaluation)
     for sentence in legend(evaluation, visible):
         yield from wrap_paragraph(sentence, style="dim")
+
+
+def _warnings(evaluation: Evaluation, prefix: str = "") -> Iterator[Text]:
+    """Reasons to doubt the scores, next to them."""
+    for note in evaluation.notes:
+        yield from wrap_paragraph(visible(f"warning: {prefix}{note}", _MAX_NAME), style="bold yellow")
 
 
 def _score(score: Score | None, test: SignificanceTest | None = None) -> Text:

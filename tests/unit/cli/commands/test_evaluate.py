@@ -84,7 +84,7 @@ def test_a_bundle(room: Path):
     found = evaluated(room, f"mine={tiny_bundle()}", *QUICK)
     assert set(found) == {
         *("format_version", "test_set", "systems", "baseline", "search", "versions"),
-        *("machine", "command", "resamples", "seconds"),
+        *("machine", "command", "resamples", "seconds", "notes"),
     }
     (system,) = found["systems"]
     (member,) = system["members"]
@@ -303,6 +303,34 @@ def test_a_swapped_test_set_is_told(tmp_path: Path):
         result = typed("evaluate", test[1], "--test", *test, "--languages", "en-de")
         assert result.exit_code == 0, result.stderr
         assert (told in result.stderr) == is_swapped
+
+
+def test_findings_about_the_texts_are_repeated_next_to_the_scores(tmp_path: Path):
+    source, target = (tmp_path / name for name in write_pairs(tmp_path, "test", pairs(20)))
+    (tmp_path / "close").write_text(target.read_text(encoding="utf-8").replace("a", "o"), encoding="utf-8")
+    swapped, wrong = "sources and references seem swapped", "translations of test look like en; the target language is"
+    unknown = "translations of test look like en; the references look like de"
+    languages = ("--languages", "en-de")
+    cases: list[tuple[str, tuple[str | Path, ...]]] = [
+        (swapped, (tmp_path / "close", "--test", target, source, *languages)),
+        (wrong, (f"test={source}", "--test", source, target, *languages)),
+        (unknown, (f"test={source}", "--test", source, target)),
+        ("", (tmp_path / "close", "--test", source, target, *languages)),
+    ]
+    for told, arguments in cases:
+        written = tmp_path / "table.md"
+        result = typed("evaluate", *arguments, "-o", written, "--force")
+        assert result.exit_code == 0, result.stderr
+        for text, warning in ((result.stdout, "warning: "), (written.read_text(encoding="utf-8"), "**Warning: ")):
+            assert (warning in text) == bool(told)
+            assert told in " ".join(text.split())
+        found = json.loads(typed("evaluate", *arguments, "--json").stdout)["notes"]
+        assert any(told in note for note in found) if told else not found
+        page = tmp_path / "page.html"
+        result = typed("compare", *arguments, "-o", page, "--force", "--json")
+        assert json.loads(result.stdout)["evaluation"]["notes"] == found
+        assert ("<strong>Warning: " in page.read_text(encoding="utf-8")) == bool(told)
+        assert "warning: " in typed("compare", *arguments, "-o", page, "--force").stdout or not told
 
 
 def test_a_file_of_translations_needs_a_test_set(room: Path):
