@@ -17,12 +17,12 @@ from dragoman.data.cleaning.filters.language import detect_language, language_sh
 from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers.corpus_reader import file_format, open_corpus
 from dragoman.data.readers.foreign_encodings import explain_encodings, foreign_encodings
-from dragoman.data.readers.streams import plain_name
+from dragoman.data.readers.streams import is_url, plain_name, stored_size
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.language_codes import canonical_language, check_language, is_known_language
 
-__all__ = ["CorpusSurvey", "survey_corpus"]
+__all__ = ["CorpusSurvey", "check_files", "survey_corpus"]
 
 _COUNT_AT_MOST = 5_000_000
 _CHUNK = 65_536
@@ -46,14 +46,12 @@ class CorpusSurvey:
     samples: dict[str, list[str]] = field(default_factory=dict)
     """By side: some of the texts."""
 
-    def wrong_languages(self, source: str, target: str) -> dict[str, str]:
-        """Return, for each side whose text is mostly not in its language, the one that it is in, with its share."""
-        found = {}
-        for side, code in zip(SIDES, (source, target), strict=True):
-            texts = pl.Series(self.samples.get(side, []), dtype=pl.String)
-            if len(texts) and (other := wrong_language(language_shares(texts, code), code)):
-                found[side] = other
-        return found
+    def wrong_language(self, side: str, code: str) -> tuple[str, float]:
+        """Return the language of most texts of a side and its share, if most are not in this one; else empty and 0."""
+        texts = pl.Series(self.samples.get(side, []), dtype=pl.String)
+        shares = language_shares(texts, code) if len(texts) else {}
+        most = wrong_language(shares, code)
+        return (most, shares[most]) if most else ("", 0.0)
 
 
 def _open_files(
@@ -62,6 +60,13 @@ def _open_files(
     """Open files of a new project; relative paths start at the working directory."""
     corpus = CorpusConfig(files=[*files], format=form, columns=[*columns])
     return open_corpus(corpus, source=source, target=target, folder=Path())
+
+
+def check_files(files: Sequence[str], form: FileFormat = "auto", columns: Sequence[str] = ()) -> None:
+    """Raise an error if files are missing or do not make a corpus; their content is not read."""
+    for name in _open_files(files, _UNNAMED, _UNNAMED, form, columns).files():
+        if not is_url(name):
+            stored_size(name)
 
 
 def survey_corpus(

@@ -5,28 +5,38 @@ from __future__ import annotations
 import json
 import shlex
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.bundle import Bundle
 from dragoman.config import CorpusConfig, DataConfig, load_config, preset_names
 from dragoman.config.corpus import Direction, FileFormat
-from dragoman.data.corpus_survey import CorpusSurvey, survey_corpus
+from dragoman.data.corpus_survey import CorpusSurvey, check_files, survey_corpus
 from dragoman.data.readers.corpus_reader import file_format
 from dragoman.data.readers.streams import STDIN, is_url
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError
 from dragoman.files import atomic_write
-from dragoman.language_codes import check_language, match_language
+from dragoman.language_codes import check_language, is_same_language, match_language
+from dragoman.reporting.number_format import format_percent
 from dragoman.text.tokenizers.vocabulary_size import count_needed_tokens, fitting_size
 
-__all__ = ["Project", "bundle_languages", "check_held_out", "new_project", "preset_for", "suggested_pairs"]
+__all__ = [
+    "Project",
+    "bundle_languages",
+    "check_held_out",
+    "check_side",
+    "new_project",
+    "preset_for",
+    "suggested_pairs",
+]
 
 CONFIG = "dragoman.toml"
 
 _PRESETS = ((15_000, "pairs-5k"), (80_000, "pairs-30k"), (1_500_000, "pairs-200k"))
 
+_CERTAIN, _CERTAIN_TEXTS = 0.8, 20  # share in one other language, of so many texts, from which a project is rejected
 _MAX_LISTED = 300  # characters of a list of languages
 _TOKENS_PER_PAIR, _PASSES, _BATCH_TOKENS = 20, 10, 2048  # of fine-tuning
 
@@ -104,7 +114,7 @@ class Project:
     source: str
     target: str
     warnings: tuple[str, ...] = ()
-    """Sides whose text is in another language."""
+    """Sides whose text is mostly in another language."""
 
 
 def new_project(  # noqa: PLR0913 -- one keyword per part of the file
@@ -116,15 +126,16 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
     validation: Sequence[str] = (),
     test: Sequence[str] = (),
     preset: str | None = None,
-    bundle: Path | None = None,
+    bundle: Bundle | Path | None = None,
     form: FileFormat = "auto",
     columns: Sequence[str] = (),
     survey: CorpusSurvey | None = None,
+    language_check: bool = True,
 ) -> Project:
     """Write a commented ``dragoman.toml`` with a preset for the size of the corpus, or to fine-tune a bundle.
 
     Languages that are not given are those of the bundle, or detected. `survey` is that of the training files, if they
-    were read before.
+    were read before. Text that is certainly in another language is rejected; without `language_check` it is a warning.
     """
     path = folder / CONFIG
     if path.exists():
@@ -133,33 +144,37 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
         raise ConfigError("a new project must name files, got - for standard input; write it into the file afterwards")
     if preset is not None and preset not in preset_names():
         load_config(preset)  # raises an error that lists the presets
+    if bundle is not None and preset is not None:
+        raise ConfigError(f"--preset must be left out with --from, got {preset}; the model is that of the bundle")
+    for files in filter(None, (validation, test)):
+        check_files(files)
     if bundle is not None:
-        if preset is not None:
-            raise ConfigError(f"--preset must be left out with --from, got {preset}; the model is that of the bundle")
+        check_files(train, form, columns)  # opening the bundle takes longer
+        bundle = Bundle.open(bundle) if isinstance(bundle, Path) else bundle
         source, target = bundle_languages(bundle, source, target)
     survey = survey or survey_corpus(train, source, target, form, columns)
     given = source, target
     source, target = (_language(survey, side, code) for side, code in zip(SIDES, given, strict=True))
-    base_data = None if bundle is None else Bundle.open(bundle).config.data
+    base_data = None if bundle is None else bundle.config.data
     if bundle is not None and base_data is not None and len(base_data.all_directions()) > 1:
         source, target = bundle_languages(bundle, source, target)
         assert source is not None
         assert target is not None
     _check_two_languages(source, target, given)
     corpus = CorpusConfig(files=[*train], format=form, columns=[*columns])
-    _check_sides(survey, source, target, fix=_exchange(corpus, is_fixed=bundle is not None))
-    warnings = [*_wrong_languages(survey, corpus, source, target, is_fixed=bundle is not None)]
+    if language_check:
+        _check_sides(survey, source, target, fix=_exchange(corpus, is_fixed=bundle is not None))
+    warnings = _wrong_languages(survey, corpus, source, target, is_fixed=bundle is not None, is_checked=language_check)
     for name, held_out in (("validation", validation), ("test", test)):
         if held_out:
-            own, sampled = CorpusConfig(files=[*held_out]), check_held_out(name, held_out, source, target)
-            warnings += _wrong_languages(sampled, own, source, target, is_fixed=True)
+            warnings += check_held_out(name, held_out, source, target, language_check=language_check)
     chosen = preset or preset_for(survey.pairs)
     if bundle is None:
         updates = load_config(chosen).training.max_updates
         shorter = _SHORTER.format(half=updates // 2, all=updates).rstrip()
         base, training = _FROM_PRESET.format(preset=chosen), f"{_tokenizer(chosen, survey)}\n\n{shorter}"
     else:
-        base, training = _FROM_BUNDLE.format(bundle=_path(str(bundle), folder)), _fine_tuning(survey.pairs)
+        base, training = _FROM_BUNDLE.format(bundle=_path(str(bundle.path), folder)), _fine_tuning(survey.pairs)
     folder.mkdir(parents=True, exist_ok=True)
     text = _TEMPLATE.format(
         source=source,
@@ -177,7 +192,7 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
     with atomic_write(path) as draft:
         draft.write_text(text, encoding="utf-8")
         load_config(draft)
-    name = f"the preset {chosen}" if bundle is None else f"the bundle {bundle}"
+    name = f"the preset {chosen}" if bundle is None else f"the bundle {bundle.path}"
     return Project(path, name, survey.pairs, survey.is_exact, source, target, tuple(warnings))
 
 
@@ -186,24 +201,24 @@ def preset_for(pairs: int) -> str:
     return next((name for most, name in _PRESETS if pairs < most), "pairs-5m")
 
 
-def bundle_languages(bundle: Path, source: str | None, target: str | None) -> tuple[str | None, str | None]:
+def bundle_languages(bundle: Bundle, source: str | None, target: str | None) -> tuple[str | None, str | None]:
     """Return the languages for fine-tuning a bundle: those given must be the bundle's, and others are taken from it.
 
     Of a bundle with several directions, only the languages that are given are known.
     """
-    data = Bundle.open(bundle).config.data
+    data, path = bundle.config.data, bundle.path
     if data is None:
         return source, target
     if len(data.all_directions()) > 1:
         if source is not None:
-            source = _known_language(data, bundle, "source", source)
+            source = _known_language(data, path, "source", source)
         if target is not None:
-            target = _known_language(data, bundle, "target", target)
+            target = _known_language(data, path, "target", target)
         return source, target
     for side, given, known in (("source", source, data.source), ("target", target, data.target)):
         if given is not None and check_language(given).partition("-")[0] != known.partition("-")[0]:
             raise ConfigError(
-                f"--{side} must be {known}, as in {bundle}, got {given}; leave it out, or name another bundle"
+                f"--{side} must be {known}, as in {path}, got {given}; leave it out, or name another bundle"
             )
     return source or data.source, target or data.target
 
@@ -259,12 +274,15 @@ def _fine_tuning(pairs: int) -> str:
     return _FINE_TUNING.format(updates=updates, batch_tokens=_BATCH_TOKENS, every=max(updates // 20, 20))
 
 
-def check_held_out(name: str, files: Sequence[str], source: str, target: str) -> CorpusSurvey:
-    """Read the files of the validation or the test set; reject sides in the wrong order."""
+def check_held_out(
+    name: str, files: Sequence[str], source: str, target: str, *, language_check: bool = True
+) -> list[str]:
+    """Read the files of the validation or the test set; reject wrong languages and order, or return warnings."""
     corpus, survey = CorpusConfig(files=[*files]), survey_corpus(files, source, target)
-    fix = "exchange the files" if file_format(corpus) == "lines" else "exchange its columns"
-    _check_sides(survey, source, target, fix=f"{fix} of --{name}", name=name)
-    return survey
+    if language_check:
+        fix = "exchange the files" if file_format(corpus) == "lines" else "exchange its columns"
+        _check_sides(survey, source, target, fix=f"{fix} of --{name}", name=name)
+    return _wrong_languages(survey, corpus, source, target, is_fixed=True, is_checked=language_check)
 
 
 def _exchange(corpus: CorpusConfig, *, is_fixed: bool) -> str:
@@ -286,15 +304,41 @@ def _check_sides(survey: CorpusSurvey, source: str, target: str, *, fix: str, na
 
 
 def _wrong_languages(
-    survey: CorpusSurvey, corpus: CorpusConfig, source: str, target: str, *, is_fixed: bool
-) -> Iterator[str]:
-    """Yield a warning for each side whose text is in another language; with `is_fixed` the languages are right."""
-    names = corpus.files if file_format(corpus) == "lines" else [corpus.files[0]] * len(SIDES)
-    wrong = survey.wrong_languages(source, target)
-    for side, code, name in zip(SIDES, (source, target), names, strict=True):
-        if side in wrong:
-            fix = "name another file" if is_fixed else f"set data.{side} in the file, or name another corpus"
-            yield f"the {side} of {name} must be {code}, got {wrong[side]}; {fix}"
+    survey: CorpusSurvey, corpus: CorpusConfig, source: str, target: str, *, is_fixed: bool, is_checked: bool
+) -> list[str]:
+    """Return a warning for each side mostly in another language; reject it if that is certain, and `is_checked`."""
+    found = []
+    for side, code, other in (("source", source, target), ("target", target, source)):
+        if warning := check_side(survey, corpus, side, code, other, is_fixed=is_fixed, is_checked=is_checked):
+            found.append(warning)
+    return found
+
+
+def check_side(
+    survey: CorpusSurvey,
+    corpus: CorpusConfig,
+    side: str,
+    code: str,
+    other: str | None,
+    *,
+    is_fixed: bool = False,
+    is_checked: bool = True,
+) -> str:
+    """Return a warning if a side is mostly in another language than `code`, else nothing.
+
+    Raise a `ConfigError` if it is certain and `is_checked`. `other` is the language of the other side. With `is_fixed`
+    the languages are those of the bundle or of the training files.
+    """
+    language, share = survey.wrong_language(side, code)
+    if not language:
+        return ""
+    name = corpus.files[SIDES.index(side)] if file_format(corpus) == "lines" else corpus.files[0]
+    problem = f"the {side} of {name} must be {code}, got {format_percent(share)} {language}"
+    can_change = not is_fixed and (other is None or not is_same_language(language, other))
+    fix = f"write --{side} {language}, or name another file" if can_change else "name another file"
+    if is_checked and share >= _CERTAIN and len(survey.samples[side]) >= _CERTAIN_TEXTS:
+        raise ConfigError(f"{problem}; {fix}; if it is {code}, add --no-language-check")
+    return f"{problem}; {fix}"
 
 
 def _tokenizer(preset: str, survey: CorpusSurvey) -> str:

@@ -195,7 +195,12 @@ def test_a_project_that_fine_tunes_several_directions_keeps_them(tmp_path: Path)
     assert data is not None
     assert data.all_directions() == [("de", "en"), ("en", "de"), ("fr", "en"), ("en", "fr")]
     assert data.language_tokens == "both"
-    untrained = new_project(tmp_path / "q", train=files[::-1], source="de", target="FR", bundle=tmp_path / "base")
+    with pytest.raises(ConfigError, match=r"the target of .* must be fr, got 100 % en"):
+        new_project(tmp_path / "q", train=files[::-1], source="de", target="FR", bundle=tmp_path / "base")
+    french = ["Le chien court dans la neige avec un petit ballon rouge.\n"] * 400
+    (tmp_path / "train.fr").write_text("".join(french), encoding="utf-8")
+    train = [files[1], str(tmp_path / "train.fr")]
+    untrained = new_project(tmp_path / "q", train=train, source="de", target="FR", bundle=tmp_path / "base")
     data = load_config(untrained.config).data
     assert data is not None
     assert ("de", "fr") in data.all_directions()

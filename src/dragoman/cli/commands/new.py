@@ -46,6 +46,10 @@ Columns = Annotated[
         help="Columns of the training files: numbers from 1, or names. [default: by language code, or 1 2]",
     ),
 ]
+LanguageCheck = Annotated[
+    bool,
+    typer.Option(help="Reject text that is certainly in another language than the declared one.", metavar=""),
+]
 
 
 def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
@@ -68,6 +72,7 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
     start: From = None,
     form: Format = "auto",
     columns: Columns = None,
+    language_check: LanguageCheck = True,
     allow_network: AllowNetwork = False,
 ) -> None:
     """Write a commented dragoman.toml for a corpus, with a preset for its size.
@@ -79,7 +84,9 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
 
     with report_errors("nothing was written"), network_access(allow_network):
         require("polars", "train", "dragoman new")
-        from dragoman.cli.screens.new_project import ProjectAnswers, ask_project, can_ask, offer_check
+        if start is not None and start.exists():  # the imports, and the verification of its files, take seconds
+            echo(f"opening {start}", err=True)
+        from dragoman.cli.screens.new_project import ProjectAnswers, ask_project, can_ask, lacks_second, offer_check
         from dragoman.config.corpus import FileFormat
 
         formats: tuple[FileFormat, ...] = get_args(FileFormat)
@@ -99,8 +106,9 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
             formats[formats.index(form)],
             columns or (),
             bundle=bundle,
+            language_check=language_check,
         )
-        is_asked = folder is None or not files
+        is_asked = folder is None or not files or (can_ask() and lacks_second(known))
         if is_asked and not can_ask():
             missing = "a folder" if folder is None else "--corpus"
             raise ConfigError(
@@ -147,4 +155,5 @@ def _write(answers: ProjectAnswers) -> Project:
         form=answers.form,
         columns=answers.columns,
         survey=answers.survey,
+        language_check=answers.language_check,
     )

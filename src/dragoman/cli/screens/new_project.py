@@ -13,14 +13,23 @@ from typing import TypeVar
 
 import typer
 
+from dragoman.bundle import Bundle
 from dragoman.cli.console import echo
-from dragoman.config.corpus import FileFormat
-from dragoman.data.corpus_survey import CorpusSurvey, survey_corpus
-from dragoman.data.project_template import CONFIG, bundle_languages, check_held_out, preset_for, suggested_pairs
+from dragoman.config.corpus import CorpusConfig, FileFormat
+from dragoman.data.corpus_survey import CorpusSurvey, check_files, survey_corpus
+from dragoman.data.project_template import (
+    CONFIG,
+    bundle_languages,
+    check_held_out,
+    check_side,
+    preset_for,
+    suggested_pairs,
+)
+from dragoman.data.readers.corpus_reader import lacks_translations
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.language_codes import check_language
 
-__all__ = ["ProjectAnswers", "ask_project", "can_ask", "offer_check"]
+__all__ = ["ProjectAnswers", "ask_project", "can_ask", "lacks_second", "offer_check"]
 
 Answer = TypeVar("Answer")
 
@@ -39,7 +48,13 @@ class ProjectAnswers:
     form: FileFormat
     columns: tuple[str, ...] = ()
     survey: CorpusSurvey | None = None
-    bundle: Path | None = None
+    bundle: Bundle | Path | None = None
+    language_check: bool = True
+
+    @property
+    def corpus(self) -> CorpusConfig:
+        """The training files as a corpus of the configuration."""
+        return CorpusConfig(files=[*self.train], format=self.form, columns=[*self.columns])
 
 
 def can_ask() -> bool:
@@ -47,18 +62,26 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
+def lacks_second(known: ProjectAnswers) -> bool:
+    """Return whether one file of text was given, without the file of its translations."""
+    return len(known.train) == 1 and lacks_translations(known.corpus)
+
+
 def ask_project(known: ProjectAnswers) -> ProjectAnswers:
     """Ask for everything that is not known, with a default for all but the training files."""
     if known.bundle is not None:
-        source, target = bundle_languages(known.bundle, known.source, known.target)
-        known = replace(known, source=source, target=target)
-    if known.train:
+        if known.train and not lacks_second(known):
+            check_files(known.train, known.form, known.columns)  # opening the bundle takes longer
+        bundle = Bundle.open(known.bundle) if isinstance(known.bundle, Path) else known.bundle
+        source, target = bundle_languages(bundle, known.source, known.target)
+        known = replace(known, source=source, target=target, bundle=bundle)
+    if known.train and not lacks_second(known):
         survey = survey_corpus(known.train, known.source, known.target, known.form, known.columns)
     else:
         echo("Enter accepts the value in [brackets], Ctrl-C ends without writing anything.", err=True)
-        known, survey = _ask_training(known)
-    source = known.source or _ask_language("source", survey)
-    target = known.target or _ask_language("target", survey)
+        known, survey = _ask_translations(known) if known.train else _ask_training(known)
+    source = known.source or _ask_language("source", survey, known, known.target)
+    target = known.target or _ask_language("target", survey, known, source)
     known = replace(known, source=source, target=target, survey=survey)
     many = "" if survey.is_exact else "more than "
     echo(f"{source} → {target}, {many}{survey.pairs:,} pairs", err=True)
@@ -103,14 +126,43 @@ def _ask_training(known: ProjectAnswers) -> tuple[ProjectAnswers, CorpusSurvey]:
         survey = survey_corpus(files, known.source, known.target, known.form, known.columns)
         return replace(known, train=files), survey
 
+    echo(
+        "A corpus is two files, such as train.en train.de: line 7 of the second translates line 7 of the first.\n"
+        "Or it is one file with both sides: .tsv, .csv, .tmx, .jsonl or .parquet.",
+        err=True,
+    )
     question = "Training files: source and target with a space between them, or one file with both"
     return _ask(question, None, parse)
 
 
-def _ask_language(side: str, survey: CorpusSurvey) -> str:
+def _ask_translations(known: ProjectAnswers) -> tuple[ProjectAnswers, CorpusSurvey]:
+    """Ask for the second file of a corpus, of which the first is given."""
+
+    def parse(answer: str) -> tuple[ProjectAnswers, CorpusSurvey]:
+        files = (*known.train, *_split(answer))
+        survey = survey_corpus(files, known.source, known.target, known.form, known.columns)
+        return replace(known, train=files), survey
+
+    (first,) = known.train
+    echo(
+        f"{first} is one side of a corpus: line 7 of a second file must translate its line 7.\n"
+        "If it has both sides, end with Ctrl-C and add its format, such as --format tsv.",
+        err=True,
+    )
+    return _ask(f"File with the translations of {first}", None, parse)
+
+
+def _ask_language(side: str, survey: CorpusSurvey, known: ProjectAnswers, other: str | None) -> str:
+    """Ask for the language of a side again if the text is certainly in another one."""
+
+    def parse(answer: str) -> str:
+        code = check_language(answer)
+        check_side(survey, known.corpus, side, code, other, is_checked=known.language_check)
+        return code
+
     found = survey.languages[side]
     how = "detected" if found else "not recognised; a code such as en or zh-Hant"
-    return _ask(f"{side.capitalize()} language ({how})", found, check_language)
+    return _ask(f"{side.capitalize()} language ({how})", found, parse)
 
 
 def _ask_held_out(name: str, some: str, known: ProjectAnswers) -> tuple[str, ...]:
@@ -120,7 +172,7 @@ def _ask_held_out(name: str, some: str, known: ProjectAnswers) -> tuple[str, ...
         assert known.source is not None
         assert known.target is not None
         files = _split(answer)
-        check_held_out(name.lower(), files, known.source, known.target)
+        check_held_out(name.lower(), files, known.source, known.target, language_check=known.language_check)
         return files
 
     default = f"take {some}"

@@ -93,19 +93,20 @@ def find_misuse(corpora: list[CorpusReport], on_bad_line: OnBadLine = "error") -
 
 def _wrong_languages(corpus: CorpusReport, declared: dict[str, str]) -> Iterator[str]:
     for side, language in declared.items():
-        if found := wrong_language(corpus.languages.get(side, {}), language):
+        shares = corpus.languages.get(side, {})
+        if found := wrong_language(shares, language):
+            share = format_percent(shares[found])
             yield (
-                f"the {side} of {corpus.side_name(side)} must be {language}, got {found}; correct data.{side}, or name "
-                "another file"
+                f"the {side} of {corpus.side_name(side)} must be {language}, got {share} {found}; correct data.{side}, "
+                "or name another file"
             )
 
 
 def wrong_language(shares: Mapping[str, float], language: str) -> str:
-    """Return the most frequent language with its share if most texts are not in the expected one, else nothing."""
+    """Return the most frequent language if most texts are not in the expected one, else nothing."""
     if not shares or 1.0 - shares.get(primary_language(language), 0.0) <= _WRONG:
         return ""
-    most = max(shares, key=lambda other: shares[other])
-    return f"{format_percent(shares[most])} {most}"
+    return max(shares, key=lambda other: shares[other])
 
 
 def _about_batches(batches: BatchStatistics, pairs: int, window: int) -> Iterator[str]:

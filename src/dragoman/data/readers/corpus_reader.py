@@ -21,7 +21,7 @@ from dragoman.data.readers.formats.tsv import TsvReader
 from dragoman.data.readers.streams import STDIN, is_url, plain_name, without_query
 from dragoman.errors import ConfigError, DataError, DragomanError
 
-__all__ = ["exchange_sides", "file_format", "open_corpus"]
+__all__ = ["exchange_sides", "file_format", "lacks_translations", "open_corpus"]
 
 _FORMATS = {
     ".tsv": "tsv",
@@ -76,13 +76,28 @@ def file_format(corpus: CorpusConfig) -> str:
         raise ConfigError(
             f"the files of a corpus must be of one format, got {', '.join(sorted(found))}; make several corpora"
         )
-    if found == {"lines"} and len(corpus.files) == 1:
-        names = ", ".join(sorted(_FORMATS))
-        raise ConfigError(
-            f"format must be given unless the name ends in {names}, got {corpus.files[0]}; name two files, source and "
-            'target, or the format: dragoman new --format tsv, or format = "tsv" in the configuration'
-        )
+    if lacks_translations(corpus):
+        raise ConfigError(_explain_one_file(corpus.files[0]))
     return found.pop()
+
+
+def lacks_translations(corpus: CorpusConfig) -> bool:
+    """Whether a corpus is one file of text, or one glob, by its name or its format."""
+    if len(corpus.files) != 1 or corpus.files[0] == STDIN or corpus.format not in ("auto", "lines"):
+        return False
+    return corpus.format == "lines" or Path(plain_name(corpus.files[0])).suffix.lower() not in _FORMATS
+
+
+def _explain_one_file(name: str) -> str:
+    """Return what the second file of a corpus is, and what one file with both sides is, with examples."""
+    path = Path(name)
+    second = path.with_suffix(".de" if path.suffix == ".en" else ".en") if path.name else path
+    endings = ", ".join(sorted(_FORMATS))
+    return (
+        f"a corpus must be two files, the second with the translations of the first, line by line, or one file with "
+        f"both, got only {name}; name the second file, such as {name} {second}, or one file that ends in {endings}; "
+        'another ending needs the format: dragoman new --format tsv, or format = "tsv" in the configuration'
+    )
 
 
 def exchange_sides(corpus: CorpusConfig) -> str:
@@ -155,6 +170,8 @@ def _beside(where: str) -> str:
 
 
 def _pairs(corpus: CorpusConfig, found: Sequence[list[str]], languages: tuple[str, str]) -> list[tuple[str, str]]:
+    if lacks_translations(corpus):
+        raise ConfigError(_explain_one_file(corpus.files[0]))
     if len(found) != 2:
         raise ConfigError(
             f"files must be two for line pairs, source and target, got {len(found)}: {', '.join(corpus.files)}; "

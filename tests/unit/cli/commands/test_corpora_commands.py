@@ -8,12 +8,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from dragoman.bundle import Bundle
 from dragoman.cli.main import app
 from tests.unit.data.preparation.corpus import pairs, write_pairs
+from tests.unit.data.preparation.test_start_tokenizer import bundle
 
 Run = Callable[..., Result]
 
@@ -267,18 +270,86 @@ def test_prepare_warns_of_a_wrong_language_and_goes_on(run: Run, project: Path, 
     assert "warning" not in run("prepare").stderr
 
 
-def test_new_warns_of_a_wrong_language_and_goes_on(run: Run, tmp_path: Path):
+def test_new_rejects_a_wrong_language_unless_told_not_to_check(run: Run, tmp_path: Path):
     rows = pairs(60)
+    write_pairs(tmp_path, "right", rows)
+    result = run("new", "p", "--source", "en", "--target", "fr", "--corpus", "right.en", "right.de")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "error: the target of right.de must be fr, got 100 % de; write --target de, or name another file; if it is "
+        "fr, add --no-language-check\n"
+    )
     write_pairs(tmp_path, "train", [(a, a) for a, _ in rows])
     write_pairs(tmp_path, "test", [(b, b) for _, b in rows])
     files = ["--corpus", "train.en", "train.de", "--test", "test.en", "test.de"]
     result = run("new", "p", "--source", "en", "--target", "de", *files)
+    assert result.exit_code == 2
+    assert "the target of train.de must be de, got 100 % en; name another file; if it is de, add --no-" in result.stderr
+    result = run("new", "p", "--corpus", "right.en", "right.de", *files[3:])
+    assert result.exit_code == 2
+    assert "error: the source of test.en must be en, got 100 % de; name another file; if it is en" in result.stderr
+    assert not (tmp_path / "p").exists()
+    result = run("new", "p", "--source", "en", "--target", "de", *files, "--no-language-check")
     assert result.exit_code == 0, result.stderr
     assert result.stderr.splitlines()[:-1] == [
-        "warning: the target of train.de must be de, got 100 % en; set data.target in the file, or name another corpus",
+        "warning: the target of train.de must be de, got 100 % en; name another file",
         "warning: the source of test.en must be en, got 100 % de; name another file",
     ]
     assert result.stderr.endswith("next    cd p && dragoman check\n")
+
+
+@pytest.mark.parametrize(("english", "count"), [(40, 60), (10, 10)], ids=["two thirds", "few lines"])
+def test_new_warns_of_a_language_that_is_not_certainly_wrong(run: Run, tmp_path: Path, english: int, count: int):
+    write_pairs(tmp_path, "train", [(a, a if line < english else b) for line, (a, b) in enumerate(pairs(count))])
+    result = run("new", "p", "--source", "en", "--target", "de", "--corpus", "train.en", "train.de")
+    assert result.exit_code == 0, result.stderr
+    assert "warning: the target of train.de must be de, got " in result.stderr
+
+
+def test_new_explains_what_a_second_file_is(run: Run, tmp_path: Path):
+    write_pairs(tmp_path, "train", pairs(60))
+    for given in (["--corpus", "train.en"], ["--corpus", "train.en", "--format", "lines"]):
+        result = run("new", "p", *given)
+        assert result.exit_code == 2
+        assert result.stderr == (
+            "error: a corpus must be two files, the second with the translations of the first, line by line, or one "
+            "file with both, got only train.en; name the second file, such as train.en train.de, or one file that "
+            "ends in .csv, .jsonl, .ndjson, .parquet, .pq, .tab, .tmx, .tsv; another ending needs the format: "
+            'dragoman new --format tsv, or format = "tsv" in the configuration\n'
+        )
+
+
+def test_new_from_a_model_prints_a_line_first_and_checks_the_files_before_the_model(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    data = {"source": "en", "target": "de", "train": [{"files": ["general.en", "general.de"]}]}
+    bundle(tmp_path / "base", data=data)
+    write_pairs(tmp_path, "train", pairs(60))
+    opened: list[Path] = []
+    open_bundle = Bundle.open.__func__  # type: ignore[attr-defined]
+
+    def count(cls: type[Bundle], /, path: Path, **options: bool) -> Bundle:
+        opened.append(path)
+        return cast("Bundle", open_bundle(cls, path, **options))
+
+    monkeypatch.setattr(Bundle, "open", classmethod(count))
+    right = ["--from", "base", "--corpus", "train.en", "train.de"]
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "dragoman.toml").touch()
+    for arguments in (
+        ["p", "--from", "base", "--corpus", "train.en", "missing.de"],
+        ["p", "--from", "base", "--corpus", "train.en"],
+        ["p", *right, "--test", "missing.en", "train.de"],
+        ["taken", *right],
+    ):
+        result = run("new", *arguments)
+        assert result.exit_code != 0
+        assert result.stderr.startswith("opening base\nerror: ")
+    assert not opened
+    result = run("new", "p", *right)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.startswith("opening base\n")
+    assert len(opened) == 1
 
 
 @pytest.mark.parametrize(("name", "mark"), [("train.tsv", "\t"), ("train.csv", ",")])

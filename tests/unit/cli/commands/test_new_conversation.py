@@ -75,7 +75,8 @@ def test_a_conversation_makes_a_project(tmp_path: Path):
     terminal.answer("Training files", "missing.en train.de")
     terminal.answer("missing.en must be a file", "train.en train.de")
     terminal.answer("Source language (detected) [en]", "EN")
-    terminal.answer("Target language (detected) [de]", "xx")
+    terminal.answer("Target language (detected) [de]", "fr")
+    terminal.answer("the target of train.de must be fr, got 100 % de; write --target de", "xx")
     terminal.answer("must be a code of ISO 639, got 'xx'", "")
     terminal.answer("Validation files [take 20 training pairs]", "")
     terminal.answer("Test files [take 20 training pairs]", "")
@@ -87,6 +88,19 @@ def test_a_conversation_makes_a_project(tmp_path: Path):
     text = (tmp_path / "en-de-2" / "dragoman.toml").read_text(encoding="utf-8")
     assert 'source = "en"' in text
     assert "test_pairs = 20" in text
+
+
+@pytest.mark.slow
+def test_the_second_file_is_asked_for(tmp_path: Path):
+    write_pairs(tmp_path, "train", pairs(400))
+    terminal = Terminal(tmp_path, "new", "made", "--corpus", "train.en")
+    terminal.answer("train.en is one side of a corpus: line 7 of a second file must translate its line 7", "missing.de")
+    terminal.answer("missing.de must be a file", "train.de")
+    for question in ("Source language", "Target language", "Validation files", "Test files", "Preset for"):
+        terminal.answer(question, "")
+    terminal.answer("estimate time and memory now? [Y/n]", "n")
+    assert terminal.end() == 0, terminal.screen
+    assert "train.de" in (tmp_path / "made" / "dragoman.toml").read_text(encoding="utf-8")
 
 
 def test_nothing_is_asked_without_a_terminal(tmp_path: Path):
