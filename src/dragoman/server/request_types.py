@@ -12,6 +12,7 @@ from dragoman.markup.html_text import HtmlText
 from dragoman.server.glossaries.store import StoredGlossary
 
 __all__ = [
+    "ApiNames",
     "DetectedLanguage",
     "ModelInfo",
     "ReloadResult",
@@ -21,6 +22,15 @@ __all__ = [
 ]
 
 _DOCUMENTED = {"use_attribute_docstrings": True}  # OpenAPI shows the docstrings of the fields
+
+
+@dataclass(frozen=True)
+class ApiNames:
+    """What an API calls the fields of the languages, and its route that lists languages, for error messages."""
+
+    source: str = "source"
+    target: str = "target"
+    listing: str = "/v1/models"
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,8 @@ class TranslationRequest:
     """Names of elements that are not translated, in lower case."""
     glossary: StoredGlossary | None = None
     """A stored glossary; its dictionary of the language pair is used if there is one."""
+    names: ApiNames = ApiNames()
+    """Names of the API that the client uses."""
 
     def parse_page(self, text: str) -> HtmlText | None:
         """Parse a text that is HTML."""

@@ -11,7 +11,7 @@ from dragoman.server.errors import RequestError
 from dragoman.server.models.routing import code_hint, routes_of_models
 from dragoman.server.models.served_languages import Languages
 from dragoman.server.pipeline.language_detection import LanguageDetector
-from dragoman.server.request_types import DetectedLanguage, ModelInfo, TranslationRequest
+from dragoman.server.request_types import ApiNames, DetectedLanguage, ModelInfo, TranslationRequest
 from dragoman.text.characters import has_letters
 
 __all__ = ["ResolvedText", "resolve_texts"]
@@ -49,9 +49,12 @@ def resolve_texts(
         for route in routes if is_auto else routes[:1]:
             found.setdefault(route.source, (route.source, route.target))
     elif is_auto:
-        found = {source: _resolve_pair(languages, source, request.target) for source in _sources(languages, request)}
+        found = {
+            source: _resolve_pair(languages, source, request.target, request.names)
+            for source in _sources(languages, request)
+        }
     else:
-        found = {request.source: _resolve_pair(languages, request.source, request.target)}
+        found = {request.source: _resolve_pair(languages, request.source, request.target, request.names)}
     if not is_auto:
         (pair,) = found.values()
         return [ResolvedText(text, *pair, page=page) for text, page in zip(request.texts, pages, strict=True)]
@@ -60,7 +63,7 @@ def resolve_texts(
     detected = [detector.detect(each, tuple(found) if is_target else languages.codes)[0] for each in words]
     first = next(iter(found.values()))
     if not is_target:
-        _check_passthrough(languages, first[1], words, detected)
+        _check_passthrough(languages, first[1], words, detected, request.names)
     return [
         ResolvedText(text, *found.get(each.language, first), each, page)
         for text, each, page in zip(request.texts, detected, pages, strict=True)
@@ -68,43 +71,45 @@ def resolve_texts(
 
 
 def _check_passthrough(
-    languages: Languages, target: str, texts: Sequence[str], detected: Sequence[DetectedLanguage]
+    languages: Languages, target: str, texts: Sequence[str], detected: Sequence[DetectedLanguage], names: ApiNames
 ) -> None:
     """Reject a target that no model translates into, unless all texts are in that language already."""
     for text, found in zip(texts, detected, strict=True):
         is_there = found.language == target and found.confidence and found.unavailable is None
         if has_letters(text) and not is_there:
             raise RequestError(
-                f"target must be one of {', '.join(languages.targets)}, got {target}; /v1/models lists all routes",
+                f"{names.target} must be one of {', '.join(languages.targets)}, got {target}; see {names.listing}",
                 code="unavailable_pair",
             )
 
 
 def _sources(languages: Languages, request: TranslationRequest) -> tuple[str, ...]:
     sources = languages.to_target(request.target)
-    return sources or (_matched(languages, request.target, "target"),)
+    return sources or (_matched(languages, request.target, "target", request.names),)
 
 
-def _resolve_pair(languages: Languages, source: str, target: str) -> tuple[str, str]:
+def _resolve_pair(languages: Languages, source: str, target: str, names: ApiNames) -> tuple[str, str]:
     found = languages.match_pair(source, target)
     if found is not None:
         return found
-    target, source = _matched(languages, target, "target"), _matched(languages, source, "source")
+    target = _matched(languages, target, "target", names)
+    source = _matched(languages, source, "source", names)
     targets = [each for each in languages.from_source(source) if each != source]
     if targets:
-        wrong = f"target must be one of {', '.join(targets)} for {source}, got {target}"
+        wrong = f"{names.target} must be one of {', '.join(targets)} for {source}, got {target}"
     else:
-        wrong = f"source must be one of {', '.join(languages.sources)}, got {source}"
-    raise RequestError(f"{wrong}; /v1/models lists all routes", code="unavailable_pair")
+        wrong = f"{names.source} must be one of {', '.join(languages.sources)}, got {source}"
+    raise RequestError(f"{wrong}; see {names.listing}", code="unavailable_pair")
 
 
-def _matched(languages: Languages, code: str, name: Literal["source", "target"]) -> str:
+def _matched(languages: Languages, code: str, side: Literal["source", "target"], names: ApiNames) -> str:
     found = languages.match(code)
     if found is None:
-        served = languages.targets if name == "target" else languages.sources
+        served = languages.targets if side == "target" else languages.sources
+        name = names.target if side == "target" else names.source
         hint = code_hint(code, served)
         raise RequestError(
-            f"{name} must be one of {', '.join(served)}, got {code[:40]!r}{hint}; see /languages",
+            f"{name} must be one of {', '.join(served)}, got {code[:40]!r}{hint}; see {names.listing}",
             code="unknown_language",
         )
     return found

@@ -40,6 +40,7 @@ __all__ = ["check_languages", "router"]
 
 Body = TypeVar("Body", bound=BaseModel)
 
+_EMPTY = "; it must have text, got an empty value"
 _MEDIA_TYPES = (JSON, *FORMS)
 
 
@@ -131,8 +132,9 @@ async def _read(request: Request, model: type[Body], required: tuple[str, ...]) 
             # Browsers end the lines of form fields with CR LF.
             values.setdefault(name, value.replace("\r\n", "\n"))
     for name in required:
-        if not values.get(name):
-            raise RequestError(f"Invalid request: missing {name} parameter")
+        if not values.get(name):  # an empty one is an error in LibreTranslate too
+            is_empty = values.get(name) is not None
+            raise RequestError(f"Invalid request: missing {name} parameter{_EMPTY if is_empty else ''}")
     alternatives = values.get("alternatives")
     if isinstance(alternatives, str) and not alternatives.strip().lstrip("-").isdecimal():
         raise RequestError("Invalid request: alternatives parameter is not a number")

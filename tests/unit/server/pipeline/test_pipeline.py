@@ -115,7 +115,7 @@ def into_chinese() -> TranslationPipeline:
 )
 def test_a_target_that_no_model_translates_into(text: str, into_chinese: TranslationPipeline) -> None:
     for texts in ([text], ["Two dogs play in the snow", text]):
-        with pytest.raises(RequestError, match="target must be one of zh, got en; /v1/models lists") as caught:
+        with pytest.raises(RequestError, match="target must be one of zh, got en; see /v1/models") as caught:
             into_chinese.resolve(request(texts, "auto", "en", is_html="<p>" in text))
         assert caught.value.code == "unavailable_pair"
 

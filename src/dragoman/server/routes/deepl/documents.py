@@ -21,7 +21,7 @@ from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.request_types import TranslationRequest
 from dragoman.server.routes.deepl.document_jobs import DocumentJob, DocumentJobs
 from dragoman.server.routes.deepl.fields import read_values
-from dragoman.server.routes.deepl.schemas import AuthKey, DeeplGlossaryChoice
+from dragoman.server.routes.deepl.schemas import API_NAMES, AuthKey, DeeplGlossaryChoice
 from dragoman.server.routes.document_files import Upload, read_upload, stored_response, translated_name
 from dragoman.server.routes.download_store import DownloadStore
 from dragoman.server.routes.openapi import BODY_ERRORS, FORMS, JSON, parameter, request_body, responses
@@ -151,7 +151,9 @@ def _to_request(
         )
     glossary = fields.find_glossary(pipeline.glossaries, owner)
     options = build_options(pipeline.settings)
-    return TranslationRequest((), fields.source_lang or "auto", fields.target_lang, options=options, glossary=glossary)
+    return TranslationRequest(
+        (), fields.source_lang or "auto", fields.target_lang, options=options, glossary=glossary, names=API_NAMES
+    )
 
 
 def _status(job: DocumentJob) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from dragoman.server.errors import RequestError
 from dragoman.server.glossaries.store import GlossaryStore, StoredGlossary
 from dragoman.server.pipeline.option_builder import build_options
-from dragoman.server.request_types import TranslationRequest
+from dragoman.server.request_types import ApiNames, TranslationRequest
 from dragoman.server.routes.openapi import EXAMPLE_SOURCE, EXAMPLE_TARGET, TargetLanguage
 from dragoman.server.settings import ServerSettings
 
 __all__ = [
+    "API_NAMES",
     "AuthKey",
     "DeeplGlossaryChoice",
     "DeeplLanguage",
@@ -22,6 +23,8 @@ __all__ = [
     "DeeplTranslation",
     "DeeplUsage",
 ]
+
+API_NAMES = ApiNames("source_lang", "target_lang", "/v2/languages")
 
 _Switch = StrictBool | Literal[0, 1, "0", "1", "true", "false"]
 _TRUE = (True, "1", "true")  # 1 equals True
@@ -96,6 +99,7 @@ class DeeplRequest(DeeplGlossaryChoice):
             ignored_tags=frozenset(filter(None, names)),
             options=build_options(settings, split_sentences=self.split_sentences not in (False, "0", "false")),
             glossary=glossary,
+            names=API_NAMES,
         )
 
 

@@ -101,7 +101,7 @@ def test_a_failed_translation_has_a_message() -> None:
     ("data", "files", "message"),
     [
         ({"source_lang": "EN"}, LETTER, "missing target_lang"),
-        ({"target_lang": "ZZ"}, LETTER, "target must be one of"),
+        ({"target_lang": "ZZ"}, LETTER, "target_lang must be one of"),
         (DE | {"output_format": "pdf"}, LETTER, "output_format must be txt"),
         (DE, {"file": ("letter.xyz", b"a")}, "file format not supported"),
     ],

@@ -72,7 +72,7 @@ def test_billed_characters(call: Caller) -> None:
     [
         ({"text": ["a"]}, "target_lang must be given"),
         (DE, "text must be given"),
-        ({"text": ["a"], "target_lang": "ZZ"}, "target must be one of"),
+        ({"text": ["a"], "target_lang": "ZZ"}, "target_lang must be one of"),
         ({"text": ["a"], "glossary_id": "x", **DE}, "source_lang must be given with a glossary"),
         ({"text": ["a"], "formality": "rude", **DE}, "formality must be one of default"),
         ({"text": ["a"], "tag_handling": "md", **DE}, "tag_handling must be one of html, xml"),
@@ -216,3 +216,22 @@ def test_a_language_without_a_model_is_named(call: Caller) -> None:
     found = call.post("/v2/translate", json={"text": [text], **DE}).json()["translations"][0]
 
     assert found["detected_source_language"] == "ZH"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        ({"target_lang": "XX"}, "target_lang must be one of "),
+        ({"target_lang": "DE", "source_lang": "XX"}, "source_lang must be one of "),
+        ({"target_lang": "XX", "source_lang": "EN"}, "target_lang must be one of "),
+    ],
+)
+def test_errors_name_the_fields_and_routes_of_this_api(call: Caller, wrong: dict[str, str], expected: str) -> None:
+    answers = [
+        call.post("/v2/translate", json={"text": ["Two dogs"], **wrong}),
+        call.post("/v2/document", data=wrong, files={"file": ("a.txt", b"Two dogs")}),
+    ]
+    for answer in answers:
+        assert answer.status_code == 400
+        assert answer.json()["message"].startswith(expected)
+        assert answer.json()["message"].endswith("; see /v2/languages")
