@@ -9,6 +9,7 @@ __all__ = [
     "format_count",
     "format_duration",
     "format_percent",
+    "format_remaining",
 ]
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
@@ -56,6 +57,16 @@ def format_duration(seconds: float) -> str:
     if rounded < _DAY:
         return f"{rounded // _HOUR} h {rounded % _HOUR // _MINUTE:02} min"
     return f"{rounded // _DAY} d {rounded % _DAY // _HOUR} h"
+
+
+def format_remaining(seconds: float) -> str:
+    """Format an estimated duration, rounded: 3 s, 40 s, 2 min 10 s, 13 min, 2 h 05 min, 3 d 4 h."""
+    limits = ((10, 1), (_MINUTE, 5), (10 * _MINUTE, 10), (_HOUR, _MINUTE), (_DAY, 5 * _MINUTE))
+    step = next((step for limit, step in limits if seconds < limit), _HOUR)
+    rounded = round(seconds / step) * step
+    if rounded < _MINUTE:
+        return f"{rounded} s"
+    return f"{rounded // _MINUTE} min" if rounded < _HOUR and rounded % _MINUTE == 0 else format_duration(rounded)
 
 
 def format_bytes(number: int) -> str:

@@ -1,15 +1,36 @@
-"""Rate and remaining time of one stage of long-running work."""
+"""Rate and remaining time of long-running work; the remaining time is smoothed, because the rate varies."""
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 
-from dragoman.reporting.number_format import format_compact, format_count, format_duration
+from dragoman.reporting.number_format import format_compact, format_count, format_remaining
 
-__all__ = ["StageProgress"]
+__all__ = ["RemainingTime", "StageProgress"]
 
-_WINDOW = 30.0  # seconds over which the rate is measured: work done before an interruption counts at once
+_WINDOW = 60.0  # seconds over which the rate is measured: work done before an interruption counts at once
+_SMOOTHING = 20.0  # seconds after which the remaining time has followed 63 % of a change
+_MAX_FACTOR = 4.0  # a larger change is followed at once: it is no variation of the rate
+
+
+@dataclass
+class RemainingTime:
+    """Exponentially smoothed estimate of the remaining seconds."""
+
+    _seconds: float | None = None
+    _time: float = 0.0
+
+    def update(self, now: float, estimate: float) -> float:
+        """Return the smoothed remaining time, given the estimate at this time."""
+        passed, self._time = max(0.0, now - self._time), now
+        expected = None if self._seconds is None else self._seconds - passed
+        if expected is None or not estimate / _MAX_FACTOR < expected < estimate * _MAX_FACTOR:
+            self._seconds = estimate
+        else:
+            self._seconds = expected + (estimate - expected) * (1 - math.exp(-passed / _SMOOTHING))
+        return self._seconds
 
 
 @dataclass
@@ -21,22 +42,33 @@ class StageProgress:
     unit: str = "pair"
     share: float | None = 0.0  # None: unknown
     pairs: int = 0
-    before: tuple[float, int] = (0.0, 0)  # share and pairs of an earlier run
+    before: tuple[float, int] = (0.0, 0)  # share and pairs of earlier runs; grows as their files are found
     now: float = 0.0
     seen: deque[tuple[float, float, int]] = field(default_factory=deque)
-    """Times with share and pairs, within the window."""
+    """Times with share and pairs of this run, within the window."""
+    seconds_left: float | None = None
+    _remaining: RemainingTime = field(default_factory=RemainingTime)
 
     def sample(self, now: float) -> None:
         """Record the progress at this time."""
         self.now = now
-        self.seen.append((now, self.share or 0.0, self.pairs))
+        self.seen.append((now, *self._own()))
         while len(self.seen) > 2 and self.seen[1][0] < now - _WINDOW:
             self.seen.popleft()
+        seconds, share, _ = self._since()
+        self.seconds_left = None
+        if self.share is not None and seconds > 0 and share > 0:
+            self.seconds_left = self._remaining.update(now, seconds * (1 - self.share) / share)
+
+    def _own(self) -> tuple[float, int]:
+        """Return share and pairs of this run."""
+        return (self.share or 0.0) - self.before[0], self.pairs - self.before[1]
 
     def _since(self) -> tuple[float, float, int]:
         """Return seconds, share and pairs since the start of the window."""
-        time_, share, pairs = self.seen[0] if len(self.seen) > 1 else (self.began, *self.before)
-        return self.now - time_, (self.share or 0.0) - share, self.pairs - pairs
+        time_, share, pairs = self.seen[0] if len(self.seen) > 1 else (self.began, 0.0, 0)
+        now_share, now_pairs = self._own()
+        return self.now - time_, now_share - share, now_pairs - pairs
 
     @property
     def rate(self) -> str:
@@ -46,13 +78,16 @@ class StageProgress:
 
     @property
     def left(self) -> str:
-        """Remaining time, or empty if unknown."""
-        seconds, share, _ = self._since()
-        if self.share is None or seconds <= 0 or share <= 0:
-            return ""
-        return f"{format_duration(seconds * (1 - self.share) / share)} left"
+        """Remaining time at the last sample, or empty if unknown."""
+        return "" if self.seconds_left is None else f"{format_remaining(self.seconds_left)} left"
 
     @property
     def done(self) -> str:
         """Number of pairs, or empty if the stage does not count them."""
         return format_count(self.pairs, self.unit) if self.pairs else ""
+
+    @property
+    def summary(self) -> str:
+        """Number of pairs at the end, with those of earlier runs."""
+        earlier = self.before[1]
+        return f"{self.done}, {earlier:,} of them before" if earlier and self.done else self.done

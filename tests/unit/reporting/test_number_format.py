@@ -1,6 +1,13 @@
 import pytest
 
-from dragoman.reporting.number_format import format_bytes, format_compact, format_count, format_duration, format_percent
+from dragoman.reporting.number_format import (
+    format_bytes,
+    format_compact,
+    format_count,
+    format_duration,
+    format_percent,
+    format_remaining,
+)
 
 
 def test_numbers_have_their_noun():
@@ -54,3 +61,21 @@ def test_sizes_and_large_numbers():
         "61.2 M",
         "123 G",
     ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0.4, "0 s"),
+        (9.7, "10 s"),
+        (42, "40 s"),
+        (58, "1 min"),
+        (88, "1 min 30 s"),
+        (790, "13 min"),
+        (3599, "1 h 00 min"),
+        (7533, "2 h 05 min"),
+        (100_000, "1 d 4 h"),
+    ],
+)
+def test_estimates_are_rounded(seconds: float, shown: str):
+    assert format_remaining(seconds) == shown

@@ -42,11 +42,16 @@ MapBlocks = Callable[[Iterator[LineBlock]], Iterator[tuple[LineBlock, bytes]]]
 
 
 class FileProgress(NamedTuple):
-    """Progress of a translation: lines, stored input bytes read, and their total, if known."""
+    """Progress of a translation: lines, stored input bytes read, and their total, if known.
+
+    `resumed_lines` and `resumed_bytes` are those of earlier runs that were found since the start.
+    """
 
     lines: int
     consumed: int
     size: int | None
+    resumed_lines: int = 0
+    resumed_bytes: int = 0
 
 
 OnProgress = Callable[[FileProgress], None]

@@ -215,7 +215,7 @@ class _FolderWork:
         self._opened: dict[str, _OpenFile] = {}
         self._stack = ExitStack()
         self.manifest = _Manifest(output, job, resume=resume)
-        self.bytes = self.lines = self.resumed = self.resumed_lines = 0
+        self.bytes = self.lines = self.resumed = self.resumed_lines = self._resumed_bytes = 0
 
     def read_blocks(self) -> Iterator[LineBlock]:
         """Yield the blocks of all files that are not finished."""
@@ -224,7 +224,7 @@ class _FolderWork:
             if not self._force and self.manifest.has(name, source, target):
                 self.resumed += 1
                 self.bytes += size
-                self._count_resumed(self.manifest.finished[name].lines)
+                self._count_resumed(self.manifest.finished[name].lines, size)
                 continue
             file = self._open(name, source, target)
             is_empty = True
@@ -239,11 +239,15 @@ class _FolderWork:
     @property
     def progress(self) -> FileProgress:
         """The progress at the end of a file."""
-        return FileProgress(self.lines, self.bytes, self._total)
+        return self._progress(self.bytes)
 
-    def _count_resumed(self, lines: int) -> None:
+    def _progress(self, consumed: int) -> FileProgress:
+        return FileProgress(self.lines, consumed, self._total, self.resumed_lines, self._resumed_bytes)
+
+    def _count_resumed(self, lines: int, stored: int) -> None:
         self.lines += lines
         self.resumed_lines += lines
+        self._resumed_bytes += stored
 
     def _open(self, name: str, source: Path, target: Path) -> _OpenFile:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -257,7 +261,7 @@ class _FolderWork:
         if self._resume and partial_path(target).exists():
             file.partial = self._stack.enter_context(ResumableOutput(target, self._job))
             file.partial.resume(file.reader)
-            self._count_resumed(file.partial.lines)
+            self._count_resumed(file.partial.lines, file.reader.consumed)
         return file
 
     def _partial(self, file: _OpenFile) -> ResumableOutput:
@@ -275,7 +279,7 @@ class _FolderWork:
         if block.is_last:
             self._finish(file)
             consumed = 0
-        return FileProgress(self.lines, self.bytes + consumed, self._total)
+        return self._progress(self.bytes + consumed)
 
     def _finish(self, file: _OpenFile) -> None:
         partial = self._partial(file)

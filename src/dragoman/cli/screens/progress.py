@@ -150,11 +150,16 @@ class ProgressDisplay:
         self._shown = now
         self._view.begin(self._stage)
 
-    def advance(self, share: float | None, pairs: int = 0) -> None:
-        """Set the progress of the current stage; `share` is None if unknown."""
+    def advance(self, share: float | None, pairs: int = 0, *, before: tuple[float, int] | None = None) -> None:
+        """Set the progress of the current stage; `share` is None if unknown.
+
+        `before` are share and pairs of earlier runs, if more are known than at the beginning.
+        """
         stage, now = self._stage, self._clock()
         if stage is None:
             return
+        if before is not None:
+            stage.before = before
         stage.share, stage.pairs = None if share is None else min(max(share, 0.0), 1.0), pairs
         if now - self._shown >= self._view.every:
             self._shown = now
@@ -175,7 +180,7 @@ class ProgressDisplay:
         if stopped:
             self._view.print("✗", f"{stage.name}: stopped after {took}")
         else:
-            self._view.print("✓", "  ".join(part for part in (stage.name, stage.done, took) if part))
+            self._view.print("✓", "  ".join(part for part in (stage.name, stage.summary, took) if part))
 
 
 @contextmanager
@@ -186,15 +191,19 @@ def translation_progress(name: str) -> Iterator[OnProgress]:
 
 
 def file_progress(display: ProgressDisplay, name: str) -> OnProgress:
-    """Return a callback that displays the progress of a file; the first call has the lines of an earlier run."""
-    has_begun = False
+    """Return a callback that displays the progress of files; the first call has the lines of an earlier run.
+
+    Finished files of a folder are found later, and have counts of their own.
+    """
+    has_begun, first = False, (0.0, 0)
 
     def tell(done: FileProgress) -> None:
-        nonlocal has_begun
+        nonlocal has_begun, first
         share = done.consumed / done.size if done.size else None
         if not has_begun:
-            has_begun = True
+            has_begun, first = True, (share or 0.0, done.lines)
             display.begin(f"translating {name}", share=share or 0.0, pairs=done.lines)
-        display.advance(share, done.lines)
+        resumed = done.resumed_bytes / done.size if done.size else 0.0
+        display.advance(share, done.lines, before=(first[0] + resumed, first[1] + done.resumed_lines))
 
     return tell

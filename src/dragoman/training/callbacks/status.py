@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dragoman.reporting.metric_title import metric_title
-from dragoman.reporting.number_format import format_compact, format_count, format_duration
+from dragoman.reporting.number_format import format_compact, format_count, format_duration, format_remaining
 from dragoman.reporting.safe_display_text import visible
+from dragoman.reporting.stage_progress import RemainingTime
 from dragoman.training.callbacks.events import (
     StepEvent,
     TrainingEnded,
@@ -75,6 +76,7 @@ class TrainingStatus:
     _seconds: float = 0.0
     _known: float = 0.0
     _marks: deque[tuple[float, int, int]] = field(default_factory=deque)
+    _remaining: RemainingTime = field(default_factory=RemainingTime)
 
     def __post_init__(self) -> None:
         self.update = self.began.update
@@ -123,20 +125,21 @@ class TrainingStatus:
         return _at_update(last.metric, last.best_value, last.best_update)
 
     def left(self, now: float) -> float | None:
-        """Estimated seconds to the last update, with as many pauses as so far; None if unknown."""
+        """Estimated seconds to the last update, smoothed, with as many pauses as so far; None if unknown."""
         made = self.update - self.began.update
         seconds, _, update = self._marks[0]
         if made <= 0 or self.update <= update or self.update >= self.began.max_updates:
             return None
         pause = max(0.0, now - self.started - self._seconds) / made
-        return (self.began.max_updates - self.update) * ((self._seconds - seconds) / (self.update - update) + pause)
+        per_update = (self._seconds - seconds) / (self.update - update) + pause
+        return self._remaining.update(now, (self.began.max_updates - self.update) * per_update)
 
     def left_in_words(self, now: float) -> str:
         """Estimated remaining time as text."""
         left = self.left(now)
         if left is None:
             return ""
-        return f"{'at most ' if self.stops_early else ''}{format_duration(left)}"
+        return f"{'at most ' if self.stops_early else ''}{format_remaining(left)}"
 
 
 def header(began: TrainingStarted) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import time
+from itertools import pairwise
 
 import pytest
 from rich.console import Console
@@ -91,7 +92,7 @@ def test_a_terminal_shows_a_bar_and_keeps_a_line_of_each_stage(terminal: Console
     shown = written(terminal)
     assert "– cleaning news: done before\n" in shown
     assert "80,000 pairs  16.0 k/s" in shown
-    assert "5.0 s left" in shown
+    assert "5 s left" in shown
     assert "✓ cleaning [b]europarl  160,000 pairs  10 s\n" in shown
     assert "✓ training the tokenizer  0.0 s\n" in shown
 
@@ -139,10 +140,52 @@ def test_speed_and_time_left_are_those_of_this_run(log: Console, clock: Clock):
             tell(FileProgress(9000 + 120 * step, 900_000 + 12_000 * step, 1_000_000))
     assert written(log).splitlines() == [
         "translating news.en …",
-        "  translating news.en: 91 %, 9,120 lines, 10/s, 1 min 28 s left",
-        "  translating news.en: 92 %, 9,240 lines, 10/s, 1 min 16 s left",
-        "✓ translating news.en  9,240 lines  24 s",
+        "  translating news.en: 91 %, 9,120 lines, 10/s, 1 min 30 s left",
+        "  translating news.en: 92 %, 9,240 lines, 10/s, 1 min 20 s left",
+        "✓ translating news.en  9,240 lines, 9,000 of them before  24 s",
     ]
+
+
+def test_files_that_an_earlier_run_finished_do_not_count_for_the_speed(log: Console, clock: Clock):
+    with ProgressDisplay(log, unit="line", clock=clock) as screen:
+        tell = file_progress(screen, "3 files of news")
+        tell(FileProgress(0, 0, 1_000_000))
+        for step in range(1, 3):  # the files of the earlier run are found while the first lines are translated
+            clock.now += 12
+            tell(FileProgress(9000 + 120 * step, 900_000 + 12_000 * step, 1_000_000, 9000, 900_000))
+    assert written(log).splitlines()[1:] == [
+        "  translating 3 files of news: 91 %, 9,120 lines, 10/s, 1 min 30 s left",
+        "  translating 3 files of news: 92 %, 9,240 lines, 10/s, 1 min 20 s left",
+        "✓ translating 3 files of news  9,240 lines, 9,000 of them before  24 s",
+    ]
+
+
+@pytest.mark.parametrize("period", [10, 20, 30, 40])
+def test_the_time_left_does_not_jump_with_the_speed(log: Console, clock: Clock, period: int):
+    """The speed changes by a factor of 4 every `period` seconds."""
+    pairs, total, left = 0, 2_000_000, []
+    with ProgressDisplay(log, clock=clock) as progress:
+        progress.begin("cleaning")
+        assert progress._stage is not None
+        for second in range(1, 600):
+            clock.now += 1
+            pairs += 4000 if second // period % 2 else 1000
+            progress.advance(pairs / total, pairs)
+            if second % 10 == 0 and second >= 60:
+                assert progress._stage.seconds_left is not None
+                left.append(progress._stage.seconds_left)
+    jumps = [abs(after - before + 10) / before for before, after in pairwise(left)]
+    assert max(jumps) < 0.2
+
+
+def test_a_lasting_change_of_speed_is_followed(log: Console, clock: Clock):
+    with ProgressDisplay(log, clock=clock) as progress:
+        progress.begin("cleaning")
+        assert progress._stage is not None
+        for second in range(1, 401):
+            clock.now += 1
+            progress.advance(min(second, 200) / 1000 + max(0, second - 200) / 4000)
+        assert progress._stage.seconds_left == pytest.approx(0.75 * 4000, rel=0.05)
 
 
 def test_the_end_of_a_pipe_is_unknown(log: Console, clock: Clock):
