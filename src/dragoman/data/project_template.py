@@ -36,7 +36,7 @@ CONFIG = "dragoman.toml"
 
 _PRESETS = ((15_000, "pairs-5k"), (80_000, "pairs-30k"), (1_500_000, "pairs-200k"))
 
-_CERTAIN, _CERTAIN_TEXTS = 0.8, 20  # share in one other language, of so many texts, from which a project is rejected
+_CERTAIN, _CERTAIN_TEXTS = 0.8, 20  # minimum share of one other language, and number of texts, to reject a project
 _MAX_LISTED = 300  # characters of a list of languages
 _TOKENS_PER_PAIR, _PASSES, _BATCH_TOKENS = 20, 10, 2048  # of fine-tuning
 
