@@ -75,6 +75,11 @@ class FakeService(TranslationService):
     requests: list[TranslationRequest] = field(default_factory=list)
     reservations: list[FakeReservation] = field(default_factory=list)
     reloads: int = 0
+    preloads: int = 0
+    """Calls of `preload_for_glossaries`."""
+
+    def preload_for_glossaries(self) -> None:
+        self.preloads += 1
 
     def admit(
         self, seconds: float | None = None, charge: Callable[[int], None] = lambda tokens: None

@@ -93,6 +93,18 @@ class ModelRegistry:
             return default
         return await self.get(name, "capable")
 
+    def preload_for_phrases(self) -> None:
+        """Start to load the engine for required phrases of each loaded model within the memory limit.
+
+        Torch takes seconds to import: without this, the first request with a glossary waits for it.
+        """
+        for model in self.models.values():
+            default = model.translators.get("default")
+            if default is None or "capable" in model.translators or not prefers_torch(default.engine):
+                continue
+            if self._fits(model.bundle):
+                self._load_once(model, "capable")
+
     async def get(self, name: str, role: EngineRole = "default") -> Translator:
         """Return a translator of a model; the model is loaded if necessary, once for all callers."""
         model = self.models[name]

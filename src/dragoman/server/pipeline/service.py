@@ -85,8 +85,14 @@ class TranslationService:
     async def open(self, bundles: Mapping[str, Path]) -> None:
         """Open all bundles."""
         await self._registry.open(bundles)
+        if self.settings.glossaries and any(Path(self.settings.glossaries).glob("*.json")):
+            self.preload_for_glossaries()
         if self.settings.reload_interval:
             self._polling = asyncio.create_task(self._poll_bundles())
+
+    def preload_for_glossaries(self) -> None:
+        """Start to load the engines that translate with glossaries, before the first request needs them."""
+        self._registry.preload_for_phrases()
 
     def admit(self, seconds: float | None = None, charge: Callable[[int], None] = lambda tokens: None) -> Reservation:
         """See `AdmissionController.admit`."""

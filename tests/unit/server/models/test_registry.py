@@ -285,6 +285,26 @@ def test_what_the_usual_engine_lacks_another_has(bundle: Path):
     run(test, {"m": bundle})
 
 
+def test_the_engine_for_glossaries_is_loaded_in_the_background(bundle: Path):
+    async def test(fleet: ModelRegistry) -> None:
+        fleet.preload_for_phrases()
+        assert set(fleet.models["m"].translators) == {"default"}, "nothing waits for it"
+        await asyncio.gather(*fleet._loading.values())
+        assert fleet.models["m"].translators["capable"].engine.name == "torch"
+        fleet.preload_for_phrases()
+        assert not fleet._loading
+
+    run(test, {"m": bundle})
+
+
+def test_the_engine_for_glossaries_is_not_loaded_beyond_the_memory_limit(bundle: Path):
+    async def test(fleet: ModelRegistry) -> None:
+        fleet.preload_for_phrases()
+        assert not fleet._loading
+
+    run(test, {"m": bundle}, memory_bytes=1)
+
+
 def test_without_such_an_engine_it_is_said(bundle: Path, monkeypatch: pytest.MonkeyPatch):
     async def test(fleet: ModelRegistry) -> None:
         def missing(*_: Any) -> Any:

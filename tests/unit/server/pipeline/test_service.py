@@ -14,6 +14,7 @@ from dragoman.config.search import SearchSettings
 from dragoman.engines import select
 from dragoman.errors import DataError
 from dragoman.server.errors import DeadlineExceeded, Draining, ModelUnavailable, RequestError, TooLarge
+from dragoman.server.glossaries.store import open_glossary_store, term_dictionary
 from dragoman.server.metrics import MetricsSink
 from dragoman.server.models.registry import ModelRegistry
 from dragoman.server.pipeline.service import TranslationService
@@ -369,3 +370,18 @@ def test_a_model_that_fails_is_a_503(tmp_path: Path):
             await translate(service, ["a"], ASK)
 
     run(test, {"m": bundle}, memory_bytes=1)
+
+
+@pytest.mark.parametrize("has_glossary", [False, True])
+def test_a_server_with_stored_glossaries_loads_their_engine_at_the_start(
+    bundles: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_glossary: bool
+):
+    calls: list[str] = []
+    monkeypatch.setattr(ModelRegistry, "preload_for_phrases", lambda self: calls.append("preload"))
+    if has_glossary:
+        open_glossary_store(tmp_path / "terms").create("me", "names", [term_dictionary("en", "de", {"dog": "Hund"})])
+
+    async def test(service: TranslationService) -> None:
+        assert calls == ["preload"] * has_glossary
+
+    run(test, bundles, glossaries=str(tmp_path / "terms"))

@@ -60,7 +60,7 @@ def routers(pipeline: TranslationPipeline) -> list[APIRouter]:
     """Return the routes of both versions. All see the same glossaries: those of the client's API key."""
     return [
         _version_2(pipeline, pipeline.glossaries),
-        _version_3(pipeline.glossaries),
+        _version_3(pipeline, pipeline.glossaries),
         _dictionaries(pipeline.glossaries),
     ]
 
@@ -88,7 +88,9 @@ def _version_2(pipeline: TranslationPipeline, store: GlossaryStore) -> APIRouter
         def run() -> StoredGlossary:
             return store.create(access.name, body.name, [body.to_dictionary()])
 
-        return json_response(single_json(await asyncio.to_thread(run)), 201)
+        made = await asyncio.to_thread(run)
+        pipeline.service.preload_for_glossaries()
+        return json_response(single_json(made), 201)
 
     @routes.get("/glossaries", **responses(SingleGlossaryList, *BASE_ERRORS, 429))
     @route_policy("key")
@@ -122,7 +124,7 @@ def _version_2(pipeline: TranslationPipeline, store: GlossaryStore) -> APIRouter
     return routes
 
 
-def _version_3(store: GlossaryStore) -> APIRouter:
+def _version_3(pipeline: TranslationPipeline, store: GlossaryStore) -> APIRouter:
     routes = APIRouter(prefix="/v3", tags=["DeepL"])
 
     @routes.post(
@@ -137,7 +139,9 @@ def _version_3(store: GlossaryStore) -> APIRouter:
         def run() -> StoredGlossary:
             return store.create(access.name, body.name, [each.to_dictionary() for each in body.dictionaries])
 
-        return json_response(multilingual_json(await asyncio.to_thread(run)), 201)
+        made = await asyncio.to_thread(run)
+        pipeline.service.preload_for_glossaries()
+        return json_response(multilingual_json(made), 201)
 
     @routes.get("/glossaries", **responses(MultilingualGlossaryList, *BASE_ERRORS, 429))
     @route_policy("key")

@@ -177,3 +177,12 @@ def test_every_api_uses_stored_glossaries_by_name(call: Caller) -> None:
     assert document.content == b"Two-de Hunde"
     assert call.post("/translate", json={"q": "Two", **pair, "glossary": "Summer"}).status_code == 404
     assert call.post("/translate", json={"q": "Zwei", **pair, "source": "de", "target": "en"}).status_code == 400
+
+
+@pytest.mark.parametrize("version", ["v2", "v3"])
+def test_storing_a_glossary_loads_the_engine_that_it_needs(call: Caller, version: str) -> None:
+    terms = {**PAIR, "entries": "snow\tSchnee", "entries_format": "tsv"}
+    body = {"name": "Winter", **(terms if version == "v2" else {"dictionaries": [terms]})}
+
+    assert call.post(f"/{version}/glossaries", json=body).status_code == 201
+    assert call.service.preloads == 1
