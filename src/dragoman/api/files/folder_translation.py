@@ -349,6 +349,7 @@ def translate_files(
                 with stop.interruptible():
                     block, data = next(results, (None, b""))
                 if block is None:
+                    report(work.progress)  # files of earlier runs may be the last ones
                     break
                 report(work.add(block, data))
         except StopRequested:

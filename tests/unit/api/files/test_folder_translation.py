@@ -122,9 +122,14 @@ def test_what_is_missing_or_has_a_new_input_is_translated_again(
     (folder / "a.txt").write_text("new\n")
     expected["a.txt"] = b"0/1 NEW\n"
 
-    found = translate_folder(one_by_one(shout), folder, output, job=JOB, resume=True)
+    progress: list[FileProgress] = []
+
+    found = translate_folder(one_by_one(shout), folder, output, job=JOB, resume=True, on_progress=progress.append)
 
     assert found.resumed == len(LINES) - 2
+    assert progress[0] == FileProgress(0, 0, progress[0].size)
+    assert (progress[-1].lines, progress[-1].resumed_lines) == (found.lines, found.resumed_lines)
+    assert 0 < progress[-1].resumed_bytes < progress[-1].consumed == progress[-1].size
     assert contents(output) == expected
 
 
