@@ -42,6 +42,8 @@ Engine = Literal["onnx", "ctranslate2"]
 SLICE = 64
 NLLB_TOKENS = 256_206
 OWN_TOKENS = 16_000
+RANDOM_LENGTH = 40
+"""Most tokens of a translation with random weights, which need not end."""
 HANGUL = range(0xAC00, 0xD7A4)
 
 
@@ -51,7 +53,8 @@ def read(path: Path, limit: int | None = None) -> list[str]:
 
 
 def open_translator(bundle: Path, engine: Engine) -> Translator:
-    return Translator.open(bundle, engine=engine, threads=1, search=SearchSettings(beam=1, max_length=40))
+    search = SearchSettings(beam=1) if engine == "onnx" else SearchSettings(beam=1, max_length=RANDOM_LENGTH)
+    return Translator.open(bundle, engine=engine, threads=1, search=search)
 
 
 def translate(translator: Translator, lines: Sequence[str], languages: dict[str, str]) -> list[str]:
