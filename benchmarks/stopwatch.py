@@ -1,4 +1,4 @@
-"""How long the README takes: its commands, as they stand there, in a fresh environment.
+"""How long the README takes: its commands, unchanged, in a fresh environment.
 
 The environment holds the extras `train`, `export` and `serve`; its installation is listed, but not counted, since most
 of it is download. MODEL is a folder of Firefox's en→pt student; the corpus has the first PAIRS pairs of Multi30k, and
@@ -63,7 +63,7 @@ def run(line: str, folder: Path, environment: dict[str, str]) -> tuple[float, st
 
 
 def wait_for_page() -> str:
-    """Return the page of the server as soon as it is there."""
+    """Return the page of the server once it answers."""
     for _ in range(1200):
         try:
             with urllib.request.urlopen(SERVER, timeout=5) as answer:

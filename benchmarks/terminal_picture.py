@@ -4,7 +4,7 @@
 
 MODEL is a folder that `dragoman import` reads; the picture in the repository is made with Firefox's en→pt student. The
 output is what the commands print; the pauses are what they took, at most three seconds. The picture is one SVG file
-without scripts; it stands still for readers who prefer reduced motion.
+without scripts; readers who prefer reduced motion see it complete.
 """
 
 from __future__ import annotations
