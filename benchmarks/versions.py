@@ -3,7 +3,7 @@
 One model, trained for a few updates by the other version, is translated with and trained further by three processes
 that live during the whole measurement and work in turn, a second or two at a time: the other version twice, the second
 time as a control, and this version. Times are CPU seconds of one thread, so that other programs on the machine change
-them little.
+them little. The number of calls of Python and C functions in one more slice does not depend on the machine's load.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from benchmarks.ssru import BASE
 
 ROOT = Path(__file__).resolve().parents[1]
 PAIRS, LINES, UPDATES = 3000, 96, 12
-WORK = {"one by one": "1", "32 per call": "32", "training": "train"}
+WORK = {"one by one": 1, "32 per call": 32, "training": 0}
+"""Sentences per call; 0 is training."""
 CHILD = """
-import json, sys, time
+import cProfile, json, pstats, sys, time
 from pathlib import Path
 import dragoman
 from dragoman.training.callbacks.events import CallbackList
@@ -33,33 +34,43 @@ folder, lines, updates = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 texts = (folder / "test.en").read_text(encoding="utf-8").splitlines()[:lines]
 translator = dragoman.Translator.open(folder / "model" / "bundle", threads=1)
 
+class Meter:
+    # CPU seconds of a slice of work, or the number of calls of functions in it
+    def start(self, counts):
+        self.profile = cProfile.Profile() if counts else None
+        self.began = time.process_time()
+        if counts:
+            self.profile.enable()
+
+    def stop(self):
+        seconds = time.process_time() - self.began
+        if self.profile is not None:
+            self.profile.disable()
+            seconds = pstats.Stats(self.profile).total_calls
+        print("slice", seconds, flush=True)
+
+meter = Meter()
+
 def wait():
-    return sys.stdin.readline().strip()
+    what, size = sys.stdin.readline().split()
+    meter.start(what == "calls")
+    return int(size)
 
-def tell(began):
-    print("slice", time.process_time() - began, flush=True)
-
-command = wait()
-while command.isdigit():
-    size = int(command)
-    began = time.process_time()
+size = wait()
+while size:
     for start in range(0, len(texts), size):
         translator.translate(texts[start : start + size])
-    tell(began)
-    command = wait()
+    meter.stop()
+    size = wait()
 
 class Clock(CallbackList):
     def on_update(self, event):
         if event.update % updates == 0:
-            tell(self.began)
-            if not wait():
-                sys.exit()
-            self.began = time.process_time()
+            meter.stop()
+            wait()
 
-clock = Clock()
-clock.began = time.process_time()
 settings = ["training.max_updates=100000", "training.threads=1", "training.validate_every=100000"]
-dragoman.train(folder / "dragoman.toml", run=folder / sys.argv[4], overrides=settings, callbacks=[clock])
+dragoman.train(folder / "dragoman.toml", run=folder / sys.argv[4], overrides=settings, callbacks=[Clock()])
 """
 
 
@@ -74,11 +85,11 @@ class Version:
             command, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
         )
 
-    def measure(self, command: str) -> float:
-        """Let the process do one slice of work; return its CPU seconds."""
+    def measure(self, size: int, *, calls: bool = False) -> float:
+        """Let the process do one slice of work; return its CPU seconds, or its calls of functions."""
         assert self._process.stdin
         assert self._process.stdout
-        self._process.stdin.write(f"{command}\n")
+        self._process.stdin.write(f"{'calls' if calls else 'seconds'} {size}\n")
         self._process.stdin.flush()
         for line in self._process.stdout:
             if line.startswith("slice "):
@@ -91,24 +102,30 @@ class Version:
         self._process.wait()
 
 
-def measure(checkouts: dict[str, Path], folder: Path, rounds: int) -> dict[str, dict[str, list[float]]]:
-    """Return the seconds of each slice by kind of work and version; the order changes in each round."""
+Slices = dict[str, dict[str, list[float]]]
+"""By kind of work and version."""
+
+
+def measure(checkouts: dict[str, Path], folder: Path, rounds: int) -> tuple[Slices, Slices]:
+    """Return the seconds of each slice, in an order that changes, and the calls of functions of one more slice."""
     stamp = os.getpid()
     versions = {name: Version(path, folder, f"run-{stamp}-{at}") for at, (name, path) in enumerate(checkouts.items())}
-    found: dict[str, dict[str, list[float]]] = {}
+    found: Slices = {}
+    calls: Slices = {}
     try:
-        for what, command in WORK.items():
+        for what, size in WORK.items():
             found[what] = {name: [] for name in versions}
             for number in range(rounds + 1):
                 names = list(versions)
                 for name in names[number % len(names) :] + names[: number % len(names)]:
-                    seconds = versions[name].measure(command)
+                    seconds = versions[name].measure(size)
                     if number:  # the first one warms up
                         found[what][name].append(seconds)
+            calls[what] = {name: [version.measure(size, calls=True)] for name, version in versions.items()}
     finally:
         for version in versions.values():
             version.close()
-    return found
+    return found, calls
 
 
 def make_project(checkout: Path, corpus: Path, folder: Path) -> None:
@@ -140,7 +157,7 @@ def main() -> None:
     if not (given.work / "model" / "bundle").exists():
         make_project(given.before, given.corpus, given.work)
     checkouts = {"before": given.before, "before, again": given.before, "now": ROOT}
-    found = measure(checkouts, given.work.resolve(), given.rounds)
+    found, calls = measure(checkouts, given.work.resolve(), given.rounds)
     rows: list[list[str]] = []
     for what, seconds in found.items():
         for name in ("before, again", "now"):
@@ -149,11 +166,14 @@ def main() -> None:
             ratios = [math.exp(middle + factor * error) for factor in (0, -1.96, 1.96)]
             cells = [f"{statistics.median(values):.2f}" for values in (seconds["before"], seconds[name])]
             rows.append([what, name, *cells, f"{ratios[0]:.3f}", f"{ratios[1]:.3f} … {ratios[2]:.3f}"])
+            rows[-1].append(f"{calls[what]['before'][0]:,.0f} → {calls[what][name][0]:,.0f}")
     command = f"python -m benchmarks.versions BEFORE --rounds {given.rounds}"
     text = heading("Speed of two versions", command, 1) + f"\n{__doc__ or ''}\n"
-    text += table(["", "compared with before", "before, CPU s", "CPU s", "speed / before, mean", "95 % interval"], rows)
+    text += table(
+        ["", "compared with before", "before, CPU s", "CPU s", "speed / before, mean", "95 % interval", "calls"], rows
+    )
     text += f"\n{given.note}\n" if given.note else ""
-    data: dict[str, Any] = {"slices": found}
+    data: dict[str, Any] = {"slices": found, "calls": calls}
     write("versions", text, data)
 
 
