@@ -55,6 +55,15 @@ typed:
 clean-room:
     .ci/run
 
+# rehearse a release: build, check and use the wheel with every extra (docs/releasing.md); some: just release --extras base serve
+release *arguments:
+    python -m pip install --quiet --group release
+    npm ci --no-audit --no-fund --prefix web && npm run build --prefix web
+    rm -rf dist && python -m build
+    python -m twine check --strict dist/*
+    python .ci/release.py contents dist
+    python -m benchmarks.wheel_walkthrough --wheel dist/*.whl {{ arguments }}
+
 # training fault campaign: 200 kills and other faults, about half an hour; some guarantees: just campaign kills disks
 campaign *arguments:
     python -m benchmarks.training_campaign {{ arguments }}

@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,22 @@ def test_what_the_image_copies_is_there():
     names = [name for line in copied for name in line.split()]
     assert names
     assert [name for name in names if not (root / name).exists()] == []
+
+
+def test_the_image_has_what_the_build_of_the_wheel_reads():
+    root = DEPLOY.parent
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+    (copied,) = re.findall(r"^COPY (pyproject.toml .+) \./$", text, re.MULTILINE)
+    assert {project["readme"], *project["license-files"], "hatch_build.py"} <= set(copied.split())
+    (installed,) = re.findall(r'pip install .*"\.\[(.+)\]"', text)
+    assert set(installed.split(",")) <= set(project["optional-dependencies"])
+
+
+@pytest.mark.skipif(not shutil.which("hadolint"), reason="no hadolint here")
+def test_hadolint_accepts_the_containerfile():
+    checked = subprocess.run(["hadolint", str(DEPLOY / "Containerfile")], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
 
 
 def test_kustomization_names_every_manifest():

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Wiring", "check_rnn", "legal_wirings"]
 
-EVERY_SCORE = ("dot", "scaled-dot", "general", "concat", "location")
 CONTENT_SCORES = ("dot", "scaled-dot", "general", "concat")
+EVERY_SCORE = (*CONTENT_SCORES, "location")
 SAME_SIZE_SCORES = ("dot", "scaled-dot")
 
 SCORES_OF_ALIGNMENT = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dragoman.config.corpus import CorpusConfig
@@ -33,6 +33,14 @@ _FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+_READERS: dict[str, Callable[[CorpusConfig, list[str], str, str], CorpusReader]] = {
+    "tsv": lambda corpus, files, source, target: TsvReader(files, source, target, _numbers(corpus)),
+    "csv": lambda corpus, files, source, target: CsvReader(files, source, target, _names(corpus)),
+    "tmx": lambda _, files, source, target: TmxReader(files, source, target),
+    "jsonl": lambda corpus, files, source, target: JsonReader(files, source, target, _names(corpus)),
+    "parquet": lambda corpus, files, source, target: ParquetReader(files, source, target, _names(corpus)),
+}
+_WITH_COLUMNS = ("tsv", "csv", "jsonl", "parquet")
 _MOST_COLUMNS = 1000
 _SIDE_WORDS = {"source", "src", "target", "tgt", "trg"}
 _WILDCARD = re.compile(r"\*\*/|\*+|\?|\[[^\]]*\]")
@@ -47,22 +55,15 @@ def open_corpus(corpus: CorpusConfig, *, source: str, target: str, folder: Path)
     form = file_format(corpus)
     _check_stdin(corpus, form)
     found = [_resolve(name, folder) for name in corpus.files]
+    if form not in _WITH_COLUMNS and corpus.columns:
+        raise ConfigError(f"columns must be empty for {form}, got {', '.join(corpus.columns)}; it has none")
     if form == "lines":
-        _refuse_columns(corpus, form)
         return LinePairReader(_pairs(corpus, found, (source, target)))
     files = [name for names in found for name in names]
     _check_once(files)
-    if form == "tsv":
-        return TsvReader(files, source, target, _numbers(corpus))
-    if form == "csv":
-        return CsvReader(files, source, target, _names(corpus))
-    if form == "tmx":
-        _refuse_columns(corpus, form)
-        return TmxReader(files, source, target)
-    if form == "jsonl":
-        return JsonReader(files, source, target, _names(corpus))
-    _check_packing(files)
-    return ParquetReader(files, source, target, _names(corpus))
+    if form == "parquet":
+        _check_packing(files)
+    return _READERS[form](corpus, files, source, target)
 
 
 def file_format(corpus: CorpusConfig) -> str:
@@ -272,8 +273,3 @@ def _numbers(corpus: CorpusConfig) -> tuple[int, int]:
     if source == target:
         raise ConfigError(f"columns must be two different ones, source and target, got {', '.join(names)}")
     return source, target
-
-
-def _refuse_columns(corpus: CorpusConfig, form: str) -> None:
-    if corpus.columns:
-        raise ConfigError(f"columns must be empty for {form}, got {', '.join(corpus.columns)}; it has none")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle
 from dragoman.config.schema import RnnConfig
+from dragoman.engines.onnx.graph.attention import SCORES
 from dragoman.engines.onnx.graph.builder import Array
 from dragoman.engines.onnx.graph.decoder_step import build_decoder_step
 from dragoman.engines.onnx.graph.encoder import build_encoder
@@ -63,6 +64,11 @@ def write_graphs(config: RnnConfig, weights: Mapping[str, Array], folder: Path, 
         raise CombinationError(
             f"model.encoder.structured_rows must be 0 for a recurrent model on ONNX Runtime, got "
             f"{config.encoder.structured_rows}; use the engine torch"
+        )
+    if config.decoder.attend != "none" and config.attention.score not in SCORES:
+        raise CombinationError(
+            f"model.attention.score must be one of {', '.join(SCORES)} for a recurrent model on ONNX Runtime, got "
+            f"{config.attention.score}; use the engine torch"
         )
     encoder, memory = build_encoder(config, weights, precision)
     encoder.save(folder / ENCODER_FILE)

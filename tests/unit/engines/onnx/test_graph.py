@@ -221,6 +221,15 @@ def test_a_query_with_the_previous_context_is_not_exported(tmp_path: Path):
         write_graphs(config, weights_of(fresh_model(config).requires_grad_(False)), tmp_path, "float32")
 
 
+def test_a_score_function_without_operators_is_not_exported_as_another_one(tmp_path: Path):
+    config = tiny_config("luong2015-desk")
+    assert isinstance(config, RnnConfig)
+    weights = weights_of(fresh_model(config).requires_grad_(False))
+    unknown = config.attention.model_copy(update={"score": "cosine"})
+    with pytest.raises(CombinationError, match=r"score must be one of dot, .*, got cosine; use the engine torch"):
+        write_graphs(config.model_copy(update={"attention": unknown}), weights, tmp_path, "float32")
+
+
 def test_structured_attention_is_not_exported(tmp_path: Path):
     config = tiny_config("lin2017-desk")
     assert isinstance(config, RnnConfig)

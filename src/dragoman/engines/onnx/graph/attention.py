@@ -20,6 +20,9 @@ from dragoman.engines.onnx.graph.builder import FLOAT, Array, Graph, Size, Value
 SourceMemory = dict[str, tuple[Value, list[Size]]]
 """The values of the source memory by name, with their shapes."""
 
+SCORES = ("dot", "scaled-dot", "general", "concat", "location")
+"""Score functions that have operators here; models with another one run on torch."""
+
 _LOWEST = float(np.finfo(np.float32).min)
 
 
