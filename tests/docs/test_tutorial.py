@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import warnings
 from pathlib import Path
@@ -59,6 +60,15 @@ def test_a_chapter_is_complete_and_saved_with_its_output(path: Path, language: s
     assert not {"error", "stderr"} & set(kinds)
 
 
+def firefox_model() -> Path:
+    """Folder of a model from English to Portuguese, which is no part of the repository; skip without it."""
+    corpora = Path(os.environ.get("DRAGOMAN_CORPORA") or FOLDER.parents[2] / "shared" / "data")
+    folder = Path(os.environ.get("FIREFOX_MODEL") or corpora.parent / "models" / "firefox-enpt")
+    if not folder.is_dir():
+        pytest.skip("no model of Firefox here: set FIREFOX_MODEL to the folder of one (docs/importing.md)")
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", ENGLISH, ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,6 +76,8 @@ def test_a_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nbclient import NotebookClient
 
     monkeypatch.setenv("DRAGOMAN_TUTORIAL", "small")
+    if "FIREFOX_MODEL" in path.read_text(encoding="utf-8"):
+        monkeypatch.setenv("FIREFOX_MODEL", str(firefox_model()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the client
         notebook = nbformat.read(path, as_version=4)

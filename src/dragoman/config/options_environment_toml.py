@@ -36,7 +36,7 @@ Model = TypeVar("Model", bound=BaseModel)
 _OTHER_VARIABLES = frozenset(
     {
         *("BROWSER", "CHROMIUM", "COMET_PYTHON", "EXPORT_KEY_FILE"),
-        *("BEARTYPE", "CI_CACHE", "CORPORA", "HYPOTHESIS", "PAGE_CHECKED", "TEST_WORKERS"),
+        *("BEARTYPE", "CI_CACHE", "CORPORA", "HYPOTHESIS", "PAGE_CHECKED", "TEST_WORKERS", "TUTORIAL"),
     }
 )
 """Variables of other parts of Dragoman and of its tests."""
