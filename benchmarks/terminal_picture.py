@@ -126,6 +126,7 @@ def draw(steps: list[Step]) -> str:
             lines += [(now, part, 0.0) for part in wrap(text)]
         now += 1.0
     total = now + END_PAUSE
+    loop = f"{total:.1f}s {1 - now:.1f}s infinite"  # begins with the complete screen
     width, height = round(2 * LEFT + COLUMNS * CHARACTER), TOP + LINE * len(lines) + 4
     frames, drawn = [STYLE], []
     for number, (when, text, typing) in enumerate(lines):
@@ -135,8 +136,7 @@ def draw(steps: list[Step]) -> str:
         )
         colour = COLOURS["command"] if typing else COLOURS["text"]
         drawn.append(
-            f'<text x="{LEFT}" y="{y}" fill="{colour}" '
-            f'style="animation: a{number} {total:.1f}s infinite">{escape(text)}</text>'
+            f'<text x="{LEFT}" y="{y}" fill="{colour}" style="animation: a{number} {loop}">{escape(text)}</text>'
         )
         if typing:
             end, length = 100 * (when + typing) / total, len(text) * CHARACTER
@@ -147,7 +147,7 @@ def draw(steps: list[Step]) -> str:
             )
             drawn.append(
                 f'<rect class="cover" x="{LEFT}" y="{y - 15}" width="{length:.0f}" height="{LINE}" '
-                f'fill="{COLOURS["background"]}" style="animation: b{number} {total:.1f}s infinite"/>'
+                f'fill="{COLOURS["background"]}" style="animation: b{number} {loop}"/>'
             )
     dots = "".join(f'<circle cx="{20 + 18 * place}" cy="17" r="5" fill="#4a545e"/>' for place in range(3))
     title = "A terminal: a model of Firefox is imported, translates a sentence, and is served"

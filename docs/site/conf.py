@@ -57,6 +57,7 @@ copybutton_prompt_text = "$ "
 html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"Dragoman {release}"
+html_favicon = "../../web/public/icon.svg"
 html_copy_source = False
 html_show_sphinx = False
 html_last_updated_fmt = None
@@ -71,6 +72,7 @@ def setup(app: Sphinx) -> None:
     app.add_lexer("mermaid", TextLexer)  # GitHub draws them; here they are text
     app.connect("source-read", add_routes)
     app.connect("html-page-context", set_language)
+    app.connect("html-page-context", set_heading_level, priority=900)  # after the theme
     app.connect("build-finished", write_first_page)
 
 
@@ -84,6 +86,12 @@ def set_language(_app: Sphinx, page: str, _template: str, context: dict[str, Any
     """Declare the language of Chinese pages."""
     if page.startswith("docs/zh/") or page.endswith(".zh"):
         context["language"] = "zh-CN"
+
+
+def set_heading_level(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _document: object) -> None:
+    """Give the headings of the navigation their level, which screen readers need and Sphinx leaves out."""
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
 
 
 def write_first_page(app: Sphinx, error: Exception | None) -> None:
