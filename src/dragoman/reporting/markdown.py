@@ -7,9 +7,9 @@ from collections.abc import Sequence
 __all__ = ["escape_markdown", "markdown_table"]
 
 
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table whose columns, except the first, are aligned at the right."""
-    rule = ["---", *["--:"] * (len(header) - 1)]
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
+    """Return a table whose columns are aligned at the right, except those whose numbers are in `left`."""
+    rule = ["---" if number in left else "--:" for number in range(len(header))]
     return "".join("| " + " | ".join(row) + " |\n" for row in (header, rule, *rows))
 
 
