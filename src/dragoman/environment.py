@@ -229,7 +229,7 @@ def _features() -> tuple[str, ...]:
 
 
 def _memory_gib() -> float:
-    if "SC_PHYS_PAGES" not in os.sysconf_names:
+    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", ()):
         return 0.0
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
 

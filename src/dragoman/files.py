@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
 import re
 import secrets
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +17,20 @@ from typing import IO, Any
 
 from dragoman.errors import DataError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+NO_LINKS: int = getattr(os, "O_NOFOLLOW", 0)
+"""Flags of `os.open` that some systems lack."""
+NON_BLOCKING: int = getattr(os, "O_NONBLOCK", 0)
+BINARY: int = getattr(os, "O_BINARY", 0)  # without it, Windows changes line ends
+
 _BLOCK = 1 << 20
+_IS_WINDOWS = os.name == "nt"
+_LOCKED_BYTE = 1 << 30  # of a file on Windows, where a lock also prevents reading: a byte that no file of ours has
+_RETRIES = (0.05, 0.1, 0.2, 0.5, 1.0)  # seconds
 
 
 @contextmanager
@@ -30,9 +43,21 @@ def atomic_write(path: Path) -> Iterator[Path]:
     try:
         yield draft
         fsync(draft)
-        draft.replace(path)
+        replace_file(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def replace_file(draft: Path, path: Path) -> None:
+    """Rename a file, in place of another one; on Windows, wait until other programs have closed that."""
+    for seconds in _RETRIES if _IS_WINDOWS else ():
+        try:
+            draft.replace(path)
+        except PermissionError:
+            time.sleep(seconds)
+        else:
+            return
+    draft.replace(path)
 
 
 def remove_temporary_files(path: Path) -> None:
@@ -62,8 +87,10 @@ def usual_permissions(path: Path) -> Iterator[None]:
 
 
 def fsync(path: Path) -> None:
-    """Flush a file, or the entries of a folder, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
+    """Flush a file, or the entries of a folder, to the disk. Windows cannot flush a folder."""
+    if _IS_WINDOWS and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDWR | BINARY if _IS_WINDOWS else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -73,7 +100,9 @@ def fsync(path: Path) -> None:
 def open_without_links(path: Path, flags: int) -> IO[bytes]:
     """Open a file to write; a symbolic link raises a `DataError`, since its target must not be changed."""
     try:
-        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        if not NO_LINKS and path.is_symlink():
+            raise OSError(errno.ELOOP, "a symbolic link")
+        descriptor = os.open(path, flags | NO_LINKS | BINARY | getattr(os, "O_CLOEXEC", 0), 0o666)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise DataError(f"{path} must be a file, got a symbolic link; rename the link") from None
@@ -85,12 +114,32 @@ def open_without_links(path: Path, flags: int) -> IO[bytes]:
 def file_lock(path: Path) -> Iterator[bool]:
     """Lock a file while the block runs; yield False if another process holds the lock. It ends with the process."""
     with open_without_links(path, os.O_RDWR | os.O_CREAT) as file:
-        try:
+        yield lock_open_file(file)
+
+
+def lock_open_file(file: IO[bytes]) -> bool:
+    """Lock an open file until it is closed; return False if another process holds the lock."""
+    try:
+        if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
         else:
-            yield True
+            _lock_on_windows(file.fileno())
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _lock_on_windows(descriptor: int) -> None:
+    import msvcrt  # noqa: PLC0415 -- not on other systems
+
+    position = os.lseek(descriptor, 0, os.SEEK_CUR)
+    os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+    try:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+    except PermissionError:
+        raise BlockingIOError from None
+    finally:
+        os.lseek(descriptor, position, os.SEEK_SET)
 
 
 def read_json(path: Path) -> Any | None:

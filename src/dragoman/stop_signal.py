@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 STOP_REASONS = {signal.SIGTERM: "terminated", signal.SIGINT: "interrupted"}
+
+
+def existing_signals(*names: str) -> list[signal.Signals]:
+    """Return the signals with these names that the system has; Windows lacks SIGHUP."""
+    return [signal.Signals[name] for name in names if name in signal.Signals.__members__]
+
+
+def handle_in_loop(loop: AbstractEventLoop, handlers: Mapping[str, Callable[[], None]]) -> None:
+    """Call functions in an event loop on signals, by the name of the signal; signals that do not exist are left out."""
+    for number in existing_signals(*handlers):
+        handler = handlers[number.name]
+        try:
+            loop.add_signal_handler(number, handler)
+        except NotImplementedError:  # Windows
+            signal.signal(number, functools.partial(_call_in_loop, loop, handler))
+
+
+def _call_in_loop(loop: AbstractEventLoop, handler: Callable[[], None], _number: int, _frame: FrameType | None) -> None:
+    loop.call_soon_threadsafe(handler)
 
 
 class StopRequested(Exception):  # noqa: N818 -- not an error: the work can be repeated

@@ -14,6 +14,8 @@ _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP}
 
 def swap_folders(one: Path, other: Path) -> bool:
     """Swap two folders atomically; False if the system or the file system does not support it."""
+    if os.name == "nt":
+        return False
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # Linux; not in the standard library
     if rename is None:
         return False

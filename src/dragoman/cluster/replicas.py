@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from ray.exceptions import RayError
 
 from dragoman.errors import ConfigError
+from dragoman.stop_signal import existing_signals
 
 with warnings.catch_warnings():  # of pydantic, about Ray's own models
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -201,7 +202,7 @@ def _signals() -> Iterator[_Signals]:
     handlers: dict[signal.Signals, Callable[[int, FrameType | None], None]] = {
         signal.SIGTERM: found.stop,
         signal.SIGINT: found.stop,
-        signal.SIGHUP: found.reload,
+        **dict.fromkeys(existing_signals("SIGHUP"), found.reload),
     }
     old = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:

@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import islice
-from multiprocessing.context import ForkServerContext
+from multiprocessing import context as contexts
+from multiprocessing import get_all_start_methods
 from types import TracebackType
 from typing import Any, Self
 from weakref import WeakSet
@@ -211,7 +212,8 @@ class BatchLoader:
 
     def _fetched_by_workers(self, planned: Iterator[PlannedBatch]) -> Iterator[Pairs]:
         context = _WorkerContext()
-        context.set_forkserver_preload([__name__])  # workers are forked from a process that has imported torch
+        if _HAS_FORK_SERVER:
+            context.set_forkserver_preload([__name__])  # workers are forked from a process that has imported torch
         loader = DataLoader(
             self._fetch,
             batch_size=None,
@@ -232,7 +234,11 @@ class BatchLoader:
             context.kill_processes()  # before torch waits for them, which it does for 5 s each
 
 
-class _WorkerContext(StartedProcesses, ForkServerContext):  # type: ignore[misc] # a method instead of a class
+_HAS_FORK_SERVER = "forkserver" in get_all_start_methods()  # not on Windows
+_Base: Any = contexts.ForkServerContext if _HAS_FORK_SERVER else contexts.SpawnContext
+
+
+class _WorkerContext(StartedProcesses, _Base):  # type: ignore[misc] # a method instead of a class
     """Processes and queues of the workers of one loader."""
 
     def Queue(self, maxsize: int = 0) -> Any:  # noqa: N802 -- named by multiprocessing

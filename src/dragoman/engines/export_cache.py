@@ -33,7 +33,7 @@ from dragoman.bundle import Bundle
 from dragoman.bundle.verified_folder import recover, verify, write_verified
 from dragoman.engines.export_signing import signature, user_key, verify_signature
 from dragoman.errors import BundleError, ConfigError
-from dragoman.files import file_lock, write_json
+from dragoman.files import BINARY, NO_LINKS, NON_BLOCKING, file_lock, write_json
 from dragoman.version import __version__
 
 Kind = Literal["ctranslate2", "onnx"]
@@ -217,7 +217,7 @@ def _sizes(folder: Path, kind: Kind) -> dict[str, int]:
 
 def _read(path: Path, size: int) -> bytes:
     """Read a regular file of a known size; do not follow links and do not block on pipes."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+    with os.fdopen(os.open(path, os.O_RDONLY | NO_LINKS | NON_BLOCKING | BINARY), "rb") as file:
         data = file.read(size + 1)
     if len(data) != size:
         raise BundleError(f"{path} must have {size:,} bytes, got another number")

@@ -14,7 +14,7 @@ import stat
 from pathlib import Path
 
 from dragoman.errors import ConfigError
-from dragoman.files import fsync
+from dragoman.files import BINARY, NON_BLOCKING, fsync
 
 KEY_FILE = "DRAGOMAN_EXPORT_KEY_FILE"
 """The environment variable with the path of the key."""
@@ -42,12 +42,13 @@ def user_key() -> bytes:
     path = key_path()
     if not path.exists():
         _make(path)
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    descriptor = os.open(path, os.O_RDONLY | NON_BLOCKING | BINARY)
     with os.fdopen(descriptor, "rb") as file:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode) or facts.st_size != _BYTES:
             raise ConfigError(f"{path} must be a file of {_BYTES} bytes, got another; set {KEY_FILE} to another path")
-        if facts.st_mode & _OTHERS or facts.st_uid not in (os.geteuid(), 0):
+        # Windows has no such modes: there the key is protected like the profile of the user.
+        if hasattr(os, "geteuid") and (facts.st_mode & _OTHERS or facts.st_uid not in (os.geteuid(), 0)):
             raise ConfigError(f"{path} must not be accessible to other users, got other permissions; chmod it to 600")
         return file.read(_BYTES)
 
@@ -68,7 +69,7 @@ def _make(path: Path) -> None:
     """Create a key atomically; keep that of another process that was faster."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(secrets.token_bytes(_BYTES))

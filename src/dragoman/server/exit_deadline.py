@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 __all__ = ["ExitDeadline"]
 
+_HAS_ALARM = hasattr(signal, "setitimer")  # not on Windows
 _ALARM_DELAY = 0.6  # seconds after the deadline
 _IDLE_SECONDS = 0.2  # for the threads of closed executors to end
 _WORKERS = "dragoman-"  # names of our threads begin with this
@@ -36,8 +37,9 @@ class ExitDeadline:
         if self._is_started:
             return
         self._is_started = True
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, seconds + _ALARM_DELAY)
+        if _HAS_ALARM:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_REAL, seconds + _ALARM_DELAY)
         threading.Thread(target=self._wait, args=(seconds,), name="dragoman-deadline", daemon=True).start()
 
     def cancel_if_idle(self) -> None:
@@ -51,7 +53,8 @@ class ExitDeadline:
             time.sleep(0.005)
         if not is_working:
             self._cancelled.set()
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            if _HAS_ALARM:
+                signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _wait(self, seconds: float) -> None:
         if self._cancelled.wait(seconds):

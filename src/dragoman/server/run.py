@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from dragoman.server.pipeline.service import open_service
 from dragoman.server.request_types import ModelInfo
 from dragoman.server.settings import ServerSettings
 from dragoman.server.uvicorn_server import bind_socket, serve_until_signal
+from dragoman.stop_signal import handle_in_loop
 
 try:
     from uvloop import new_event_loop
@@ -81,6 +81,5 @@ def _cancel_on_signals(deadline: ExitDeadline) -> None:
         deadline.start(_START_SECONDS)
         task.cancel()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    loop.add_signal_handler(signal.SIGHUP, lambda: None)  # bundles are being opened now
+    # On SIGHUP, bundles are being opened already.
+    handle_in_loop(loop, {"SIGTERM": stop, "SIGINT": stop, "SIGHUP": lambda: None})

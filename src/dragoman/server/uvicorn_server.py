@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
-import resource
 import signal
 import socket
 import sys
@@ -24,6 +24,7 @@ from dragoman.server.http.middleware import RequestMiddleware
 from dragoman.server.http.protocol import make_protocol
 from dragoman.server.request_types import ReloadResult
 from dragoman.server.settings import ServerSettings
+from dragoman.stop_signal import handle_in_loop
 
 __all__ = ["bind_socket", "reload_all", "serve_until_signal"]
 
@@ -154,6 +155,10 @@ class _Server(uvicorn.Server):
 
 def _raise_file_limit(connections: int) -> None:
     """Raise the limit of open files: without a free one no connection is accepted, not even that of a health check."""
+    try:
+        import resource  # noqa: PLC0415 -- not on Windows, which has no such limit
+    except ImportError:
+        return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = connections + _OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
@@ -185,9 +190,8 @@ def _signal_handlers(server: _Server, reload: Reload) -> Iterator[None]:
         reloads.add(task)
         task.add_done_callback(reloads.discard)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop, number)
-    loop.add_signal_handler(signal.SIGHUP, start_reload)
+    stops = {number.name: functools.partial(stop, number) for number in (signal.SIGTERM, signal.SIGINT)}
+    handle_in_loop(loop, {**stops, "SIGHUP": start_reload})
     try:
         yield
     finally:

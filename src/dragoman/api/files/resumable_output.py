@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import hashlib
 import json
@@ -16,7 +15,15 @@ from typing import IO, Any, Self
 
 from dragoman.api.files.input_lines import LineBlock, LineReader
 from dragoman.errors import ConfigError, DataError
-from dragoman.files import fsync, open_without_links, read_json, remove_temporary_files, write_json
+from dragoman.files import (
+    fsync,
+    lock_open_file,
+    open_without_links,
+    read_json,
+    remove_temporary_files,
+    replace_file,
+    write_json,
+)
 
 __all__ = ["Journal", "ResumableOutput", "START_OVER", "different_options", "journal_path", "partial_path"]
 
@@ -89,9 +96,9 @@ class ResumableOutput:
 
     def _lock(self) -> bool:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
-        except (BlockingIOError, FileNotFoundError):  # another process may have finished and renamed the file
+            is_ours = lock_open_file(self._file)
+            return is_ours and os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
+        except FileNotFoundError:  # another process may have finished and renamed the file
             return False
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
@@ -188,7 +195,9 @@ class ResumableOutput:
     def finish(self) -> None:
         """Rename the partial output to the output."""
         self.complete()
-        self._path.replace(self._output)
+        if os.name == "nt":  # an open file cannot be renamed
+            self._file.close()
+        replace_file(self._path, self._output)
         fsync(self._output.parent)
         self._journal_path.unlink(missing_ok=True)  # another run may have deleted it
 

@@ -208,7 +208,8 @@ def significant(value: float) -> float:
 
 def lower_priority() -> None:
     """Give this process the lowest priority."""
-    os.nice(max(_NICENESS - os.nice(0), 0))
+    if hasattr(os, "nice"):
+        os.nice(max(_NICENESS - os.nice(0), 0))
 
 
 def main() -> None:

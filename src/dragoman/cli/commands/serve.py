@@ -21,6 +21,7 @@ from dragoman.cli.options.locate import locate_bundle
 from dragoman.errors import ConfigError
 from dragoman.reporting.number_format import format_count, format_duration
 from dragoman.server.settings import ServerSettings
+from dragoman.stop_signal import existing_signals
 
 if TYPE_CHECKING:
     from dragoman.server.run import ServerInfo
@@ -98,10 +99,8 @@ def serve(  # noqa: PLR0913 -- one parameter per option
 @contextmanager
 def _exit_on_signals() -> Iterator[None]:
     """Exit on SIGTERM until the server has its own handlers: the first process of a container ignores it by default."""
-    new: dict[signal.Signals, Any] = {
-        signal.SIGTERM: lambda *_: sys.exit(0),
-        signal.SIGHUP: lambda *_: None,  # bundles are about to be opened
-    }
+    new: dict[signal.Signals, Any] = {signal.SIGTERM: lambda *_: sys.exit(0)}
+    new |= dict.fromkeys(existing_signals("SIGHUP"), lambda *_: None)  # bundles are about to be opened
     old = {number: signal.signal(number, handler) for number, handler in new.items()}
     try:
         yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -24,6 +25,7 @@ __all__ = ["CorpusRole", "CorpusSource", "list_corpora", "open_source"]
 CorpusRole = Literal["train", "validation", "test"]
 
 _BLOCK = 1 << 20
+_STDIN_FILE = "/dev/stdin"  # not on Windows
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def open_source(
 
 
 def _spool(path: Path) -> Path:
-    raw, _ = open_raw("/dev/stdin")
+    raw = open_raw(_STDIN_FILE)[0] if Path(_STDIN_FILE).exists() else sys.stdin.buffer
     with atomic_write(path) as draft, draft.open("wb") as file, closing(raw):
         shutil.copyfileobj(raw, file, _BLOCK)
     return path.resolve()

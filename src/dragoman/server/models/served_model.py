@@ -6,6 +6,7 @@ import ctypes
 import functools
 import hashlib
 import math
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -174,6 +175,6 @@ def estimate_bytes(bundle: Bundle, translator: Translator) -> int:
 
 def trim_heap() -> None:
     """Return freed memory to the operating system; glibc keeps it otherwise."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    trim = None if os.name == "nt" else getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
