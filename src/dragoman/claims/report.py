@@ -121,7 +121,12 @@ def report_markdown(report: LedgerReport, language: ReportLanguage = "en", *, fi
     header[0] = "#"
     day = datetime.now(UTC).date().isoformat()
     own = report.ledger.introduction.get(language, "").strip()
-    head = [f"# {word('title')}", f"{day}{word('sentence-end')}{word('intro')}", own, markdown_table(header, rows, left=(0, 1, 2))]
+    head = [
+        f"# {word('title')}",
+        f"{day}{word('sentence-end')}{word('intro')}",
+        own,
+        markdown_table(header, rows, left=(0, 1, 2)),
+    ]
     parts = ["\n\n".join(part for part in head if part)]
     if report.all_remaining is not None:
         parts.append(f"{word('all-claims')}{word('colon')}{remaining_text(report.all_remaining, word)}{word('stop')}\n")

@@ -111,7 +111,7 @@ def _check_lines(test: tuple[Path, Path], sources: int, references: int) -> None
     if sources != references:
         raise DataError(
             f"{test[0]} and {test[1]} must have the same number of lines, got {sources:,} and {references:,}; add the "
-            "missing lines"
+            "missing lines, or name the files of one test set"
         )
     if not sources:
         raise DataError(f"{test[0]} and {test[1]} must have at least one line, got none; name the test set")

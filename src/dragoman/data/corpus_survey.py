@@ -18,6 +18,7 @@ from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers.corpus_reader import file_format, open_corpus
 from dragoman.data.readers.foreign_encodings import explain_encodings, foreign_encodings
 from dragoman.data.readers.streams import is_url, plain_name, stored_size
+from dragoman.data.reason_counts import header_warning
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.language_codes import canonical_language, check_language, is_known_language
@@ -45,6 +46,8 @@ class CorpusSurvey:
     """By side: the language of the text, also where another was given; None if it was not recognised."""
     samples: dict[str, list[str]] = field(default_factory=dict)
     """By side: some of the texts."""
+    warnings: list[str] = field(default_factory=list)
+    """Rows that look like a header."""
 
     def wrong_language(self, side: str, code: str) -> tuple[str, float]:
         """Return the language of most texts of a side and its share, if most are not in this one; else empty and 0."""
@@ -100,6 +103,8 @@ def survey_corpus(
             if foreign := foreign_encodings(corpus, reader.files()):
                 raise DataError(explain_encodings(foreign))
         bad += read.faults.total
+        if header := header_warning(read.notes):
+            survey.warnings.append(header)
         if survey.pairs < _COUNTED_CHARACTERS:
             for side in SIDES:
                 survey.characters.update("".join(read.frame[side].to_list()))

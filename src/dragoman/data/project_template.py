@@ -114,7 +114,7 @@ class Project:
     source: str
     target: str
     warnings: tuple[str, ...] = ()
-    """Sides whose text is mostly in another language."""
+    """Sides whose text is mostly in another language, and headers that are read as pairs."""
 
 
 def new_project(  # noqa: PLR0913 -- one keyword per part of the file
@@ -165,6 +165,7 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
     if language_check:
         _check_sides(survey, source, target, fix=_exchange(corpus, is_fixed=bundle is not None))
     warnings = _wrong_languages(survey, corpus, source, target, is_fixed=bundle is not None, is_checked=language_check)
+    warnings += survey.warnings
     for name, held_out in (("validation", validation), ("test", test)):
         if held_out:
             warnings += check_held_out(name, held_out, source, target, language_check=language_check)

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
-__all__ = ["Example", "MAX_EXAMPLES", "Tally"]
+__all__ = ["Example", "HEADER", "MAX_EXAMPLES", "Tally", "header_warning"]
 
 MAX_EXAMPLES = 10
 """Maximum number of examples per reason."""
+
+HEADER = "looks like a header"
+"""The reason of a note on the first row of a table."""
 
 _LONGEST = 300  # characters of a text that an example shows
 
@@ -84,3 +87,9 @@ def _cut(example: Example) -> Example:
 
 def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def header_warning(notes: Tally) -> str:
+    """Return a warning of a first row that names the columns; empty if there is none."""
+    found = notes.examples.get(HEADER, [])
+    return f"{found[0].place} looks like a header, and would be a pair: save the file without it" if found else ""

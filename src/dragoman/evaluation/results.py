@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ __all__ = [
     "SystemResult",
     "TestSet",
     "Throughput",
+    "best_bleu",
 ]
 
 FORMAT_VERSION = 2
@@ -219,3 +220,9 @@ class Evaluation:
                 for member in system["members"]:
                     del member["hypotheses"]
         return value
+
+
+def best_bleu(systems: Iterable[SystemResult]) -> float | None:
+    """Return the best BLEU of some systems; None if it was not measured."""
+    scores = [score.value for system in systems if (score := system.score("bleu")) is not None]
+    return max(scores, default=None)

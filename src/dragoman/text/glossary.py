@@ -23,9 +23,10 @@ from typing import Self
 
 from dragoman.errors import DataError
 from dragoman.text.characters import SPACELESS, attaching_class
+from dragoman.text.headings import is_heading
 from dragoman.text.normalize import Normalizer
 
-__all__ = ["Glossary", "GlossaryTerm", "doubtful_copies", "lenient_glossary"]
+__all__ = ["Glossary", "GlossaryTerm", "doubtful_copies", "header_term", "lenient_glossary"]
 
 _clean = Normalizer(form="none")
 
@@ -185,6 +186,13 @@ def doubtful_copies(glossary: Glossary) -> list[str]:
         and (_SEPARATED.search(source) or not all(word[0].isupper() for word in source.split()))
         and len(_SEPARATED.sub(" ", source).split()) > 1
     ]
+
+
+def header_term(glossary: Glossary) -> str:
+    """Return the first term if it and its translation look like names of columns; otherwise nothing."""
+    for source, target in glossary.terms.items():
+        return source if target is not None and is_heading(source) and is_heading(target) else ""
+    return ""
 
 
 def lenient_glossary(terms: Mapping[str, str | None]) -> Glossary:

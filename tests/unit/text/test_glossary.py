@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import DataError
-from dragoman.text.glossary import Glossary, GlossaryTerm, doubtful_copies, lenient_glossary
+from dragoman.text.glossary import Glossary, GlossaryTerm, doubtful_copies, header_term, lenient_glossary
 from testkit.growth import growth
 
 
@@ -195,3 +195,11 @@ def test_lines_that_look_like_two_columns_without_a_tab(tmp_path: Path):
     glossary = Glossary.from_file(path)
     assert doubtful_copies(glossary) == ["cat Katze", "bird,Vogel"]
     assert glossary.location("cat Katze") == f"{path}:4: "
+
+
+def test_a_header_is_recognised():
+    assert header_term(Glossary.from_dict({"term": "translation", "bank": "Ufer"})) == "term"
+    assert header_term(Glossary.from_dict({"English": "German"})) == "English"
+    assert not header_term(Glossary.from_dict({"bank": "Ufer", "term": "translation"}))
+    assert not header_term(Glossary.from_dict({"source": "Quelle"}))
+    assert not header_term(Glossary.from_dict({}))

@@ -16,6 +16,7 @@ from dragoman.api.evaluation.precheck import (
     copied_side_note,
     language_notes,
     output_language_note,
+    useless_scores_note,
 )
 from dragoman.api.evaluation.system_arguments import System
 from dragoman.api.translation.translator import Translator
@@ -138,6 +139,7 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
         for found in members.values()
         for member in found
     )
+    notes.append(useless_scores_note(results))
     return Evaluation(
         test_set=TestSet(name, len(sources), _digest(sources), _digest(references), languages),
         systems=results,

@@ -8,11 +8,20 @@ from pathlib import Path
 from dragoman.api.evaluation.system_arguments import System
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.errors import ConfigError, DataError
+from dragoman.evaluation.metrics.metadata import MIN_USEFUL_BLEU
 from dragoman.evaluation.metrics.sentence_statistics import signed_metric
+from dragoman.evaluation.results import SystemResult, best_bleu
 from dragoman.evaluation.significance.bootstrap import seed_setting
 from dragoman.text.other_language import column_languages, language_note, swapped_note
 
-__all__ = ["check_language", "check_systems", "copied_side_note", "language_notes", "output_language_note"]
+__all__ = [
+    "check_language",
+    "check_systems",
+    "copied_side_note",
+    "language_notes",
+    "output_language_note",
+    "useless_scores_note",
+]
 
 
 def check_systems(
@@ -79,3 +88,11 @@ def output_language_note(name: str, lines: Sequence[str], references: Sequence[s
         target = column_languages([references])[0]
         rule = f"the references look like {target}"
     return language_note(lines, target, name=f"translations of {name}", rule=rule)
+
+
+def useless_scores_note(systems: Sequence[SystemResult]) -> str:
+    """Return a note if no system has the BLEU of one that translates."""
+    best = best_bleu(systems)
+    if best is None or best >= MIN_USEFUL_BLEU:
+        return ""
+    return f"no system translates usefully, since the best BLEU is {best:.2f}; train longer, or with more text"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dragoman.api.training.cost_estimate import estimate_cost
 from dragoman.config import Config
-from dragoman.data.check.advice import find_misuse
+from dragoman.data.check.advice import find_headers, find_misuse
 from dragoman.data.check.check import check
 from dragoman.data.check.measure import PairSample, measure_corpora
 from dragoman.data.check.report_types import BatchStatistics, CheckReport, TrainingCost
@@ -33,12 +33,13 @@ def prepare_corpora(
 
     Relative paths in the configuration start from `folder`. Run again, it repeats only the stages whose input changed.
     `workers` replaces the processes of this machine, for instance by those of a cluster. `tell` receives warnings of
-    whole corpora before the tokenizer is trained: sides that are swapped, in another language or not text.
+    whole corpora before the tokenizer is trained: sides that are swapped, in another language or not text, and headers.
     """
     workers = workers or Workers(processes)
     with Preparation(config, folder, workers=workers, progress=progress or NoProgress()) as preparation:
         if tell is not None:
-            for warning in find_misuse(measure_corpora(preparation)):
+            corpora = measure_corpora(preparation)
+            for warning in [*find_misuse(corpora), *find_headers(corpora)]:
                 tell(warning)
         return preparation.write()
 

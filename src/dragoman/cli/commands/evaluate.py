@@ -118,7 +118,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option
     if len(systems) > 1 and test is not None:
         print_next(shlex.join(["dragoman", "compare", *systems, *given]))
     elif len(systems) == 1 and evaluation.members[0].parameters:
-        print_next(shlex.join(["dragoman", "inspect", systems[0], "TEXT", "-o", "page.html"]))
+        print_next(shlex.join(["dragoman", "inspect", str(parsed[0].members[0]), "TEXT", "-o", "page.html"]))
 
 
 def _evaluate_matrix(

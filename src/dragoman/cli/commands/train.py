@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
-_MIN_BLEU = 1.0  # below it, hardly a word is right
-
 Run = Annotated[
     Path | None,
     typer.Option(
@@ -218,9 +216,11 @@ def _print(trained: TrainResult, *, json: bool) -> None:
 
 
 def _translates(scores: Sequence[SetScore]) -> bool:
-    """Return whether a score of the trained model is more than chance."""
+    """Return whether a score of the trained model is that of a model that translates."""
+    from dragoman.evaluation.metrics.metadata import MIN_USEFUL_BLEU
+
     found = [score.value for each in scores if each.model == "new" for score in each.scores if score.metric == "bleu"]
-    return not found or max(found) >= _MIN_BLEU
+    return not found or max(found) >= MIN_USEFUL_BLEU
 
 
 def _significance_note(tests: Sequence[SignificanceTest]) -> str:

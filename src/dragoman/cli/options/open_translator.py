@@ -28,7 +28,7 @@ def open_translator(
 ) -> Translator:
     """Open a model, or several as an ensemble; bundles, engine and new exports are printed on stderr."""
     from dragoman.api.translation.translator import Translator
-    from dragoman.text.glossary import Glossary, doubtful_copies
+    from dragoman.text.glossary import Glossary, doubtful_copies, header_term
 
     bundles = [locate_bundle(path) for path in (bundle, *(ensemble or ()))]
     terms = None if glossary is None else Glossary.from_file(glossary)
@@ -39,6 +39,12 @@ def open_translator(
     if terms is not None:
         kept = sum(target is None for target in terms.terms.values())
         echo(f"terms   {len(terms) - kept:,} with a translation, {kept:,} to keep, from {glossary}", err=True)
+        if header := header_term(terms):
+            echo(
+                f"note    {terms.location(header)}{header!r} looks like the header of a column, and is used as a term; "
+                "save the file without it",
+                err=True,
+            )
         if doubtful := doubtful_copies(terms):
             separator = "comma or a semicolon" if str(glossary).lower().endswith(".csv") else "tab"
             more = f" (and {len(doubtful) - 1:,} more such lines)" if len(doubtful) > 1 else ""

@@ -15,10 +15,11 @@ from dragoman.data.check.report_types import (
 from dragoman.data.preparation.tokenizer_notes import KEEP_OR_EXTEND, has_too_many_tokens
 from dragoman.data.preparation.train_and_held_out_pairs import is_leak
 from dragoman.data.readers.decode import REPLACED
+from dragoman.data.reason_counts import header_warning
 from dragoman.language_codes import language_key, primary_language
 from dragoman.reporting.number_format import format_count, format_percent
 
-__all__ = ["advise", "find_misuse", "wrong_language"]
+__all__ = ["advise", "find_headers", "find_misuse", "wrong_language"]
 
 # Thresholds from which a value gets advice.
 _FOREIGN = 0.1
@@ -62,6 +63,11 @@ def advise(
         found += _about_cost(cost)
     found += _about_schedule(config.training)
     return found
+
+
+def find_headers(corpora: list[CorpusReport]) -> list[str]:
+    """Return a warning for each corpus whose first row names its columns."""
+    return [warning for corpus in corpora if (warning := header_warning(corpus.summary.notes))]
 
 
 def find_misuse(corpora: list[CorpusReport], on_bad_line: OnBadLine = "error") -> list[str]:
@@ -157,9 +163,8 @@ def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[st
         bad_lines = format_count(summary.faults.total, "bad line")
         yield f"{name} has {bad_lines}: correct them, or skip them with --on-bad-line skip."
     shifted = [reason for reason in summary.notes.counts if "shifted" in reason]
-    header = [example for reason, found in summary.notes.examples.items() if "header" in reason for example in found]
-    if header:
-        yield f"{header[0].place} looks like a header, and would be a pair: save the file without it."
+    if header := header_warning(summary.notes):
+        yield f"{header}."
     if shifted:
         places = summary.notes.examples[shifted[0]]
         yield f"{name} looks misaligned at {', '.join(example.place for example in places[:3])}: check these lines."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "SENTENCE_METRIC",
+    "MIN_USEFUL_BLEU",
     "SIGNIFICANCE_LEVEL",
     "decimals",
     "format_difference",
@@ -14,6 +15,7 @@ __all__ = [
 ]
 
 SIGNIFICANCE_LEVEL = 0.05
+MIN_USEFUL_BLEU = 5.0  # below it, hardly a sentence can be understood
 SENTENCE_METRIC = "chrf++"
 """The metric of single sentences."""
 

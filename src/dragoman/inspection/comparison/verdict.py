@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dragoman.evaluation.aggregate_members import describe_test
-from dragoman.evaluation.metrics.metadata import format_metric_value, format_p_value, is_improvement, is_lower_better
-from dragoman.evaluation.results import Evaluation, SignificanceTest, SystemResult
+from dragoman.evaluation.metrics.metadata import (
+    MIN_USEFUL_BLEU,
+    format_metric_value,
+    format_p_value,
+    is_improvement,
+    is_lower_better,
+)
+from dragoman.evaluation.results import Evaluation, SignificanceTest, SystemResult, best_bleu
 from dragoman.evaluation.score_format import format_score
 from dragoman.inspection.comparison.report_types import ComparisonReport
 from dragoman.reporting.metric_title import metric_title
@@ -40,7 +47,11 @@ def conclude(report: ComparisonReport) -> Verdict:
             "The systems are not ranked: no test set was given.",
             "Give one with --test SOURCE REFERENCE. Losses of models with different vocabularies cannot be compared.",
         )
-    return _Ranking(report.evaluation).verdict()
+    verdict = _Ranking(report.evaluation).verdict()
+    best = best_bleu(report.evaluation.systems)
+    if best is None or best >= MIN_USEFUL_BLEU or len(report.evaluation.systems) == 1:
+        return verdict
+    return replace(verdict, level="warning", text=f"No system translates usefully yet. {verdict.text}")
 
 
 class _Ranking:

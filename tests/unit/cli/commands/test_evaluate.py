@@ -353,3 +353,16 @@ def test_a_copy_of_the_references_or_the_sources_is_told(room: Path):
                 f"note    {room / 'copy'} has the same lines as the {name}, so its scores mean nothing" in result.stderr
             )
             assert "close has the same" not in result.stderr
+
+
+def test_the_next_command_names_the_path_of_a_named_system(room: Path):
+    bundle = tiny_bundle()
+    result = typed("evaluate", f"mine={bundle}", *QUICK, "--test", room / "src", room / "ref")
+    assert result.exit_code == 0, result.stderr
+    assert f"dragoman inspect {bundle} TEXT" in result.output
+
+
+def test_scores_of_a_model_that_does_not_translate_have_a_note(room: Path):
+    found = evaluated(room, f"mine={tiny_bundle()}", *QUICK)
+    assert any(note.startswith("no system translates usefully, since the best BLEU is ") for note in found["notes"])
+    assert not any("usefully" in note for note in evaluated(room, room / "close")["notes"])

@@ -97,3 +97,19 @@ def test_an_option_that_is_a_setting_is_named_as_one(option: str, setting: str):
 
 def test_an_unknown_option_that_is_no_setting():
     assert "write --set" not in typed("train", "--wrong", "5").output
+
+
+def test_a_header_that_is_read_as_a_pair_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"The house number {n} is old.,La maison numéro {n} est vieille.\n" for n in range(40))
+    Path("pairs.csv").write_text(f"English,French\n{rows}", encoding="utf-8")
+    result = typed("new", "project", "--source", "en", "--target", "fr", "--corpus", "pairs.csv")
+    assert result.exit_code == 0, result.stderr
+    assert "pairs.csv:1 looks like a header, and would be a pair: save the file without it" in " ".join(
+        result.stderr.split()
+    )
+    prepared = typed("prepare", "project", "--set", "tokenizer.size=60")
+    assert "pairs.csv:1 looks like a header" in " ".join(prepared.stderr.split())
+    Path("plain.csv").write_text(rows, encoding="utf-8")
+    plain = typed("new", "plain", "--source", "en", "--target", "fr", "--corpus", "plain.csv")
+    assert "header" not in plain.stderr

@@ -63,7 +63,7 @@ def test_a_missing_column_names_the_separator(tmp_path: Path):
 
 
 def test_other_names_need_a_format_and_the_message_offers_it(tmp_path: Path):
-    with pytest.raises(ConfigError, match=r"unless the name ends in \.csv.*--format tsv"):
+    with pytest.raises(ConfigError, match=r"that ends in \.csv.*--format tsv"):
         read(tmp_path / "train.data", "one,eins\n")
     assert read(tmp_path / "train.data", "one,eins\n", format="csv").frame.height == 1
 

@@ -113,3 +113,10 @@ def test_one_system_without_a_test_set_is_not_called_a_comparison() -> None:
     alone = conclude(replace(comparison("rnn"), evaluation=None))
     assert alone.text == "The system is not scored: no test set was given."
     assert "not ranked" in conclude(replace(comparison("rnn", "transformer"), evaluation=None)).text
+
+
+def test_a_winner_among_systems_that_do_not_translate_is_a_warning() -> None:
+    found = conclude(of(base=(0.23, None), adapted=(0.45, 0.001)))
+    assert found.level == "warning"
+    assert found.text.startswith("No system translates usefully yet. “adapted” is better than the baseline “base”:")
+    assert conclude(of(base=(0.23, None), adapted=(25.0, 0.001))).level == "ok"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -15,19 +14,11 @@ from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import LineFault
 from dragoman.data.readers.formats.single_file import BlockChunk, ChunkBuilder, read_blocks
 from dragoman.data.readers.language_columns import find_language_columns
-from dragoman.data.reason_counts import MAX_EXAMPLES, Example
+from dragoman.data.reason_counts import HEADER, MAX_EXAMPLES, Example
 from dragoman.data.token_pairs import SIDES
+from dragoman.text.headings import is_heading
 
 __all__ = ["TsvChunk", "TsvReader"]
-
-# Usual column names; a cell that consists of these and language codes is a heading.
-_HEADING = re.compile(
-    "column|content|input|lang|language|original|output|ref|reference|segment|sentences?|side|source|src|string|target|"
-    "text|tgt|translated|translation|trg|value|[12]|"
-    "arabic|chinese|czech|danish|dutch|english|finnish|french|german|greek|hebrew|hindi|hungarian|indonesian|italian|"
-    "japanese|korean|norwegian|persian|polish|portuguese|romanian|russian|spanish|swedish|thai|turkish|ukrainian|"
-    "vietnamese|deutsch|español|français|italiano|português|polski|русский|українська|中文|日本語|한국어"
-)
 
 
 @dataclass(frozen=True)
@@ -76,14 +67,11 @@ class TsvChunk(BlockChunk):
         if self.block.first_line > 1 or not frame.height or frame[0, "line"] != 1:
             return
         cells = frame[0, "source"], frame[0, "target"]
-        if find_language_columns(cells, self.languages).names or all(self._is_heading(cell) for cell in cells):
+        if find_language_columns(cells, self.languages).names or all(
+            is_heading(cell, self.languages) for cell in cells
+        ):
             detail = "it is read as a pair; save the file without it if it is a header"
-            draft.notes.add("looks like a header", 1, [Example(self.file, 1, *cells, detail)])
-
-    def _is_heading(self, cell: str) -> bool:
-        words = re.findall(r"\w+", cell.lower().replace("_", " "))
-        codes = {code for language in self.languages for code in re.split("[-_]", language.lower())}
-        return bool(words) and all(word in codes or _HEADING.fullmatch(word) for word in words)
+            draft.notes.add(HEADER, 1, [Example(self.file, 1, *cells, detail)])
 
     def _column(self, side: int) -> pl.Expr:
         number = self.columns[side]
