@@ -142,7 +142,7 @@ def missing_package(module: str, what: str, preferred: str = "train") -> Missing
     root = module.partition(".")[0]
     name = _PACKAGES.get(root, root).replace("_", "-").lower()
     having = [extra for extra, listed in extras().items() if any(each.name.lower() == name for each in listed)]
-    found = sorted(having, key=lambda extra: (extra != preferred, extra == "dev", extra))
+    found = sorted(having, key=lambda extra: (extra != preferred, extra in ("dev", "docs"), extra))
     return MissingExtraError(_missing_message(root, found[0] if found else None, what, package=name))
 
 

@@ -9,7 +9,7 @@ from dragoman.cli.options.arguments import Json
 
 __all__ = ["doctor"]
 
-_DEVELOPMENT = "dev"  # for contributors; users need none of it
+_DEVELOPMENT = ("dev", "docs")  # for contributors; users need none of them
 
 
 def doctor(json: Json = False) -> None:
@@ -17,7 +17,7 @@ def doctor(json: Json = False) -> None:
     from dragoman.environment import extras, install_command, machine_info
     from dragoman.version import __version__
 
-    here, found = machine_info(), {extra: listed for extra, listed in extras().items() if extra != _DEVELOPMENT}
+    here, found = machine_info(), {extra: listed for extra, listed in extras().items() if extra not in _DEVELOPMENT}
     if json:
         packages = {extra or "base": [asdict(package) for package in listed] for extra, listed in found.items()}
         print_json({"dragoman": __version__, "machine": asdict(here), "packages": packages})
