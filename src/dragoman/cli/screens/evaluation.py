@@ -76,7 +76,9 @@ def _scores(evaluation: Evaluation) -> Iterator[Text]:
     source, target = test_set.languages
     arrow = f", {source} → {target}" if source and target else ""
     name = f"{visible(test_set.name, _title_length())}: " if test_set.name else ""
-    yield Text(f"{name}{format_count(test_set.sentences, 'sentence')}{arrow}", style="bold")
+    has_model = any(member.throughput for member in evaluation.members)
+    beam = f", beam {evaluation.search['beam']}" if has_model and "beam" in evaluation.search else ""
+    yield Text(f"{name}{format_count(test_set.sentences, 'sentence')}{arrow}{beam}", style="bold")
     yield Text()
     metrics = [score.metric for score in evaluation.systems[0].scores]
     rows: list[Row] = [["", *map(column_title, metrics)]]

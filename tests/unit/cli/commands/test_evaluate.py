@@ -191,7 +191,7 @@ def test_what_is_printed(room: Path):
     assert "engine  torch float32, 1 thread" in result.stderr
     assert "perturbing: typos" in result.stderr
     assert max(map(cell_len, result.stdout.splitlines())) <= 80
-    assert result.stdout.startswith("src: 20 sentences\n")
+    assert result.stdout.startswith("src: 20 sentences, beam 5\n")
     assert "| --- |" in table.read_text(encoding="utf-8")
     assert f"wrote   {table}\n" in result.stderr
 

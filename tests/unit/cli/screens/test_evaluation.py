@@ -47,7 +47,7 @@ def test_no_line_is_wider_than_a_terminal(
 def test_everything_is_there(capsys: pytest.CaptureFixture[str]):
     lines = shown(made_evaluation(ONE, MANY[1]), capsys)
     text = "\n".join(lines)
-    assert lines[0] == "test_2016: 1,000 sentences, en → de"
+    assert lines[0] == "test_2016: 1,000 sentences, en → de, beam 5"
     assert lines[2].split() == ["BLEU", "chrF++", "TER", "↓"]
     assert " ".join(lines[3].split()) == "one 30.00 ± 1.25 31.00 ± 1.25 32.00 ± 1.25"
     assert "128.50 ± 1.25 *" in lines[4]
@@ -67,7 +67,7 @@ def test_one_sentence(capsys: pytest.CaptureFixture[str]):
     scores = corpus_scores(["A cat sat."], ["A cat sits."], resamples=10)
     alone = replace(made_member("alone", 30.0), scores=scores, by_length=())
     lines = shown(made_evaluation(made_system("alone", alone), sentences=1), capsys)
-    assert lines[0] == "test_2016: 1 sentence, en → de"
+    assert lines[0] == "test_2016: 1 sentence, en → de, beam 5"
     assert not any("±" in line for line in lines)
 
 
