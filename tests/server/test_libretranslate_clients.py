@@ -107,15 +107,28 @@ GOOD: list[tuple[str, dict[str, Any], Any]] = [
     ),
 ]
 MISSING = "Invalid request: missing {} parameter"
+EMPTY = MISSING.format("q") + "; it must have text, got an empty value"
 BAD: list[tuple[str, dict[str, Any], str]] = [
     ("nothing", {}, MISSING.format("q")),
-    ("an empty text", {"q": "", **EN_DE}, MISSING.format("q")),
-    ("an empty list", {"q": [], **EN_DE}, MISSING.format("q")),
+    ("an empty text", {"q": "", **EN_DE}, EMPTY),
+    ("an empty list", {"q": [], **EN_DE}, EMPTY),
     ("no source", {"q": "Two", "target": "de"}, MISSING.format("source")),
     ("no target", {"q": "Two", "source": "en"}, MISSING.format("target")),
-    ("an unknown source", {"q": "Two", "source": "zz", "target": "de"}, "zz is not supported"),
-    ("an unknown target", {"q": "Two", "source": "en", "target": "zz"}, "zz is not supported"),
-    ("auto as target", {"q": "Two", "source": "en", "target": "auto"}, "auto is not supported"),
+    (
+        "an unknown source",
+        {"q": "Two", "source": "zz", "target": "de"},
+        "zz is not supported; supported: de, en, fr, zh-Hans",
+    ),
+    (
+        "an unknown target",
+        {"q": "Two", "source": "en", "target": "zz"},
+        "zz is not supported; supported: de, en, fr, zh-Hans",
+    ),
+    (
+        "auto as target",
+        {"q": "Two", "source": "en", "target": "auto"},
+        "auto is not supported; supported: de, en, fr, zh-Hans",
+    ),
     (
         "no such pair",
         {"q": "Two", "source": "en", "target": "fr"},
@@ -212,7 +225,7 @@ def test_the_client_of_pypi(server: str) -> None:
     assert {"code": "fr", "name": "French", "targets": ["de", "en", "fr"]} in client.languages()
     with pytest.raises(HTTPError, match="400") as caught:
         client.translate("Two dogs", "en", "zz")
-    assert json.loads(caught.value.read())["error"] == "zz is not supported"
+    assert json.loads(caught.value.read())["error"].startswith("zz is not supported; supported: ")
 
 
 def test_the_client_of_pypi_with_a_key(tmp_path: Path) -> None:

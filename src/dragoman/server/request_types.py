@@ -56,6 +56,8 @@ class TranslationRequest:
     """A stored glossary; its dictionary of the language pair is used if there is one."""
     names: ApiNames = ApiNames()
     """Names of the API that the client uses."""
+    rejects_other_languages: bool = False
+    """Whether to reject texts detected in a language that no model translates into the target."""
 
     def parse_page(self, text: str) -> HtmlText | None:
         """Parse a text that is HTML."""

@@ -11,10 +11,11 @@ from dragoman.language_codes import canonical_language, is_same_language, match_
 from dragoman.server.models.routing import RouteIndex
 from dragoman.server.request_types import Route
 
-__all__ = ["Languages", "language_name", "libretranslate_code"]
+__all__ = ["Languages", "language_name", "libretranslate_code", "supported_codes"]
 
 _CACHED_PAIRS = 1024
 _CODE_LENGTH = 80  # longer codes match nothing
+_MAX_LISTED = 40  # codes in an error message
 
 
 def libretranslate_code(code: str) -> str:
@@ -93,3 +94,10 @@ class Languages:
     def _list_code(self, code: str) -> str:
         listed = libretranslate_code(code)
         return listed if self.match(listed) == code else code
+
+
+def supported_codes(codes: Sequence[str], languages: Languages) -> str:
+    """Return the part of an error message that lists codes, as LibreTranslate lists them."""
+    listed = [languages.listed_code(code) for code in codes[:_MAX_LISTED]]
+    more = f" and {len(codes) - _MAX_LISTED} more" if len(codes) > _MAX_LISTED else ""
+    return f"supported: {', '.join(listed)}{more}"

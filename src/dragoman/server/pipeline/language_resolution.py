@@ -9,10 +9,11 @@ from typing import Literal
 from dragoman.markup.html_text import HtmlText
 from dragoman.server.errors import RequestError
 from dragoman.server.models.routing import code_hint, routes_of_models
-from dragoman.server.models.served_languages import Languages
+from dragoman.server.models.served_languages import Languages, supported_codes
 from dragoman.server.pipeline.language_detection import LanguageDetector
 from dragoman.server.request_types import ApiNames, DetectedLanguage, ModelInfo, TranslationRequest
 from dragoman.text.characters import has_letters
+from dragoman.text.other_language import fitting_answers, other_language
 
 __all__ = ["ResolvedText", "resolve_texts"]
 
@@ -64,6 +65,9 @@ def resolve_texts(
     first = next(iter(found.values()))
     if not is_target:
         _check_passthrough(languages, first[1], words, detected, request.names)
+    elif request.rejects_other_languages:
+        sources = [source for source, target in found.values() if source != target]
+        _check_detected(languages, sources, words, detected, request)
     return [
         ResolvedText(text, *found.get(each.language, first), each, page)
         for text, each, page in zip(request.texts, detected, pages, strict=True)
@@ -81,6 +85,42 @@ def _check_passthrough(
                 f"{names.target} must be one of {', '.join(languages.targets)}, got {target}; see {names.listing}",
                 code="unavailable_pair",
             )
+
+
+def _check_detected(
+    languages: Languages,
+    sources: Sequence[str],
+    texts: Sequence[str],
+    detected: Sequence[DetectedLanguage],
+    request: TranslationRequest,
+) -> None:
+    """Reject a request if half of its texts or more are certainly in languages that are not translated.
+
+    Short texts, names and texts without letters are never certain. The few of a large list do not prevent the
+    translation of the others.
+    """
+    others = [
+        number
+        for number, (text, found) in enumerate(zip(texts, detected, strict=True))
+        if found.unavailable is not None and _is_certain(text, found, sources)
+    ]
+    if not others or 2 * len(others) < sum(map(has_letters, texts)):
+        return
+    language, confidence = detected[others[0]].most_probable
+    where = "the text" if len(texts) == 1 else f"text {others[0] + 1} of {len(texts)}"
+    is_known = languages.match(language) is not None
+    raise RequestError(
+        f"{language} is not supported{f' for the target {request.target[:40]}' if is_known else ''}: it was detected "
+        f"as the language of {where} with a confidence of {confidence:g} %; {supported_codes(sources, languages)}; if "
+        f"the detection is wrong, set {request.names.source}",
+        code="unavailable_pair" if is_known else "unknown_language",
+    )
+
+
+def _is_certain(text: str, found: DetectedLanguage, sources: Sequence[str]) -> bool:
+    if any(found.unavailable in fitting_answers(source) for source in sources):  # similar to one that is translated
+        return False
+    return other_language(text, found.language) is not None
 
 
 def _sources(languages: Languages, request: TranslationRequest) -> tuple[str, ...]:

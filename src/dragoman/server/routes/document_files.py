@@ -152,7 +152,8 @@ def _to_request(pipeline: TranslationPipeline, upload: Upload, owner: str) -> Tr
     check_languages(pipeline.languages, source, target, model)
     name = upload.fields.get("glossary")
     stored = pipeline.glossaries.find_for(owner, name, source, target) if name else None
-    return TranslationRequest((), source, target, model, options=build_options(pipeline.settings), glossary=stored)
+    options = build_options(pipeline.settings)
+    return TranslationRequest((), source, target, model, options=options, glossary=stored, rejects_other_languages=True)
 
 
 def _suffix(name: str) -> str:

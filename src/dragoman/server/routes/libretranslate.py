@@ -13,7 +13,7 @@ from dragoman.server.http.dependencies import Access, Reserved
 from dragoman.server.http.request_body import is_json, json_response, parse_model, read_fields, read_json
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.models.routing import code_hint
-from dragoman.server.models.served_languages import Languages, language_name
+from dragoman.server.models.served_languages import Languages, language_name, supported_codes
 from dragoman.server.pipeline.language_detection import MAX_DETECTED_CHARACTERS
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_limits import charged_tokens, check_texts
@@ -158,7 +158,8 @@ def check_languages(languages: Languages, source: str, target: str, model: str |
     for code in (target,) if is_auto else (source, target):
         if languages.match(code) is None:
             hint = code_hint(code, languages.codes)
-            raise RequestError(f"{code[:40]} is not supported{hint}", code="unknown_language")
+            listed = supported_codes(languages.codes, languages)
+            raise RequestError(f"{code[:40]} is not supported{hint}; {listed}", code="unknown_language")
     if not is_auto and model is None and languages.match_pair(source, target) is None:
         served = [languages.match(code) or code for code in (target, source)]
         names = [f"{language_name(code)} ({languages.listed_code(code)})" for code in served]

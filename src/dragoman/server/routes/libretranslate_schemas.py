@@ -60,7 +60,15 @@ class LibreTranslateRequest(BaseModel):
         is_html = self.format == "html"
         options = build_options(settings, alternatives=0 if is_html else self.max_alternatives)
         stored = store.find_for(owner, self.glossary, self.source, self.target) if self.glossary else None
-        return TranslationRequest(self.texts, self.source, self.target, None, is_html, options, glossary=stored)
+        return TranslationRequest(
+            self.texts,
+            self.source,
+            self.target,
+            is_html=is_html,
+            options=options,
+            glossary=stored,
+            rejects_other_languages=True,
+        )
 
 
 class LibreTranslateResponse(BaseModel):

@@ -1,15 +1,17 @@
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from dragoman.server.errors import RequestError, TooLarge
+from dragoman.server.pipeline.language_detection import LanguageDetector
 from dragoman.server.pipeline.language_resolution import ResolvedText
 from dragoman.server.pipeline.option_builder import build_options
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.request_limits import check_glossary, check_texts
-from dragoman.server.request_types import Route, TranslationRequest, TranslationResult
+from dragoman.server.request_types import DetectedLanguage, Route, TranslationRequest, TranslationResult
 from dragoman.server.settings import Limits, ServerSettings
 from tests.server.fake_service import FakeReservation, FakeService
 
@@ -98,6 +100,39 @@ def test_a_source_that_does_not_lead_there_is_not_detected(pipeline: Translation
 
     assert placed.source == "fr"
     assert placed.is_passthrough
+
+
+class IntoPortuguese(FakeService):
+    def routes(self) -> Sequence[Route]:
+        return tuple(
+            Route(source, target, ((source,),)) for source, target in (("en", "pt"), ("es", "pt"), ("fr", "en"))
+        )
+
+
+class FixedDetector(LanguageDetector):
+    def __init__(self, found: DetectedLanguage) -> None:
+        self.found = found
+
+    def detect(self, text: str, among: Sequence[str]) -> list[DetectedLanguage]:
+        return [self.found]
+
+
+def test_a_language_that_is_translated_into_another_target_is_rejected() -> None:
+    pipeline = TranslationPipeline(IntoPortuguese(), ServerSettings())
+    wanted = request(["Bonjour, comment allez-vous aujourd hui ?"], "auto", "PT")
+
+    assert pipeline.resolve(wanted)[0].detected.unavailable == "fr"  # type: ignore[union-attr]
+    with pytest.raises(RequestError, match=r"^fr is not supported for the target PT: .*; supported: en, es;") as caught:
+        pipeline.resolve(replace(wanted, rejects_other_languages=True))
+    assert caught.value.code == "unavailable_pair"
+
+
+def test_a_language_similar_to_one_that_is_translated_is_not_rejected() -> None:
+    detector = FixedDetector(DetectedLanguage("en", 3.0, "gl", 95.0))
+    pipeline = TranslationPipeline(IntoPortuguese(), ServerSettings(), detector=detector)
+    text = "Dous cans xogan na neve diante da casa dos meus avós, e logo chove."
+
+    pipeline.resolve(replace(request([text], "auto", "pt"), rejects_other_languages=True))
 
 
 class IntoChinese(FakeService):

@@ -144,3 +144,10 @@ def test_sizes_are_limited() -> None:
 @pytest.mark.parametrize("name", ["x", "..%2f..%2fetc%2fpasswd", "letter_de.txt", "%00"])
 def test_nothing_else_can_be_fetched(call: Caller, name: str) -> None:
     assert call.get(f"/download_file/{name}").status_code == 404
+
+
+def test_a_document_in_a_language_without_a_model_is_rejected(call: Caller) -> None:
+    answer = sent(call, "brev.txt", "Två hundar leker i snön utanför huset.".encode(), source="auto")
+
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("sv is not supported: it was detected as the language of the text with a ")

@@ -152,7 +152,13 @@ def _to_request(
     glossary = fields.find_glossary(pipeline.glossaries, owner)
     options = build_options(pipeline.settings)
     return TranslationRequest(
-        (), fields.source_lang or "auto", fields.target_lang, options=options, glossary=glossary, names=API_NAMES
+        (),
+        fields.source_lang or "auto",
+        fields.target_lang,
+        options=options,
+        glossary=glossary,
+        names=API_NAMES,
+        rejects_other_languages=True,
     )
 
 

@@ -100,6 +100,7 @@ class DeeplRequest(DeeplGlossaryChoice):
             options=build_options(settings, split_sentences=self.split_sentences not in (False, "0", "false")),
             glossary=glossary,
             names=API_NAMES,
+            rejects_other_languages=True,
         )
 
 

@@ -213,3 +213,11 @@ def test_no_client_removes_the_documents_of_another() -> None:
         jobs.make_room(b"victim")
 
     asyncio.run(run())
+
+
+def test_a_document_in_a_language_without_a_model_is_rejected() -> None:
+    letter = {"file": ("brev.txt", "Två hundar leker i snön utanför huset.".encode())}
+    _, status = converse(Caller(), ("/v2/document", {"files": letter, "data": {"target_lang": "DE"}}), STATUS)
+
+    assert status.json()["status"] == "error"
+    assert status.json()["error_message"].startswith("sv is not supported: it was detected as the language of the text")

@@ -235,3 +235,17 @@ def test_errors_name_the_fields_and_routes_of_this_api(call: Caller, wrong: dict
         assert answer.status_code == 400
         assert answer.json()["message"].startswith(expected)
         assert answer.json()["message"].endswith("; see /v2/languages")
+
+
+def test_texts_in_a_language_without_a_model_are_rejected(call: Caller) -> None:
+    swedish = "Två hundar leker i snön utanför huset."
+    alone = call.post("/v2/translate", json={"text": [swedish], **DE})
+    half = call.post("/v2/translate", json={"text": ["Two dogs play in the snow", swedish], **DE})
+    few = call.post("/v2/translate", json={"text": ["Two dogs play in the snow"] * 2 + [swedish], **DE})
+    named = call.post("/v2/translate", json={"text": [swedish], "source_lang": "EN", **DE})
+
+    assert (alone.status_code, half.status_code, few.status_code, named.status_code) == (400, 400, 200, 200)
+    assert alone.json()["message"].startswith("sv is not supported: it was detected as the language of the text with ")
+    assert alone.json()["message"].endswith("; supported: en, fr, zh-Hans; if the detection is wrong, set source_lang")
+    assert "the language of text 2 of 2" in half.json()["message"]
+    assert few.json()["translations"][2]["detected_source_language"] == "SV"
