@@ -88,9 +88,9 @@ def serve(  # noqa: PLR0913 -- one parameter per option
         elif check:
             _check(_named_bundles(given), loaded)
         elif on is not None:
-            _serve_replicas(on, _named_bundles(given), loaded, min_replicas or 1, max_replicas)
+            _serve_replicas(on, _named_bundles(given, shows_start=True), loaded, min_replicas or 1, max_replicas)
         else:
-            named = _named_bundles(given)
+            named = _named_bundles(given, shows_start=True)
             from dragoman.server.run import serve as serve_bundles
 
             serve_bundles(named, loaded, lambda info: _print_info(info, loaded))
@@ -136,12 +136,15 @@ def _load(
     return loaded.settings, bundles or [f"{name}={path}" for name, path in loaded.paths.get("bundles", {}).items()]
 
 
-def _named_bundles(given: Sequence[str]) -> Mapping[str, Path]:
-    from dragoman.server.models.model_names import name_bundles
-
+def _named_bundles(given: Sequence[str], *, shows_start: bool = False) -> Mapping[str, Path]:
     if not given:
         raise ConfigError("a model must be given, got none; name a bundle, a run or a project: dragoman serve run")
-    return name_bundles([_located(each) for each in given])
+    located = [_located(each) for each in given]
+    if shows_start and all(Path(each).exists() or Path(each.partition("=")[2]).is_dir() for each in located):
+        echo(f"opening {', '.join(located)}", err=True)  # before the imports of the server, which take seconds
+    from dragoman.server.models.model_names import name_bundles
+
+    return name_bundles(located)
 
 
 def _located(given: str) -> str:

@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -66,6 +67,14 @@ def test_what_is_wrong_is_told_in_a_line(arguments: tuple[str, ...], code: int, 
     assert len(result.stderr.splitlines()) == 1
 
 
+def test_the_first_line_is_printed_before_the_server_is_imported(bundle: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "dragoman.server.models.model_names", None)  # its import fails
+    for given in (str(bundle), f"mine={bundle}"):
+        result = typed("serve", given)
+        assert result.exit_code != 0
+        assert result.stderr.splitlines()[:1] == [f"opening {given}"]
+
+
 def test_a_wrong_variable(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DRAGOMAN_PROT", "1")
     result = typed("serve", "x")
@@ -108,8 +117,9 @@ def test_a_port_that_is_taken(bundle: Path):
         other.listen()
         done = ran("serve", bundle, "--port", str(other.getsockname()[1]))
     assert done.returncode == 2
-    assert b"host and port must be a free address" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    opening, *told = done.stderr.splitlines()
+    assert opening.startswith(b"opening ")
+    assert [b"host and port must be a free address" in line for line in told] == [True]
 
 
 def test_from_start_to_end(bundle: Path, tmp_path: Path):
@@ -122,6 +132,7 @@ def test_from_start_to_end(bundle: Path, tmp_path: Path):
             said.append(line.rstrip())
             if line.startswith("serving"):
                 break
+        assert said.pop(0) == f"opening tiny={bundle}"
         assert re.match(r"model   tiny: \w+ → \w+, ready, ", said[0])
         assert said[1] == "keys    not required"
         assert said[2].startswith("warning the server is open to the network")
@@ -155,7 +166,8 @@ def test_it_can_be_ended_while_it_is_about_to_start(bundle: Path, tmp_path: Path
         process.send_signal(signal.SIGHUP)
         process.send_signal(signal.SIGTERM)
         _, told = process.communicate(timeout=60)
-        assert (process.returncode, told) == (0, b"")
+        assert process.returncode == 0
+        assert told in {b"", f"opening {bundle}\n".encode()}
     finally:
         process.kill()
         process.wait()
