@@ -236,3 +236,24 @@ def test_a_key_is_asked_for_and_kept_for_the_tab_alone(chromium: Chromium, toys:
         asked, faults, text, left, kept = look(chromium, address, steps, allowed=[REFUSED])
     assert (asked, faults) == ("This server requires an API key.", [])
     assert (text, left, kept) == (GERMAN, 0, [False, 1])
+
+
+@pytest.mark.parametrize(("language", "hint"), [("en", "Point at a word"), ("zh-CN", "将鼠标移到某个词上")])
+def test_words_without_links_have_no_hint(chromium: Chromium, service: str, language: str, hint: str):
+    steps = f"""
+    {typed()}
+    const linked = (await lit()).status;
+    await page.route('**/v1/translate', async route => {{
+      const response = await route.fetch();
+      const body = (await response.text()).replace(/"(alignment|weights)":\\[.*?\\]{{2,}}/g, '"$1":null');
+      await route.fulfill({{ response, body }});
+    }});
+    await page.locator('#text').fill({SECOND!r});
+    const note = page.locator('.target .aside');
+    await note.waitFor();
+    return [linked, await note.textContent(), (await lit()).status];
+    """
+    linked, note, status = look(chromium, service, steps, language=language)
+    assert linked.startswith(hint)
+    assert note
+    assert status == ""

@@ -60,6 +60,8 @@ export class AppState {
   readonly isInTargetLanguage: boolean = $derived(
     this.tasks[0].phase === 'done' && this.tasks[0].translation?.detected?.language === this.target,
   );
+  /** A translation on display has words that can be linked. */
+  readonly hasLinks: boolean = $derived(this.tasks.some(task => task.hasLinks));
   /** The pivot language of the selected pair; null for a direct model or an unknown pair. */
   readonly pivot: string | null = $derived(findRoute(this.routes, this.sourceLanguage, this.target)?.via ?? null);
   /** An installed engine can use glossaries, with the selected models or, while these are unknown, with any. */

@@ -26,6 +26,11 @@ export class TranslationTask {
     return this.phase === 'running' || this.phase === 'waiting';
   }
 
+  /** Some words can be linked with those of the source. */
+  get hasLinks(): boolean {
+    return this.sentences.some(sentence => sentence.alignment ?? sentence.weights);
+  }
+
   /** Translate; a request in progress is cancelled. */
   async run(api: Api, request: TranslateRequest): Promise<void> {
     this.stop();
