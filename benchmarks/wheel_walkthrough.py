@@ -9,6 +9,7 @@ Each environment is removed before the next. torch is installed first, with the 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -241,7 +242,12 @@ def report(found: list[Done], wheel: Path) -> None:
         + "\n"
         + table(["extra", "command", "exit code", "time"], commands)
     )
-    write("wheel-walkthrough", text, {"wheel": wheel.name, "environments": [asdict(each) for each in found]})
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    write(
+        "wheel-walkthrough",
+        text,
+        {"wheel": wheel.name, "sha256": digest, "environments": [asdict(each) for each in found]},
+    )
 
 
 def main() -> None:
