@@ -31,6 +31,7 @@ WITH_TORCH = ("train", "all")
 SECONDS = 1800  # per command
 WORDS = ("dog", "cat", "tree", "house", "runs", "sleeps", "sees", "red", "old", "small", "a", "the", "two", "and")
 TEXT = "the old dog sees a red house"
+CORPUS = ("corpus.en", "corpus.de")  # English words on both sides
 SIZES = ("dim=32", "heads=2", "feedforward=64", "encoder_layers=1", "decoder_layers=1")
 SHORT = ("max_updates=30", "validate_every=30", "checkpoint_every=30", "validation_sentences=4")
 
@@ -72,7 +73,7 @@ STEPS = {
     ],
     "train": [
         Step(("demo", "dates"), expect="dates/alignment.html"),
-        Step(("new", "toy", "--source", "en", "--target", "de", "--corpus", "corpus.en", "corpus.de")),
+        Step(("new", "toy", "--source", "en", "--target", "de", "--corpus", *CORPUS, "--no-language-check")),
         Step(("prepare", "toy", *settings("tokenizer.size=120"))),
         Step(("train", "toy", *settings("tokenizer.size=120"), *TRAINING)),
         Step(("evaluate", "toy/run"), expect="BLEU"),
