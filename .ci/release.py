@@ -128,19 +128,24 @@ def check_wheel(wheel: Path, root: Path = ROOT) -> int:
         files = (*(f"{info}/licenses/{name}" for name in project["license-files"]), f"{info}/entry_points.txt")
         check_names(sizes, (*REQUIRED, *files))
         page = [name for name in sizes if name.startswith("dragoman/server/static/assets/")]
-        if {Path(name).suffix for name in page} < {".js", ".css"}:
-            raise ReleaseError(f"{wheel.name} must have the scripts and styles of the page, got {page}")
+        if not {".js", ".css"} <= {Path(name).suffix for name in page}:
+            raise ReleaseError(
+                f"{wheel.name} must have the scripts and styles of the page, got {page}; build the page again"
+            )
         _check_licences(archive, info, root)
     others = sorted(name for name in sizes if not name.startswith(("dragoman/", f"{info}/")))
     if others:
         raise ReleaseError(f"{wheel.name} must have only dragoman, got also {others[:5]}; change pyproject.toml")
     large = sorted(name for name, size in sizes.items() if size > MAX_FILE)
     if large:
-        raise ReleaseError(f"files of {wheel.name} must have at most {MAX_FILE} bytes, got {large}")
+        raise ReleaseError(
+            f"files of {wheel.name} must have at most {MAX_FILE} bytes, got {large}; exclude them in pyproject.toml"
+        )
     extras = set(facts.get_all("Provides-Extra") or [])
     if (facts["Name"], extras) != (project["name"], set(project["optional-dependencies"])):
         raise ReleaseError(
-            f"{wheel.name} must have the name and extras of pyproject.toml, got {facts['Name']}, {extras}"
+            f"{wheel.name} must have the name and extras of pyproject.toml, got {facts['Name']}, {extras}; "
+            "build it again"
         )
     return len(sizes)
 

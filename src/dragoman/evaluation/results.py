@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from dragoman.evaluation.metrics.metadata import SIGNIFICANCE_LEVEL
+from dragoman.evaluation.metrics.metadata import MIN_USEFUL_BLEU, SIGNIFICANCE_LEVEL, is_bleu_unsuited
 
 __all__ = [
     "Evaluation",
@@ -20,7 +20,7 @@ __all__ = [
     "SystemResult",
     "TestSet",
     "Throughput",
-    "best_bleu",
+    "useless_bleu",
 ]
 
 FORMAT_VERSION = 2
@@ -222,7 +222,11 @@ class Evaluation:
         return value
 
 
-def best_bleu(systems: Iterable[SystemResult]) -> float | None:
-    """Return the best BLEU of some systems; None if it was not measured."""
+def useless_bleu(systems: Iterable[SystemResult], target: str) -> float | None:
+    """Return the best BLEU if it is too low for a system that translates into a language; otherwise None.
+
+    In languages without spaces that BLEU does not split, it is always low.
+    """
     scores = [score.value for system in systems if (score := system.score("bleu")) is not None]
-    return max(scores, default=None)
+    best = max(scores, default=MIN_USEFUL_BLEU)
+    return None if best >= MIN_USEFUL_BLEU or is_bleu_unsuited(target) else best

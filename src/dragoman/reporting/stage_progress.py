@@ -90,4 +90,4 @@ class StageProgress:
     def summary(self) -> str:
         """Number of pairs at the end, with those of earlier runs."""
         earlier = self.before[1]
-        return f"{self.done}, {earlier:,} of them before" if earlier and self.done else self.done
+        return f"{self.done}, {earlier:,} of them in earlier runs" if earlier and self.done else self.done

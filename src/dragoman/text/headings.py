@@ -9,8 +9,8 @@ __all__ = ["is_heading"]
 
 # Usual column names; a cell that consists of these and language codes is a heading.
 _HEADING = re.compile(
-    "column|content|input|lang|language|original|output|ref|reference|segment|sentences?|side|source|src|string|target|term|terms|"
-    "text|tgt|translated|translation|trg|value|[12]|"
+    "column|content|input|lang|language|original|output|ref|reference|segment|sentences?|side|source|src|string|target|"
+    "terms?|text|tgt|translated|translation|trg|value|[12]|"
     "arabic|chinese|czech|danish|dutch|english|finnish|french|german|greek|hebrew|hindi|hungarian|indonesian|italian|"
     "japanese|korean|norwegian|persian|polish|portuguese|romanian|russian|spanish|swedish|thai|turkish|ukrainian|"
     "vietnamese|deutsch|español|français|italiano|português|polski|русский|українська|中文|日本語|한국어"

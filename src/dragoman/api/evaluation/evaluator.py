@@ -139,7 +139,7 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
         for found in members.values()
         for member in found
     )
-    notes.append(useless_scores_note(results))
+    notes.append(useless_scores_note(results, languages[1]))
     return Evaluation(
         test_set=TestSet(name, len(sources), _digest(sources), _digest(references), languages),
         systems=results,

@@ -8,9 +8,8 @@ from pathlib import Path
 from dragoman.api.evaluation.system_arguments import System
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.metadata import MIN_USEFUL_BLEU
 from dragoman.evaluation.metrics.sentence_statistics import signed_metric
-from dragoman.evaluation.results import SystemResult, best_bleu
+from dragoman.evaluation.results import SystemResult, useless_bleu
 from dragoman.evaluation.significance.bootstrap import seed_setting
 from dragoman.text.other_language import column_languages, language_note, swapped_note
 
@@ -90,9 +89,11 @@ def output_language_note(name: str, lines: Sequence[str], references: Sequence[s
     return language_note(lines, target, name=f"translations of {name}", rule=rule)
 
 
-def useless_scores_note(systems: Sequence[SystemResult]) -> str:
+def useless_scores_note(systems: Sequence[SystemResult], target: str) -> str:
     """Return a note if no system has the BLEU of one that translates."""
-    best = best_bleu(systems)
-    if best is None or best >= MIN_USEFUL_BLEU:
+    best = useless_bleu(systems, target)
+    if best is None:
         return ""
-    return f"no system translates usefully, since the best BLEU is {best:.2f}; train longer, or with more text"
+    has_model = any(member.parameters for system in systems for member in system.members)
+    fix = "train longer, or with more text" if has_model else "name translations of this test set"
+    return f"no system translates usefully, since the best BLEU is {best:.2f}; {fix}"

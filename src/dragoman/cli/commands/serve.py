@@ -140,11 +140,16 @@ def _named_bundles(given: Sequence[str], *, shows_start: bool = False) -> Mappin
     if not given:
         raise ConfigError("a model must be given, got none; name a bundle, a run or a project: dragoman serve run")
     located = [_located(each) for each in given]
-    if shows_start and all(Path(each).exists() or Path(each.partition("=")[2]).is_dir() for each in located):
+    if shows_start and all(Path(each).exists() or _named_path(each).exists() for each in located):
         echo(f"opening {', '.join(located)}", err=True)  # before the imports of the server, which take seconds
     from dragoman.server.models.model_names import name_bundles
 
     return name_bundles(located)
+
+
+def _named_path(given: str) -> Path:
+    """Return the path of NAME=PATH, or the text as a path."""
+    return Path(given.partition("=")[2] or given)
 
 
 def _located(given: str) -> str:

@@ -99,13 +99,15 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
         again = _resume_command(config, overrides or [], run, options)
         config = config_file(config)
         settings = load_config(config, [*(overrides or []), *([f"training.threads={threads}"] if threads else [])])
+        folder = run or config.parent / "run"
+        if not verify_resume:
+            _check_run(folder, resume=resume)
+        if on is None and "WORLD_SIZE" not in os.environ:
+            with report_errors("run the same command again to continue"):
+                prepare_first(settings, config.parent)
         if verify_resume:
             _verify(settings, config.parent)
             return
-        folder = run or config.parent / "run"
-        _check_run(folder, resume=resume)
-        if on is None and "WORLD_SIZE" not in os.environ:
-            prepare_first(settings, config.parent)
         _check_prepared(settings, config.parent)
         from dragoman.cli.screens.training import TrainingScreen
 
@@ -126,7 +128,7 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
             if live is not None:
                 live.finish(trained)
     if trained.bundle is not None:
-        _print(trained, json=json)
+        _print(trained, settings.data.target if settings.data else "", json=json)
         print_next(f"dragoman translate {shlex.quote(str(folder))}")
     elif not trained.ended.is_complete:
         if _is_main():
@@ -188,7 +190,7 @@ def _resume_command(
     return f"continue with: {shlex.join([*parts, '--resume'])}"
 
 
-def _print(trained: TrainResult, *, json: bool) -> None:
+def _print(trained: TrainResult, target: str, *, json: bool) -> None:
     """Print the bundle, its scores and the next command."""
     from dragoman.api.training.run_files import REPORT
 
@@ -206,7 +208,7 @@ def _print(trained: TrainResult, *, json: bool) -> None:
             echo(score.signature)
         if tests := [test for score in trained.scores for test in score.tests]:
             echo(_significance_note(tests))
-        if not _translates(trained.scores):
+        if not _translates(trained.scores, target):
             echo("note    the model does not translate yet: continue with --resume and a larger training.max_updates")
         echo("")
     echo(f"bundle  {bundle.folder}    (card.md describes it)")
@@ -215,12 +217,12 @@ def _print(trained: TrainResult, *, json: bool) -> None:
     echo(f"curves  tensorboard --logdir {shlex.quote(str(trained.run / 'curves'))}")
 
 
-def _translates(scores: Sequence[SetScore]) -> bool:
+def _translates(scores: Sequence[SetScore], target: str) -> bool:
     """Return whether a score of the trained model is that of a model that translates."""
-    from dragoman.evaluation.metrics.metadata import MIN_USEFUL_BLEU
+    from dragoman.evaluation.metrics.metadata import MIN_USEFUL_BLEU, is_bleu_unsuited
 
     found = [score.value for each in scores if each.model == "new" for score in each.scores if score.metric == "bleu"]
-    return not found or max(found) >= MIN_USEFUL_BLEU
+    return not found or is_bleu_unsuited(target) or max(found) >= MIN_USEFUL_BLEU
 
 
 def _significance_note(tests: Sequence[SignificanceTest]) -> str:

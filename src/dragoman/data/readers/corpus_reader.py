@@ -91,8 +91,10 @@ def lacks_translations(corpus: CorpusConfig) -> bool:
 
 def _explain_one_file(name: str) -> str:
     """Return what the second file of a corpus is, and what one file with both sides is, with examples."""
-    path = Path(name)
-    second = path.with_suffix(".de" if path.suffix == ".en" else ".en") if path.name else path
+    plain = plain_name(name)
+    stem, dot, ending = plain.rpartition(".")
+    stem = stem if dot and "/" not in ending else plain
+    second = f"{stem}.{'de' if ending == 'en' else 'en'}{name.removeprefix(plain)}"
     endings = ", ".join(sorted(_FORMATS))
     return (
         f"a corpus must be two files, the second with the translations of the first, line by line, or one file with "

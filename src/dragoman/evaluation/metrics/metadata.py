@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 __all__ = [
-    "SENTENCE_METRIC",
     "MIN_USEFUL_BLEU",
+    "SENTENCE_METRIC",
     "SIGNIFICANCE_LEVEL",
     "decimals",
     "format_difference",
     "format_metric_value",
     "format_p_value",
+    "is_bleu_unsuited",
     "is_improvement",
     "is_lower_better",
 ]
 
 SIGNIFICANCE_LEVEL = 0.05
 MIN_USEFUL_BLEU = 5.0  # below it, hardly a sentence can be understood
+_UNSPLIT = {"bo", "dz", "km", "lo", "my", "th"}  # without spaces, and without a tokenizer of BLEU
 SENTENCE_METRIC = "chrf++"
 """The metric of single sentences."""
 
@@ -59,3 +61,8 @@ def format_p_value(value: float, separator: str = " ") -> str:
     while value < SIGNIFICANCE_LEVEL <= float(f"{value:.{places}f}"):
         places += 1
     return f"p{separator}={separator}{value:.{places}f}"
+
+
+def is_bleu_unsuited(language: str) -> bool:
+    """Whether BLEU counts whole sentences as words in a language."""
+    return language.partition("-")[0] in _UNSPLIT

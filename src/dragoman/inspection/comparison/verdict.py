@@ -7,13 +7,12 @@ from dataclasses import replace
 
 from dragoman.evaluation.aggregate_members import describe_test
 from dragoman.evaluation.metrics.metadata import (
-    MIN_USEFUL_BLEU,
     format_metric_value,
     format_p_value,
     is_improvement,
     is_lower_better,
 )
-from dragoman.evaluation.results import Evaluation, SignificanceTest, SystemResult, best_bleu
+from dragoman.evaluation.results import Evaluation, SignificanceTest, SystemResult, useless_bleu
 from dragoman.evaluation.score_format import format_score
 from dragoman.inspection.comparison.report_types import ComparisonReport
 from dragoman.reporting.metric_title import metric_title
@@ -48,8 +47,8 @@ def conclude(report: ComparisonReport) -> Verdict:
             "Give one with --test SOURCE REFERENCE. Losses of models with different vocabularies cannot be compared.",
         )
     verdict = _Ranking(report.evaluation).verdict()
-    best = best_bleu(report.evaluation.systems)
-    if best is None or best >= MIN_USEFUL_BLEU or len(report.evaluation.systems) == 1:
+    best = useless_bleu(report.evaluation.systems, report.evaluation.test_set.languages[1])
+    if best is None or len(report.evaluation.systems) == 1:
         return verdict
     return replace(verdict, level="warning", text=f"No system translates usefully yet. {verdict.text}")
 

@@ -93,16 +93,21 @@ class ModelRegistry:
             return default
         return await self.get(name, "capable")
 
-    def preload_for_phrases(self) -> None:
-        """Start to load the engine for required phrases of each loaded model within the memory limit.
+    def preload_for_phrases(self, is_wanted: Callable[[str, str], bool] = lambda *_: True) -> None:
+        """Start to load the engine for required phrases of loaded models, as many as the memory limit allows.
 
-        Torch takes seconds to import: without this, the first request with a glossary waits for it.
+        `is_wanted` chooses models by their directions. Torch takes seconds to import: without this, the first request
+        with a glossary waits for it.
         """
+        limit, planned = self._settings.memory_bytes, self._used_bytes()
         for model in self.models.values():
             default = model.translators.get("default")
             if default is None or "capable" in model.translators or not prefers_torch(default.engine):
                 continue
-            if self._fits(model.bundle):
+            if not any(is_wanted(*direction) for direction in model.directions):
+                continue
+            if limit is None or planned + weight_bytes(model.bundle) <= limit:
+                planned += weight_bytes(model.bundle)
                 self._load_once(model, "capable")
 
     async def get(self, name: str, role: EngineRole = "default") -> Translator:

@@ -90,9 +90,12 @@ class TranslationService:
         if self.settings.reload_interval:
             self._polling = asyncio.create_task(self._poll_bundles())
 
-    def preload_for_glossaries(self) -> None:
-        """Start to load the engines that translate with glossaries, before the first request needs them."""
-        self._registry.preload_for_phrases()
+    def preload_for_glossaries(self, is_wanted: Callable[[str, str], bool] = lambda *_: True) -> None:
+        """Start to load the engines that translate with glossaries, before the first request needs them.
+
+        `is_wanted` chooses models by their directions.
+        """
+        self._registry.preload_for_phrases(is_wanted)
 
     def admit(self, seconds: float | None = None, charge: Callable[[int], None] = lambda tokens: None) -> Reservation:
         """See `AdmissionController.admit`."""

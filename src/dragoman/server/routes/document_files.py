@@ -22,7 +22,7 @@ from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.request_types import TranslationRequest
 from dragoman.server.routes.download_store import DownloadStore, StoredDocument, plain_name
 from dragoman.server.routes.libretranslate import check_languages
-from dragoman.server.routes.libretranslate_schemas import TranslateFileResponse
+from dragoman.server.routes.libretranslate_schemas import API_NAMES, TranslateFileResponse
 from dragoman.server.routes.openapi import BASE_ERRORS, BODY_ERRORS, parameter, responses
 from dragoman.server.settings import Limits
 
@@ -153,7 +153,16 @@ def _to_request(pipeline: TranslationPipeline, upload: Upload, owner: str) -> Tr
     name = upload.fields.get("glossary")
     stored = pipeline.glossaries.find_for(owner, name, source, target) if name else None
     options = build_options(pipeline.settings)
-    return TranslationRequest((), source, target, model, options=options, glossary=stored, rejects_other_languages=True)
+    return TranslationRequest(
+        (),
+        source,
+        target,
+        model,
+        options=options,
+        glossary=stored,
+        names=API_NAMES,
+        rejects_other_languages=True,
+    )
 
 
 def _suffix(name: str) -> str:

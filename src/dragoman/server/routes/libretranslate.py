@@ -155,10 +155,11 @@ def _check_sizes(texts: list[str], limits: Limits) -> None:
 def check_languages(languages: Languages, source: str, target: str, model: str | None = None) -> None:
     """Reject languages, and without a named model pairs, that are not served, with LibreTranslate's messages."""
     is_auto = source.strip().lower() == "auto"
-    for code in (target,) if is_auto else (source, target):
+    sides = ((source, languages.sources), (target, languages.targets))
+    for code, codes in sides[is_auto:]:
         if languages.match(code) is None:
             hint = code_hint(code, languages.codes)
-            listed = supported_codes(languages.codes, languages)
+            listed = supported_codes(codes, languages)
             raise RequestError(f"{code[:40]} is not supported{hint}; {listed}", code="unknown_language")
     if not is_auto and model is None and languages.match_pair(source, target) is None:
         served = [languages.match(code) or code for code in (target, source)]

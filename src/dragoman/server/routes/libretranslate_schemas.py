@@ -9,11 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from dragoman.server.errors import RequestError
 from dragoman.server.glossaries.store import GlossaryStore
 from dragoman.server.pipeline.option_builder import build_options
-from dragoman.server.request_types import DetectedLanguage, TranslationRequest
+from dragoman.server.request_types import ApiNames, DetectedLanguage, TranslationRequest
 from dragoman.server.routes.openapi import EXAMPLE_SOURCE, EXAMPLE_TARGET, SourceLanguage, TargetLanguage
 from dragoman.server.settings import ServerSettings
 
 __all__ = [
+    "API_NAMES",
     "DetectRequest",
     "FrontendSettings",
     "LibreTranslateLanguage",
@@ -21,6 +22,8 @@ __all__ = [
     "LibreTranslateResponse",
     "TranslateFileResponse",
 ]
+
+API_NAMES = ApiNames(listing="/languages")
 
 _Digits = Annotated[str, Field(pattern=r"^-?[0-9]{1,4}$")]
 _Texts = Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
@@ -67,6 +70,7 @@ class LibreTranslateRequest(BaseModel):
             is_html=is_html,
             options=options,
             glossary=stored,
+            names=API_NAMES,
             rejects_other_languages=True,
         )
 

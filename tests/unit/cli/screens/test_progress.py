@@ -142,7 +142,7 @@ def test_speed_and_time_left_are_those_of_this_run(log: Console, clock: Clock):
         "translating news.en …",
         "  translating news.en: 91 %, 9,120 lines, 10/s, 1 min 30 s left",
         "  translating news.en: 92 %, 9,240 lines, 10/s, 1 min 20 s left",
-        "✓ translating news.en  9,240 lines, 9,000 of them before  24 s",
+        "✓ translating news.en  9,240 lines, 9,000 of them in earlier runs  24 s",
     ]
 
 
@@ -156,7 +156,7 @@ def test_files_that_an_earlier_run_finished_do_not_count_for_the_speed(log: Cons
     assert written(log).splitlines()[1:] == [
         "  translating 3 files of news: 91 %, 9,120 lines, 10/s, 1 min 30 s left",
         "  translating 3 files of news: 92 %, 9,240 lines, 10/s, 1 min 20 s left",
-        "✓ translating 3 files of news  9,240 lines, 9,000 of them before  24 s",
+        "✓ translating 3 files of news  9,240 lines, 9,000 of them in earlier runs  24 s",
     ]
 
 

@@ -120,3 +120,10 @@ def test_a_winner_among_systems_that_do_not_translate_is_a_warning() -> None:
     assert found.level == "warning"
     assert found.text.startswith("No system translates usefully yet. “adapted” is better than the baseline “base”:")
     assert conclude(of(base=(0.23, None), adapted=(25.0, 0.001))).level == "ok"
+
+
+def test_bleu_of_a_language_without_spaces_decides_nothing() -> None:
+    report = of(base=(0.23, None), adapted=(0.45, 0.001))
+    assert report.evaluation is not None
+    evaluation = replace(report.evaluation, test_set=replace(report.evaluation.test_set, languages=("en", "th")))
+    assert "usefully" not in conclude(replace(report, evaluation=evaluation)).text

@@ -19,6 +19,7 @@ from dragoman.server.metrics import MetricsSink
 from dragoman.server.models import registry as fleet_module
 from dragoman.server.models import served_model as model_module
 from dragoman.server.models.registry import ModelRegistry
+from dragoman.server.models.served_model import weight_bytes
 from dragoman.server.settings import ServerSettings
 from testkit.untrusted_bundles import reseal
 from tests.server.bundles import tiny_bundle
@@ -303,6 +304,27 @@ def test_the_engine_for_glossaries_is_not_loaded_beyond_the_memory_limit(bundle:
         assert not fleet._loading
 
     run(test, {"m": bundle}, memory_bytes=1)
+
+
+def test_only_engines_that_fit_together_are_loaded_for_glossaries(bundle: Path):
+    size = weight_bytes(Bundle.open(bundle))
+
+    async def test(fleet: ModelRegistry) -> None:
+        assert set(fleet.models) == {"a", "b"}
+        fleet.preload_for_phrases()
+        await asyncio.gather(*fleet._loading.values())
+        roles = [sorted(model.translators) for model in fleet.models.values()]
+        assert roles == [["capable", "default"], ["default"]]
+
+    run(test, {"a": bundle, "b": bundle}, memory_bytes=3 * size)
+
+
+def test_a_glossary_of_other_languages_loads_nothing(bundle: Path):
+    async def test(fleet: ModelRegistry) -> None:
+        fleet.preload_for_phrases(lambda source, _: source == "xx")
+        assert not fleet._loading
+
+    run(test, {"m": bundle})
 
 
 def test_without_such_an_engine_it_is_said(bundle: Path, monkeypatch: pytest.MonkeyPatch):

@@ -377,7 +377,7 @@ def test_a_server_with_stored_glossaries_loads_their_engine_at_the_start(
     bundles: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_glossary: bool
 ):
     calls: list[str] = []
-    monkeypatch.setattr(ModelRegistry, "preload_for_phrases", lambda self: calls.append("preload"))
+    monkeypatch.setattr(ModelRegistry, "preload_for_phrases", lambda *_: calls.append("preload"))
     if has_glossary:
         open_glossary_store(tmp_path / "terms").create("me", "names", [term_dictionary("en", "de", {"dog": "Hund"})])
 
