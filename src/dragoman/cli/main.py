@@ -25,7 +25,7 @@ COMMANDS = {
     "new": "Write a commented dragoman.toml for a corpus, with a preset for its size.",
     "check": "Check corpora: errors by file and line, leakage, cleaning and training cost.",
     "prepare": "Clean, de-duplicate and split corpora, learn the tokenizer and write shards.",
-    "train": "Train a model on prepared data and write a bundle.",
+    "train": "Train a model and write a bundle.",
     "tune": "Search hyper-parameters by successive halving; every trial is a run.",
     "average": "Average the weights of a run's newest checkpoints into a bundle.",
     "translate": "Translate lines of text, the text files of a folder, or a document with its layout.",

@@ -49,7 +49,7 @@ def test_a_stage_has_a_bar_with_the_time_left(output: Recorded):
     (bar,) = page.iter("progress")
     assert bar.get("value") == "0.250"
     assert bar.get("aria-label") == "cleaning <train>"
-    assert "1,000 pairs · 500/s · 6.0 s left" in page.text_content()
+    assert "1,000 pairs · 500/s · 6 s left" in page.text_content()
 
 
 def test_frequent_advances_are_shown_a_few_times_per_second(output: Recorded):
