@@ -80,9 +80,9 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
 ) -> None:
     """Train a model and write a bundle.
 
-    Data that were never prepared are prepared first. Ctrl-C and SIGTERM stop after the current update with a checkpoint;
-    --resume continues and ends with bit-identical weights. Several processes: torchrun --nproc-per-node 2 -m dragoman
-    train
+    Data that were never prepared are prepared first. Ctrl-C and SIGTERM stop after the current update with a
+    checkpoint; --resume continues and ends with bit-identical weights. Several processes: torchrun --nproc-per-node 2
+    -m dragoman train
     """
     from dragoman.environment import limit_kernel_caches, require
 
