@@ -16,6 +16,7 @@ from dragoman.errors import ConfigError, MissingExtraError
 from dragoman.version import DISTRIBUTION, __version__
 
 _COMBINED = "all"  # an extra of other extras
+DEVELOPMENT_EXTRAS = ("dev", "docs")  # for contributors; users need none of them
 _KERNEL_CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 _KERNELS = 128  # two to four times as many as one update of a Transformer uses
 _PACKAGES = {"markdown_it": "markdown-it-py", "multipart": "python-multipart"}
@@ -142,7 +143,7 @@ def missing_package(module: str, what: str, preferred: str = "train") -> Missing
     root = module.partition(".")[0]
     name = _PACKAGES.get(root, root).replace("_", "-").lower()
     having = [extra for extra, listed in extras().items() if any(each.name.lower() == name for each in listed)]
-    found = sorted(having, key=lambda extra: (extra != preferred, extra in ("dev", "docs"), extra))
+    found = sorted(having, key=lambda extra: (extra != preferred, extra in DEVELOPMENT_EXTRAS, extra))
     return MissingExtraError(_missing_message(root, found[0] if found else None, what, package=name))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from safetensors.numpy import save_file
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
-from testkit.random_models.random_marian import Arrays, random_array, random_sentences, scramble_int
+from testkit.random_models.random_marian import Arrays, layer_shapes, random_array, random_sentences, scramble_int
 
 __all__ = [
     "M2M100_CODES",
@@ -191,23 +191,10 @@ def random_weights(shape: Shape, seed: int = 1) -> Arrays:
 
 def weight_shapes(shape: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Names and shapes of the arrays of a checkpoint."""
-    dim, inner = shape.dim, shape.feedforward
+    dim = shape.dim
     yield "model.shared.weight", (shape.vocab, dim)
     for side, layers in zip(("encoder", "decoder"), shape.layers, strict=True):
-        for number in range(layers):
-            name = f"model.{side}.layers.{number}"
-            for attention in ("self_attn", "encoder_attn") if side == "decoder" else ("self_attn",):
-                for part in ("q_proj", "k_proj", "v_proj", "out_proj"):
-                    yield f"{name}.{attention}.{part}.weight", (dim, dim)
-                    yield f"{name}.{attention}.{part}.bias", (dim,)
-                yield f"{name}.{attention}_layer_norm.weight", (dim,)
-                yield f"{name}.{attention}_layer_norm.bias", (dim,)
-            yield f"{name}.fc1.weight", (inner, dim)
-            yield f"{name}.fc1.bias", (inner,)
-            yield f"{name}.fc2.weight", (dim, inner)
-            yield f"{name}.fc2.bias", (dim,)
-            yield f"{name}.final_layer_norm.weight", (dim,)
-            yield f"{name}.final_layer_norm.bias", (dim,)
+        yield from layer_shapes(side, layers, dim, shape.feedforward)
         yield f"model.{side}.layer_norm.weight", (dim,)
         yield f"model.{side}.layer_norm.bias", (dim,)
 

@@ -17,6 +17,7 @@ from sentencepiece import SentencePieceTrainer
 __all__ = [
     "SHAPES",
     "Shape",
+    "layer_shapes",
     "random_array",
     "random_sentences",
     "random_weights",
@@ -105,7 +106,7 @@ def random_weights(shape: Shape, seed: int = 1) -> Arrays:
 
 
 def _shapes(shape: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
-    dim, inner = shape.dim, shape.feedforward
+    dim = shape.dim
     if shape.shared:
         yield "model.shared.weight", (shape.vocab, dim)
     else:
@@ -113,20 +114,25 @@ def _shapes(shape: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield "model.decoder.embed_tokens.weight", (shape.target_vocab, dim)
     yield "final_logits_bias", (1, shape.target_vocab)
     for side, layers in zip(("encoder", "decoder"), shape.layers, strict=True):
-        for number in range(layers):
-            name = f"model.{side}.layers.{number}"
-            for attention in ("self_attn", "encoder_attn") if side == "decoder" else ("self_attn",):
-                for part in ("q_proj", "k_proj", "v_proj", "out_proj"):
-                    yield f"{name}.{attention}.{part}.weight", (dim, dim)
-                    yield f"{name}.{attention}.{part}.bias", (dim,)
-                yield f"{name}.{attention}_layer_norm.weight", (dim,)
-                yield f"{name}.{attention}_layer_norm.bias", (dim,)
-            yield f"{name}.fc1.weight", (inner, dim)
-            yield f"{name}.fc1.bias", (inner,)
-            yield f"{name}.fc2.weight", (dim, inner)
-            yield f"{name}.fc2.bias", (dim,)
-            yield f"{name}.final_layer_norm.weight", (dim,)
-            yield f"{name}.final_layer_norm.bias", (dim,)
+        yield from layer_shapes(side, layers, shape.dim, shape.feedforward)
+
+
+def layer_shapes(side: str, layers: int, dim: int, inner: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Names and shapes of the arrays of the layers of an encoder or a decoder, as MarianMT and M2M100 name them."""
+    for number in range(layers):
+        name = f"model.{side}.layers.{number}"
+        for attention in ("self_attn", "encoder_attn") if side == "decoder" else ("self_attn",):
+            for part in ("q_proj", "k_proj", "v_proj", "out_proj"):
+                yield f"{name}.{attention}.{part}.weight", (dim, dim)
+                yield f"{name}.{attention}.{part}.bias", (dim,)
+            yield f"{name}.{attention}_layer_norm.weight", (dim,)
+            yield f"{name}.{attention}_layer_norm.bias", (dim,)
+        yield f"{name}.fc1.weight", (inner, dim)
+        yield f"{name}.fc1.bias", (inner,)
+        yield f"{name}.fc2.weight", (dim, inner)
+        yield f"{name}.fc2.bias", (dim,)
+        yield f"{name}.final_layer_norm.weight", (dim,)
+        yield f"{name}.final_layer_norm.bias", (dim,)
 
 
 def random_array(name: str, size: tuple[int, ...], seed: int) -> NDArray[np.float32]:

@@ -78,7 +78,7 @@ class FakeService(TranslationService):
     preloads: int = 0
     """Calls of `preload_for_glossaries`."""
 
-    def preload_for_glossaries(self, is_wanted: Callable[[str, str], bool] = lambda *_: True) -> None:
+    def preload_for_glossaries(self, pairs: Sequence[tuple[str, str]] | None = None) -> None:
         self.preloads += 1
 
     def admit(

@@ -9,15 +9,14 @@ from dragoman.cli.options.arguments import Json
 
 __all__ = ["doctor"]
 
-_DEVELOPMENT = ("dev", "docs")  # for contributors; users need none of them
-
 
 def doctor(json: Json = False) -> None:
     """Report the machine, installed packages, and commands that install missing ones."""
-    from dragoman.environment import extras, install_command, machine_info
+    from dragoman.environment import DEVELOPMENT_EXTRAS, extras, install_command, machine_info
     from dragoman.version import __version__
 
-    here, found = machine_info(), {extra: listed for extra, listed in extras().items() if extra not in _DEVELOPMENT}
+    here = machine_info()
+    found = {extra: listed for extra, listed in extras().items() if extra not in DEVELOPMENT_EXTRAS}
     if json:
         packages = {extra or "base": [asdict(package) for package in listed] for extra, listed in found.items()}
         print_json({"dragoman": __version__, "machine": asdict(here), "packages": packages})

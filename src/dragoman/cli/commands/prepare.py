@@ -25,6 +25,7 @@ from dragoman.network_access import network_access
 
 if TYPE_CHECKING:
     from dragoman.config import Config
+    from dragoman.data.preparation.prepared_data import PreparedData
 
 __all__ = ["prepare", "prepare_first"]
 
@@ -57,12 +58,8 @@ def prepare(
         config = config_file(config)
         overrides = overrides_with(overrides, on_bad_line)
         settings = load_config(config, overrides)
-        from dragoman.api.training.preparation import prepare_corpora
-        from dragoman.cli.screens.progress import ProgressDisplay
-
         folder = config.parent if on is None else config.parent.absolute()  # workers have another working folder
-        with preparation_workers(on, workers, processes) as opened, ProgressDisplay() as progress:
-            prepared = prepare_corpora(settings, folder, workers=opened, progress=progress, tell=print_warning)
+        prepared = _prepare(settings, folder, on, workers, processes)
     if json:
         print_json(prepared.manifest)
     else:
@@ -72,17 +69,24 @@ def prepare(
 
 def prepare_first(settings: Config, folder: Path) -> None:
     """Prepare the corpora of a project whose data were never prepared; print a summary on stderr."""
-    from dragoman.api.training.preparation import prepare_corpora
-    from dragoman.cli.screens.progress import ProgressDisplay
     from dragoman.data.preparation.prepared_data import MANIFEST
 
     if settings.data is None or (folder / settings.data.folder / MANIFEST).exists():
         return
     echo("the data are not prepared: preparing them first, as dragoman prepare does", err=True)
-    with preparation_workers(None, None, _PROCESSES) as opened, ProgressDisplay() as progress:
-        prepared = prepare_corpora(settings, folder, workers=opened, progress=progress, tell=print_warning)
-    pairs = prepared.manifest["pairs"]
-    echo(f"{pairs['kept']:,} of {pairs['read']:,} training pairs{_left_out(pairs)}", err=True)
+    prepared = _prepare(settings, folder)
+    echo(_pairs_line(prepared.manifest["pairs"]), err=True)
+
+
+def _prepare(
+    settings: Config, folder: Path, on: str | None = None, workers: int | None = None, processes: int = _PROCESSES
+) -> PreparedData:
+    """Prepare the corpora with a progress bar and warnings."""
+    from dragoman.api.training.preparation import prepare_corpora
+    from dragoman.cli.screens.progress import ProgressDisplay
+
+    with preparation_workers(on, workers, processes) as opened, ProgressDisplay() as progress:
+        return prepare_corpora(settings, folder, workers=opened, progress=progress, tell=print_warning)
 
 
 def _print(folder: Path, manifest: dict[str, Any]) -> None:
@@ -114,10 +118,14 @@ def _print(folder: Path, manifest: dict[str, Any]) -> None:
         echo(f"note: there is no test set; data.test_pairs = {some} holds one out", err=True)
     sizes = dict.fromkeys(f"{entry['path']} ({entry['tokens']:,} tokens)" for entry in manifest["tokenizers"].values())
     pairs = manifest["pairs"]
-    echo(f"\n{pairs['kept']:,} of {pairs['read']:,} training pairs{_left_out(pairs)}")
+    echo(f"\n{_pairs_line(pairs)}")
     echo(f"{folder}: {', '.join(sizes)}")
     if pairs["left_out"]:
         echo(f"examples of the pairs that were left out: {folder / REPORT}")
+
+
+def _pairs_line(pairs: dict[str, Any]) -> str:
+    return f"{pairs['kept']:,} of {pairs['read']:,} training pairs{_left_out(pairs)}"
 
 
 def _left_out(pairs: dict[str, Any]) -> str:

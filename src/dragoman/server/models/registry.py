@@ -14,10 +14,12 @@ from typing import TypeVar
 
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
+from dragoman.config.corpus import Direction
 from dragoman.config.search import SearchSettings
 from dragoman.engines.protocol import AttentionEngine
 from dragoman.engines.select import prefers_torch
 from dragoman.errors import ConfigError, DragomanError, MissingExtraError
+from dragoman.language_codes import match_rank
 from dragoman.server.errors import Draining, ModelUnavailable, NotInstalled
 from dragoman.server.metrics import MetricsSink
 from dragoman.server.models.routing import RoutingTable
@@ -93,18 +95,18 @@ class ModelRegistry:
             return default
         return await self.get(name, "capable")
 
-    def preload_for_phrases(self, is_wanted: Callable[[str, str], bool] = lambda *_: True) -> None:
+    def preload_for_phrases(self, pairs: Sequence[Direction] | None = None) -> None:
         """Start to load the engine for required phrases of loaded models, as many as the memory limit allows.
 
-        `is_wanted` chooses models by their directions. Torch takes seconds to import: without this, the first request
-        with a glossary waits for it.
+        With `pairs`, only models of these languages are loaded. Torch takes seconds to import: without this, the first
+        request with a glossary waits for it.
         """
         limit, planned = self._settings.memory_bytes, self._used_bytes()
         for model in self.models.values():
             default = model.translators.get("default")
             if default is None or "capable" in model.translators or not prefers_torch(default.engine):
                 continue
-            if not any(is_wanted(*direction) for direction in model.directions):
+            if pairs is not None and not _has_languages(model.directions, pairs):
                 continue
             if limit is None or planned + weight_bytes(model.bundle) <= limit:
                 planned += weight_bytes(model.bundle)
@@ -282,3 +284,13 @@ class ModelRegistry:
 
     def _update_routes(self) -> None:
         self.routes = RoutingTable.build({name: model.directions for name, model in self.models.items()})
+
+
+def _has_languages(directions: Sequence[Direction], pairs: Sequence[Direction]) -> bool:
+    """Whether a model has both languages of a pair; of thousands of directions, each language is compared once."""
+    sources, targets = ({direction[side] for direction in directions} for side in (0, 1))
+    return any(
+        any(match_rank(code, source) is not None for code in sources)
+        and any(match_rank(code, target) is not None for code in targets)
+        for source, target in pairs
+    )

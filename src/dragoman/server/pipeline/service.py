@@ -90,12 +90,12 @@ class TranslationService:
         if self.settings.reload_interval:
             self._polling = asyncio.create_task(self._poll_bundles())
 
-    def preload_for_glossaries(self, is_wanted: Callable[[str, str], bool] = lambda *_: True) -> None:
-        """Start to load the engines that translate with glossaries, before the first request needs them.
+    def preload_for_glossaries(self, pairs: Sequence[Direction] | None = None) -> None:
+        """Start to load the engines that translate with glossaries of some languages, by default of all.
 
-        `is_wanted` chooses models by their directions.
+        The first request then does not wait for them.
         """
-        self._registry.preload_for_phrases(is_wanted)
+        self._registry.preload_for_phrases(pairs)
 
     def admit(self, seconds: float | None = None, charge: Callable[[int], None] = lambda tokens: None) -> Reservation:
         """See `AdmissionController.admit`."""

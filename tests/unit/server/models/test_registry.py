@@ -321,8 +321,11 @@ def test_only_engines_that_fit_together_are_loaded_for_glossaries(bundle: Path):
 
 def test_a_glossary_of_other_languages_loads_nothing(bundle: Path):
     async def test(fleet: ModelRegistry) -> None:
-        fleet.preload_for_phrases(lambda source, _: source == "xx")
+        fleet.preload_for_phrases([("xx", "de"), ("en", "xx")])
         assert not fleet._loading
+        fleet.preload_for_phrases([("xx", "de"), ("en-GB", "de")])
+        assert fleet._loading
+        await asyncio.gather(*fleet._loading.values())
 
     run(test, {"m": bundle})
 

@@ -89,7 +89,7 @@ def _version_2(pipeline: TranslationPipeline, store: GlossaryStore) -> APIRouter
             return store.create(access.name, body.name, [body.to_dictionary()])
 
         made = await asyncio.to_thread(run)
-        pipeline.service.preload_for_glossaries(lambda source, target: made.find(source, target) is not None)
+        pipeline.service.preload_for_glossaries([(each.source, each.target) for each in made.dictionaries])
         return json_response(single_json(made), 201)
 
     @routes.get("/glossaries", **responses(SingleGlossaryList, *BASE_ERRORS, 429))
@@ -140,7 +140,7 @@ def _version_3(pipeline: TranslationPipeline, store: GlossaryStore) -> APIRouter
             return store.create(access.name, body.name, [each.to_dictionary() for each in body.dictionaries])
 
         made = await asyncio.to_thread(run)
-        pipeline.service.preload_for_glossaries(lambda source, target: made.find(source, target) is not None)
+        pipeline.service.preload_for_glossaries([(each.source, each.target) for each in made.dictionaries])
         return json_response(multilingual_json(made), 201)
 
     @routes.get("/glossaries", **responses(MultilingualGlossaryList, *BASE_ERRORS, 429))
