@@ -65,7 +65,7 @@ def score_systems(
         if settings.languages is None and found.languages is not None:
             settings = settings.model_copy(update={"languages": found.languages})
     else:
-        name = _test_name(test[0])
+        name = _test_name(*test)
         sources, references = (read_lines(path) for path in test)
         _check_lines(test, len(sources), len(references))
     names = (*EvaluationSettings.model_fields, *EngineSettings.model_fields)
@@ -117,6 +117,8 @@ def _check_lines(test: tuple[Path, Path], sources: int, references: int) -> None
         raise DataError(f"{test[0]} and {test[1]} must have at least one line, got none; name the test set")
 
 
-def _test_name(source: Path) -> str:
-    """Return the name of a test set: its source file without suffixes."""
-    return source.name.removesuffix(".gz").rsplit(".", 1)[0] or source.name
+def _test_name(source: Path, reference: Path) -> str:
+    """Return the name of a test set: that of its files without suffixes, or both names if these differ."""
+    names = [path.name.removesuffix(".gz") for path in (source, reference)]
+    stems = {name.rsplit(".", 1)[0] or name for name in names}
+    return stems.pop() if len(stems) == 1 else " and ".join(names)

@@ -15,12 +15,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.markup.protected_spans import count_placeholders
 from dragoman.text.addresses import ADDRESS, find_addresses
 from dragoman.text.characters import is_spaceless
 from dragoman.text.numbers import find_numbers
 from dragoman.text.other_language import other_language
 
-__all__ = ["FLAGS", "Flag", "TranslationFacts", "quality_flags"]
+__all__ = ["FLAGS", "Flag", "TranslationFacts", "changed_placeholders", "quality_flags"]
 
 FLAGS = {
     "unlikely": "the translation has a low probability: it may be hallucinated",
@@ -31,6 +32,7 @@ FLAGS = {
     "truncated": "the translation reached the maximum length",
     "numbers": "numbers of the source are lost or changed, or there are new ones",
     "addresses": "web or mail addresses of the source are lost or changed, or there are new ones",
+    "placeholders": "placeholders of the source, such as {name}, are lost or changed, or there are new ones",
     "copied": "the translation is the source, or nearly so",
     "dropped": "words of the source got no attention: they may be missing",
     "language": "the source is in another language than that of the model",
@@ -122,6 +124,7 @@ def _flags(facts: TranslationFacts) -> Iterator[tuple[str, str | None]]:
         source, translation = ADDRESS.sub(" ", source), ADDRESS.sub(" ", translation)
     yield "numbers", _other_numbers(source, translation)
     yield "addresses", details
+    yield "placeholders", changed_placeholders(source, translation)
     yield "copied", _copied(source, translation, facts.source_words)
     yield "dropped", None if weights is None else _dropped(facts.source_words, weights)
     yield "language", _language(facts) if has_letters else None
@@ -249,6 +252,11 @@ def _other_numbers(source: str, translation: str) -> str | None:
     if (not lost and new <= may_be_new) or (not new and lost <= may_be_lost):
         return None
     return _changed(Counter(first), Counter(second)) or "the same numbers, not equally often"
+
+
+def changed_placeholders(source: str, translation: str) -> str | None:
+    """Return which placeholders are lost in the translation of a text, or new there; None if they are the same."""
+    return _changed(count_placeholders(source), count_placeholders(translation)) or None
 
 
 def _changed(source: Counter[str], translation: Counter[str]) -> str:

@@ -10,7 +10,7 @@ from dragoman.markup.punctuation import joins
 from dragoman.text.addresses import MAIL_ADDRESS
 from dragoman.text.characters import SPACELESS
 
-__all__ = ["find_placeholders", "locate_placeholders", "placeholder_strings"]
+__all__ = ["count_placeholders", "find_placeholders", "locate_placeholders", "placeholder_strings"]
 
 # In scripts without spaces, text follows an address directly. Braces in a URL are a placeholder:
 # https://example.org/{id}/edit
@@ -63,6 +63,11 @@ def find_placeholders(text: str) -> tuple[tuple[int, int], ...]:
             start = found.pop()[0]
         found.append((start, end))
     return tuple(found)
+
+
+def count_placeholders(text: str) -> Counter[str]:
+    """Count the placeholders of a text, without its addresses."""
+    return Counter(found for found in placeholder_strings(text, find_placeholders(text)) if found[0] in _NO_ADDRESS)
 
 
 def placeholder_strings(text: str, kept: Iterable[tuple[int, int]]) -> list[str]:

@@ -49,6 +49,8 @@ def names(source: str, translation: str, **known) -> list[str]:
         ("See http://www.a.org/x1.", "Siehe https://a.org/x1"),
         ("Hotel Vier Jahreszeiten Hamburg", "Hotel Vier Jahreszeiten Hamburg"),
         ("Angela Merkel", "Angela Merkel"),
+        ("See www.a.org/{id} and {name}", "{name} und www.a.org/{id} ansehen"),
+        ("It is 20% of all", "Das sind 20 % davon"),
         ("OK", "OK"),
         ("no no no no no, he said", "nein nein nein nein nein, sagte er"),
         ("Noooooooo", "Neeeeeein"),
@@ -80,6 +82,8 @@ def test_nothing_is_wrong(source: str, translation: str):
         ("20 dogs and 20 cats", "20 Hunde und Katzen", "numbers", "lost 20"),
         ("See http://a.org/x", "Siehe http://a.org/y", "addresses", "lost a.org/x; new a.org/y"),
         ("Write to me@a.org", "Schreiben Sie", "addresses", "lost me@a.org"),
+        ("Hello {name}", "Hallo {Name}", "placeholders", "lost {name}; new {Name}"),
+        ("%s of %s files", "%s Dateien", "placeholders", "lost %s"),
         ("A man sleeps in the grass.", "A man sleeps in the Grass.", "copied", "similarity 1.00"),
         ("A man sleeps in the long grass.", "A man sleeps in the long gras.", "copied", "similarity 0.98"),
     ],
@@ -134,7 +138,7 @@ def test_words_that_were_dropped():
 
 
 def test_a_flag_has_a_known_name():
-    source, translation = "See http://a.org 1984 now", "ja ja ja ja ja 77 http://b.org"
+    source, translation = "See http://a.org 1984 {x}", "ja ja ja ja ja 77 http://b.org"
     found = names(source, translation, log_prob=-99.0, is_finished=False, weights=np.full((7, 5), 0.0))
     assert found == [name for name in FLAGS if name not in {"from-nothing", "empty", "copied", "language"}]
 
@@ -202,6 +206,7 @@ def test_details_have_the_forms_that_the_web_page_translates():
         facts("many men", "77 Männer"),
         facts("in 2019", "in 2018"),
         facts("to a@b.org", "an c@d.org"),
+        facts("{name} is here", "{Name} ist da"),
         facts("we have a small house here", "we have a small house here"),
         facts("in houses gardens", "im Haus", weights=looked[:, :3]),
         facts(

@@ -103,7 +103,8 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
     languages = _languages(opened, settings.languages)
     check_language(languages[1], settings)
     translates = any(member.bundle is not None for members in opened.values() for member in members)
-    notes = language_notes(sources, references, languages, translates=translates)
+    are_given = settings.languages is not None
+    notes = language_notes(sources, references, languages, translates=translates, are_given=are_given)
     for member in (each for members in opened.values() for each in members if each.lines is not None):
         notes.append(copied_side_note(member.path, member.lines or (), sources, references))
     for note in filter(None, notes):  # before the work, which may take long, and in the result

@@ -94,7 +94,7 @@ def open_member(path: Path, name: str, sentences: int) -> EvaluatedMember:
     if len(lines) != sentences:
         raise DataError(
             f"{path} must have one translation per test sentence, {sentences:,}, got "
-            f"{format_count(len(lines), 'line')}; add the missing lines"
+            f"{format_count(len(lines), 'line')}; translate the sources of this test set"
         )
     return EvaluatedMember(name, path, sha256_of_file(path), lines=tuple(lines))
 

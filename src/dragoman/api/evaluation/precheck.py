@@ -32,7 +32,7 @@ def check_systems(
     if len(sources) != len(references) or not references:
         raise DataError(
             f"sources and references must have the same number of lines, at least one, got {len(sources):,} and "
-            f"{len(references):,}; add the missing lines"
+            f"{len(references):,}; name the two sides of one test set"
         )
     names = [system.name for system in systems]
     if duplicates := [name for name in names if names.count(name) > 1]:
@@ -60,15 +60,23 @@ def copied_side_note(path: Path, lines: Sequence[str], sources: Sequence[str], r
 
 
 def language_notes(
-    sources: Sequence[str], references: Sequence[str], languages: tuple[str, str], *, translates: bool
+    sources: Sequence[str],
+    references: Sequence[str],
+    languages: tuple[str, str],
+    *,
+    translates: bool,
+    are_given: bool,
 ) -> list[str]:
     """Return a note if the test set is swapped, else one for each side in another language than it should be.
 
-    The language of the sources matters only if a model `translates` them.
+    The language of the sources matters only if a model `translates` them. A swapped test set is rejected instead if the
+    languages are those of the model, not given by the user.
     """
     source, target = languages
     fix = "the scores mean nothing; exchange the two files"
     if swapped := swapped_note(sources, references, source, target, fix=fix):
+        if not are_given:
+            raise DataError(f"{swapped}; --languages {source}:{target} scores them anyway")
         return [swapped]
     notes = [
         language_note(sources, source) if translates else "",

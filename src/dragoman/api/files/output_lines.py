@@ -13,12 +13,14 @@ from dragoman.api.files.batch_record import BatchFile
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.errors import ConfigError
+from dragoman.evaluation.quality_flags import changed_placeholders
 from dragoman.text.other_language import NOTE_SAMPLE
 from dragoman.version import __version__
 
 __all__ = ["LineFormat", "LineTranslator", "format_links"]
 
 _FIELD = " ||| "
+_MAX_CHANGES = 100  # kept in memory
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class LineTranslator:
     flagged: Counter[str] = field(default_factory=Counter, compare=False)
     sample: list[str] = field(default_factory=list, compare=False)
     """The first texts."""
+    placeholder_changes: Counter[str] = field(default_factory=Counter, compare=False)
+    """Number of lines per change of placeholders, such as ``lost {name}``; the first 100 changes are kept."""
     records: list[BatchFile] = field(default_factory=list, compare=False)
     """Records of the batches, while `record_batches` runs."""
 
@@ -94,6 +98,7 @@ class LineTranslator:
             first=first,
         )
         self.flagged.update(name for translation in found for name in {flag.name for flag in translation.flags or ()})
+        self._count_placeholder_changes(texts, found)
         if self.round_trip is None:
             return [self.form.line(translation, number) for number, translation in enumerate(found, first)]
         from dragoman.evaluation.metrics.sentence_scores import sentence_scores  # noqa: PLC0415 -- imports sacreBLEU
@@ -105,6 +110,13 @@ class LineTranslator:
             self.form.line(translation, number, round_trip=trip)
             for number, (translation, trip) in enumerate(zip(found, trips, strict=True), first)
         ]
+
+    def _count_placeholder_changes(self, texts: Sequence[str], translations: Sequence[Translation]) -> None:
+        changes = self.placeholder_changes
+        for text, translation in zip(texts, translations, strict=True):
+            if detail := changed_placeholders(text, translation.text):
+                known = detail in changes or len(changes) < _MAX_CHANGES
+                changes[detail if known else "others"] += 1
 
     @contextmanager
     def record_batches(self, record: BatchFile) -> Iterator[None]:

@@ -70,7 +70,7 @@ def _parallel(source: LineReader, target: LineReader) -> Iterator[LinePairs]:
                     pass
             raise DataError(
                 f"{source.name} and {target.name} must have the same number of lines, got {source.lines:,} and "
-                f"{target.lines:,}; add the missing lines"
+                f"{target.lines:,}; add the missing lines, or name the two sides of one text"
             )
         pairs.append((one, other))
         if len(pairs) == _PAIRS:

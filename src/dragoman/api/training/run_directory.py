@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from dragoman.api.training.run_files import LOCK, RUN_FILES, check_new_run
+from dragoman.api.training.run_files import LOCK, RUN_FILES, check_new_run, require_lock
 from dragoman.config import Config
 from dragoman.errors import ConfigError
 from dragoman.files import file_lock, remove_temporary_files
@@ -49,8 +49,7 @@ def lock_run_directory(
             f"{run} must not be the folder of the configuration itself, got it; name another with --output"
         )
     run.mkdir(parents=True, exist_ok=True)
-    if not held.enter_context(file_lock(run / LOCK)):
-        raise ConfigError(f"{run} must be used by one training at a time, got another that is running; wait for it")
+    require_lock(run, is_ours=held.enter_context(file_lock(run / LOCK)))
     for name in RUN_FILES:
         remove_temporary_files(run / name)
     checkpoint = checkpoints.latest(lambda _: None) if resume else None

@@ -6,8 +6,19 @@ from pathlib import Path
 
 from dragoman.bundle.adapter import ADAPTER
 from dragoman.errors import ConfigError
+from dragoman.files import file_lock
 
-__all__ = ["BUNDLE", "CHECKPOINTS", "CONFIG", "LOCK", "REPORT", "RUN_FILES", "check_new_run"]
+__all__ = [
+    "BUNDLE",
+    "CHECKPOINTS",
+    "CONFIG",
+    "LOCK",
+    "REPORT",
+    "RUN_FILES",
+    "check_new_run",
+    "check_not_running",
+    "require_lock",
+]
 
 REPORT = "report.html"
 BUNDLE = "bundle"
@@ -35,3 +46,16 @@ def check_new_run(run: Path) -> None:
         raise ConfigError(
             f"{run} must be a new folder, got one with {existing[0]} in it; name another folder with --output"
         )
+
+
+def check_not_running(run: Path) -> None:
+    """Require that no other process trains in a folder."""
+    if (run / LOCK).is_file():
+        with file_lock(run / LOCK) as is_ours:
+            require_lock(run, is_ours=is_ours)
+
+
+def require_lock(run: Path, *, is_ours: bool) -> None:
+    """Raise a `ConfigError` unless the lock of a run is ours."""
+    if not is_ours:
+        raise ConfigError(f"{run} must be used by one training at a time, got another that is running; wait for it")

@@ -146,11 +146,11 @@ def _check_launcher(on: str | None, *, verify_resume: bool) -> None:
 
 
 def _check_run(run: Path, *, resume: bool) -> None:
-    """Require a new folder before anything is prepared."""
-    from dragoman.api.training.run_files import check_new_run
+    """Require a new folder, or one that no other process trains in, before anything is prepared or torch imported."""
+    from dragoman.api.training.run_files import check_new_run, check_not_running
 
-    if not resume and _is_main():
-        check_new_run(run)
+    if _is_main():
+        check_not_running(run) if resume else check_new_run(run)
 
 
 def _check_prepared(settings: Config, project: Path) -> None:

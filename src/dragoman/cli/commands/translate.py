@@ -295,7 +295,6 @@ def _print_written(output: Path) -> None:
 
 def _print_flags(work: LineWork, lines: int) -> None:
     """Print how many of the lines translated now have each flag, and notes about their language and placeholders."""
-    from dragoman.markup.protected_spans import find_placeholders
     from dragoman.text.other_language import language_note
 
     if work.has_flags:
@@ -303,11 +302,26 @@ def _print_flags(work: LineWork, lines: int) -> None:
         echo(f"flags   {counts or 'none'}; of {lines:,} lines", err=True)
     if note := language_note(work.sample, work.languages[0]):
         echo(f"note    {note}", err=True)
-    for text in work.sample:
-        if found := find_placeholders(text):
-            first = text[slice(*found[0])]
-            echo(f"note    lines of text are translated with their placeholders, such as {first}: check them", err=True)
-            break
+    if note := _placeholder_note(work):
+        echo(f"note    {note}", err=True)
+
+
+def _placeholder_note(work: LineWork) -> str:
+    """Return a note on placeholders that the translation changed; on a cluster, where they are not counted, any."""
+    from dragoman.markup.protected_spans import count_placeholders
+
+    if work.line_translator is None:
+        first = next((name for text in work.sample for name in count_placeholders(text)), "")
+        return first and f"placeholders in lines, such as {first}, are not protected; check them, or add --flags"
+    changes = work.line_translator.placeholder_changes
+    lines = changes.total()
+    if not lines or work.has_flags:
+        return ""
+    detail = next(iter(changes))
+    return (
+        f"{format_count(lines, 'line')} lost or changed placeholders, first: {detail}; --flags marks such lines. In a "
+        "document or on the server, placeholders are protected"
+    )
 
 
 def _translate_document(

@@ -70,5 +70,5 @@ def test_a_file_of_translations(tmp_path: Path):
     path.write_text("a\nb\n", encoding="utf-8")
     member = open_member(path, "mine", 2)
     assert (member.lines, member.parameters(), member.directions, member.seed) == (("a", "b"), None, (), None)
-    with pytest.raises(DataError, match="one translation per test sentence, 1, got 2 lines; add"):
+    with pytest.raises(DataError, match="one translation per test sentence, 1, got 2 lines; translate"):
         open_member(path, "mine", 1)

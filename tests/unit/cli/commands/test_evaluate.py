@@ -22,6 +22,8 @@ from testkit import random_bundle
 from tests.unit.cli.tiny_translators import QUICK, tiny_bundle, typed
 from tests.unit.data.preparation.corpus import pairs, write_pairs
 
+ENGLISH_GERMAN = Path(__file__).parents[3] / "fixtures/formats-0.1/transformer/run/bundle"
+
 SOURCES = ["abc def ghi", "zwei drei vier fünf", "ab cd ef gh ij kl mn op qr st uv", "123", "Haus und Hof."] * 4
 REFERENCES = ["the cat sat on the mat", "a dog ran over the hill", "one two three four five six", "123", "my house"] * 4
 CLOSE = [line.replace("dog", "cow") for line in REFERENCES]
@@ -93,7 +95,7 @@ def test_a_bundle(room: Path):
         *("tests", "path"),
     }
     assert (found["test_set"]["name"], found["test_set"]["sentences"], found["baseline"], system["name"]) == (
-        "src",
+        "src and ref",
         20,
         None,
         "mine",
@@ -191,7 +193,7 @@ def test_what_is_printed(room: Path):
     assert "engine  torch float32, 1 thread" in result.stderr
     assert "perturbing: typos" in result.stderr
     assert max(map(cell_len, result.stdout.splitlines())) <= 80
-    assert result.stdout.startswith("src: 20 sentences, beam 5\n")
+    assert result.stdout.startswith("src and ref: 20 sentences, beam 5\n")
     assert "| --- |" in table.read_text(encoding="utf-8")
     assert f"wrote   {table}\n" in result.stderr
 
@@ -200,7 +202,7 @@ def test_what_is_printed(room: Path):
     ("arguments", "message"),
     [
         (["none"], "error: none must be a run folder, a bundle or a file of translations, got a missing file"),
-        (["short"], "short must have one translation per test sentence, 20, got 1 line; add"),
+        (["short"], "short must have one translation per test sentence, 20, got 1 line; translate"),
         (["close", "far", "--baseline", "x"], "error: --baseline must be one of close, far, got x; or leave it out"),
         (["close", "--metrics", "bleu,rouge"], "error: --metrics must be one of bleu, chrf, ter, got 'rouge'"),
         (
@@ -255,7 +257,7 @@ def test_one_sentence(room: Path):
         text = (room / name).read_text(encoding="utf-8").splitlines(keepends=True)[1]
         (room / name).write_text(text, encoding="utf-8")
     result = typed("evaluate", room / "close", "--test", room / "src", room / "ref")
-    assert result.stdout.startswith("src: 1 sentence\n")
+    assert result.stdout.startswith("src and ref: 1 sentence\n")
     assert "±" not in result.stdout
 
 
@@ -303,6 +305,25 @@ def test_a_swapped_test_set_is_told(tmp_path: Path):
         result = typed("evaluate", test[1], "--test", *test, "--languages", "en-de")
         assert result.exit_code == 0, result.stderr
         assert (told in result.stderr) == is_swapped
+
+
+def test_a_swapped_test_set_is_rejected_before_a_model_translates(tmp_path: Path):
+    source, target = (tmp_path / name for name in write_pairs(tmp_path, "test", pairs(20)))
+    result = typed("evaluate", ENGLISH_GERMAN, "--test", target, source, *QUICK)
+    assert result.exit_code == 1
+    assert "the scores mean nothing; exchange the two files; --languages en:de scores them anyway" in result.stderr
+    assert "BLEU" not in result.stdout
+    insisted = typed("evaluate", ENGLISH_GERMAN, "--test", target, source, "--languages", "en:de", *QUICK)
+    assert insisted.exit_code == 0, insisted.stderr
+
+
+def test_a_test_set_is_named_by_both_files_if_their_names_differ(tmp_path: Path):
+    source, target = (tmp_path / name for name in write_pairs(tmp_path, "test", pairs(5)))
+    other = tmp_path / "reference.txt"
+    other.write_bytes(target.read_bytes())
+    for reference, name in ((target, "test"), (other, f"{source.name} and reference.txt")):
+        found = json.loads(typed("evaluate", target, "--test", source, reference, "--json").stdout)
+        assert found["test_set"]["name"] == name
 
 
 def test_findings_about_the_texts_are_repeated_next_to_the_scores(tmp_path: Path):

@@ -21,6 +21,7 @@ from typer.testing import CliRunner, Result
 from dragoman.cli.commands.train import _significance_note
 from dragoman.cli.main import app
 from dragoman.evaluation.results import SignificanceTest
+from dragoman.files import file_lock
 from testkit.tiny_project import tiny_project
 
 Run = Callable[..., Result]
@@ -87,6 +88,16 @@ def test_a_run_that_is_there(run: Run):
         "got training.learning_rate = 0.5 instead of 0.001; add --set training.learning_rate=0.001, or" in other.stderr
     )
     assert run("train", *QUICK, "--resume").exit_code == 0
+
+
+def test_a_run_that_another_process_trains_is_rejected_before_torch_is_imported(run: Run):
+    Path("run").mkdir()
+    with file_lock(Path("run/.lock")):
+        command = [sys.executable, "-X", "importtime", "-m", "dragoman", "train", "--resume"]
+        found = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert found.returncode == 2
+    assert "error: run must be used by one training at a time, got another that is running; wait" in found.stderr
+    assert "torch" not in [line.rpartition("|")[2].strip() for line in found.stderr.splitlines()]
 
 
 def test_what_was_never_prepared_is_prepared_first(run: Run):

@@ -450,11 +450,14 @@ def test_a_folder_without_text_is_an_error_before_a_model_is_loaded(tmp_path: Pa
     assert not (tmp_path / "out").exists()
 
 
-def test_placeholders_in_lines_are_not_protected_and_a_note_names_one(tmp_path: Path):
+def test_placeholders_that_a_line_lost_are_named(tmp_path: Path):
     source = tmp_path / "in"
     source.write_text("Hello\nHello {name} and %s\n", encoding="utf-8")
     found = typed("translate", tiny_bundle(), source, *QUICK)
-    assert "note    lines of text are translated with their placeholders, such as {name}: check them" in found.stderr
+    assert "note    1 line lost or changed placeholders, first: lost %s, {name}; --flags marks such" in found.stderr
+    flagged = typed("translate", tiny_bundle(), source, "--flags", *QUICK)
+    assert "placeholders 1" in flagged.stderr
+    assert "first: lost" not in flagged.stderr, "the count of the flags says it"
     plain = typed("translate", tiny_bundle(), *QUICK, stdin=b"Hello\n")
     assert "placeholders" not in plain.stderr
 

@@ -113,6 +113,7 @@ export const english = {
     truncated: 'Cut off',
     numbers: 'Numbers',
     addresses: 'Addresses',
+    placeholders: 'Placeholders',
     copied: 'Copied',
     dropped: 'Words dropped',
     language: 'Language',
