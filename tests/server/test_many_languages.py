@@ -80,6 +80,21 @@ def test_lists_are_quick_and_small(server: str, path: str, kilobytes: int):
     assert len(answer.content) < kilobytes * 1000
 
 
+def test_a_long_list_is_compressed_for_clients_that_accept_it(server: str):
+    with httpx.Client(timeout=60) as client:
+        sent = {}
+        for encoding in ("gzip", "identity", "gzip;q=0"):
+            with client.stream("GET", f"{server}/v1/models", headers={"accept-encoding": encoding}) as answer:
+                size = sum(map(len, answer.iter_raw()))
+            assert answer.headers["vary"] == "Accept-Encoding"
+            sent[encoding] = (answer.headers.get("content-encoding"), size)
+    print(sent)
+    assert sent["gzip"][0] == "gzip"
+    assert sent["gzip"][1] < 0.1 * sent["identity"][1]
+    assert sent["identity"] == sent["gzip;q=0"]
+    assert sent["identity"][0] is None
+
+
 def test_requests_are_answered_in_every_form(server: str):
     for body in (
         {"source": "en", "target": "de"},

@@ -12,6 +12,7 @@ from pathlib import Path
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
+from dragoman.server.http.content_encoding import accepted_encodings
 from dragoman.server.http.headers import PAGE_POLICY
 from dragoman.server.http.route_policy import route_policy
 
@@ -33,7 +34,6 @@ _TYPES = {
     ".woff2": "font/woff2",
 }
 _HASHED = re.compile(r"[.-][A-Za-z0-9_-]{8,}\.\w+$")
-_REJECTED_CODING = re.compile(r";\s*q=0(\.0*)?\s*$")
 _IMMUTABLE = "public, max-age=31536000, immutable"
 _REVALIDATE = "no-cache"
 _NOT_BUILT = """<!doctype html>
@@ -56,8 +56,7 @@ class _Asset:
     cache: str
 
     def response(self, request: Request) -> Response:
-        words = request.headers.get("accept-encoding", "").split(",")
-        accepted = {word.partition(";")[0].strip() for word in words if not _REJECTED_CODING.search(word)}
+        accepted = accepted_encodings(request)
         encoding = next((name for name in self.compressed if name in accepted), None)
         headers = {
             "cache-control": self.cache,

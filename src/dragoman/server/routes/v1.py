@@ -15,6 +15,7 @@ from dragoman.evaluation.quality_flags import FLAGS
 from dragoman.markup.protected_spans import find_placeholders
 from dragoman.server.access.authorization import RequestAccess
 from dragoman.server.errors import RequestError
+from dragoman.server.http.content_encoding import CachedJson
 from dragoman.server.http.dependencies import Access, Reserved, json_body
 from dragoman.server.http.request_body import json_response, large_json_response
 from dragoman.server.http.route_policy import route_policy
@@ -112,7 +113,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
 
     @routes.get("/models", **responses(ModelsResponse, *BASE_ERRORS))
     @route_policy("public")
-    async def models() -> Response:
+    async def models(request: Request) -> Response:
         """List all models and routes."""
         found, listed = service.models(), service.routes()
         if listing.get("models") != found or listing.get("routes") is not listed:
@@ -121,8 +122,9 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
                 for each in (*(each.name for each in found), *chat_model_ids(listed))
             ]
             answer = json_response({"models": found, "routes": listed, "object": "list", "data": data})
-            listing.update(models=found, routes=listed, body=answer.body)
-        return Response(listing["body"], media_type="application/json")
+            listing.update(models=found, routes=listed, answer=CachedJson(bytes(answer.body)))
+        cached: CachedJson = listing["answer"]
+        return cached.response(request)
 
     @routes.post("/models/reload", **responses(ReloadResult, *BODY_ERRORS))
     @route_policy("admin", stores=True)
