@@ -7,6 +7,7 @@ whose generator runs on one thread.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -65,8 +66,6 @@ class Noise(Rows):
         key = scramble_int((scramble_int((seed + _GAMMA) % _WORD) + (step + 1) * _GAMMA) % _WORD)
         return cls(scramble(rows.to(torch.int64) * _signed(_GAMMA) + _signed(key)))
 
-    # Compiled integer arithmetic gives other numbers, and a mask must not depend on compilation.
-    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def words(self, site: int, grid: Sequence[int], count: int) -> Tensor:
         """`count` 64-bit words for each position of each row. Shapes: -> [batch, *grid, count] int64.
 
@@ -78,7 +77,6 @@ class Noise(Rows):
             words = scramble(words.unsqueeze(-1) + counter)
         return words
 
-    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def uniform(self, site: int, places: Tensor) -> Tensor:
         """Numbers in the open interval (0, 1), one per position. Shapes: [batch, n] -> [batch, n] float64."""
         key = scramble(self.key + _signed(scramble_int(site % _WORD))).unsqueeze(1)  # [batch, 1]
@@ -95,6 +93,17 @@ class Noise(Rows):
         mask = torch.empty(tuple(shape), dtype=dtype, device=lanes.device)
         torch.ge(lanes[..., :last], dropped - 2**15, out=mask)
         return mask.mul_(1.0 / (1.0 - dropped / 2**16))
+
+
+@functools.cache
+def exclude_noise_from_compilation() -> None:
+    """Run the arithmetic of `Noise` uncompiled; call it before a model is compiled.
+
+    Compiled integer arithmetic gives other numbers, and a mask must not depend on compilation. The methods are not
+    decorated, because ``torch.compiler.disable`` imports the compiler, which takes two CPU seconds per process.
+    """
+    for name in ("words", "uniform"):
+        setattr(Noise, name, torch.compiler.disable(getattr(Noise, name)))
 
 
 class Dropout(nn.Module):

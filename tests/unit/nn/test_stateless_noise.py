@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from dragoman.nn.stateless_noise import Dropout, Noise, number_sites, scramble, scramble_int, site_of
+from dragoman.nn.stateless_noise import (
+    Dropout,
+    Noise,
+    exclude_noise_from_compilation,
+    number_sites,
+    scramble,
+    scramble_int,
+    site_of,
+)
 
 GAMMA = 0x9E3779B97F4A7C15
 MANY = 2**18
@@ -169,3 +180,28 @@ def test_every_part_that_draws_gets_a_site_of_its_own_by_its_name():
     sites = [module.site for module in model.modules() if isinstance(module, Dropout)]
     assert sites == [site_of("a"), site_of("b.0")]
     assert len(set(sites)) == 2
+
+
+def test_the_compiler_is_not_imported_with_the_models():
+    """Its import takes two CPU seconds, and a translation does not need it."""
+    code = "import sys, dragoman.models, dragoman.nn; print('torch' in sys.modules, 'torch._dynamo' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+def test_noise_is_not_compiled():
+    compiled: list[str] = []
+
+    def backend(graph: torch.fx.GraphModule, _: list[Any]) -> Any:
+        compiled.extend(str(node.target) for node in graph.graph.nodes)
+        return graph.forward
+
+    def drop(x: Tensor, noise: Noise) -> Tensor:
+        return torch.relu(x) * noise.keep(1, x.shape, 0.5, x.dtype) + noise.uniform(1, torch.arange(2).view(2, 1))
+
+    exclude_noise_from_compilation()
+    x, noise = torch.ones(2, 8), Noise.of(1, 1, torch.arange(2))
+    assert torch.equal(torch.compile(drop, backend=backend)(x, noise), drop(x, noise))
+    assert [name for name in compiled if "relu" in name]
+    assert not [name for name in compiled if "bitwise_xor" in name]

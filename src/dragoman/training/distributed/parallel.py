@@ -19,6 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from dragoman.config.training import TrainingConfig
+from dragoman.nn.stateless_noise import exclude_noise_from_compilation
 from dragoman.training.distributed.process_group import ProcessGroup
 from dragoman.training.step import LossModule
 
@@ -153,6 +154,7 @@ def build_strategy(loss_module: LossModule, config: TrainingConfig, group: Proce
     if config.sharded and group.size > 1:
         return FsdpStrategy(loss_module, group)
     if config.compile:
+        exclude_noise_from_compilation()
         loss_module.model.compile(dynamic=True)  # not the loss: its loop over chunks would break the graph
     if config.reproducible:
         return OrderedSum(loss_module, group)
