@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from benchmarks.quality.__main__ import read
 from benchmarks.reporting import evaluated, heading, parser, table, write
@@ -38,7 +38,7 @@ from dragoman.evaluation.score_format import format_score
 
 LANGUAGES = ("en", "de", "fr")
 DIRECTIONS = tuple(permutations(LANGUAGES, 2))
-METRICS = ("bleu", "chrf")
+METRICS: Final = ("bleu", "chrf")
 BEAM = 5
 CHILD_VALIDATION = 100  # updates; few pairs are learned by heart soon
 MODEL = """\
@@ -141,6 +141,26 @@ def pivoted(run: Path, sources: Sequence[str], direction: tuple[str, str], folde
     return path
 
 
+def score_systems(
+    systems: Mapping[str, Sequence[Path]],
+    test: tuple[Sequence[str], Sequence[str]],
+    languages: tuple[str, str],
+    *,
+    name: str,
+    command: str,
+) -> Evaluation:
+    """Evaluate systems, given as their runs or translations by name, on the sources and references of a test set."""
+    return evaluate_systems(
+        [System(system, tuple(paths)) for system, paths in systems.items()],
+        *test,
+        EvaluationSettings(metrics=METRICS, languages=languages),
+        search=SearchSettings(beam=BEAM),
+        engine=EngineSettings(threads=1),
+        name=name,
+        command=command,
+    )
+
+
 def three_way(options: argparse.Namespace) -> None:
     """Train, evaluate and report the models of a corpus in three languages."""
     corpus = THREE_WAY[options.what]
@@ -157,13 +177,10 @@ def three_way(options: argparse.Namespace) -> None:
             systems["around English, through English"] = pivoted(
                 runs["around English"], lines[source], (source, target), options.work
             )
-        found[source, target] = evaluate_systems(
-            [System(name, (path,)) for name, path in systems.items()],
-            lines[source],
-            lines[target],
-            EvaluationSettings(metrics=METRICS, languages=(source, target)),
-            search=SearchSettings(beam=BEAM),
-            engine=EngineSettings(threads=1),
+        found[source, target] = score_systems(
+            {name: [path] for name, path in systems.items()},
+            (lines[source], lines[target]),
+            (source, target),
             name=f"{corpus.name}, {corpus.test}",
             command=command,
         )
@@ -259,16 +276,7 @@ def chinese(options: argparse.Namespace) -> None:
     command = "python -m benchmarks.multilingual chinese"
     command += "".join(f" --{name}-updates {value}" for name, value in sizes.items())
     command += f" --seeds {' '.join(map(str, options.seeds))}"
-    found = evaluate_systems(
-        [System(name, tuple(paths)) for name, paths in runs.items()],
-        sources,
-        references,
-        EvaluationSettings(metrics=METRICS, languages=("zh", "en")),
-        search=SearchSettings(beam=BEAM),
-        engine=EngineSettings(threads=1),
-        name="3AM, test",
-        command=command,
-    )
+    found = score_systems(runs, (sources, references), ("zh", "en"), name="3AM, test", command=command)
     text = heading("Few pairs: Chinese to English", command, 1) + f"\n{__doc__ or ''}\n{evaluation_markdown(found)}\n"
     text += (
         f"{options.pairs:,} training pairs, {len(sources):,} test pairs; beam {BEAM}. Updates: alone "

@@ -22,10 +22,10 @@ SENTENCES = {
 }
 
 
-def family(root: int) -> list[int]:
-    """Return the ids of a process and of all below it."""
+def process_tree(root: int) -> list[int]:
+    """Return the ids of a process and of all its descendants."""
     children = Path(f"/proc/{root}/task/{root}/children").read_text(encoding="ascii").split()
-    return [root, *(each for child in children for each in family(int(child)))]
+    return [root, *(each for child in children for each in process_tree(int(child)))]
 
 
 def proportional_size(process: int) -> int:
@@ -34,11 +34,12 @@ def proportional_size(process: int) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
-def ask(address: str, path: str, value: object | None = None) -> object:
+def request_json(address: str, path: str, value: object | None = None) -> object:
+    """Send a GET request, or a POST request with a JSON body, and return the decoded response."""
     data = None if value is None else json.dumps(value).encode()
     request = urllib.request.Request(f"{address}{path}", data, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.load(answer)
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return json.load(response)
 
 
 def measure(models: list[Path], port: int) -> dict[str, int]:
@@ -51,10 +52,10 @@ def measure(models: list[Path], port: int) -> dict[str, int]:
             if "Ctrl-C" in line:
                 break
         address = f"http://127.0.0.1:{port}"
-        found = {"started": sum(map(proportional_size, family(process.pid)))}
+        found = {"started": sum(map(proportional_size, process_tree(process.pid)))}
         for source, target in DIRECTIONS:
-            ask(address, "/translate", {"q": SENTENCES[source], "source": source, "target": target})
-        found["used"] = sum(map(proportional_size, family(process.pid)))
+            request_json(address, "/translate", {"q": SENTENCES[source], "source": source, "target": target})
+        found["used"] = sum(map(proportional_size, process_tree(process.pid)))
         found["files"] = sum((model / "run" / "bundle" / "weights.safetensors").stat().st_size for model in models)
     finally:
         process.terminate()

@@ -1,9 +1,10 @@
 """Decoding and training speed of this version compared with another checkout of the repository.
 
-One model, trained for a few updates by the other version, is translated with and trained further by three processes
-that live during the whole measurement and work in turn, a second or two at a time: the other version twice, the second
-time as a control, and this version. Times are CPU seconds of one thread, so that other programs on the machine change
-them little. The number of calls of Python and C functions in one more slice does not depend on the machine's load.
+The other version trains one model for a few updates. Three processes then translate with this model and continue its
+training: two of the other version, of which the second is the control, and one of this version. They run until the end
+of the measurement, alternately, in slices of one or two seconds. Times are CPU seconds of one thread, on which other
+programs have little influence. The number of Python and C function calls, counted in one additional slice, does not
+depend on the load of the machine.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +38,7 @@ texts = (folder / "test.en").read_text(encoding="utf-8").splitlines()[:lines]
 translator = dragoman.Translator.open(folder / "model" / "bundle", threads=1)
 
 class Meter:
-    # CPU seconds of a slice of work, or the number of calls of functions in it
+    # Measures the CPU seconds of a slice, or its number of function calls
     def start(self, counts):
         self.profile = cProfile.Profile() if counts else None
         self.began = time.process_time()
@@ -75,39 +78,48 @@ dragoman.train(folder / "dragoman.toml", run=folder / sys.argv[4], overrides=set
 
 
 class Version:
-    """A process of one version of the code, which works when it is asked."""
+    """A child process that runs one version of the code, one slice of work per request."""
 
     def __init__(self, checkout: Path, folder: Path, run: str) -> None:
         environment = os.environ | {"PYTHONPATH": str(checkout / "src"), "OMP_NUM_THREADS": "1"}
         command = [sys.executable, "-c", CHILD, str(folder), str(LINES), str(UPDATES), run]
         pipe = subprocess.PIPE
+        self._checkout = checkout
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 -- closed by close()
         self._process = subprocess.Popen(
-            command, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
+            command, env=environment, stdin=pipe, stdout=pipe, stderr=self._errors, text=True
         )
 
     def measure(self, size: int, *, calls: bool = False) -> float:
-        """Let the process do one slice of work; return its CPU seconds, or its calls of functions."""
+        """Run one slice of work; return its CPU seconds, or its number of function calls."""
         assert self._process.stdin
         assert self._process.stdout
-        self._process.stdin.write(f"{'calls' if calls else 'seconds'} {size}\n")
-        self._process.stdin.flush()
+        with suppress(BrokenPipeError):  # the process has ended: reported below
+            self._process.stdin.write(f"{'calls' if calls else 'seconds'} {size}\n")
+            self._process.stdin.flush()
         for line in self._process.stdout:
             if line.startswith("slice "):
                 return float(line.split()[1])
-        raise SystemExit("a version ended before it had measured all")
+        code = self._process.wait()
+        self._errors.seek(0)
+        raise SystemExit(
+            f"the process of {self._checkout} must run until the end, got exit code {code}; its standard error:\n"
+            f"{self._errors.read()[-4000:]}"
+        )
 
     def close(self) -> None:
         """End the process."""
         self._process.kill()
-        self._process.wait()
+        with self._errors, suppress(BrokenPipeError), self._process:
+            pass  # closes the pipes and waits for the end
 
 
 Slices = dict[str, dict[str, list[float]]]
-"""By kind of work and version."""
+"""Measured values by kind of work and version."""
 
 
 def measure(checkouts: dict[str, Path], folder: Path, rounds: int) -> tuple[Slices, Slices]:
-    """Return the seconds of each slice, in an order that changes, and the calls of functions of one more slice."""
+    """Return the CPU seconds of each slice, and the function calls of one additional slice; versions rotate."""
     stamp = os.getpid()
     versions = {name: Version(path, folder, f"run-{stamp}-{at}") for at, (name, path) in enumerate(checkouts.items())}
     found: Slices = {}
@@ -119,7 +131,7 @@ def measure(checkouts: dict[str, Path], folder: Path, rounds: int) -> tuple[Slic
                 names = list(versions)
                 for name in names[number % len(names) :] + names[: number % len(names)]:
                     seconds = versions[name].measure(size)
-                    if number:  # the first one warms up
+                    if number:  # the first round is a warm-up
                         found[what][name].append(seconds)
             calls[what] = {name: [version.measure(size, calls=True)] for name, version in versions.items()}
     finally:
@@ -129,7 +141,7 @@ def measure(checkouts: dict[str, Path], folder: Path, rounds: int) -> tuple[Slic
 
 
 def make_project(checkout: Path, corpus: Path, folder: Path) -> None:
-    """Prepare some pairs of Multi30k, and train a model for a few updates."""
+    """Prepare a part of Multi30k and train a model on it for a few updates."""
     folder.mkdir(parents=True, exist_ok=True)
     for code in ("en", "de"):
         for split, name in (("train", "train"), ("val", "val"), ("test_2016_flickr", "test")):
@@ -152,7 +164,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=20)
     options.add_argument("--corpus", type=Path, default=Path("../shared/data/multi30k"))
     options.add_argument("--work", type=Path, default=Path("versions-runs"))
-    options.add_argument("--note", default="", help="what the other checkout is")
+    options.add_argument("--note", default="", help="description of the other checkout for the report")
     given = options.parse_args()
     if not (given.work / "model" / "bundle").exists():
         make_project(given.before, given.corpus, given.work)

@@ -46,8 +46,8 @@ class Step:
 
 
 @dataclass
-class Done:
-    """An environment: its installation and its steps."""
+class EnvironmentResult:
+    """Measurements of one environment: its installation and its steps."""
 
     extra: str
     install_seconds: float
@@ -106,7 +106,7 @@ def executables(folder: Path) -> Path:
     return folder / ("Scripts" if os.name == "nt" else "bin")
 
 
-def install(extra: str, wheel: Path, folder: Path) -> Done:
+def install(extra: str, wheel: Path, folder: Path) -> EnvironmentResult:
     """Create a virtual environment with the wheel and an extra."""
     began = time.perf_counter()
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
@@ -126,7 +126,7 @@ def install(extra: str, wheel: Path, folder: Path) -> Done:
     unwanted = [name for name in names if name.startswith(("nvidia", "cuda"))]
     if unwanted:
         raise SystemExit(f"{extra} must have no CUDA packages, got {unwanted}; install a CPU build of torch")
-    return Done(extra, round(seconds, 1), len(names), size, "torch" in names)
+    return EnvironmentResult(extra, round(seconds, 1), len(names), size, "torch" in names)
 
 
 def run(step: Step, extra: str, environment: Path, work: Path) -> dict[str, object]:
@@ -197,7 +197,7 @@ def write_corpus(work: Path) -> None:
     (work / "dates.txt").write_text("the third of May, 1998\n", encoding="utf-8")
 
 
-def walk(extra: str, wheel: Path, folder: Path, sbom: Path | None) -> Done:
+def walk(extra: str, wheel: Path, folder: Path, sbom: Path | None) -> EnvironmentResult:
     """Install one extra, use it, and remove the environment."""
     environment, work = folder / f"environment-{extra}", folder / "work"
     try:
@@ -216,7 +216,7 @@ def walk(extra: str, wheel: Path, folder: Path, sbom: Path | None) -> Done:
     return done
 
 
-def report(found: list[Done], wheel: Path) -> None:
+def report(found: list[EnvironmentResult], wheel: Path, note: str) -> None:
     """Write benchmarks/results/wheel-walkthrough."""
     from benchmarks.reporting import heading, table, write
     from dragoman.reporting.number_format import format_bytes, format_duration
@@ -236,9 +236,9 @@ def report(found: list[Done], wheel: Path) -> None:
     text = (
         heading("The wheel with every extra", "python -m benchmarks.wheel_walkthrough --wheel WHEEL --report", 1)
         + f"\n`{wheel.name}` ({format_bytes(wheel.stat().st_size)}) was installed in a fresh virtual environment per "
-        "extra, with the constraints of the checks and a CPU build of torch, and removed afterwards. Other programs "
-        "used the machine at the same time, so the times are upper bounds. Exit code 3: the extra is missing, and "
-        "the message names the command that installs it.\n\n"
+        "extra, with the constraints of the checks and a CPU build of torch, and removed afterwards. Exit code 3: "
+        "the extra is missing, and the message names the command that installs it.\n\n"
+        + (f"{note}\n\n" if note else "")
         + table(["extra", "installation", "packages", "size", "torch", "steps passed"], rows)
         + "\n"
         + table(["extra", "command", "exit code", "time"], commands)
@@ -257,6 +257,7 @@ def main() -> None:
     options.add_argument("--extras", nargs="+", choices=EXTRAS, default=list(EXTRAS), help="train must be the first")
     options.add_argument("--sbom", type=Path, help="write the bill of materials of the extra all")
     options.add_argument("--report", action="store_true", help="write benchmarks/results; needs Dragoman")
+    options.add_argument("--note", default="", help="text for the report, for instance the load of the machine")
     given = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="dragoman-wheel-") as temporary:
         folder = Path(temporary)
@@ -264,7 +265,7 @@ def main() -> None:
         write_corpus(folder / "work")
         found = [walk(extra, given.wheel.resolve(), folder, given.sbom) for extra in given.extras]
     if given.report:
-        report(found, given.wheel)
+        report(found, given.wheel, given.note)
 
 
 if __name__ == "__main__":
