@@ -103,14 +103,19 @@ def three_way_corpus(options: argparse.Namespace, languages: Sequence[str], **mo
     return {"languages": list(languages), "files": files, "validation": validation, **more}
 
 
-def batch(options: argparse.Namespace) -> str:
-    """Return the setting of the tokens per update."""
-    return f"training.batch_tokens={options.batch_tokens}"
+def three_way_settings(options: argparse.Namespace, directions: int) -> list[str]:
+    """Return the settings of a model of three languages; its updates grow with the number of directions."""
+    return [
+        f"training.max_updates={directions * options.updates}",
+        f"training.batch_tokens={options.batch_tokens}",
+        f"training.precision={options.precision}",
+        *(["data.language_tokens=both"] if directions > 1 else []),
+    ]
 
 
 def train_singles(options: argparse.Namespace) -> dict[str, Path]:
     """Train the models of one direction; return runs by direction."""
-    settings = [f"training.max_updates={options.updates}", batch(options)]
+    settings = three_way_settings(options, 1)
     return {
         f"{source}-{target}": train(
             options.work / f"{options.what}-{source}-{target}", [three_way_corpus(options, (source, target))], settings
@@ -121,11 +126,10 @@ def train_singles(options: argparse.Namespace) -> dict[str, Path]:
 
 def train_shared(options: argparse.Namespace) -> dict[str, Path]:
     """Train the models of several directions; return runs by name."""
-    tokens = "data.language_tokens=both"
     around = [three_way_corpus(options, ("en", code), both_directions=True) for code in ("de", "fr")]
-    settings = [f"training.max_updates={4 * options.updates}", batch(options), tokens]
+    settings = three_way_settings(options, 4)
     runs = {"around English": train(options.work / f"{options.what}-around-english", around, settings)}
-    settings = [f"training.max_updates={6 * options.updates}", batch(options), tokens]
+    settings = three_way_settings(options, 6)
     six = train(options.work / f"{options.what}-six", [three_way_corpus(options, LANGUAGES)], settings)
     return runs | {"six directions": six}
 
@@ -166,9 +170,8 @@ def three_way(options: argparse.Namespace) -> None:
     corpus = THREE_WAY[options.what]
     runs = train_singles(options) | train_shared(options)
     lines = {code: read(options.corpus / f"{corpus.test}.{code}.gz")[: options.sentences] for code in LANGUAGES}
-    sizes = {"updates": options.updates, "batch-tokens": options.batch_tokens, "sentences": options.sentences}
-    command = f"python -m benchmarks.multilingual {options.what}"
-    command += "".join(f" --{name} {value}" for name, value in sizes.items())
+    command = f"python -m benchmarks.multilingual {options.what} --updates {options.updates}"
+    command += f" --batch-tokens {options.batch_tokens} --precision {options.precision} --sentences {options.sentences}"
     found: dict[tuple[str, str], Evaluation] = {}
     for source, target in DIRECTIONS:
         systems = {"one direction": runs[f"{source}-{target}"], "six directions": runs["six directions"]}
@@ -187,7 +190,7 @@ def three_way(options: argparse.Namespace) -> None:
     text = heading(f"Many languages: {corpus.name}", command, 1) + f"\n{__doc__ or ''}\n{three_way_table(found)}\n"
     text += (
         f"{options.sentences:,} sentences; beam {BEAM}; one seed. Intervals are over sentences; an asterisk: "
-        f"differs from one direction, p < 0.05. Updates have {options.batch_tokens:,} tokens. Single models: "
+        f"differs from one direction, p < 0.05. Updates have {options.batch_tokens:,} tokens, training is in {options.precision}. Single models: "
         f"{options.updates:,} updates each; around English: {4 * options.updates:,}; six directions: "
         f"{6 * options.updates:,}. De ↔ fr of the model around English is zero-shot."
     )
@@ -292,6 +295,7 @@ def main() -> None:
     options.add_argument("what", choices=[*THREE_WAY, "chinese"])
     options.add_argument("--updates", type=int, default=800, help="of a model of one direction")
     options.add_argument("--batch-tokens", type=int, default=2048, help="of the models of three languages")
+    options.add_argument("--precision", default="fp32", help="of the training of these models")
     options.add_argument("--alone-updates", type=int, default=600)
     options.add_argument("--parent-updates", type=int, default=1500)
     options.add_argument("--child-updates", type=int, default=400)
