@@ -190,9 +190,9 @@ def three_way(options: argparse.Namespace) -> None:
     text = heading(f"Many languages: {corpus.name}", command, 1) + f"\n{__doc__ or ''}\n{three_way_table(found)}\n"
     text += (
         f"{options.sentences:,} sentences; beam {BEAM}; one seed. Intervals are over sentences; an asterisk: "
-        f"differs from one direction, p < 0.05. Updates have {options.batch_tokens:,} tokens, training is in {options.precision}. Single models: "
-        f"{options.updates:,} updates each; around English: {4 * options.updates:,}; six directions: "
-        f"{6 * options.updates:,}. De ↔ fr of the model around English is zero-shot."
+        f"differs from one direction, p < 0.05. Training in {options.precision}, updates of {options.batch_tokens:,} "
+        f"tokens. Single models: {options.updates:,} updates each; around English: {4 * options.updates:,}; six "
+        f"directions: {6 * options.updates:,}. De ↔ fr of the model around English is zero-shot."
     )
     text += f" {options.note}\n" if options.note else "\n"
     write(
