@@ -21,7 +21,7 @@ __all__ = ["add_math_markup", "block_markup", "split_formulas"]
 _SPACE = re.compile(r"(?:\\q?quad\b\s*)+")
 _OPEN, _CLOSE = (re.compile(rf"{brace}|\\(?:{names})\b") for brace, names in (("{", "left|begin"), ("}", "right|end")))
 # The padding keeps the height of tall formulas, which would otherwise scroll vertically.
-_BOX = "display:flex;flex-wrap:wrap;justify-content:safe center;gap:.6em 2em;overflow-x:auto;padding-block:.4em"
+_BOX = "display:flex;flex-wrap:wrap;justify-content:safe center;gap:.6em 2em;overflow-x:auto;padding-block:.7em"
 
 
 def add_math_markup(app: Sphinx) -> None:
