@@ -30,8 +30,8 @@ GOALS = {"first translation": 3, "own translator": 10, "served page": 12}
 def sessions() -> list[list[str]]:
     """Return the blocks of commands of the README."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.findall(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return [block.splitlines() for block in found if "dragoman" in block]
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [block.splitlines() for language, block in found if not language and "dragoman" in block]
 
 
 def install(folder: Path) -> float:

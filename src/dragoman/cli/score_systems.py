@@ -38,8 +38,8 @@ Systems = Annotated[
     list[str],
     typer.Argument(
         metavar="SYSTEM…",
-        help="[NAME=]PATH[,PATH…]: run folder, bundle, or file of translations. Several paths are one system "
-        "trained with several seeds.",
+        help="[NAME=]PATH[,PATH…]: run or project folder, bundle, or file of translations. Several paths are one "
+        "system trained with several seeds.",
     ),
 ]
 

@@ -64,7 +64,7 @@ def choose_direction(directions: Sequence[Direction], source: str | None, target
     got = " → ".join(each or "?" for each in (source, target)) if source or target else "none"
     raise ConfigError(
         f"source and target must be one direction of the model ({list_directions(trained or directions)}), got {got}; "
-        "name both languages"
+        + ("name both languages" if trained else "name one of these, or another model")
     )
 
 

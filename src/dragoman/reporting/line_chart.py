@@ -52,6 +52,8 @@ class Scale:
     is_log: bool = False
     from_zero: bool = False
     is_whole: bool = False
+    title: str = ""
+    """Name of the quantity, if the label only follows its values."""
 
 
 @dataclass(frozen=True)
@@ -233,4 +235,4 @@ def _description(lines: Sequence[Series], across: Scale, up: Scale) -> str:
         (first, one), (last, other) = line.points[0], line.points[-1]
         ends = "" if len(line.points) == 1 else f", {up.read(other)} {_where(last, across)}"
         parts.append(f"{_cut(line.name)}: {up.read(one)} {_where(first, across)}{ends}")
-    return f"{up.label} by {across.label}. {'; '.join(parts)}."
+    return f"{up.label} by {across.title or across.label}. {'; '.join(parts)}."

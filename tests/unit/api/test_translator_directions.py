@@ -40,8 +40,8 @@ def test_the_chosen_direction(directions: list[Any], source: str, target: str, c
     [
         (None, None, r"one direction of the model \(en → de, de → en, .*\), got none; name both"),
         ("en", None, r"\(en → de, en → fr\), got en → \?; name both"),
-        ("en", "zh", "got en → zh; name both"),
-        ("de", "de", "got de → de; name both"),
+        ("en", "zh", "got en → zh; name one of these, or another model"),
+        ("de", "de", "got de → de; name one of these"),
     ],
 )
 def test_what_is_no_direction(source: str | None, target: str | None, message: str):
@@ -93,7 +93,7 @@ def test_translators_of_directions_share_the_engine(tokenizers: dict[str, Tokeni
     assert both.directions == tuple(AROUND_ENGLISH)
     with pytest.raises(ConfigError, match="got none; name both languages"):
         both.translate("the house")
-    with pytest.raises(ConfigError, match="got en → de; name both"):
+    with pytest.raises(ConfigError, match="got en → de; name one of these, or another model"):
         to_french.direction("en", "de")
 
 
@@ -103,7 +103,7 @@ def test_a_translator_of_one_direction_is_in_any(tokenizers: dict[str, Tokenizer
     to_french = in_direction(both, ("en", "fr"))
     assert to_french is both.direction("en", "fr")
     assert in_direction(to_french, ("en", "xx")) is to_french
-    with pytest.raises(ConfigError, match="got en → xx; name both"):
+    with pytest.raises(ConfigError, match="got en → xx; name one of these"):
         in_direction(both, ("en", "xx"))
 
 

@@ -107,8 +107,8 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
     notes = language_notes(sources, references, languages, translates=translates, are_given=are_given)
     for member in (each for members in opened.values() for each in members if each.lines is not None):
         notes.append(copied_side_note(member.path, member.lines or (), sources, references))
-    for note in filter(None, notes):  # before the work, which may take long, and in the result
-        if tell is not None:
+    for note in filter(None, notes):
+        if tell is not None and translates:  # before the work, which may take long, and in the result
             tell(f"note    {note}")
     run = _EvaluationRun(
         settings,

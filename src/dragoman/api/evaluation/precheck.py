@@ -103,5 +103,5 @@ def useless_scores_note(systems: Sequence[SystemResult], target: str) -> str:
     if best is None:
         return ""
     has_model = any(member.parameters for system in systems for member in system.members)
-    fix = "train longer, or with more text" if has_model else "name translations of this test set"
+    fix = "train longer, or with more text" if has_model else "check that the lines are translations of this test set"
     return f"no system translates usefully, since the best BLEU is {best:.2f}; {fix}"

@@ -50,6 +50,8 @@ def find_test_set(member: Path, languages: Direction | None = None) -> RunTestSe
             f"--test SRC REF must be given to score a file of translations, got {member} alone; name the file of the "
             "sources and the file of the references"
         )
+    if run is None:
+        bundle_of(member)  # explains a project that is not trained
     if run is None or not (run / _CONFIG).is_file():
         raise ConfigError(f"{member} must be a run to have a test set of its own, got no run; {_FIX}")
     config = load_config(run / _CONFIG)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dragoman.api.translation.glossary_constraints import find_constraints, required_phrases
 from dragoman.api.translation.options import TranslateOptions
@@ -16,7 +17,7 @@ from dragoman.text.characters import check_unicode, has_letters
 from dragoman.text.glossary import GlossaryTerm
 from dragoman.text.sentences import SentenceSegment, split_sentences
 
-__all__ = ["Preprocessor"]
+__all__ = ["Preprocessor", "check_texts"]
 
 _UNKNOWN_LANGUAGE = "en"
 
@@ -117,6 +118,16 @@ class Preprocessor:
             terms = required_phrases(given, chunk.normalized, *tools, is_lenient=options.glossary.is_lenient)
         may_follow = self.target.may_follow_words if terms else None
         return SearchInput(chunk.ids, forced, list(terms), list(terms.values()), may_follow, number)
+
+
+def check_texts(texts: Any) -> Sequence[str]:
+    """Require several strings, in a list or another collection that has a length, and return them."""
+    wrong = [texts] if not isinstance(texts, Collection) else [each for each in texts if not isinstance(each, str)]
+    if wrong:
+        got = type(wrong[0]).__name__
+        raise DataError(f"a text must be a string, and several a list of strings, got {got}; convert it first")
+    checked: Sequence[str] = texts
+    return checked
 
 
 def _take_terms(text: str, waiting: list[GlossaryTerm], *, is_last: bool) -> list[GlossaryTerm]:

@@ -28,7 +28,7 @@ from dragoman.api.translation.options import (
 )
 from dragoman.api.translation.postprocessor import Postprocessor, TokenizedTarget
 from dragoman.api.translation.prepared_text import Chunk, PreparedText
-from dragoman.api.translation.preprocessor import Preprocessor
+from dragoman.api.translation.preprocessor import Preprocessor, check_texts
 from dragoman.api.translation.streaming import IncrementalDetokenizer, StreamMonitor, stream
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.word_alignment import Links, require_attention
@@ -277,7 +277,7 @@ class Translator:
                 glossary=glossary,
             )
         )
-        texts = [text] if isinstance(text, str) else text
+        texts = [text] if isinstance(text, str) else check_texts(text)
         prefixes = [prefix] * len(texts) if isinstance(prefix, str) else prefix
         prepared = self.preprocessor.prepare(texts, options, prefixes, first)
         with shown_progress(progress, unit="sentence", delay=_PROGRESS_DELAY) as shown:

@@ -45,7 +45,7 @@ def _short(number: float) -> str:
 _SCALES = {
     "updates": Scale("updates", _short, from_zero=True, is_whole=True),
     "tokens": Scale("target tokens", _short, from_zero=True, is_whole=True),
-    "time": Scale("of training", format_duration, from_zero=True),
+    "time": Scale("of training", format_duration, from_zero=True, title="time of training"),
 }
 
 

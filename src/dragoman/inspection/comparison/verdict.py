@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from dragoman.evaluation.aggregate_members import describe_test
@@ -14,7 +14,7 @@ from dragoman.evaluation.metrics.metadata import (
 )
 from dragoman.evaluation.results import Evaluation, SignificanceTest, SystemResult, useless_bleu
 from dragoman.evaluation.score_format import format_score
-from dragoman.inspection.comparison.report_types import ComparisonReport
+from dragoman.inspection.comparison.report_types import ComparisonReport, ModelDetails, TrainingSummary
 from dragoman.reporting.metric_title import metric_title
 from dragoman.reporting.number_format import format_count
 from dragoman.reporting.verdict import Verdict
@@ -41,9 +41,12 @@ def conclude(report: ComparisonReport) -> Verdict:
                 "The system is not scored: no test set was given.",
                 "Give one with --test SOURCE REFERENCE, or name further systems to compare.",
             )
+        text = "The systems are not ranked: no test set was given."
+        if _validation_sets_differ(report.members):
+            text += " Their scores in validation cannot be compared: they are of different validation sets."
         return Verdict(
             "warning",
-            "The systems are not ranked: no test set was given.",
+            text,
             "Give one with --test SOURCE REFERENCE. Losses of models with different vocabularies cannot be compared.",
         )
     verdict = _Ranking(report.evaluation).verdict()
@@ -51,6 +54,16 @@ def conclude(report: ComparisonReport) -> Verdict:
     if best is None or len(report.evaluation.systems) == 1:
         return verdict
     return replace(verdict, level="warning", text=f"No system translates usefully yet. {verdict.text}")
+
+
+def _validation_sets_differ(members: Iterable[ModelDetails]) -> bool:
+    return len({_validation_set(member, member.training) for member in members if member.training is not None}) > 1
+
+
+def _validation_set(member: ModelDetails, training: TrainingSummary) -> tuple[object, ...]:
+    """Return what identifies a validation set: its size and files, or the corpus that it was taken from."""
+    files = sorted(f"{name}={value}" for name, value in member.settings.items() if name.startswith("data.validation."))
+    return (training.pairs.get("validation"), *(files or [training.data_fingerprint]))
 
 
 class _Ranking:

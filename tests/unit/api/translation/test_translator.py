@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -86,6 +87,13 @@ def test_a_lone_surrogate_is_refused(tokenizers: dict[str, Tokenizer]):
         for split in (True, False):
             with pytest.raises(DataError, match="lone surrogate"):
                 translator.translate(text, split_sentences=split)
+
+
+@pytest.mark.parametrize(("given", "got"), [(None, "NoneType"), (3, "int"), (["a", None], "NoneType"), (b"a", "int")])
+def test_what_is_no_text_is_named(given: Any, got: str, tokenizers: dict[str, Tokenizer]):
+    translator, _ = table_translator(HOUSE, tokenizers=tokenizers)
+    with pytest.raises(DataError, match=f"a text must be a string, and several a list of strings, got {got};"):
+        translator.translate(given)
 
 
 def test_text_is_normalised_as_in_training(tokenizers: dict[str, Tokenizer]):

@@ -115,6 +115,27 @@ def test_one_system_without_a_test_set_is_not_called_a_comparison() -> None:
     assert "not ranked" in conclude(replace(comparison("rnn", "transformer"), evaluation=None)).text
 
 
+def test_scores_of_different_validation_sets_are_not_comparable() -> None:
+    report = replace(comparison("rnn", "transformer"), evaluation=None)
+    said = "Their scores in validation cannot be compared: they are of different validation sets."
+
+    def text_of(*sets: tuple[int, str, str]) -> str:
+        """The verdict on runs with these sizes and files of validation sets, and fingerprints of their corpora."""
+        models = {}
+        for (name, (member,)), (size, files, fingerprint) in zip(report.models.items(), sets, strict=True):
+            assert member.training is not None
+            training = replace(member.training, pairs={"validation": size}, data_fingerprint=fingerprint)
+            settings = {"data.validation.files": files} if files else {"data.validation_pairs": "50"}
+            models[name] = (replace(member, training=training, settings=settings),)
+        return conclude(replace(report, models=models)).text
+
+    assert said not in text_of((50, "x", "a"), (50, "x", "b")), "the same files, other training corpora"
+    assert said not in text_of((50, "", "a"), (50, "", "a"))
+    assert said in text_of((50, "x", "a"), (60, "x", "a"))
+    assert said in text_of((50, "x", "a"), (50, "y", "a"))
+    assert said in text_of((50, "", "a"), (50, "", "b")), "taken from other training corpora"
+
+
 def test_a_winner_among_systems_that_do_not_translate_is_a_warning() -> None:
     found = conclude(of(base=(0.23, None), adapted=(0.45, 0.001)))
     assert found.level == "warning"
