@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ _MAX_RECORD = 1 << 20  # bytes of run.json
 _MAX_DEPTH = 2  # of runs in a project: runs/first
 _MAX_FOLDERS = 1000
 _LISTED = 5  # models in a message
+_CARD, _MAX_CARD = "card.md", 1 << 20  # bytes
+_CARD_UPDATES = re.compile(r"^\| Updates \| ([\d,]+) \|$", re.MULTILINE)
+_CHECKPOINT = re.compile(r"step_(\d{1,18})")
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,8 @@ class LocatedBundle:
 
     path: Path
     reason: str = ""
+    note: str = ""
+    """A message if the run was trained further after the bundle was written."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +70,12 @@ def find_bundle(path: Path) -> LocatedBundle:
     if path.is_file() or (path / MANIFEST).is_file():
         return LocatedBundle(path)
     if (path / _BUNDLE / MANIFEST).is_file():
-        return LocatedBundle(path / _BUNDLE, f"the bundle of {path}")
+        return _located(path / _BUNDLE, f"the bundle of {path}")
     found = list(_candidates(path))
     if not found:
         raise BundleError(_explain(path))
     if len(found) == 1:
-        return LocatedBundle(found[0].path, f"the only bundle in {path}")
+        return _located(found[0].path, f"the only bundle in {path}")
     if not (path / _CONFIG).is_file() and any((each.path.parent.parent / _CONFIG).is_file() for each in found):
         listed = ", ".join(str(each.path.parent) for each in found[:_LISTED])
         raise BundleError(
@@ -78,9 +84,32 @@ def find_bundle(path: Path) -> LocatedBundle:
     metrics = {each.metric for each in found if each.value is not None}
     if len(metrics) == 1 and all(each.value is not None for each in found):
         best = max(found, key=lambda each: each.rank)
-        return LocatedBundle(best.path, f"best of {len(found)} in {path}: {best.metric} {best.value:g} in validation")
+        return _located(best.path, f"best of {len(found)} in {path}: {best.metric} {best.value:g} in validation")
     newest = max(found, key=lambda each: each.written)
-    return LocatedBundle(newest.path, f"newest of {len(found)} in {path}: their validations are not comparable")
+    return _located(newest.path, f"newest of {len(found)} in {path}: their validations are not comparable")
+
+
+def _located(bundle: Path, reason: str) -> LocatedBundle:
+    return LocatedBundle(bundle, reason, _continued_note(bundle))
+
+
+def _continued_note(bundle: Path) -> str:
+    """Return a message if the run of a bundle has checkpoints of later updates; empty otherwise."""
+    run = bundle.parent
+    try:
+        with (bundle / _CARD).open("rb") as file:
+            card = file.read(_MAX_CARD).decode(errors="replace")
+        names = [each.name for each in (run / _CHECKPOINTS).iterdir() if (each / _STATE).is_file()]
+    except OSError:
+        return ""
+    written = _CARD_UPDATES.search(card)
+    newest = max((int(found[1]) for name in names if (found := _CHECKPOINT.fullmatch(name))), default=0)
+    if written is None or newest <= (updates := int(written[1].replace(",", ""))):
+        return ""
+    return (
+        f"the bundle is of update {updates:,}, but the run has checkpoints up to update {newest:,}; continue it with "
+        f"{_resume_command(run)}"
+    )
 
 
 def find_run(path: Path) -> Path:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from dragoman.documents.document import Document
 
-__all__ = ["ARCHIVES", "FORMATS", "MAX_BYTES", "UNSUPPORTED", "read_document"]
+__all__ = ["ARCHIVES", "FORMATS", "MAX_BYTES", "STRUCTURED", "UNSUPPORTED", "read_document"]
 
 MAX_BYTES = 64 << 20
 """Maximum size of a document in bytes; callers may allow less."""
@@ -41,7 +41,13 @@ FORMATS = {
 ARCHIVES = frozenset({".docx", ".odt", ".pptx"})
 """Suffixes of formats that are zip archives."""
 
-UNSUPPORTED = frozenset({".doc", ".epub", ".odp", ".ods", ".pdf", ".ppt", ".rtf", ".xls", ".xlsx"})
+STRUCTURED = frozenset(
+    {".arb", ".ini", ".json", ".jsonl", ".properties", ".resx", ".strings", ".stringsdict", ".toml", ".xml", ".yaml"}
+    | {".yml"}
+)
+"""Suffixes of text files with keys and syntax that a translation by lines would damage."""
+
+UNSUPPORTED = STRUCTURED | {".doc", ".epub", ".odp", ".ods", ".pdf", ".ppt", ".rtf", ".xls", ".xlsx"}
 """Suffixes of documents that cannot be read."""
 
 _READERS = {

@@ -108,14 +108,14 @@ class _ExportInfo:
     def fault(self, found: Any, key: bytes) -> str | None:
         """Why an existing export cannot be used; None if it can. The signature is checked first."""
         if not isinstance(found, dict):
-            return "it has no description"
+            return "the existing export was invalid: it has no description"
         if not verify_signature(_message(found), found.get("signature"), key):
-            return "it is not signed with your key"
+            return "the existing export was invalid: it is not signed with your key"
         if found.get("bundle") != self.bundle:
-            return "it belongs to another bundle"
+            return "the model changed"
         if (found.get("kind"), found.get("precision")) != (self.kind, self.precision):
-            return "it is of another kind or precision"
-        return None if found.get("format") == self.format_number else "it is of another format"
+            return "the existing export was invalid: it is of another kind or precision"
+        return None if found.get("format") == self.format_number else "the existing export was of another format"
 
 
 def export_folder(bundle: Bundle, kind: Kind, precision: str) -> Path:
@@ -191,7 +191,7 @@ def _find(folder: Path, facts: _ExportInfo, key: bytes) -> tuple[Export | None, 
         sizes = _sizes(folder, facts.kind)
         written = json.loads(_read(folder / _FACTS, sizes.pop(_FACTS)))
         if fault := facts.fault(written, key):
-            return None, f"the existing export was invalid: {fault}"
+            return None, fault
         files = {name: _read(folder / name, size) for name, size in sizes.items()}
         if {name: _sha256(data) for name, data in files.items()} != written.get("files"):
             return None, f"the existing export was damaged: {folder} must hold the files listed in {_FACTS}, got others"

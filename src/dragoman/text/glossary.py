@@ -1,8 +1,8 @@
 """Glossaries: terms with their required translations.
 
 A glossary file is UTF-8 text with one term per line: the source term, a tab and the required translation. A line with
-the source term only means that the term must be copied unchanged. The columns of a file whose name ends in ``.csv`` are
-separated by commas or semicolons. Blank lines and lines that begin with ``#`` are
+the source term only, or with an empty second column, means that the term must be copied unchanged. The columns of a
+file whose name ends in ``.csv`` are separated by commas or semicolons. Blank lines and lines that begin with ``#`` are
 ignored, and so are control characters and invisible characters.
 
 Each term is required once, even if it occurs several times in the sentence.
@@ -232,6 +232,8 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str | None]]:
         _refuse_commas(path, lines)
     for number, text in lines:
         cells = text.split("\t") if separator == "\t" else _cells(text, separator)
+        if len(cells) == 2 and not cells[1].strip():  # a spreadsheet writes a separator before an empty cell
+            cells = cells[:1]
         source, *targets = map(_clean, cells)
         if not source or len(targets) > 1 or targets == [""]:
             raise DataError(

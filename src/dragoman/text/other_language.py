@@ -109,16 +109,21 @@ def _column_language(texts: Sequence[str]) -> str:
 def language_note(texts: Sequence[str], expected: str, *, name: str = "lines", rule: str = "") -> str:
     """Return a note if a third of the texts are certainly in one other language than the expected one, else nothing.
 
-    The first 100 texts are read; fewer than 5 are too few. `name` is what the texts are, `rule` why they are expected
-    in that language.
+    The first 100 texts are read. Of fewer than 5, blank ones left out, each must be certain. `name` is what the texts
+    are, in the plural, `rule` why they are expected in that language.
     """
     sample = texts[:NOTE_SAMPLE]
-    language, count, together = _most_frequent_other(sample, expected)
+    rule = rule or f"the model translates from {expected}"
+    if len(sample) < _MIN_SAMPLE:
+        few = [text for text in sample if text.strip()]
+        found = {other_language(text, expected) for text in few}
+        language = found.pop() if len(found) == 1 else None
+        return f"all {name} ({len(few)}) look like {language}; {rule}" if language else ""
+    language, number, together = _most_frequent_other(sample, expected)
     if not language:
         return ""
     how = f", read {together} at a time," if together > 1 else ""
-    rule = rule or f"the model translates from {expected}"
-    return f"{count} of the first {len(sample)} {name}{how} look like {language}; {rule}"
+    return f"{number} of the first {len(sample)} {name}{how} look like {language}; {rule}"
 
 
 def swapped_note(

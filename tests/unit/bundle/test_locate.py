@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.api.evaluation.system_arguments import bundle_of
-from dragoman.bundle import Bundle
+from dragoman.api.evaluation.system_arguments import bundle_of, parse_systems
+from dragoman.bundle import Bundle, model_card
 from dragoman.bundle.locate import find_bundle, find_run
+from dragoman.config import load_config
 from dragoman.errors import BundleError, DragomanError
 
 
@@ -107,6 +108,36 @@ def checkpoint(run: Path) -> Path:
     folder = bundle(run / "checkpoints" / "step_10")
     (folder / "state.json").write_text("{}", encoding="utf-8")
     return folder
+
+
+def test_a_run_that_was_trained_further_gets_a_note(tmp_path: Path):
+    """The bundle is written at the end of training, and stays while the run is extended."""
+    project = tmp_path / "project"
+    run(project / "run")
+    (project / "dragoman.toml").touch()
+    card = model_card(load_config("luong2015-desk"), {"updates": 1400})
+    (project / "run" / "bundle" / "card.md").write_text(card, encoding="utf-8")
+    told: list[str] = []
+    for update, is_later in ((1400, False), (20, False), (1862, True)):
+        folder = project / "run" / "checkpoints" / f"step_{update}"
+        folder.mkdir(parents=True)
+        (folder / "state.json").touch()
+        for path in (project, project / "run"):
+            note = find_bundle(path).note
+            assert note == is_later * (
+                "the bundle is of update 1,400, but the run has checkpoints up to update 1,862; continue it with "
+                f"dragoman train {project} --resume, and the --set options that it was started with"
+            )
+    parse_systems([str(project)], tell=told.append)
+    assert any(line.startswith("note    the bundle is of update 1,400") for line in told)
+
+
+@pytest.mark.parametrize("card", [None, "", "| Updates | |\n", "\ufffd"])
+def test_a_card_without_the_number_of_updates_is_no_obstacle(tmp_path: Path, card: str | None):
+    checkpoint(run(tmp_path / "run"))
+    if card is not None:
+        (tmp_path / "run" / "bundle" / "card.md").write_text(card, encoding="utf-8")
+    assert find_bundle(tmp_path).note == ""
 
 
 def test_a_checkpoint_is_no_model_and_its_run_is_named(tmp_path: Path):

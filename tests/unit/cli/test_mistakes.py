@@ -30,6 +30,13 @@ MISTAKES = [
         "a table of 2 columns; translate one column, here the first: cat table.tsv | cut -f1 | dragoman translate ",
     ),
     ("translate BUNDLE a.pdf", 2, "got a.pdf; convert it first"),
+    (
+        "translate BUNDLE ui.json -o ui.de.json",
+        2,
+        "got ui.json, whose keys and syntax would be translated as well; convert it to .po or .xliff, or write its",
+    ),
+    ("translate BUNDLE ui.STRINGS", 2, "got ui.STRINGS, whose keys and syntax would be translated as well"),
+    ("translate BUNDLE ui.yaml.gz", 2, "got ui.yaml.gz, whose keys and syntax would be translated as well"),
     ("translate BUNDLE text -o folder", 2, "the output must be a file, got folder"),
     ("translate BUNDLE text -o no/out", 2, "got no/out; create no first"),
     ("translate BUNDLE text --beam 0", 2, "--beam must be greater than or equal to 1, got 0; see"),

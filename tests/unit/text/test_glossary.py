@@ -87,7 +87,7 @@ def test_a_file(tmp_path: Path):
     [
         (b"a\tb\nc\td\te\n", ":2: a line must be a term"),
         (b"\tb\n", ":1: a line must be a term"),
-        (b"a\t\n", ":1: a line must be a term"),
+        (b"a\t\t\n", ":1: a line must be a term"),
         (b"# x\n\xff\tb\n", ":2: text must be UTF-8"),
         (b"a\tb\na\tc\n", ":2: a term must have one translation, got 'c' for 'a' and 'b' in line 1"),
         (b"a\tb\na\n", ":2: a term must have one translation, got no translation"),
@@ -180,6 +180,14 @@ def test_csv_files_are_read(tmp_path: Path, separator: str):
     path = tmp_path / "terms.csv"
     path.write_text(f'house{separator}Haus\n"Foo, Inc."{separator}"Foo; AG"\niPhone\n', encoding="utf-8")
     assert Glossary.from_file(path).terms == {"house": "Haus", "Foo, Inc.": "Foo; AG", "iPhone": None}
+
+
+@pytest.mark.parametrize(("separator", "name"), [(",", "terms.csv"), (";", "terms.csv"), ("\t", "terms.tsv")])
+def test_an_empty_cell_is_no_translation(tmp_path: Path, separator: str, name: str):
+    """A spreadsheet writes the separator before an empty cell."""
+    path = tmp_path / name
+    path.write_text(f"house{separator}Haus\nTom{separator}\nAnna{separator} \r\n", encoding="utf-8")
+    assert Glossary.from_file(path).terms == {"house": "Haus", "Tom": None, "Anna": None}
 
 
 def test_a_lenient_glossary_leaves_out_what_it_cannot_use():

@@ -51,7 +51,15 @@ def test_texts_in_another_language_get_one_note():
     assert language_note(texts, "zh") == "6 of the first 8 lines look like en; the model translates from zh"
     assert not language_note(texts, "en")
     assert not language_note([ENGLISH] * 2 + [CHINESE] * 8, "zh"), "some foreign lines are usual"
-    assert not language_note([ENGLISH] * 3, "zh"), "too few to tell"
+
+
+def test_few_texts_get_a_note_only_if_each_is_certain():
+    assert language_note([FRENCH], "en") == "all lines (1) look like fr; the model translates from en"
+    assert language_note([FRENCH, "", FRENCH, " "], "en") == "all lines (2) look like fr; the model translates from en"
+    assert not language_note([FRENCH], "fr")
+    for texts in ([], [""], ["Bonjour"], [FRENCH, "Bonjour"], [FRENCH, ENGLISH], [FRENCH, CHINESE]):
+        assert not language_note(texts, "en"), texts
+    assert not language_note([FRENCH, ENGLISH], "de"), "two other languages"
 
 
 def test_swapped_sides_get_one_note():

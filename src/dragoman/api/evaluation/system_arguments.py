@@ -118,6 +118,8 @@ def _best_run(project: Path, tell: Callable[[str], None]) -> Path:
     except BundleError:
         return project  # `bundle_of` explains it
     tell(f"bundle  {found.path}, {found.reason}")
+    if found.note:
+        tell(f"note    {found.note}")
     return found.path.parent if found.path.name == _BUNDLE else found.path
 
 

@@ -166,7 +166,7 @@ def check_folders(folder: Path, output: Path | None, *, resume: bool, force: boo
     if not names:
         why = f": {skipped[0]} is no plain text; translate documents one by one" if skipped else "; check the path"
         raise DataError(f"{folder} must contain text files, got none{why}")
-    if MANIFEST in names:
+    if MANIFEST in (*names, *skipped):
         raise ConfigError(f"{folder} must not contain a file {MANIFEST}, got one; the output has a file of that name")
     return names, skipped
 
@@ -183,7 +183,8 @@ def _find_files(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def _is_text(path: Path) -> bool:
-    if path.suffix.lower() in _NOT_TEXT or count_columns(str(path))[0] > 1:
+    packed = Path(path.name.lower().removesuffix(".gz")).suffix
+    if path.suffix.lower() in _NOT_TEXT or packed in UNSUPPORTED or count_columns(str(path))[0] > 1:
         return False
     with LineReader(path) as reader:
         try:

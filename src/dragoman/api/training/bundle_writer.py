@@ -153,5 +153,5 @@ def _base_facts(base: Bundle, tokenizers: Mapping[str, Tokenizer], record: Mappi
 
 
 def _named(scored: SetScore) -> str:
-    before = ", by the model it began with" if scored.model == "before" else ""
+    before = ", by the model it began with" if scored.model == "base" else ""
     return f"{scored.name}, {scored.sentences:,} sentences, greedy{before}"

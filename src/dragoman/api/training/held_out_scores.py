@@ -44,9 +44,9 @@ class HeldOutSet:
 
 @dataclass(frozen=True)
 class SetScore:
-    """Scores of one model on one set; `model` is "new", or "before" for the model that training started from.
+    """Scores of one model on one set; `model` is "trained", or "base" for the model that training started from.
 
-    `tests` compare the new model with the one before.
+    `tests` compare the trained model with its base.
     """
 
     name: str

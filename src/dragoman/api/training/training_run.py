@@ -73,7 +73,7 @@ class TrainResult:
         for each in self.scores:
             name = f"{each.name}, {format_count(each.sentences, 'sentence')}"
             values = ", ".join(f"{score.metric} {format_score(score)}" for score in each.scores)
-            facts.append((name if each.model == "new" else f"{name}, {each.model}", values))
+            facts.append((name if each.model == "trained" else f"{name}, {each.model}", values))
         return facts_html("Training result", facts)
 
 
@@ -282,8 +282,10 @@ class _Finish:
         after, before = self._translate(model, self.tokenizers), dict[int, list[str]]()
         if self.base is not None:
             before = self._translate(load_model(self.base), self.base.tokenizers())
-        found = [score_set(self.sets[place], texts, "new", before=before.get(place)) for place, texts in after.items()]
-        return found + [score_set(self.sets[place], texts, "before") for place, texts in before.items()]
+        found = [
+            score_set(self.sets[place], texts, "trained", before=before.get(place)) for place, texts in after.items()
+        ]
+        return found + [score_set(self.sets[place], texts, "base") for place, texts in before.items()]
 
     def _translate(self, model: Model[Any, Any], tokenizers: dict[str, Tokenizer]) -> dict[int, list[str]]:
         """Return the translations of each set, by its place."""

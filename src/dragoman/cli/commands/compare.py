@@ -40,7 +40,15 @@ Test = Annotated[
         "--test", metavar="SRC REF", help="Test set to score. Without it, only training records are compared."
     ),
 ]
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Report: .html or .json.")]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help=f"Report: .html or .json. [default: {_REPORT}; none with --json]",
+    ),
+]
 Sentences = Annotated[
     int | None,
     typer.Option(
@@ -65,7 +73,7 @@ def compare(  # noqa: PLR0913 -- one parameter per option
     systems: Systems,
     *,
     test: Test = None,
-    output: Output = _REPORT,
+    output: Output = None,
     force: Force = False,
     sentences: Sentences = None,
     maps: Maps = None,
@@ -83,7 +91,10 @@ def compare(  # noqa: PLR0913 -- one parameter per option
         given = [flag_name(name) for each in (settings, search, engine) for name in each.model_fields_set]
         shown = {"--sentences": sentences, "--maps": maps}
         _check(test, [*given, *(name for name, value in shown.items() if value is not None)])
-        check_output(output, _ENDINGS, force=force)
+        if output is None and not json:
+            output = _REPORT
+        if output is not None:
+            check_output(output, _ENDINGS, force=force)
         from dragoman.api.evaluation.comparison import compare_systems
         from dragoman.api.evaluation.system_arguments import parse_systems
 
@@ -107,7 +118,7 @@ def compare(  # noqa: PLR0913 -- one parameter per option
         )
         _write(comparison, scored, output)
         _print(comparison, scored, output, json=json)
-    if output.suffix.lower() == ".html":
+    if output is not None and output.suffix.lower() == ".html":
         print_next(f"open {output} in a browser")
 
 
@@ -117,10 +128,12 @@ def _check(test: tuple[Path, Path] | None, given: list[str]) -> None:
         raise ConfigError(f"{given[0]} must come with --test, got it without; without a test set nothing is scored")
 
 
-def _write(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path) -> None:
+def _write(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path | None) -> None:
     from dragoman.files import atomic_write, write_json
     from dragoman.inspection.comparison.page import render_comparison_page
 
+    if output is None:
+        return
     if output.suffix.lower() == ".json":
         write_json(output, _values(comparison, scored, output))
         return
@@ -128,7 +141,7 @@ def _write(comparison: ComparisonReport, scored: ScoredTestSet | None, output: P
         draft.write_text(render_comparison_page(comparison), encoding="utf-8")
 
 
-def _print(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path, *, json: bool) -> None:
+def _print(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path | None, *, json: bool) -> None:
     """Print the scores and the path of the report."""
     if json:
         print_json(_values(comparison, scored, output))
@@ -146,7 +159,7 @@ def _print(comparison: ComparisonReport, scored: ScoredTestSet | None, output: P
     echo(f"report  {output}")
 
 
-def _values(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path) -> dict[str, Any]:
+def _values(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path | None) -> dict[str, Any]:
     """Return the report as plain values."""
     from dragoman.inspection.comparison.setting_differences import compare_settings
     from dragoman.inspection.comparison.verdict import conclude
@@ -166,7 +179,7 @@ def _values(comparison: ComparisonReport, scored: ScoredTestSet | None, output: 
         for member in found
     ]
     return {
-        "report": str(output),
+        "report": None if output is None else str(output),
         "verdict": conclude(comparison).text,
         "members": members,
         "settings": differing,

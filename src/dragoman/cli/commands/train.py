@@ -222,7 +222,9 @@ def _translates(scores: Sequence[SetScore], target: str) -> bool:
     """Return whether a score of the trained model is that of a model that translates."""
     from dragoman.evaluation.metrics.metadata import MIN_USEFUL_BLEU, is_bleu_unsuited
 
-    found = [score.value for each in scores if each.model == "new" for score in each.scores if score.metric == "bleu"]
+    found = [
+        score.value for each in scores if each.model == "trained" for score in each.scores if score.metric == "bleu"
+    ]
     return not found or is_bleu_unsuited(target) or max(found) >= MIN_USEFUL_BLEU
 
 
@@ -243,10 +245,9 @@ def _score_rows(scores: Sequence[SetScore]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("set", "sentences", "model", *(score.metric for score in scores[0].scores))]
     for name in dict.fromkeys(each.name for each in scores):
         for each in sorted((each for each in scores if each.name == name), key=lambda each: each.model):
-            model = "trained" if each.model == "new" else "base"
             tests = each.tests or (None,) * len(each.scores)
             cells = (format_score(score, test) for score, test in zip(each.scores, tests, strict=True))
-            rows.append((name, f"{each.sentences:,}", model, *cells))
+            rows.append((name, f"{each.sentences:,}", each.model, *cells))
     return rows
 
 

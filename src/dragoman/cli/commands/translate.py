@@ -19,7 +19,7 @@ from dragoman.cli.options.open_translator import open_translator
 from dragoman.cli.options.outputs import Force
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
-from dragoman.documents.formats import ARCHIVES, FORMATS, UNSUPPORTED
+from dragoman.documents.formats import ARCHIVES, FORMATS, STRUCTURED, UNSUPPORTED
 from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.reporting.number_format import format_count
 
@@ -186,11 +186,15 @@ def _translate_folder(
 
 
 def _text_file(path: str, bundle: Path, language: str | None) -> str:
-    suffix = Path(path).suffix.lower()
-    if suffix in UNSUPPORTED:
-        raise ConfigError(
-            f"the input must be text or one of {', '.join(sorted(DOCUMENTS))}, got {path}; convert it first"
-        )
+    suffix = Path(path.lower().removesuffix(".gz")).suffix
+    if suffix in UNSUPPORTED and not Path(path).is_dir():
+        supported = f"the input must be text or one of {', '.join(sorted(DOCUMENTS))}, got {path}"
+        if suffix in STRUCTURED:
+            raise ConfigError(
+                f"{supported}, whose keys and syntax would be translated as well; convert it to .po or .xliff, or "
+                "write its texts to a .txt file, one per line"
+            )
+        raise ConfigError(f"{supported}; convert it first")
     if Path(bundle).is_file() and Path(path).is_dir():
         raise ConfigError(
             f"the model must come first, got the file {bundle}; write dragoman translate {shlex.quote(path)} "

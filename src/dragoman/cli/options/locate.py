@@ -16,6 +16,8 @@ def locate_bundle(path: Path) -> Path:
     found = find_bundle(path)
     if found.reason:
         echo(f"bundle  {found.path}, {found.reason}", err=True)
+    if found.note:
+        echo(f"note    {found.note}", err=True)
     return found.path
 
 

@@ -262,7 +262,7 @@ def _map(sample: Mapping[str, Any]) -> str:
 
 
 def _result_row(result: TestResult) -> list[str]:
-    model = "trained" if result.model == "new" else "before training"
+    model = "before training" if result.model == "base" else result.model
     return [result.name, model, f"{result.sentences:,}", *map(format_score, result.scores)]
 
 

@@ -159,19 +159,19 @@ class GlossaryStore:
             raise NotFound("the glossary must exist, got an unknown id; /v3/glossaries lists all")
         return found
 
-    def find(self, owner: str, name: str) -> StoredGlossary:
-        """Return the glossary with an id, or the newest one with a name; raises `NotFound`."""
+    def find(self, owner: str, name: str, *, given: str = "name or id") -> StoredGlossary:
+        """Return the glossary with an id, or the newest one with a name; raises `NotFound`, which mentions `given`."""
         for each in reversed(self.of_owner(owner)):
             if name in (each.id, each.name):
                 return each
-        raise NotFound("the glossary must exist, got an unknown name; /v3/glossaries lists all")
+        raise NotFound(f"the glossary must exist, got an unknown {given}; /v3/glossaries lists all")
 
-    def find_for(self, owner: str, name: str, source: str, target: str) -> StoredGlossary:
+    def find_for(self, owner: str, name: str, source: str, target: str, *, given: str = "name or id") -> StoredGlossary:
         """Return the glossary with an id or a name; raises `RequestError` if it has no terms for the language pair.
 
         Any source is accepted where it is detected (`auto`).
         """
-        found = self.find(owner, name)
+        found = self.find(owner, name, given=given)
         if source.strip().lower() != "auto" and found.find(source, target) is None:
             raise RequestError(
                 f"the glossary must have terms for the language pair, got {source[:20]} to {target[:20]}; add a "

@@ -29,6 +29,10 @@ from dragoman.server.settings import Limits
 __all__ = ["Upload", "read_upload", "router", "stored_response", "translated_name"]
 
 _MAX_FIELDS = 20
+_MISSING_FILE = (  # LibreTranslate's message and a remedy
+    "Invalid request: missing file parameter; send multipart/form-data with the document in the field file, with curl: "
+    "-F file=@NAME, not -d"
+)
 _ANY_BYTES = "application/octet-stream"
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _FORM = {
@@ -121,13 +125,13 @@ def router(pipeline: TranslationPipeline, *, stores: bool = True) -> APIRouter:
 async def read_upload(request: Request, limits: Limits, required: Sequence[str] = ("source", "target")) -> Upload:
     """Read the file and the fields of a form; raises `RequestError` with LibreTranslate's messages."""
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
-        raise RequestError("Invalid request: missing file parameter")
+        raise RequestError(_MISSING_FILE)
     form = await read_multipart(request, max_fields=_MAX_FIELDS)
     try:
         fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
         file = form.get("file")
         if not isinstance(file, UploadFile):
-            raise RequestError("Invalid request: missing file parameter")
+            raise RequestError(_MISSING_FILE)
         for name in required:
             if not fields.get(name):
                 raise RequestError(f"Invalid request: missing {name} parameter")

@@ -78,8 +78,8 @@ def test_the_bundle_is_the_base_with_the_adapter(name: str, average: list[str], 
     load_model(Bundle.open(trained.bundle.folder))
     before, after = project.base.weights(), trained.bundle.weights()
     assert {key for key in after if not np.array_equal(after[key], before[key])} == set(adapter.factors)
-    assert {(each.name, each.model) for each in trained.scores} == {("validation", "before"), ("validation", "new")}
-    (new,) = (each for each in trained.scores if each.model == "new")
+    assert {(each.name, each.model) for each in trained.scores} == {("validation", "base"), ("validation", "trained")}
+    (new,) = (each for each in trained.scores if each.model == "trained")
     assert [score.metric for score in new.scores] == [test.metric for test in new.tests] == ["bleu", "chrf++"]
     assert all(score.interval is not None for score in new.scores)
     card = trained.bundle.card()

@@ -102,7 +102,7 @@ def test_without_the_tokenizer_of_bleu_there_is_chrf(
     scored = TranslationScorer(pairs, tokenizers, language=language)(model, lambda: None)
     assert [*scored.scores] == [*scored.signatures] == ["chrf"]
     held_out = HeldOutSet("test", ["a", "b"], ["c d", "e f"], direction=("en", language))
-    found = score_set(held_out, ["c d", "e g"], "new", before=["c d", "e f"])
+    found = score_set(held_out, ["c d", "e g"], "trained", before=["c d", "e f"])
     assert [score.metric for score in found.scores] == [test.metric for test in found.tests] == ["chrf++"]
 
 

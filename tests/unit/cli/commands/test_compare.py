@@ -52,6 +52,24 @@ def test_json_is_json_alone(texts: tuple[Path, ...], tmp_path: Path) -> None:
     assert value["report"] == str(report)
 
 
+def test_json_writes_no_report_unless_one_is_named(
+    texts: tuple[Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, reference, good, bad = texts
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    monkeypatch.chdir(empty)
+    line = ("compare", good, bad, "--test", source, reference)
+    result = typed(*line, "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["report"] is None
+    assert [*empty.iterdir()] == []
+    Path("comparison.html").write_text("mine", encoding="utf-8")
+    assert typed(*line, "--json").exit_code == 0, "a page that exists is no obstacle"
+    assert typed(*line).exit_code == 2
+    assert Path("comparison.html").read_text(encoding="utf-8") == "mine"
+
+
 def test_runs_are_compared_without_a_test(tmp_path: Path) -> None:
     one, two = recorded_run(tmp_path / "one"), recorded_run(tmp_path / "two", seed=2)
     report = tmp_path / "report.html"

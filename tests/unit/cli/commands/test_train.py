@@ -70,6 +70,7 @@ def test_json_is_for_scripts(run: Run):
     assert (found["ended"], found["update"]) == ("finished", 4)
     assert re.fullmatch(r"[0-9a-f]{64}", found["digest"])
     (scored,) = found["scores"]
+    assert scored["model"] == "trained", "as in the table"
     assert [score["metric"] for score in scored["scores"]] == ["bleu", "chrf++"]
     assert all(score["interval"]["half_width"] >= 0 for score in scored["scores"])
 

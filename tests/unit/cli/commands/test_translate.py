@@ -426,11 +426,12 @@ def test_files_of_a_folder_that_are_no_text_are_skipped_and_listed(tmp_path: Pat
     (folder / "packed-picture.gz").write_bytes(gzip.compress(b"GIF89a\0\0"))
     (folder / "README.md").write_text("# A title\n", encoding="utf-8")
     (folder / "more" / "paper.PDF").write_bytes(b"%PDF-1.7\n")
+    (folder / "ui.json").write_text('{"open": "Open"}\n', encoding="utf-8")
     result = typed("translate", tiny_bundle(), folder, "-o", output, *QUICK)
     assert result.exit_code == 0, result.stderr
     assert result.stderr.splitlines()[0] == (
-        "warning: 4 files skipped, no plain text: README.md, more/paper.PDF, packed-picture.gz, picture.png; translate "
-        "documents one by one"
+        "warning: 5 files skipped, no plain text: README.md, more/paper.PDF, packed-picture.gz, picture.png, ui.json; "
+        "translate documents one by one"
     )
     written = {path.relative_to(output).as_posix() for path in output.rglob("*") if path.is_file()}
     assert {name for name in written if not name.startswith((".", "translation"))} == {

@@ -33,6 +33,16 @@ def test_translate_accepts_a_project_a_run_and_a_bundle(project: Path, inside: s
     assert str(project / "runs" / "second" / "bundle") in result.stderr or inside.endswith("bundle")
 
 
+def test_a_run_that_was_trained_further_is_noted(project: Path, tmp_path: Path):
+    shutil.copytree(project, tmp_path / "project")
+    run = tmp_path / "project" / "runs" / "second"
+    (run / "bundle" / "card.md").write_text("| Updates | 4 |\n", encoding="utf-8")
+    (run / "checkpoints" / "step_9").mkdir(parents=True)
+    (run / "checkpoints" / "step_9" / "state.json").touch()
+    noted = typed("serve", tmp_path / "project", "--check").stderr.splitlines()[1]
+    assert noted.startswith("note    the bundle is of update 4, but the run has checkpoints up to update 9; continue")
+
+
 def test_the_other_commands_accept_a_project(project: Path):
     pairs, quick = project / "pairs.tsv", ("--engine", "torch", "--threads", "1")
     for arguments in (

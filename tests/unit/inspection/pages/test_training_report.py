@@ -54,7 +54,7 @@ def test_a_running_training_shows_progress_curves_samples_and_the_time_left(tmp_
 )
 def test_the_report_of_an_ended_run_says_how_it_ended(tmp_path: Path, ended: str | None, verdict: str, level: str):
     scores = (Score("bleu", 33.333, "nrefs:1", Interval(33.3, 1.2)), Score("chrf", 57.0, "chars"))
-    results = [TestResult("test_2016", "new", 1000, scores)]
+    results = [TestResult("test_2016", "trained", 1000, scores)]
     page = render_training_report(write_run(tmp_path / "run", ended=ended), results=results)
     shown = text(page)
     assert verdict in shown

@@ -130,7 +130,10 @@ def test_without_a_file(call: Caller, how: dict[str, Any]) -> None:
     answer = call.post("/translate_file", **how)
 
     assert answer.status_code == 400
-    assert answer.json()["error"] == "Invalid request: missing file parameter"
+    assert answer.json()["error"] == (
+        "Invalid request: missing file parameter; send multipart/form-data with the document in the field file, with "
+        "curl: -F file=@NAME, not -d"
+    )
 
 
 def test_sizes_are_limited() -> None:

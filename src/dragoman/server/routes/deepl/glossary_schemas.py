@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dragoman.language_codes import parse_language
+from dragoman.language_codes import check_language
 from dragoman.server.glossaries.entries import EntriesFormat, format_tsv, parse_entries
 from dragoman.server.glossaries.store import MAX_DICTIONARIES, StoredGlossary, TermDictionary, term_dictionary
 from dragoman.server.routes.deepl.languages import source_code
@@ -47,7 +47,7 @@ class DictionaryBody(BaseModel):
 
     def to_dictionary(self) -> TermDictionary:
         """Parse the entries; raises `RequestError`. It takes a second for the largest body."""
-        source, target = parse_language(self.source_lang), parse_language(self.target_lang)
+        source, target = check_language(self.source_lang), check_language(self.target_lang)
         return term_dictionary(source, target, parse_entries(self.entries, self.entries_format))
 
 

@@ -60,7 +60,7 @@ class DeeplGlossaryChoice(BaseModel):
             raise RequestError(f"glossary_ids must be one id, got {len(ids)}; join the glossaries")
         if not self.source_lang:
             raise RequestError("source_lang must be given with a glossary, got none; send it")
-        return store.find_for(owner, ids[0], self.source_lang, self.target_lang)
+        return store.find_for(owner, ids[0], self.source_lang, self.target_lang, given="id")
 
 
 class DeeplRequest(DeeplGlossaryChoice):

@@ -96,6 +96,8 @@ def test_a_glossary_that_does_not_fit_is_rejected(call: Caller, change: dict[str
         ({"entries_format": "xls"}, "entries_format must be one of tsv"),
         ({"name": ""}, "name"),
         ({"source_lang": "?!"}, "a language must be a code"),
+        ({"target_lang": "xx"}, "a language must be a code of ISO 639, got 'xx'; for instance en, de or zh-Hant"),
+        ({"source_lang": "cn"}, "a language must be a code of ISO 639, got 'cn'; write zh"),
     ],
 )
 def test_an_invalid_glossary_is_rejected(call: Caller, change: dict[str, Any], message: str) -> None:
@@ -103,6 +105,24 @@ def test_an_invalid_glossary_is_rejected(call: Caller, change: dict[str, Any], m
 
     assert answer.status_code == 400
     assert message in answer.json()["message"]
+
+
+def test_version_3_rejects_codes_that_are_no_language(call: Caller) -> None:
+    good = {**PAIR, "entries": "snow\tSchnee", "entries_format": "tsv"}
+    bad = good | {"target_lang": "xx"}
+    path = f"/v3/glossaries/{create(call)}"
+    for answer in (
+        call.post("/v3/glossaries", json={"name": "Winter", "dictionaries": [good, bad]}),
+        call("PATCH", path, json={"dictionaries": [bad]}),
+        call("PUT", f"{path}/dictionaries", json=bad),
+    ):
+        assert answer.status_code == 400
+        assert "a language must be a code of ISO 639, got 'xx'" in answer.json()["message"]
+
+
+def test_a_pair_without_a_model_can_be_stored(call: Caller) -> None:
+    """Models can be added later."""
+    assert call.post("/v2/glossaries", json=WINTER | {"target_lang": "sw"}).status_code == 201
 
 
 def test_version_3_from_creation_to_deletion(call: Caller) -> None:
@@ -177,6 +197,21 @@ def test_every_api_uses_stored_glossaries_by_name(call: Caller) -> None:
     assert document.content == b"Two-de Hunde"
     assert call.post("/translate", json={"q": "Two", **pair, "glossary": "Summer"}).status_code == 404
     assert call.post("/translate", json={"q": "Zwei", **pair, "source": "de", "target": "en"}).status_code == 400
+
+
+def test_an_unknown_glossary_is_named_as_the_field_names_it(call: Caller) -> None:
+    create(call)
+    by_id = call.post("/v2/translate", json={"text": ["Two dogs"], "glossary_id": "x", **PAIR})
+    by_name = call.post("/translate", json={"q": "Two", "source": "en", "target": "de", "glossary": "Summer"})
+    assert "got an unknown id;" in by_id.json()["message"]
+    assert "got an unknown name or id;" in by_name.json()["error"]
+
+
+def test_the_newest_of_two_glossaries_with_one_name_is_used(call: Caller) -> None:
+    for terms in ("dogs\tHunde", "dogs\tRudel"):
+        assert call.post("/v2/glossaries", json=WINTER | {"entries": terms}).status_code == 201
+    body = {"q": "Two dogs", "source": "en", "target": "de", "glossary": "Winter"}
+    assert call.post("/translate", json=body).json()["translatedText"] == "Two-de Rudel"
 
 
 @pytest.mark.parametrize("version", ["v2", "v3"])
