@@ -89,9 +89,9 @@ def set_language(_app: Sphinx, page: str, _template: str, context: dict[str, Any
 
 
 def set_heading_level(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _document: object) -> None:
-    """Give the headings of the navigation their level, which screen readers need and Sphinx leaves out."""
-    tree = context.get("furo_navigation_tree", "")
-    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+    """Give the headings of lists of pages their level, which screen readers need and Sphinx leaves out."""
+    for part in ("furo_navigation_tree", "body"):
+        context[part] = context.get(part, "").replace('role="heading">', 'role="heading" aria-level="2">')
 
 
 def write_first_page(app: Sphinx, error: Exception | None) -> None:

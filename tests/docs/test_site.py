@@ -65,6 +65,8 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
     pages = {path: lxml.html.parse(str(path)).getroot() for path in site.rglob("*.html")}
     assert len(pages) >= MIN_PAGES
     assert dead_links(pages) == []
+    unlevelled = [path for path, page in pages.items() if page.xpath("//*[@role='heading'][not(@aria-level)]")]
+    assert unlevelled == [], "screen readers need the level of a heading"
     check_loaded(pages, site)
     check_languages(pages, site)
     check_generated_pages(pages, site)
