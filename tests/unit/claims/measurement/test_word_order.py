@@ -20,7 +20,9 @@ def test_every_model_has_shares_of_both_tasks_and_lengths():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    "task", [pytest.param(each, marks=pytest.mark.long if each != "copy" else ()) for each in TASKS]
+)
 def test_a_recurrent_model_learns_the_task(task: str):
     part = {"layers": 1, "hidden": 64}
     table = {"family": "rnn", "embedding": 64, "dropout": 0.0, "encoder": part, "decoder": part}

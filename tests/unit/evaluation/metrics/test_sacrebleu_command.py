@@ -17,7 +17,7 @@ SETS = [
 OPTIONS: dict[TestName, str] = {"bootstrap": "--paired-bs", "randomization": "--paired-ar"}
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(None, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [60, pytest.param(None, marks=pytest.mark.long)])
 @pytest.mark.parametrize(("name", "language"), SETS)
 def test_scores_and_intervals(name: str, language: str, count: int | None, corpora: Path, tmp_path: Path) -> None:
     references = lines_of(corpora, name)[:count]
@@ -48,7 +48,7 @@ def test_scores_without_intervals(tmp_path: Path) -> None:
 @pytest.mark.parametrize("test", ["bootstrap", "randomization"])
 @pytest.mark.parametrize(
     ("name", "count", "trials"),
-    [("multi30k/test_2016_flickr.de", 60, 70), pytest.param(SETS[1][0], 1000, None, marks=pytest.mark.slow)],
+    [("multi30k/test_2016_flickr.de", 60, 70), pytest.param(SETS[1][0], 1000, None, marks=pytest.mark.long)],
 )
 def test_paired_tests(name: str, count: int, trials: int | None, test: TestName, corpora: Path, tmp_path: Path) -> None:
     references = lines_of(corpora, name)[:count]
