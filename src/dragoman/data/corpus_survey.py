@@ -22,6 +22,7 @@ from dragoman.data.reason_counts import header_warning
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.language_codes import canonical_language, check_language, is_known_language
+from dragoman.text.other_language import is_detectable
 
 __all__ = ["CorpusSurvey", "check_files", "survey_corpus"]
 
@@ -133,8 +134,11 @@ def _detect(texts: list[str], file: str) -> str | None:
     if not texts:
         return named
     sentences = pl.Series(texts, dtype=pl.String)
-    if named is not None and language_shares(sentences, named).get(named.partition("-")[0], 0.0) >= _AGREES:
-        return named
+    if named is not None:
+        shares = language_shares(sentences, named)
+        is_other = wrong_language(shares, named) != ""
+        if shares.get(named.partition("-")[0], 0.0) >= _AGREES or (not is_detectable(named) and not is_other):
+            return named
     return detect_language(sentences)
 
 

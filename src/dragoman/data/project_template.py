@@ -20,6 +20,7 @@ from dragoman.errors import ConfigError
 from dragoman.files import atomic_write
 from dragoman.language_codes import check_language, is_same_language, match_language
 from dragoman.reporting.number_format import format_percent
+from dragoman.text.other_language import is_detectable
 from dragoman.text.tokenizers.vocabulary_size import count_needed_tokens, fitting_size
 
 __all__ = [
@@ -335,6 +336,8 @@ def check_side(
         return ""
     name = corpus.files[SIDES.index(side)] if file_format(corpus) == "lines" else corpus.files[0]
     problem = f"the {side} of {name} must be {code}, got {format_percent(share)} {language}"
+    if not is_detectable(code):
+        problem += f" ({code} itself cannot be detected)"
     can_change = not is_fixed and (other is None or not is_same_language(language, other))
     fix = f"write --{side} {language}, or name another file" if can_change else "name another file"
     if is_checked and share >= _CERTAIN and len(survey.samples[side]) >= _CERTAIN_TEXTS:

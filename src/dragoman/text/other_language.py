@@ -16,6 +16,7 @@ __all__ = [
     "NOTE_SAMPLE",
     "column_languages",
     "fitting_answers",
+    "is_detectable",
     "language_note",
     "other_language",
     "swapped_note",
@@ -70,6 +71,11 @@ def fitting_answers(language: str) -> frozenset[str]:
     right = frozenset({code}).union(*(group for group in NEAR_LANGUAGES if code in group))
     known = {answer["lang"] for answer in load_detector().detect("any text", k=1000)}
     return right if right & known else frozenset()
+
+
+def is_detectable(language: str) -> bool:
+    """Return whether the model has this language, or one that it confuses with it."""
+    return bool(fitting_answers(language))
 
 
 @functools.cache

@@ -120,6 +120,8 @@ def test_text_counts_more_than_a_wrong_file_name(tmp_path: Path):
     assert survey_corpus(files[::-1]).languages == {"source": "de", "target": "en"}
     (tmp_path / "train.fr").write_bytes((tmp_path / "train.de").read_bytes())
     assert survey_corpus([files[0], str(tmp_path / "train.fr")]).languages["target"] == "de"
+    (tmp_path / "train.ch").write_bytes((tmp_path / "train.de").read_bytes())  # the detector does not have ch
+    assert survey_corpus([files[0], str(tmp_path / "train.ch")]).languages["target"] == "de"
 
 
 def test_text_in_no_known_language_needs_a_code(tmp_path: Path):

@@ -97,6 +97,7 @@ def train_model(
     """
     limit_kernel_caches()
     prepared = _open_prepared(config, folder)
+    prepared.check_settings(config)
     without_bleu = _check_bleu(config)
     tokenizers = prepared.tokenizers()
     with ExitStack() as held:
@@ -123,6 +124,9 @@ def train_model(
         if copies is not None and copies.downloaded:
             newest = copies.downloaded[-1]
             reports.on_message(f"checkpoints downloaded from {checkpoint_url}, the newest of update {newest}")
+        if group.is_main:
+            for change in prepared.input_changes(folder):
+                reports.on_message(change)
         if without_bleu:
             reports.on_message(without_bleu)
         validation = _validation(prepared, config, tokenizers, group)

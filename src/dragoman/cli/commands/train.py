@@ -158,7 +158,7 @@ def _check_prepared(settings: Config, project: Path) -> None:
     from dragoman.data.preparation.prepared_data import PreparedData
 
     if settings.data is not None:
-        PreparedData.open(project / settings.data.folder)
+        PreparedData.open(project / settings.data.folder).check_settings(settings)
 
 
 def _is_main() -> bool:

@@ -33,6 +33,7 @@ from dragoman.reporting.safe_display_text import visible, visible_parts
 from dragoman.reporting.terminal import WIDTH, bar, join_sections, print_lines, wrap, wrap_paragraph
 from dragoman.reporting.verdict import Verdict
 from dragoman.text.encoding_guess import conversion_command
+from dragoman.text.other_language import is_detectable
 
 __all__ = ["print_report"]
 
@@ -180,11 +181,13 @@ def _data_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
     sides: dict[str, list[str]] = {}
     for corpus, side, wanted, shares in languages(report):
         most = max(shares, key=lambda language: shares[language])
-        also = f", {format_percent(shares[most])} {visible(most, 12)}" if most != wanted else ""
+        detected = f"{format_percent(shares[most])} {visible(most, 12)}"
+        if is_detectable(wanted):
+            text = f"{format_percent(shares.get(wanted, 0.0))} {wanted}{f', {detected}' if most != wanted else ''}"
+        else:
+            text = f"{wanted} cannot be detected, looks like {detected}"
         file = "" if corpus.side_name(side) == corpus.name else f"{visible(corpus.side_name(side), 30)}: "
-        sides.setdefault(visible(corpus.name, 30), []).append(
-            f"{file}{format_percent(shares.get(wanted, 0.0))} {wanted}{also}"
-        )
+        sides.setdefault(visible(corpus.name, 30), []).append(f"{file}{text}")
     swapped = {visible(corpus.name, 30) for corpus in report.corpora if corpus.looks_swapped}
     for name in dict.fromkeys([*sides, *sorted(swapped)]):
         warning = "; the sides look swapped" if name in swapped else ""

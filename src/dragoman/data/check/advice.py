@@ -18,12 +18,15 @@ from dragoman.data.readers.decode import REPLACED
 from dragoman.data.reason_counts import header_warning
 from dragoman.language_codes import language_key, primary_language
 from dragoman.reporting.number_format import format_count, format_percent
+from dragoman.text.language_scripts import language_scripts
+from dragoman.text.other_language import is_detectable
 
 __all__ = ["advise", "find_headers", "find_misuse", "wrong_language"]
 
 # Thresholds from which a value gets advice.
 _FOREIGN = 0.1
 _WRONG = 0.5
+_CERTAIN = 0.8  # of text that looks like one language, if the expected one cannot be detected
 _NO_TEXT = 0.5
 _DROPPED = 0.3
 _REPEATED = 0.3
@@ -100,7 +103,8 @@ def find_misuse(corpora: list[CorpusReport], on_bad_line: OnBadLine = "error") -
 def _wrong_languages(corpus: CorpusReport, declared: dict[str, str]) -> Iterator[str]:
     for side, language in declared.items():
         shares = corpus.languages.get(side, {})
-        if found := wrong_language(shares, language):
+        found = wrong_language(shares, language)
+        if found and (is_detectable(language) or _has_other_script(found, language)):
             share = format_percent(shares[found])
             yield (
                 f"the {side} of {corpus.side_name(side)} must be {language}, got {share} {found}; correct data.{side}, "
@@ -108,11 +112,32 @@ def _wrong_languages(corpus: CorpusReport, declared: dict[str, str]) -> Iterator
             )
 
 
+def _has_other_script(found: str, language: str) -> bool:
+    """Whether the scripts of both languages are known, and none of them is the same."""
+    scripts, others = set(language_scripts(language)), set(language_scripts(found))
+    return bool(scripts and others) and scripts.isdisjoint(others)
+
+
+def _about_undetectable(corpus: CorpusReport, side: str, language: str) -> Iterator[str]:
+    """Advise on text in a language that cannot be detected, and that looks like another one."""
+    shares = corpus.languages.get(side, {})
+    found = "" if is_detectable(language) else wrong_language(shares, language)
+    if found and not _has_other_script(found, language):
+        yield (
+            f"{format_percent(shares[found])} of the {side} side of {corpus.side_name(side)} looks like {found}, and "
+            f'{language} cannot be detected; if it is {found}, data.{side} = "{found}" declares it.'
+        )
+
+
 def wrong_language(shares: Mapping[str, float], language: str) -> str:
-    """Return the most frequent language if most texts are not in the expected one, else nothing."""
-    if not shares or 1.0 - shares.get(primary_language(language), 0.0) <= _WRONG:
-        return ""
-    return max(shares, key=lambda other: shares[other])
+    """Return the most frequent language if most texts are not in the expected one, else nothing.
+
+    If the expected language cannot be detected, 80 % of the texts must look like the other one.
+    """
+    most = max(shares, key=lambda other: shares[other], default="")
+    if not is_detectable(language):
+        return most if shares.get(most, 0.0) >= _CERTAIN else ""
+    return most if 1.0 - shares.get(primary_language(language), 0.0) > _WRONG else ""
 
 
 def _about_batches(batches: BatchStatistics, pairs: int, window: int) -> Iterator[str]:
@@ -150,9 +175,11 @@ def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[st
     name, summary = corpus.name, corpus.summary
     yield from _about_script(corpus, "source", source)
     yield from _about_script(corpus, "target", target)
+    for side, language in (("source", source), ("target", target)):
+        yield from _about_undetectable(corpus, side, language)
     if not corpus.looks_swapped:
         for side, language in (("source", source), ("target", target)):
-            shares = corpus.languages.get(side)
+            shares = corpus.languages.get(side) if is_detectable(language) else None
             foreign = 1.0 - shares.get(primary_language(language), 0.0) if shares else 0.0
             if _FOREIGN < foreign <= _WRONG and corpus.role == "train":
                 yield (

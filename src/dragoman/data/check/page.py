@@ -19,6 +19,8 @@ from dragoman.reporting.number_format import (
     format_percent,
 )
 
+from dragoman.text.other_language import is_detectable
+
 __all__ = ["render_check_page"]
 
 Tile = tuple[str, str, str]
@@ -92,6 +94,10 @@ def _languages(report: CheckReport) -> Iterator[tuple[str, str, str, list[str], 
     """Corpus, side, expected language, detected languages and a bar of the expected one."""
     for corpus, side, expected, shares in languages(report):
         detected = [f"{language} {format_percent(share)}" for language, share in list(shares.items())[:_MAX_LANGUAGES]]
+        if not is_detectable(expected):
+            detected = [f"{expected} cannot be detected; looks like", *detected]
+            yield corpus.side_name(side), side, expected, detected, ""
+            continue
         share = shares.get(expected, 0.0)
         kind = "over" if max(shares.values()) > share else side
         yield corpus.side_name(side), side, expected, detected, bar_svg(share, kind)

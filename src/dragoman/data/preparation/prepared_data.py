@@ -11,6 +11,8 @@ from dragoman.bundle.config_migration import migrate_config
 from dragoman.config import Config
 from dragoman.data.batch_plan import BatchPlan, CorpusRows
 from dragoman.data.directed_shards import DirectedShards, DirectionView
+from dragoman.data.readers.folder_listing import join_names
+from dragoman.data.readers.streams import is_url
 from dragoman.data.shards import Shards
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
@@ -29,6 +31,7 @@ FORMAT = 2
 """Version of the manifest. Version 1 has the key `pieces` for `tokens`; it is migrated when it is read."""
 
 _REMEDY = "run dragoman prepare again"
+_MOST_HASHED = 1 << 27  # bytes of a corpus file
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,44 @@ class PreparedData:
             if sha256_of_file(path) != entry["sha256"]:
                 raise DataError(f"{path} must be as it was written, got other content; {_REMEDY}")
 
+    def check_settings(self, config: Config) -> None:
+        """Raise `DataError` if the settings of a configuration are not those of the preparation."""
+        if config.data is None:
+            raise ConfigError("the configuration must have a [data] section, got none; take that of the prepared data")
+        if others := _differences(settings_of(config), self.manifest["settings"]):
+            raise DataError(
+                f"{self.folder} must be prepared with the same settings, got others for {', '.join(others)}; {_REMEDY}"
+            )
+
+    def input_changes(self, folder: Path) -> list[str]:
+        """Return notes on corpus files that are missing, or that changed after the preparation.
+
+        Relative names start from `folder`. Only a file that is newer than the manifest is compared: by its hash, and if
+        it is large, by its time only.
+        """
+        prepared = (self.folder / MANIFEST).stat().st_mtime_ns
+        missing, changed = [], []
+        for name, digest in self.manifest.get("inputs", {}).items():
+            path = folder / name
+            if is_url(name) or path.absolute().is_relative_to(self.folder.absolute()):
+                continue  # standard input was saved in the folder of the preparation
+            try:
+                status = path.stat()
+                is_newer = status.st_mtime_ns > prepared
+                if is_newer and (status.st_size > _MOST_HASHED or sha256_of_file(path) != digest):
+                    changed.append(name)
+            except OSError:
+                missing.append(name)
+        notes = []
+        if changed:
+            notes.append(
+                f"{join_names(changed)} changed after dragoman prepare: training uses the text that was prepared; to "
+                "use the new text, run dragoman prepare and train a new run"
+            )
+        if missing:
+            notes.append(f"{join_names(missing)} cannot be read any more: training uses the text that was prepared")
+        return notes
+
     def shards(self, split: str = "train") -> Shards:
         """Return the pairs of a set."""
         listed = self._split(split)["shards"]
@@ -99,12 +140,8 @@ class PreparedData:
 
     def plan(self, config: Config, split: str = "train") -> BatchPlan:
         """Return the batch plan of a configuration; its settings must be those of the preparation."""
-        if config.data is None:
-            raise ConfigError("the configuration must have a [data] section, got none; take that of the prepared data")
-        if others := _differences(settings_of(config), self.manifest["settings"]):
-            raise DataError(
-                f"{self.folder} must be prepared with the same settings, got others for {', '.join(others)}; {_REMEDY}"
-            )
+        self.check_settings(config)
+        assert config.data is not None
         corpora = self._split(split)["corpora"]
         draws: list[tuple[float, float | None]] = [(1.0, None)] * len(corpora)
         if split == "train":

@@ -1,5 +1,6 @@
 """`train_model` and `average_checkpoints`: from prepared data to a bundle, and what they refuse."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -171,3 +172,35 @@ def test_a_longer_run_tells_what_changed(tmp_path: Path):
     train_tiny(quick(), tmp_path)
     train_tiny(quick("training.max_updates=6"), tmp_path, callbacks=[events])
     assert "training.max_updates was 4, is now 6" in events.notes
+
+
+def test_another_language_than_that_of_the_prepared_data_is_named(tmp_path: Path):
+    project = make_project(tmp_path)
+    overrides = ["data.test_pairs=12", "training.max_updates=2", "training.validation_sentences=2"]
+    prepare_corpora(load_config(project.config, overrides), tmp_path)
+    other = load_config(project.config, [*overrides, "data.target=fr"])  # test.de, which is prepared, would be test.fr
+    with pytest.raises(DataError, match=r"the same settings, got others for data\.target; run dragoman prepare again"):
+        train_model(other, tmp_path, run=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_files_that_changed_after_preparation_are_a_note(tmp_path: Path):
+    project = make_project(tmp_path)
+    config = load_config(project.config, ["training.max_updates=2", "training.validation_sentences=2"])
+    events = EventRecorder()
+    for file in (tmp_path / "train.en", tmp_path / "train.de"):
+        os.utime(file)  # newer than the prepared data, with the same text
+    first = train_model(config, tmp_path, run=tmp_path / "first", callbacks=[events])
+    assert not [note for note in events.notes if "prepare" in note]
+    with (tmp_path / "train.en").open("a", encoding="utf-8") as file:
+        file.write("ba ce di\n")
+    (tmp_path / "train.de").unlink()
+    second = train_model(config, tmp_path, run=tmp_path / "second", callbacks=[events])
+    assert [note for note in events.notes if "prepare" in note] == [
+        "train.en changed after dragoman prepare: training uses the text that was prepared; to use the new text, run "
+        "dragoman prepare and train a new run",
+        "train.de cannot be read any more: training uses the text that was prepared",
+    ]
+    assert first.bundle is not None
+    assert second.bundle is not None
+    check_weights(first.bundle, {name: torch.from_numpy(each) for name, each in second.bundle.weights().items()})

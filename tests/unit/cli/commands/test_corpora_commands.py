@@ -298,6 +298,42 @@ def test_new_rejects_a_wrong_language_unless_told_not_to_check(run: Run, tmp_pat
     assert result.stderr.endswith("next    cd p && dragoman check\n")
 
 
+def test_a_language_that_cannot_be_detected_is_compared_with_what_the_text_looks_like(run: Run, tmp_path: Path):
+    write_pairs(tmp_path, "train", [(b, a) for a, b in pairs(60)])
+    (tmp_path / "train.en").rename("train.x")
+    (tmp_path / "train.de").rename("train.y")
+    command = ["new", "p", "--source", "de", "--target", "enn", "--corpus", "train.x", "train.y"]
+    result = run(*command)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "error: the target of train.y must be enn, got 100 % en (enn itself cannot be detected); write --target en, or "
+        "name another file; if it is enn, add --no-language-check\n"
+    )
+    result = run(*command, "--no-language-check")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.startswith("warning: the target of train.y must be enn, got 100 % en (enn itself cannot be")
+    result = run("check", "p", "--output", "check.html")
+    assert result.exit_code == 0, result.stderr
+    words = " ".join(result.stdout.split())
+    assert "train.y: enn cannot be detected, looks like 100 % en" in words
+    assert "% enn" not in words
+    assert "100 % of the target side of train.y looks like en, and enn cannot be detected; if it is en," in words
+    assert "enn cannot be detected; looks like" in Path("check.html").read_text(encoding="utf-8")
+
+
+def test_a_language_that_cannot_be_detected_and_has_another_script_is_an_error_of_check(run: Run, tmp_path: Path):
+    chinese = ["我们昨天在北京见面，谈了很久关于翻译的事情。", "他每天早上都去公园跑步，然后回家吃早饭。"]
+    rows = [(a, f"{number} {chinese[number % 2]}") for number, (a, _) in enumerate(pairs(60))]
+    write_pairs(tmp_path, "train", rows)
+    command = ["new", "p", "--source", "en", "--target", "ch", "--corpus", "train.en", "train.de"]
+    result = run(*command)
+    assert result.exit_code == 2
+    assert "must be ch, got 100 % zh (ch itself cannot be detected); write --target zh" in result.stderr
+    assert run(*command, "--no-language-check").exit_code == 0
+    words = " ".join(run("check", "p").stdout.split())
+    assert "✗ the target of train.de must be ch, got 100 % zh; correct data.target, or name another file" in words
+
+
 @pytest.mark.parametrize(("english", "count"), [(40, 60), (10, 10)], ids=["two thirds", "few lines"])
 def test_new_warns_of_a_language_that_is_not_certainly_wrong(run: Run, tmp_path: Path, english: int, count: int):
     write_pairs(tmp_path, "train", [(a, a if line < english else b) for line, (a, b) in enumerate(pairs(count))])

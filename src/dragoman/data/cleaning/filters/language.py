@@ -11,9 +11,9 @@ from dragoman.language_codes import primary_language
 from dragoman.text.characters import has_letters
 from dragoman.text.language_detection_model import load_detector
 from dragoman.text.language_scripts import language_scripts
-from dragoman.text.other_language import fitting_answers
+from dragoman.text.other_language import fitting_answers, is_detectable
 
-__all__ = ["detect_language", "language_shares", "wrong_language"]
+__all__ = ["detect_language", "detected_shares", "language_shares", "wrong_language"]
 
 _MIN_LETTERS = 20  # weighted; detection is unreliable with fewer
 _MAX_CHARACTERS = 150  # more take longer and hardly change the result
@@ -28,14 +28,23 @@ def wrong_language(frame: pl.DataFrame, *, source: str, target: str, certainty: 
 def language_shares(texts: pl.Series, expected: str, certainty: float = 0.5) -> dict[str, float]:
     """Return the share of texts in each language, the most frequent first.
 
-    A text is in the expected language unless it is detected, with this certainty or more, as another one.
+    A text is in the expected language unless it is detected, with this certainty or more, as another one. If the model
+    does not have the expected language, the shares are those of the languages that the texts look like.
     """
+    if not is_detectable(expected):
+        return detected_shares(texts)
     counts = Counter(_foreign(texts, expected, certainty).fill_null(primary_language(expected)).to_list())
     return {language: count / len(texts) for language, count in counts.most_common()}
 
 
 def detect_language(texts: pl.Series, minimum: float = 0.5) -> str | None:
     """Return the language of at least this share of the texts that have letters, or None."""
+    best, share = next(iter(detected_shares(texts).items()), ("", 0.0))
+    return best if best and share >= minimum else None
+
+
+def detected_shares(texts: pl.Series) -> dict[str, float]:
+    """Return the shares of the detected languages in the texts that have letters, the most frequent first."""
     lines = [text[:_MAX_CHARACTERS] for text in texts.to_list() if has_letters(text)]
     answers = [load_detector().detect(line)[0]["lang"] for line in lines]
     counts: Counter[str] = Counter()
@@ -45,8 +54,7 @@ def detect_language(texts: pl.Series, minimum: float = 0.5) -> str | None:
         counts[answer] += believed
         if answer == "ja":  # Chinese, which has no kana
             counts["zh"] += len(own) - believed
-    best, count = counts.most_common(1)[0] if counts else ("", 0)
-    return best if count and count >= minimum * len(lines) else None
+    return {language: count / len(lines) for language, count in counts.most_common() if count}
 
 
 def _other(frame: pl.DataFrame, side: str, language: str, certainty: float) -> pl.Series:
