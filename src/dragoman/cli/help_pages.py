@@ -10,6 +10,8 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from dragoman.environment import is_installed
+
 __all__ = [
     "HELP_NAMES",
     "PAIR_OF_FILES",
@@ -46,14 +48,25 @@ def _parse(parse: Callable[[Any, list[str]], list[str]], ctx: Any, args: list[st
 
 
 def _repeat_options(args: list[str], pairs: set[str]) -> list[str]:
-    """Write ``--test a b`` as ``--test a --test b`` if the second word is a file."""
+    """Write ``--test a b`` as ``--test a --test b`` if the second word is a file, or one that is missing."""
     written: list[str] = []
     for place, word in enumerate(args):
         option = args[place - 2] if place > 1 else ""
-        if option in pairs and not args[place - 1].startswith("-") and Path(word).is_file():
-            written.append(option)
+        if option in pairs and not args[place - 1].startswith("-"):
+            is_second = Path(word).is_file() or ("--format" not in args and _is_missing_file(args[place - 1], word))
+            written += [option] if is_second else []
         written.append(word)
     return written
+
+
+def _is_missing_file(first: str, word: str) -> bool:
+    """Whether a word after a file of one side has the ending of a file, and nothing has this name."""
+    if word.startswith("-") or not Path(word).suffix or Path(word).exists() or not is_installed("polars"):
+        return False
+    from dragoman.config import CorpusConfig
+    from dragoman.data.readers.corpus_reader import lacks_translations
+
+    return Path(first).is_file() and lacks_translations(CorpusConfig(files=[first]))
 
 
 class PlainCommand(TyperCommand):

@@ -11,14 +11,26 @@ import typer
 
 from dragoman.cli.help_pages import metavar_of, usage_line
 
-__all__ = ["UsageFault", "usage_message"]
+__all__ = ["UsageFault", "check_overrides", "usage_message"]
 
 UsageFault: Any = next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException")
 """Base class of the errors of Typer's parser, which is Click or Typer's copy of it."""
 
+_UsageError: Any = next(each for each in typer.BadParameter.__mro__ if each.__name__ == "UsageError")
 _SIMILAR = 0.75  # ratio of SequenceMatcher; source and force have 0.73
 _MIN_PREFIX = 3  # letters
 _RULES = {"INT": "a whole number", "FLOAT": "a number"}
+
+
+def check_overrides(overrides: list[str] | None) -> list[str] | None:
+    """Reject values of --set without an equals sign, before the word after them is taken for an argument."""
+    for override in overrides or ():
+        if "=" not in override:
+            raise _UsageError(
+                f"--set must be of the form section.setting=value, got {override}; write --set {override}=…, without "
+                "spaces"
+            )
+    return overrides
 
 
 def usage_message(error: Any, ctx: Any, args: Sequence[str]) -> str:

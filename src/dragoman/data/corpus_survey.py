@@ -18,7 +18,7 @@ from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers.corpus_reader import file_format, open_corpus
 from dragoman.data.readers.foreign_encodings import explain_encodings, foreign_encodings
 from dragoman.data.readers.streams import is_url, plain_name, stored_size
-from dragoman.data.reason_counts import header_warning
+from dragoman.data.reason_counts import Tally, header_warning, reading_notes
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.language_codes import canonical_language, check_language, is_known_language
@@ -48,7 +48,7 @@ class CorpusSurvey:
     samples: dict[str, list[str]] = field(default_factory=dict)
     """By side: some of the texts."""
     warnings: list[str] = field(default_factory=list)
-    """Rows that look like a header."""
+    """Rows that look like a header, and what was removed from lines or is unusual in them."""
 
     def wrong_language(self, side: str, code: str) -> tuple[str, float]:
         """Return the language of most texts of a side and its share, if most are not in this one; else empty and 0."""
@@ -89,12 +89,13 @@ def survey_corpus(
         side: None if code is None else check_language(code) for side, code in zip(SIDES, (source, target), strict=True)
     }
     corpus = CorpusConfig.model_validate({"files": [*files], "format": form})
+    check_files(files, form, columns)
     if None in given.values() and (found := file_format(corpus)) not in ("lines", "tsv", "csv"):
         raise ConfigError(
             f"--source and --target must be given for {found}, got none; its files may have many languages"
         )
     samples: dict[str, list[str]] = {side: [] for side in SIDES}
-    survey = CorpusSurvey(samples=samples)
+    survey, notes = CorpusSurvey(samples=samples), Tally()
     languages = (given["source"] or _UNNAMED, given["target"] or _UNNAMED)
     reader, is_checked, bad = _open_files(files, *languages, form, columns), False, 0
     for chunk in reader.chunks(_CHUNK):
@@ -106,6 +107,7 @@ def survey_corpus(
         bad += read.faults.total
         if header := header_warning(read.notes):
             survey.warnings.append(header)
+        notes.merge(read.notes)
         if survey.pairs < _COUNTED_CHARACTERS:
             for side in SIDES:
                 survey.characters.update("".join(read.frame[side].to_list()))
@@ -121,6 +123,7 @@ def survey_corpus(
             f"{' and '.join(files)} must be UTF-8 text, got {bad:,} bad lines of {survey.pairs:,}; name other files, "
             "or convert them with iconv -f ENCODING -t UTF-8"
         )
+    survey.warnings += reading_notes(notes)
     survey.characters.pop(" ", None)
     names = [plain_name(name) for name in files] if len(files) == 2 else ["", ""]
     for side, name in zip(SIDES, names, strict=True):

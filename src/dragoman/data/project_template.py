@@ -115,7 +115,7 @@ class Project:
     source: str
     target: str
     warnings: tuple[str, ...] = ()
-    """Sides whose text is mostly in another language, and headers that are read as pairs."""
+    """Sides whose text is mostly in another language, headers that are read as pairs, and unusual lines."""
 
 
 def new_project(  # noqa: PLR0913 -- one keyword per part of the file
@@ -284,7 +284,8 @@ def check_held_out(
     if language_check:
         fix = "exchange the files" if file_format(corpus) == "lines" else "exchange its columns"
         _check_sides(survey, source, target, fix=f"{fix} of --{name}", name=name)
-    return _wrong_languages(survey, corpus, source, target, is_fixed=True, is_checked=language_check)
+    found = _wrong_languages(survey, corpus, source, target, is_fixed=True, is_checked=language_check)
+    return found + survey.warnings
 
 
 def _exchange(corpus: CorpusConfig, *, is_fixed: bool) -> str:

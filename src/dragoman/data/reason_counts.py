@@ -6,13 +6,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
-__all__ = ["Example", "HEADER", "MAX_EXAMPLES", "Tally", "header_warning"]
+__all__ = ["Example", "HEADER", "MAX_EXAMPLES", "READ_AS_PAIR", "SHIFTED", "Tally", "header_warning", "reading_notes"]
 
 MAX_EXAMPLES = 10
 """Maximum number of examples per reason."""
 
 HEADER = "looks like a header"
 """The reason of a note on the first row of a table."""
+
+READ_AS_PAIR = "it is read as a pair; "
+"""Begin of the detail of such a note; the remedy follows."""
+
+SHIFTED = "looks shifted against the other side"
+"""The reason of a note on lines that match the translations of their neighbours."""
 
 _LONGEST = 300  # characters of a text that an example shows
 
@@ -92,4 +98,14 @@ def _shorten(text: str) -> str:
 def header_warning(notes: Tally) -> str:
     """Return a warning of a first row that names the columns; empty if there is none."""
     found = notes.examples.get(HEADER, [])
-    return f"{found[0].place} looks like a header, and would be a pair: save the file without it" if found else ""
+    fix = found[0].detail.removeprefix(READ_AS_PAIR) if found else ""
+    return f"{found[0].place} looks like a header, and would be a pair: {fix}" if found else ""
+
+
+def reading_notes(notes: Tally) -> list[str]:
+    """Return what was removed from lines or is unusual in them, except for what has a warning of its own."""
+    return [
+        f"{reason}: {count:,} {'line' if count == 1 else 'lines'}, the first is {notes.examples[reason][0].place}"
+        for reason, count in notes.counts.items()
+        if reason not in (HEADER, SHIFTED) and notes.examples.get(reason)
+    ]

@@ -94,6 +94,7 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
         bundle = None if start is None else locate_bundle(start)
         files = [*(corpus or []), *(more or [])]
         if folder is not None and folder.is_file():  # the second of two files after --corpus, without a folder
+            _check_not_complete(folder, corpus or [])
             files, folder = [*(corpus or []), str(folder), *(more or [])], None
         known = ProjectAnswers(
             folder,
@@ -111,9 +112,11 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
         is_asked = folder is None or not files or (can_ask() and lacks_second(known))
         if is_asked and not can_ask():
             missing = "a folder" if folder is None else "--corpus"
+            got = "only files" if folder is None and files else "none"
+            named = shlex.join(files) if files else "train.en train.de"
             raise ConfigError(
-                f"{missing} must be given where there is no terminal to ask, got none; for instance "
-                "dragoman new project --corpus train.en train.de"
+                f"{missing} must be given where there is no terminal to ask, got {got}; for instance "
+                f"dragoman new project --corpus {named}"
             )
         answers = ask_project(known) if is_asked else known
         project = _write(answers)
@@ -130,6 +133,18 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
 def _check_format(form: str, formats: Sequence[str]) -> None:
     if form not in formats:
         raise ConfigError(f"--format must be one of {', '.join(formats)}, got {form!r}; leave it out to detect it")
+
+
+def _check_not_complete(file: Path, corpus: Sequence[str]) -> None:
+    """Reject a file in the place of the folder if the training files are complete without it."""
+    from dragoman.config import CorpusConfig
+    from dragoman.data.readers.corpus_reader import lacks_translations
+
+    if corpus and not lacks_translations(CorpusConfig(files=[*corpus])):
+        raise ConfigError(
+            f"the folder of a new project must be a folder or a new name, got the file {file}; for instance dragoman "
+            f"new project --corpus {shlex.join(corpus)}"
+        )
 
 
 def _print_project(project: Project) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dragoman.cli.usage_errors import check_overrides
 from dragoman.errors import ConfigError
 
 __all__ = [
@@ -86,7 +87,8 @@ ConfigFile = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="Configuration file, or the folder of dragoman.toml.")
 ]
 Overrides = Annotated[
-    list[str] | None, typer.Option("--set", metavar="A.B=C", help="Override one setting. May be repeated.")
+    list[str] | None,
+    typer.Option("--set", metavar="A.B=C", callback=check_overrides, help="Override one setting. May be repeated."),
 ]
 Processes = Annotated[
     int, typer.Option(metavar="INT", min=1, help="Number of processes; it does not change the result.")

@@ -21,6 +21,7 @@ from dragoman.data.check.check_findings import (
 )
 from dragoman.data.check.report_types import CheckReport, TokenStatistics
 from dragoman.data.preparation.tokenizer_notes import grown_note
+from dragoman.data.reason_counts import reading_notes
 from dragoman.reporting.number_format import (
     format_approximate,
     format_bytes,
@@ -178,6 +179,8 @@ def _data_facts(report: CheckReport) -> Iterator[tuple[str, str, bool]]:
         )
     elif held_out:
         yield "leakage", f"none left out; {format_count(held_out, 'pair')} are held out", False
+    if noted := reading_notes(merged(report.corpora, "notes")):
+        yield "noted", visible(" · ".join(noted), 1000), False
     sides: dict[str, list[str]] = {}
     for corpus, side, wanted, shares in languages(report):
         most = max(shares, key=lambda language: shares[language])

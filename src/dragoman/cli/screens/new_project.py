@@ -64,7 +64,8 @@ def can_ask() -> bool:
 
 def lacks_second(known: ProjectAnswers) -> bool:
     """Return whether one file of text was given, without the file of its translations."""
-    return len(known.train) == 1 and lacks_translations(known.corpus)
+    has_comma = "," in "".join(known.train) and not Path(known.train[0]).exists()  # two names written as one
+    return len(known.train) == 1 and not has_comma and lacks_translations(known.corpus)
 
 
 def ask_project(known: ProjectAnswers) -> ProjectAnswers:

@@ -18,7 +18,6 @@ from dragoman.reporting.number_format import (
     format_duration,
     format_percent,
 )
-
 from dragoman.text.other_language import is_detectable
 
 __all__ = ["render_check_page"]

@@ -18,7 +18,7 @@ from dragoman.data.readers.formats.line_pairs import LinePairReader
 from dragoman.data.readers.formats.parquet import ParquetReader
 from dragoman.data.readers.formats.tmx import TmxReader
 from dragoman.data.readers.formats.tsv import TsvReader
-from dragoman.data.readers.streams import STDIN, is_url, plain_name, without_query
+from dragoman.data.readers.streams import STDIN, is_url, plain_name, stored_size, without_query
 from dragoman.errors import ConfigError, DataError, DragomanError
 
 __all__ = ["exchange_sides", "file_format", "lacks_translations", "open_corpus"]
@@ -52,7 +52,11 @@ def open_corpus(corpus: CorpusConfig, *, source: str, target: str, folder: Path)
     Raises `DataError` if files are missing or do not pair up, `ConfigError` if the settings contradict each other.
     The content of files is checked when they are read.
     """
-    form = file_format(corpus)
+    try:
+        form = file_format(corpus)
+    except ConfigError:
+        _check_present(corpus, folder)  # the format of a name that is no file is no help
+        raise
     _check_stdin(corpus, form)
     found = [_resolve(name, folder) for name in corpus.files]
     if form not in _WITH_COLUMNS and corpus.columns:
@@ -64,6 +68,13 @@ def open_corpus(corpus: CorpusConfig, *, source: str, target: str, folder: Path)
     if form == "parquet":
         _check_packing(files)
     return _READERS[form](corpus, files, source, target)
+
+
+def _check_present(corpus: CorpusConfig, folder: Path) -> None:
+    """Raise `DataError` for the first of several names that is no file."""
+    for name in corpus.files if len(corpus.files) > 1 else ():
+        if name != STDIN and not is_url(name) and not _is_glob(name):
+            stored_size(_local(name, folder))
 
 
 def file_format(corpus: CorpusConfig) -> str:
@@ -91,6 +102,12 @@ def lacks_translations(corpus: CorpusConfig) -> bool:
 
 def _explain_one_file(name: str) -> str:
     """Return what the second file of a corpus is, and what one file with both sides is, with examples."""
+    two = name.split(",")
+    if len(two) == 2 and all(two):
+        return (
+            f"a corpus must be two files, named one by one, got {name}; write them with a space between them, {two[0]} "
+            f"{two[1]}, or in the configuration as files = {json.dumps(two, ensure_ascii=False)}"
+        )
     plain = plain_name(name)
     stem, dot, ending = plain.rpartition(".")
     stem = stem if dot and "/" not in ending else plain

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dragoman.data.reason_counts import Example, Tally
+from dragoman.data.reason_counts import SHIFTED, Example, Tally
 from dragoman.data.token_pairs import SIDES
 
 __all__ = [
@@ -56,7 +56,7 @@ def note_shifted_lines(frame: pl.DataFrame, file: str, notes: Tally) -> None:
         start, source, target = frame[first, "line"], frame[first, "source"], frame[first, "target"]
         way = "later" if shift > 0 else "earlier"
         detail = f"lines {start}–{frame[last, 'line']} fit the other side better {_COUNTED[abs(shift)]} {way}"
-        notes.add("looks shifted against the other side", 1, [Example(file, start, source, target, detail)])
+        notes.add(SHIFTED, 1, [Example(file, start, source, target, detail)])
 
 
 def find_misaligned_spans(

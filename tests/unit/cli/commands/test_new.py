@@ -108,8 +108,81 @@ def test_a_header_that_is_read_as_a_pair_is_told(tmp_path: Path, monkeypatch: py
     assert "pairs.csv:1 looks like a header, and would be a pair: save the file without it" in " ".join(
         result.stderr.split()
     )
+    assert 'or name its columns: --columns English French, or columns = ["English", "French"]' in result.stderr
     prepared = typed("prepare", "project", "--set", "tokenizer.size=60")
     assert "pairs.csv:1 looks like a header" in " ".join(prepared.stderr.split())
     Path("plain.csv").write_text(rows, encoding="utf-8")
     plain = typed("new", "plain", "--source", "en", "--target", "fr", "--corpus", "plain.csv")
     assert "header" not in plain.stderr
+    assert typed("new", "other", "--corpus", "pairs.csv", "--columns", "English", "French").stderr.count("header") == 0
+
+
+@pytest.mark.parametrize(("option", "files"), [("test", ("test.en", "tets.de")), ("validation", ("dev.en", "devv.de"))])
+def test_a_missing_second_file_of_a_set_is_named(corpus: Path, option: str, files: tuple[str, str]):
+    expected = f"{files[1]} must be a file, but there is none of that name; did you mean {files[0][:-2]}de?"
+    result = typed("new", "made", "--corpus", "train.en", "train.de", f"--{option}", *files)
+    assert result.exit_code == 1
+    assert expected in " ".join(result.output.split())
+    result = typed("new", f"--{option}", *files, "--corpus", "train.en", "train.de", "made")
+    assert expected in " ".join(result.output.split())
+
+
+def test_a_folder_with_a_dot_may_follow_a_file_of_both_sides(corpus: Path):
+    rows = zip(ENGLISH, GERMAN, strict=True)
+    (corpus / "pairs.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in rows), encoding="utf-8")
+    result = typed("new", "--corpus", "pairs.tsv", "my.project")
+    assert result.exit_code == 0, result.output
+    assert (corpus / "my.project" / "dragoman.toml").is_file()
+
+
+def test_a_missing_file_counts_more_than_its_format(corpus: Path):
+    (corpus / "pairs.csv").write_text("a,b\n", encoding="utf-8")
+    for languages in ([], ["--source", "en", "--target", "de"]):
+        result = typed("new", "made", *languages, "--corpus", "pairs.csv", "other")
+        assert "other must be a file, but there is none of that name" in " ".join(result.output.split())
+    (corpus / "other").write_text("a\n", encoding="utf-8")
+    result = typed("new", "made", "--corpus", "pairs.csv", "other")
+    assert "the files of a corpus must be of one format, got csv, lines" in " ".join(result.output.split())
+
+
+def test_two_files_with_a_comma_between_them(corpus: Path):
+    result = typed("new", "made", "--corpus", "train.en,train.de")
+    assert result.exit_code == 2
+    assert "got train.en,train.de; write them with a space between them, train.en train.de, or" in " ".join(
+        result.output.split()
+    )
+
+
+def test_a_file_in_the_place_of_the_folder(corpus: Path):
+    result = typed("new", "train.en", "--corpus", "train.en", "train.de")
+    assert result.exit_code == 2
+    assert (
+        "the folder of a new project must be a folder or a new name, got the file train.en; for instance dragoman new "
+        "project --corpus train.en train.de"
+    ) in " ".join(result.output.split())
+    result = typed("new", "train.en", "train.de")
+    assert "a folder must be given where there is no terminal to ask, got only files" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("words", [["project"], []])
+def test_a_setting_without_an_equals_sign(corpus: Path, words: list[str]):
+    for command in ("train", "prepare", "check"):
+        result = typed(command, *words, "--set", "training.max_updates", "400")
+        assert result.exit_code == 2
+        assert "got training.max_updates; write --set training.max_updates=…, without spaces" in " ".join(
+            result.output.split()
+        )
+
+
+def test_line_ends_and_byte_order_marks_are_told(corpus: Path):
+    for name in ("train", "test"):
+        (corpus / f"{name}.en").write_text("\n".join(ENGLISH), encoding="utf-8-sig", newline="\r\n")
+    files = ["--corpus", "train.en", "train.de", "--test", "test.en", "test.de"]
+    result = typed("new", "made", *files)
+    assert result.exit_code == 0, result.output
+    for name in ("train", "test"):
+        assert f"warning: carriage return removed: 59 lines, the first is {name}.en:1\n" in result.stderr
+        assert f"warning: byte-order mark removed: 1 line, the first is {name}.en:1\n" in result.stderr
+    shown = " ".join(typed("check", "made").stdout.split())
+    assert "noted byte-order mark removed: 2 lines, the first is" in shown
+    assert "carriage return removed: 118 lines, the first is" in shown

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -43,6 +45,11 @@ class CsvChunk(TsvChunk):
     def separator(self) -> str:
         """Name of the character between columns."""
         return "comma" if self.delimiter == "," else "semicolon"
+
+    def _without_header(self, cells: tuple[str, str]) -> str:
+        names = [cell.strip() for cell in cells]
+        listed = json.dumps(names, ensure_ascii=False)
+        return f"save the file without it, or name its columns: --columns {shlex.join(names)}, or columns = {listed}"
 
     def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
         """Decode the rows and take the two columns."""

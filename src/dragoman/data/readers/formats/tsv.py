@@ -14,7 +14,7 @@ from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import LineFault
 from dragoman.data.readers.formats.single_file import BlockChunk, ChunkBuilder, read_blocks
 from dragoman.data.readers.language_columns import find_language_columns
-from dragoman.data.reason_counts import HEADER, MAX_EXAMPLES, Example
+from dragoman.data.reason_counts import HEADER, MAX_EXAMPLES, READ_AS_PAIR, Example
 from dragoman.data.token_pairs import SIDES
 from dragoman.text.headings import is_heading
 
@@ -70,8 +70,12 @@ class TsvChunk(BlockChunk):
         if find_language_columns(cells, self.languages).names or all(
             is_heading(cell, self.languages) for cell in cells
         ):
-            detail = "it is read as a pair; save the file without it if it is a header"
+            detail = f"{READ_AS_PAIR}{self._without_header(cells)}"
             draft.notes.add(HEADER, 1, [Example(self.file, 1, *cells, detail)])
+
+    def _without_header(self, _: tuple[str, str]) -> str:
+        """Return how the file is read without its header."""
+        return "save the file without it"
 
     def _column(self, side: int) -> pl.Expr:
         number = self.columns[side]
