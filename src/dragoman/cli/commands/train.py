@@ -209,6 +209,8 @@ def _print(trained: TrainResult, target: str, *, json: bool) -> None:
             echo(score.signature)
         if tests := [test for score in trained.scores for test in score.tests]:
             echo(_significance_note(tests))
+        if worse := _worse_note(trained.scores):
+            echo(f"note    {worse}")
         if not _translates(trained.scores, target):
             echo("note    the model does not translate yet: continue with --resume and a larger training.max_updates")
         echo("")
@@ -236,6 +238,27 @@ def _significance_note(tests: Sequence[SignificanceTest]) -> str:
     is_marked = any(test.is_significant for test in tests)
     begin = f"{SIGNIFICANCE_MARK} differs" if is_marked else "no score differs"
     return f"{begin} from the base, p < {SIGNIFICANCE_LEVEL}, paired bootstrap"
+
+
+def _worse_note(scores: Sequence[SetScore]) -> str:
+    """Return a note on the sets with a score that is significantly lower than that of the base; empty if none is."""
+    from dragoman.evaluation.metrics.metadata import format_metric_value
+    from dragoman.reporting.metric_title import metric_title
+
+    found = []
+    for each in scores:
+        for score, test in zip(each.scores, each.tests, strict=False):
+            if test.is_significant and test.difference < 0:
+                before, after = (
+                    format_metric_value(score.metric, value) for value in (score.value - test.difference, score.value)
+                )
+                found.append(f"{each.name}: {metric_title(score.metric)} {before} → {after}")
+    if not found:
+        return ""
+    return (
+        f"the trained model is worse than the base ({', '.join(found)}): keep the base for such text, or train again "
+        "with a lower training.learning_rate, fewer training.max_updates or more pairs"
+    )
 
 
 def _score_rows(scores: Sequence[SetScore]) -> list[tuple[str, ...]]:

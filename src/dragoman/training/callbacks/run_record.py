@@ -22,7 +22,7 @@ from dragoman.training.callbacks.events import (
     ValidationEvent,
     ValidationSample,
 )
-from dragoman.training.callbacks.run_log import Entry, RetainedEntries, RunLog, finite_or_null, timestamp, writable
+from dragoman.training.callbacks.run_log import LOG, Entry, RetainedEntries, RunLog, finite_or_null, timestamp, writable
 from dragoman.training.callbacks.tensorboard import TensorBoardWriter
 from dragoman.version import __version__
 
@@ -42,7 +42,7 @@ class RunRecord:
         """`facts` describe the data, for run.json; `report` receives messages about the record itself."""
         self._folder = folder
         self._every = config.training.log_every
-        self._log = RunLog(folder / "log.jsonl")
+        self._log = RunLog(folder / LOG)
         self._run = _Run(folder / "run.json", hashlib.sha256(to_toml(config).encode()).hexdigest(), dict(facts))
         self._report = report
         self._window = _Window()

@@ -18,6 +18,7 @@ from dragoman.training.callbacks.events import (
     ValidationEvent,
     ValidationSample,
 )
+from dragoman.training.callbacks.run_log import recorded_losses
 
 __all__ = ["TrainingStatus", "closing", "header", "measure", "parameter_count", "progress_line", "scores"]
 
@@ -63,7 +64,7 @@ class TrainingStatus:
     update: int = 0
     epoch: int = 0
     loss: float = 0.0
-    """Exponential moving mean: about the last 50 updates."""
+    """Exponential moving mean: about the last 50 updates, those that a resumed run has recorded included."""
     gradient_norm: float = 0.0
     learning_rate: float = 0.0
     skipped: int = 0
@@ -81,6 +82,8 @@ class TrainingStatus:
     def __post_init__(self) -> None:
         self.update = self.began.update
         self._marks.append((0.0, 0, self.update))
+        for updates, loss in recorded_losses(self.began.folder, self.update) if self.update else ():
+            self._add_loss(loss, updates)
 
     def add(self, moment: StepEvent) -> None:
         """Record an update, or a skipped one."""
@@ -91,13 +94,18 @@ class TrainingStatus:
         if not moment.skipped and math.isfinite(moment.loss):
             self._tokens += moment.tokens
             self.gradient_norm = moment.gradient_norm
-            self._known = _MEMORY * self._known + 1 - _MEMORY  # bias correction of the first losses
-            self.loss += (moment.loss - self.loss) * (1 - _MEMORY) / self._known
+            self._add_loss(moment.loss)
             self.curve.add(self.loss)
         if self._seconds >= self._marks[-1][0] + _MARKED:
             self._marks.append((self._seconds, self._tokens, self.update))
             while len(self._marks) > 2 and self._marks[1][0] < self._seconds - _WINDOW:
                 self._marks.popleft()
+
+    def _add_loss(self, loss: float, updates: int = 1) -> None:
+        """Add the loss of an update, or the mean of several, to the moving mean."""
+        memory = _MEMORY**updates
+        self._known = memory * self._known + 1 - memory  # bias correction of the first losses
+        self.loss += (loss - self.loss) * (1 - memory) / self._known
 
     def validate(self, validated: ValidationEvent) -> None:
         """Record a validation."""

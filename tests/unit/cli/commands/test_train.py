@@ -18,9 +18,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from dragoman.cli.commands.train import _significance_note
+from dragoman.api.training.held_out_scores import SetScore
+from dragoman.cli.commands.train import _significance_note, _worse_note
 from dragoman.cli.main import app
-from dragoman.evaluation.results import SignificanceTest
+from dragoman.evaluation.results import Score, SignificanceTest
 from dragoman.files import file_lock
 from testkit.tiny_project import tiny_project
 
@@ -187,3 +188,15 @@ def test_the_mark_of_a_score_is_explained_only_if_there_is_one():
     tests = [SignificanceTest("bleu", "bootstrap", 1.0, p_value) for p_value in (0.4, 0.01)]
     assert _significance_note(tests) == "* differs from the base, p < 0.05, paired bootstrap"
     assert _significance_note(tests[:1]) == "no score differs from the base, p < 0.05, paired bootstrap"
+
+
+def test_a_fine_tuned_model_that_is_worse_than_its_base_is_told():
+    tests = (SignificanceTest("bleu", "bootstrap", -1.0, 0.4), SignificanceTest("chrf++", "bootstrap", -1.41, 0.01))
+    scores = (Score("bleu", 2.0), Score("chrf++", 13.19))
+    worse = SetScore("test", "new", 50, scores, tests)
+    assert _worse_note([worse, SetScore("test", "before", 50, scores)]) == (
+        "the trained model is worse than the base (test: chrF++ 14.60 → 13.19): keep the base for such text, or train "
+        "again with a lower training.learning_rate, fewer training.max_updates or more pairs"
+    )
+    better = SetScore("test", "new", 50, scores, (tests[0], SignificanceTest("chrf++", "bootstrap", 1.41, 0.01)))
+    assert not _worse_note([better])
