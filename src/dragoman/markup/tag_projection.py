@@ -166,6 +166,9 @@ class _Projection:
         source, target = self._source.words[origin], self._target.words[self._ranges.images[origin][-1]]
         if self._has_equal_text(source, target):
             return target.start + at - source.start
+        if at > source.last:  # among the marks after a word: as many marks stay after it as in the source
+            marks = max(0, target.end - target.last - (source.end - at))
+            return target.last + min(at - source.last, marks)
         is_early = at <= source.first or at - source.first < source.last - at
         return self._target.words[self._ranges.images[origin][0]].first if is_early else target.last
 
