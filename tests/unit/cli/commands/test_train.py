@@ -193,10 +193,10 @@ def test_the_mark_of_a_score_is_explained_only_if_there_is_one():
 def test_a_fine_tuned_model_that_is_worse_than_its_base_is_told():
     tests = (SignificanceTest("bleu", "bootstrap", -1.0, 0.4), SignificanceTest("chrf++", "bootstrap", -1.41, 0.01))
     scores = (Score("bleu", 2.0), Score("chrf++", 13.19))
-    worse = SetScore("test", "new", 50, scores, tests)
+    worse = SetScore("test", "trained", 50, scores, tests)
     assert _worse_note([worse, SetScore("test", "before", 50, scores)]) == (
         "the trained model is worse than the base (test: chrF++ 14.60 → 13.19): keep the base for such text, or train "
         "again with a lower training.learning_rate, fewer training.max_updates or more pairs"
     )
-    better = SetScore("test", "new", 50, scores, (tests[0], SignificanceTest("chrf++", "bootstrap", 1.41, 0.01)))
+    better = SetScore("test", "trained", 50, scores, (tests[0], SignificanceTest("chrf++", "bootstrap", 1.41, 0.01)))
     assert not _worse_note([better])
