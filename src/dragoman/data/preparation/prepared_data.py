@@ -31,7 +31,7 @@ FORMAT = 2
 """Version of the manifest. Version 1 has the key `pieces` for `tokens`; it is migrated when it is read."""
 
 _REMEDY = "run dragoman prepare again"
-_MOST_HASHED = 1 << 27  # bytes of a corpus file
+_MOST_HASHED = 1 << 27  # bytes of all corpus files together
 
 
 @dataclass(frozen=True)
@@ -90,19 +90,24 @@ class PreparedData:
     def input_changes(self, folder: Path) -> list[str]:
         """Return notes on corpus files that are missing, or that changed after the preparation.
 
-        Relative names start from `folder`. Only a file that is newer than the manifest is compared: by its hash, and if
-        it is large, by its time only.
+        Relative names start from `folder`. Only files that are newer than the manifest are compared: by their hashes,
+        and by their times only if they are large together.
         """
         prepared = (self.folder / MANIFEST).stat().st_mtime_ns
-        missing, changed = [], []
+        missing, changed, newer, budget = [], [], [], _MOST_HASHED
         for name, digest in self.manifest.get("inputs", {}).items():
             path = folder / name
             if is_url(name) or path.absolute().is_relative_to(self.folder.absolute()):
                 continue  # standard input was saved in the folder of the preparation
             try:
                 status = path.stat()
-                is_newer = status.st_mtime_ns > prepared
-                if is_newer and (status.st_size > _MOST_HASHED or sha256_of_file(path) != digest):
+                if status.st_mtime_ns <= prepared:
+                    continue
+                if status.st_size > budget:
+                    newer.append(name)
+                    continue
+                budget -= status.st_size
+                if sha256_of_file(path) != digest:
                     changed.append(name)
             except OSError:
                 missing.append(name)
@@ -111,6 +116,12 @@ class PreparedData:
             notes.append(
                 f"{join_names(changed)} changed after dragoman prepare: training uses the text that was prepared; to "
                 "use the new text, run dragoman prepare and train a new run"
+            )
+        if newer:
+            are, their = ("is", "its") if len(newer) == 1 else ("are", "their")
+            notes.append(
+                f"{join_names(newer)} {are} newer than the prepared data; if {their} text changed, run dragoman "
+                "prepare and train a new run to use the new text"
             )
         if missing:
             notes.append(f"{join_names(missing)} cannot be read any more: training uses the text that was prepared")

@@ -12,6 +12,7 @@ from dragoman.api.training.preparation import prepare_corpora
 from dragoman.api.training.training_run import train_model
 from dragoman.bundle import Bundle
 from dragoman.config import Config, load_config
+from dragoman.data.preparation import prepared_data
 from dragoman.data.test_sets import load_test_sets
 from dragoman.errors import BundleError, ConfigError, DataError
 from dragoman.files import read_json
@@ -184,6 +185,27 @@ def test_another_language_than_that_of_the_prepared_data_is_named(tmp_path: Path
     assert not (tmp_path / "run").exists()
 
 
+def test_large_files_that_are_newer_than_the_prepared_data_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Files are hashed up to a limit for all of them; the others are not called changed."""
+    project = make_project(tmp_path)
+    prepared = prepare_corpora(load_config(project.config), tmp_path)
+    files = [tmp_path / "train.en", tmp_path / "train.de"]
+    for file in files:
+        os.utime(file)
+    assert prepared.input_changes(tmp_path) == []
+    ending = (
+        "newer than the prepared data; if {} text changed, run dragoman prepare and train a new run to use the new text"
+    )
+    monkeypatch.setattr(prepared_data, "_MOST_HASHED", max(file.stat().st_size for file in files))
+    (note,) = prepared.input_changes(tmp_path)
+    assert note in {f"{file.name} is {ending.format('its')}" for file in files}
+    monkeypatch.setattr(prepared_data, "_MOST_HASHED", 0)
+    (note,) = prepared.input_changes(tmp_path)
+    assert note.endswith(f" are {ending.format('their')}")
+
+
 def test_files_that_changed_after_preparation_are_a_note(tmp_path: Path):
     project = make_project(tmp_path)
     config = load_config(project.config, ["training.max_updates=2", "training.validation_sentences=2"])
@@ -192,8 +214,8 @@ def test_files_that_changed_after_preparation_are_a_note(tmp_path: Path):
         os.utime(file)  # newer than the prepared data, with the same text
     first = train_model(config, tmp_path, run=tmp_path / "first", callbacks=[events])
     assert not [note for note in events.notes if "prepare" in note]
-    with (tmp_path / "train.en").open("a", encoding="utf-8") as file:
-        file.write("ba ce di\n")
+    with (tmp_path / "train.en").open("a", encoding="utf-8") as appended:
+        appended.write("ba ce di\n")
     (tmp_path / "train.de").unlink()
     second = train_model(config, tmp_path, run=tmp_path / "second", callbacks=[events])
     changed, missing = [note for note in events.notes if "prepare" in note]
