@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -22,6 +24,7 @@ from dragoman.reporting.verdict import Verdict
 __all__ = ["best_systems", "conclude"]
 
 _UNDECIDED = "no significant difference"
+_VALIDATION_FILES = re.compile(r"data\.(validation\.files|train\[\d+\]\.validation)")
 
 
 def best_systems(systems: Sequence[SystemResult], metric: str) -> set[str]:
@@ -43,7 +46,7 @@ def conclude(report: ComparisonReport) -> Verdict:
             )
         text = "The systems are not ranked: no test set was given."
         if _validation_sets_differ(report.members):
-            text += " Their scores in validation cannot be compared: they are of different validation sets."
+            text += " Their scores in validation cannot be compared: the validation sets may differ."
         return Verdict(
             "warning",
             text,
@@ -61,9 +64,13 @@ def _validation_sets_differ(members: Iterable[ModelDetails]) -> bool:
 
 
 def _validation_set(member: ModelDetails, training: TrainingSummary) -> tuple[object, ...]:
-    """Return what identifies a validation set: its size and files, or the corpus that it was taken from."""
-    files = sorted(f"{name}={value}" for name, value in member.settings.items() if name.startswith("data.validation."))
-    return (training.pairs.get("validation"), *(files or [training.data_fingerprint]))
+    """Return what identifies a validation set: its size and file names, or the corpus that it was taken from.
+
+    Folders are ignored: two projects name the same file by different relative paths.
+    """
+    listed = [json.loads(value) for name, value in member.settings.items() if _VALIDATION_FILES.fullmatch(name)]
+    files = sorted(tuple(file.rpartition("/")[2] for file in each) for each in listed)
+    return (training.pairs.get("validation"), *(files or [(training.data_fingerprint,)]))
 
 
 class _Ranking:

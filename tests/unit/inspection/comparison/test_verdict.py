@@ -1,5 +1,6 @@
 """The verdict, and settings that differ."""
 
+import json
 from dataclasses import replace
 
 from dragoman.evaluation.results import Interval, Score, SignificanceTest
@@ -117,19 +118,27 @@ def test_one_system_without_a_test_set_is_not_called_a_comparison() -> None:
 
 def test_scores_of_different_validation_sets_are_not_comparable() -> None:
     report = replace(comparison("rnn", "transformer"), evaluation=None)
-    said = "Their scores in validation cannot be compared: they are of different validation sets."
+    said = "Their scores in validation cannot be compared: the validation sets may differ."
 
-    def text_of(*sets: tuple[int, str, str]) -> str:
+    def text_of(*sets: tuple[int, str, str], setting: str = "data.validation.files") -> str:
         """The verdict on runs with these sizes and files of validation sets, and fingerprints of their corpora."""
         models = {}
         for (name, (member,)), (size, files, fingerprint) in zip(report.models.items(), sets, strict=True):
             assert member.training is not None
             training = replace(member.training, pairs={"validation": size}, data_fingerprint=fingerprint)
-            settings = {"data.validation.files": files} if files else {"data.validation_pairs": "50"}
+            settings = (
+                {setting: json.dumps([files]), "data.validation.format": name}
+                if files
+                else {"data.validation_pairs": "50"}
+            )
             models[name] = (replace(member, training=training, settings=settings),)
         return conclude(replace(report, models=models)).text
 
     assert said not in text_of((50, "x", "a"), (50, "x", "b")), "the same files, other training corpora"
+    assert said not in text_of((50, "val.en", "a"), (50, "../a/val.en", "b")), "the same files, another folder"
+    own = "data.train[1].validation"
+    assert said not in text_of((50, "val.en", "a"), (50, "../val.en", "b"), setting=own), "files of a corpus"
+    assert said in text_of((50, "val.en", "a"), (50, "dev.en", "a"), setting=own)
     assert said not in text_of((50, "", "a"), (50, "", "a"))
     assert said in text_of((50, "x", "a"), (60, "x", "a"))
     assert said in text_of((50, "x", "a"), (50, "y", "a"))
