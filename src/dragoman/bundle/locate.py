@@ -24,7 +24,7 @@ _MAX_DEPTH = 2  # of runs in a project: runs/first
 _MAX_FOLDERS = 1000
 _LISTED = 5  # models in a message
 _CARD, _MAX_CARD = "card.md", 1 << 20  # bytes
-_CARD_UPDATES = re.compile(r"^\| Updates \| ([\d,]+) \|$", re.MULTILINE)
+_CARD_UPDATES = re.compile(r"^\| Updates \| (\d[\d,]{0,24}) \|$", re.MULTILINE)
 _CHECKPOINT = re.compile(r"step_(\d{1,18})")
 
 
@@ -107,8 +107,8 @@ def _continued_note(bundle: Path) -> str:
     if written is None or newest <= (updates := int(written[1].replace(",", ""))):
         return ""
     return (
-        f"the bundle is of update {updates:,}, but the run has checkpoints up to update {newest:,}; continue it with "
-        f"{_resume_command(run)}"
+        f"the bundle is of update {updates:,}, but the run was trained further, to update {newest:,}; its bundle is "
+        f"written at the end of training: wait for it, or continue it with {_resume_command(run)}"
     )
 
 

@@ -125,14 +125,17 @@ def test_a_run_that_was_trained_further_gets_a_note(tmp_path: Path):
         for path in (project, project / "run"):
             note = find_bundle(path).note
             assert note == is_later * (
-                "the bundle is of update 1,400, but the run has checkpoints up to update 1,862; continue it with "
+                "the bundle is of update 1,400, but the run was trained further, to update 1,862; its bundle is "
+                "written at the end of training: wait for it, or continue it with "
                 f"dragoman train {project} --resume, and the --set options that it was started with"
             )
     parse_systems([str(project)], tell=told.append)
     assert any(line.startswith("note    the bundle is of update 1,400") for line in told)
 
 
-@pytest.mark.parametrize("card", [None, "", "| Updates | |\n", "\ufffd"])
+@pytest.mark.parametrize(
+    "card", [None, "", "| Updates | |\n", "| Updates | , |\n", f"| Updates | {'1' * 5000} |\n", "\ufffd"]
+)
 def test_a_card_without_the_number_of_updates_is_no_obstacle(tmp_path: Path, card: str | None):
     checkpoint(run(tmp_path / "run"))
     if card is not None:

@@ -40,7 +40,7 @@ def test_a_run_that_was_trained_further_is_noted(project: Path, tmp_path: Path):
     (run / "checkpoints" / "step_9").mkdir(parents=True)
     (run / "checkpoints" / "step_9" / "state.json").touch()
     noted = typed("serve", tmp_path / "project", "--check").stderr.splitlines()[1]
-    assert noted.startswith("note    the bundle is of update 4, but the run has checkpoints up to update 9; continue")
+    assert noted.startswith("note    the bundle is of update 4, but the run was trained further, to update 9; its")
 
 
 def test_the_other_commands_accept_a_project(project: Path):
