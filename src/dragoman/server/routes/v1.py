@@ -124,7 +124,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
             answer = json_response({"models": found, "routes": listed, "object": "list", "data": data})
             listing.update(models=found, routes=listed, answer=CachedJson(bytes(answer.body)))
         cached: CachedJson = listing["answer"]
-        return cached.response(request)
+        return await cached.response(request)
 
     @routes.post("/models/reload", **responses(ReloadResult, *BODY_ERRORS))
     @route_policy("admin", stores=True)
