@@ -167,8 +167,11 @@ class _Projection:
         if self._has_equal_text(source, target):
             return target.start + at - source.start
         if at > source.last:  # among the marks after a word: as many marks stay after it as in the source
-            marks = max(0, target.end - target.last - (source.end - at))
-            return target.last + min(at - source.last, marks)
+            marks = min(at - source.last, max(0, target.end - target.last - (source.end - at)))
+            following = self._source.text[at : source.end][:1]
+            if following and following not in self._source.text[source.last : at]:  # repeated marks stay together
+                marks = len(self._target.text[target.last : target.last + marks].partition(following)[0])
+            return target.last + marks
         is_early = at <= source.first or at - source.first < source.last - at
         return self._target.words[self._ranges.images[origin][0]].first if is_early else target.last
 
