@@ -164,8 +164,7 @@ def check_folders(folder: Path, output: Path | None, *, resume: bool, force: boo
     check_output_folder(output, resume=resume, force=force)
     names, skipped = _find_files(folder)
     if not names:
-        why = f": {skipped[0]} is no plain text; translate documents one by one" if skipped else "; check the path"
-        raise DataError(f"{folder} must contain text files, got none{why}")
+        raise DataError(f"{folder} must contain text files, got none{_explain_skipped(skipped)}")
     if MANIFEST in (*names, *skipped):
         raise ConfigError(f"{folder} must not contain a file {MANIFEST}, got one; the output has a file of that name")
     return names, skipped
@@ -182,9 +181,21 @@ def _find_files(folder: Path) -> tuple[list[str], list[str]]:
     return texts, sorted(set(names) - set(texts))
 
 
+def _explain_skipped(skipped: list[str]) -> str:
+    """Return the reason and the next step if a folder has no text files; name a supported document if there is one."""
+    if not skipped:
+        return "; check the path"
+    if supported := [name for name in skipped if not _is_unsupported(name)]:
+        return f": {supported[0]} is no plain text; translate documents one by one"
+    return f": {skipped[0]} is no plain text; convert it first"
+
+
+def _is_unsupported(name: str) -> bool:
+    return Path(name.lower().removesuffix(".gz")).suffix in UNSUPPORTED
+
+
 def _is_text(path: Path) -> bool:
-    packed = Path(path.name.lower().removesuffix(".gz")).suffix
-    if path.suffix.lower() in _NOT_TEXT or packed in UNSUPPORTED or count_columns(str(path))[0] > 1:
+    if path.suffix.lower() in _NOT_TEXT or _is_unsupported(path.name) or count_columns(str(path))[0] > 1:
         return False
     with LineReader(path) as reader:
         try:
