@@ -53,7 +53,8 @@ def _repeat_options(args: list[str], pairs: set[str]) -> list[str]:
     for place, word in enumerate(args):
         option = args[place - 2] if place > 1 else ""
         if option in pairs and not args[place - 1].startswith("-"):
-            is_second = Path(word).is_file() or ("--format" not in args and _is_missing_file(args[place - 1], word))
+            may_be_missing = "--format" not in args and args.count(option) == 1
+            is_second = Path(word).is_file() or (may_be_missing and _is_missing_file(args[place - 1], word))
             written += [option] if is_second else []
         written.append(word)
     return written

@@ -256,7 +256,11 @@ def _other_numbers(source: str, translation: str) -> str | None:
 
 def changed_placeholders(source: str, translation: str) -> str | None:
     """Return which placeholders are lost in the translation of a text, or new there; None if they are the same."""
-    return _changed(count_placeholders(source), count_placeholders(translation)) or None
+    before, after = count_placeholders(source), count_placeholders(translation)
+    lost, new = before - after, after - before
+    lost = Counter({name: count for name, count in lost.items() if translation.count(name) < source.count(name)})
+    new = Counter({name: count for name, count in new.items() if source.count(name) < translation.count(name)})
+    return _changed(lost, new) or None
 
 
 def _changed(source: Counter[str], translation: Counter[str]) -> str:

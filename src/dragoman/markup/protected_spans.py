@@ -28,11 +28,12 @@ _STAND_INS = (
     r"\[X\d{1,9}X\]",  # [X6X], which Weblate writes for a placeholder at character 6
     r"</?[a-z]{1,3}\d{1,4}/?>",  # <t0>, </t0>, <x1/>, which OmegaT writes for a tag
 )
+_FORM = r"[-+#0']{0,4}(?:\d{1,4}|\*)?(?:\.(?:\d{1,4}|\*))?(?:hh|ll|[hlLqjzt])?[diouxXeEfFgGcCsSrap@]"
 _PERCENT = (
     r"%\(\w{1,100}\)[-+#0]{0,4}\d{0,4}(?:\.\d{1,4})?[a-zA-Z]",  # %(name)s
     r"%\d{1,3}\$[-+#0']{0,4}\d{0,4}(?:\.\d{1,4})?(?:hh|ll|[hlLqjzt])?[diouxXeEfFgGcCsSaAp@]",  # %1$s
     r"%[A-Za-z_]\w{0,100}%",  # %name%
-    r"(?<![\d%])%[-+#0']{0,4}(?:\d{1,4}|\*)?(?:\.(?:\d{1,4}|\*))?(?:hh|ll|[hlLqjzt])?[diouxXeEfFgGcCsSrap@](?![^\W\d_])",
+    rf"(?<![\d%])%{_FORM}(?![^\W\d_{SPACELESS}])",
     r"%%",
 )
 _KEPT = re.compile("|".join((_URL, rf"(?<![A-Za-z0-9_.+-]){MAIL_ADDRESS}", *_BRACES, *_PERCENT, *_STAND_INS)))
@@ -41,6 +42,7 @@ _NO_ADDRESS = "{%#$@[<"
 """First characters of placeholders that are not addresses."""
 _MARKS = ("{", "%", "@", "://", "w.", "W.", "mailto:", "[X", "<")
 """Every placeholder and address contains one of these."""
+_PERCENTAGE = re.compile(r"\d[ \u00a0\u202f]%")
 _BRACKETS = {")": "(", "]": "["}
 _PREFIX = 4  # characters by which strings are grouped
 
@@ -66,8 +68,11 @@ def find_placeholders(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def count_placeholders(text: str) -> Counter[str]:
-    """Count the placeholders of a text, without its addresses."""
-    return Counter(found for found in placeholder_strings(text, find_placeholders(text)) if found[0] in _NO_ADDRESS)
+    """Count the placeholders of a text, without addresses and without percentages such as ``50 %-a``."""
+    if not any(mark in text for mark in _MARKS):
+        return Counter()
+    found = (match for match in _KEPT.finditer(text) if match[0][0] in _NO_ADDRESS)
+    return Counter(match[0] for match in found if match[0][0] != "%" or not _PERCENTAGE.match(text, match.start() - 2))
 
 
 def placeholder_strings(text: str, kept: Iterable[tuple[int, int]]) -> list[str]:

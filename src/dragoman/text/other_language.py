@@ -24,16 +24,17 @@ __all__ = [
 
 NEAR_LANGUAGES = (
     frozenset({"ar", "acm", "acq", "aeb", "afb", "ajp", "apc", "arq", "ars", "ary", "arz", "ayl"}),
-    frozenset({"az", "azb", "tr", "tk"}),
+    frozenset({"az", "azb", "crh", "tr", "tk"}),
     frozenset({"be", "ru", "rue", "uk"}),
     frozenset({"bg", "mk"}),
     frozenset({"bh", "anp", "awa", "bho", "dty", "gom", "hi", "hne", "kok", "mag", "mai", "mr", "ne", "new", "sa"}),
     frozenset({"bs", "hr", "sh", "sl", "sr"}),
     frozenset({"cs", "sk"}),
+    frozenset({"csb", "pl", "szl"}),
     frozenset({"da", "nb", "nn", "no", "sv"}),
     frozenset({"de", "als", "bar", "gsw", "lb", "nds", "pfl"}),
-    frozenset({"en", "sco"}),
-    frozenset({"es", "an", "ast", "ca", "gl", "oc", "pt", "mwl"}),
+    frozenset({"en", "pcm", "sco"}),
+    frozenset({"es", "an", "ast", "ca", "gl", "kea", "oc", "pt", "mwl"}),
     frozenset({"et", "fi", "vep"}),
     frozenset({"fa", "ckb", "glk", "lrc", "mzn", "prs", "ps"}),
     frozenset({"fr", "oc", "wa"}),
@@ -41,6 +42,7 @@ NEAR_LANGUAGES = (
     frozenset({"id", "jv", "min", "ms", "su"}),
     frozenset({"it", "co", "eml", "lmo", "nap", "pms", "sc", "scn", "vec"}),
     frozenset({"kk", "ky", "ba", "tt"}),
+    frozenset({"ltg", "lv"}),
     frozenset({"nl", "af", "fy", "li", "nds", "vls"}),
     frozenset({"sq", "als"}),  # the model means Alemannic by als; in ISO 639-3 it is Albanian
     frozenset({"tl", "fil", "ceb", "ilo", "war", "bcl", "pam"}),
@@ -65,12 +67,17 @@ _CAPITALISED = 0.6  # more words with a capital are a name or a heading, whose l
 @functools.cache
 def fitting_answers(language: str) -> frozenset[str]:
     """Return the correct results of the model for a language; empty if the model does not have it."""
-    from dragoman.text.language_detection_model import load_detector  # noqa: PLC0415 -- an optional package
-
     code = primary_language(language)
     right = frozenset({code}).union(*(group for group in NEAR_LANGUAGES if code in group))
-    known = {answer["lang"] for answer in load_detector().detect("any text", k=1000)}
-    return right if right & known else frozenset()
+    return right if right & _detected_languages() else frozenset()
+
+
+@functools.cache
+def _detected_languages() -> frozenset[str]:
+    """Return all languages of the model; a negative threshold keeps those with a probability of about 0."""
+    from dragoman.text.language_detection_model import load_detector  # noqa: PLC0415 -- an optional package
+
+    return frozenset(str(answer["lang"]) for answer in load_detector().detect("any text", k=1000, threshold=-1.0))
 
 
 def is_detectable(language: str) -> bool:
@@ -124,7 +131,8 @@ def language_note(texts: Sequence[str], expected: str, *, name: str = "lines", r
         few = [text for text in sample if text.strip()]
         found = {other_language(text, expected) for text in few}
         language = found.pop() if len(found) == 1 else None
-        return f"all {name} ({len(few)}) look like {language}; {rule}" if language else ""
+        which = f"all {len(few)} {name}" if len(few) > 1 else f"the {name}"
+        return f"{which} look like {language}; {rule}" if language else ""
     language, number, together = _most_frequent_other(sample, expected)
     if not language:
         return ""

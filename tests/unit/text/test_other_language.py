@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.text.other_language import language_note, other_language, swapped_note
+from dragoman.text.other_language import is_detectable, language_note, other_language, swapped_note
 
 ENGLISH = "Two young people are walking along the river in the evening."
 FRENCH = "Deux jeunes personnes marchent le long de la rivière dans la soirée."
@@ -53,9 +53,15 @@ def test_texts_in_another_language_get_one_note():
     assert not language_note([ENGLISH] * 2 + [CHINESE] * 8, "zh"), "some foreign lines are usual"
 
 
+def test_languages_with_a_probability_of_0_are_detectable_too():
+    for language in ("pl", "lt", "eo", "en", "zh-Hant", "szl", "ltg"):
+        assert is_detectable(language), language
+    assert not is_detectable("enn")
+
+
 def test_few_texts_get_a_note_only_if_each_is_certain():
-    assert language_note([FRENCH], "en") == "all lines (1) look like fr; the model translates from en"
-    assert language_note([FRENCH, "", FRENCH, " "], "en") == "all lines (2) look like fr; the model translates from en"
+    assert language_note([FRENCH], "en") == "the lines look like fr; the model translates from en"
+    assert language_note([FRENCH, "", FRENCH, " "], "en") == "all 2 lines look like fr; the model translates from en"
     assert not language_note([FRENCH], "fr")
     for texts in ([], [""], ["Bonjour"], [FRENCH, "Bonjour"], [FRENCH, ENGLISH], [FRENCH, CHINESE]):
         assert not language_note(texts, "en"), texts

@@ -73,10 +73,10 @@ def language_notes(
     languages are those of the model, not given by the user.
     """
     source, target = languages
-    fix = "the scores mean nothing; exchange the two files"
+    fix = "exchange the two files" + ("" if are_given else ", or name the languages to score them anyway")
     if swapped := swapped_note(sources, references, source, target, fix=fix):
         if not are_given:
-            raise DataError(f"{swapped}; --languages {source}:{target} scores them anyway")
+            raise DataError(swapped)
         return [swapped]
     notes = [
         language_note(sources, source) if translates else "",

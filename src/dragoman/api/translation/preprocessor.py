@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -122,7 +122,8 @@ class Preprocessor:
 
 def check_texts(texts: Any) -> Sequence[str]:
     """Require several strings, in a list or another collection that has a length, and return them."""
-    wrong = [texts] if not isinstance(texts, Collection) else [each for each in texts if not isinstance(each, str)]
+    is_list = isinstance(texts, Collection) and not isinstance(texts, bytes | bytearray | Mapping)
+    wrong = [each for each in texts if not isinstance(each, str)] if is_list else [texts]
     if wrong:
         got = type(wrong[0]).__name__
         raise DataError(f"a text must be a string, and several a list of strings, got {got}; convert it first")

@@ -314,12 +314,14 @@ def _placeholder_note(work: LineWork) -> str:
     """Return a note on placeholders that the translation changed; on a cluster, where they are not counted, any."""
     from dragoman.markup.protected_spans import count_placeholders
 
+    if work.has_flags:
+        return ""
     if work.line_translator is None:
         first = next((name for text in work.sample for name in count_placeholders(text)), "")
         return first and f"placeholders in lines, such as {first}, are not protected; check them, or add --flags"
     changes = work.line_translator.placeholder_changes
     lines = changes.total()
-    if not lines or work.has_flags:
+    if not lines:
         return ""
     detail = next(iter(changes))
     return (

@@ -136,7 +136,8 @@ def wrong_language(shares: Mapping[str, float], language: str) -> str:
     """
     most = max(shares, key=lambda other: shares[other], default="")
     if not is_detectable(language):
-        return most if shares.get(most, 0.0) >= _CERTAIN else ""
+        is_other = most != primary_language(language) and shares.get(most, 0.0) >= _CERTAIN
+        return most if is_other else ""
     return most if 1.0 - shares.get(primary_language(language), 0.0) > _WRONG else ""
 
 

@@ -89,7 +89,10 @@ def test_a_lone_surrogate_is_refused(tokenizers: dict[str, Tokenizer]):
                 translator.translate(text, split_sentences=split)
 
 
-@pytest.mark.parametrize(("given", "got"), [(None, "NoneType"), (3, "int"), (["a", None], "NoneType"), (b"a", "int")])
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [(None, "NoneType"), (3, "int"), (["a", None], "NoneType"), (b"a", "bytes"), ({"a": "b"}, "dict")],
+)
 def test_what_is_no_text_is_named(given: Any, got: str, tokenizers: dict[str, Tokenizer]):
     translator, _ = table_translator(HOUSE, tokenizers=tokenizers)
     with pytest.raises(DataError, match=f"a text must be a string, and several a list of strings, got {got};"):

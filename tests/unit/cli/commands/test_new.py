@@ -135,6 +135,21 @@ def test_a_folder_with_a_dot_may_follow_a_file_of_both_sides(corpus: Path):
     assert (corpus / "my.project" / "dragoman.toml").is_file()
 
 
+def test_a_folder_with_a_dot_may_follow_a_repeated_option(corpus: Path):
+    result = typed("new", "--corpus", "train.en", "--corpus", "train.de", "de-en-1.0")
+    assert result.exit_code == 0, result.output
+    assert (corpus / "de-en-1.0" / "dragoman.toml").is_file()
+
+
+def test_polish_is_a_language_that_can_be_detected(corpus: Path):
+    polish = [f"Pies numer {number} biegnie przez ogród naszego sąsiada." for number in range(60)]
+    (corpus / "train.pl").write_text("\n".join(polish) + "\n", encoding="utf-8")
+    result = typed("new", "made", "--corpus", "train.en", "train.pl")
+    assert result.exit_code == 0, result.output
+    wrong = typed("new", "other", "--source", "en", "--target", "pl", "--corpus", "train.en", "train.de")
+    assert "must be pl, got" in " ".join(wrong.output.split())
+
+
 def test_a_missing_file_counts_more_than_its_format(corpus: Path):
     (corpus / "pairs.csv").write_text("a,b\n", encoding="utf-8")
     for languages in ([], ["--source", "en", "--target", "de"]):

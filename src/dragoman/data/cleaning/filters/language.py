@@ -32,7 +32,7 @@ def language_shares(texts: pl.Series, expected: str, certainty: float = 0.5) -> 
     does not have the expected language, the shares are those of the languages that the texts look like.
     """
     if not is_detectable(expected):
-        return detected_shares(texts)
+        return detected_shares(texts, certainty)
     counts = Counter(_foreign(texts, expected, certainty).fill_null(primary_language(expected)).to_list())
     return {language: count / len(texts) for language, count in counts.most_common()}
 
@@ -43,12 +43,16 @@ def detect_language(texts: pl.Series, minimum: float = 0.5) -> str | None:
     return best if best and share >= minimum else None
 
 
-def detected_shares(texts: pl.Series) -> dict[str, float]:
-    """Return the shares of the detected languages in the texts that have letters, the most frequent first."""
+def detected_shares(texts: pl.Series, certainty: float = 0.0) -> dict[str, float]:
+    """Return the shares of the languages detected with this certainty or more, the most frequent first.
+
+    Texts without letters are left out.
+    """
     lines = [text[:_MAX_CHARACTERS] for text in texts.to_list() if has_letters(text)]
-    answers = [load_detector().detect(line)[0]["lang"] for line in lines]
+    best = [load_detector().detect(line)[0] for line in lines]
+    answers = [answer["lang"] if answer["score"] >= certainty else "" for answer in best]
     counts: Counter[str] = Counter()
-    for answer in set(answers):
+    for answer in set(answers) - {""}:
         own = pl.Series([line for line, found in zip(lines, answers, strict=True) if found == answer])
         believed = int(_believable(own, answer).sum())
         counts[answer] += believed
