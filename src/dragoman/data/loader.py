@@ -173,8 +173,8 @@ class BatchLoader:
             raise DataError(f"a loader's state must have {sorted(known)}, got {sorted(state)}; restore the whole state")
         if state["plan"] != self.plan.fingerprint:
             raise DataError(
-                f"a loader's state must be of plan {self.plan.fingerprint}, got {state['plan']}; resume with the data, "
-                "seed, batch_tokens and sampling it was saved with, or begin a new run"
+                f"the prepared data must be those of the run, plan {state['plan']}, got {self.plan.fingerprint}; "
+                "resume with the data, seed, batch_tokens and sampling of the run, or begin a new one in another folder"
             )
         self.close()
         self.position = StreamPosition(**{name: value for name, value in state.items() if name != "plan"})

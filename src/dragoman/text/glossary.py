@@ -248,7 +248,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DataError(f"{path} must be a glossary, got an error: {error.strerror}; check its name") from None
+        got = "a path that does not exist" if isinstance(error, FileNotFoundError) else f"an error: {error.strerror}"
+        raise DataError(f"{path} must be a glossary, got {got}; check its name") from None
     for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         try:
             text = line.decode().removesuffix("\r")

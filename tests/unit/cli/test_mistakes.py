@@ -46,7 +46,11 @@ MISTAKES = [
         "--engine must be one of auto, torch, ctranslate2, onnx, got 'fast'",
     ),
     ("translate BUNDLE --resume", 2, "--resume must come with an output, got none; name it with -o"),
-    ("translate BUNDLE text --glossary no.tsv", 1, "no.tsv must be a glossary, got an error: No such file"),
+    (
+        "translate BUNDLE text --glossary no.tsv",
+        1,
+        "no.tsv must be a glossary, got a path that does not exist",
+    ),
     ("score BUNDLE text nope", 1, "nope must be a text file, got a path that does not exist"),
     ("evaluate BUNDLE", 2, "must be a run to have a test set of its own, got no run; name one with --test SRC REF"),
     ("evaluate text --test nope text", 1, "nope must be a text with one sentence per line, got a missing file"),

@@ -84,7 +84,7 @@ def test_a_rank_takes_its_numbers_wherever_it_starts(shards: Shards, plan: Batch
 def test_a_state_of_another_plan_is_refused(shards: Shards, plan: BatchPlan):
     other = BatchPlan([CorpusRows("all", 0, len(shards))], shards.lengths, seed=2, batch_tokens=90)
     state = BatchLoader(shards, other).state()
-    with pytest.raises(DataError, match=r"a loader's state must be of plan \d+, got \d+; resume with the data"):
+    with pytest.raises(DataError, match=r"the prepared data must be those of the run, plan \d+, got \d+; resume"):
         BatchLoader(shards, plan).resume(state)
     del state["plan"]
     with pytest.raises(DataError, match=r"a loader's state must have \['batch', 'epoch', 'number', 'plan', 'window'\]"):

@@ -119,7 +119,7 @@ def test_the_digest_tells_glossaries_apart():
 
 
 def test_no_file(tmp_path: Path):
-    with pytest.raises(DataError, match="No such file"):
+    with pytest.raises(DataError, match="got a path that does not exist"):
         Glossary.from_file(tmp_path / "none.tsv")
 
 

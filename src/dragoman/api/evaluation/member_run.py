@@ -32,6 +32,7 @@ from dragoman.text.words import count_words
 
 __all__ = ["EvaluatedMember", "PerturbedRun", "TestOutput", "open_member", "translate_test_set"]
 
+_FIELDS, _WITH_FIELDS = "|||", 0.5  # separator of the fields of a line, and the share of lines that have it
 _BLOCK = 512  # sentences per call and progress update
 _MAX_PERTURBED = 500  # sentences
 _WARM_UP = 4  # sentences translated before the measurement
@@ -91,6 +92,11 @@ def open_member(path: Path, name: str, sentences: int) -> EvaluatedMember:
         opened = Bundle.open(bundle)
         return EvaluatedMember(name, path, opened.digest, bundle=opened)
     lines = read_lines(path)
+    if lines and sum(_FIELDS in line for line in lines) > _WITH_FIELDS * len(lines):
+        raise DataError(
+            f"{path} must be plain translations, got lines with fields ({_FIELDS}); translate without --flags, "
+            "--alignments and --nbest"
+        )
     if len(lines) != sentences:
         raise DataError(
             f"{path} must have one translation per test sentence, {sentences:,}, got "

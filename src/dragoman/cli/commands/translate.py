@@ -273,7 +273,8 @@ def _to_file(work: LineWork, source: LineReader, output: Path, *, resume: bool, 
     if not outcome.lines:
         echo(f"note    {source.name} has no lines", err=True)
         return
-    print_next(f"dragoman evaluate {shlex.quote(str(output))} --test {shlex.quote(source.name)} REFERENCE")
+    if not any(work.job["lines"][name] for name in ("nbest", "alignments", "flags", "json")):
+        print_next(f"dragoman evaluate {shlex.quote(str(output))} --test {shlex.quote(source.name)} REFERENCE")
 
 
 def _stop_unless_finished(work: LineWork, status: str, done: str) -> None:

@@ -324,6 +324,17 @@ def test_a_project_without_a_run_is_called_untrained(tmp_path: Path):
     assert f"got a project that is not trained; run dragoman train {tmp_path}" in result.stderr
 
 
+def test_lines_with_fields_are_no_translations(room: Path):
+    plain = typed("translate", tiny_bundle(), room / "src", "-o", room / "plain", *QUICK)
+    assert f"next    dragoman evaluate {room / 'plain'}" in plain.stderr
+    for option in ("--flags", "--alignments", "--nbest=2"):
+        written = typed("translate", tiny_bundle(), room / "src", "-o", room / "fields", "--force", option, *QUICK)
+        assert "dragoman evaluate" not in written.stderr
+        result = typed("evaluate", room / "fields", "--test", room / "src", room / "ref")
+        assert result.exit_code == 1
+        assert "fields must be plain translations, got lines with fields (|||); translate without" in result.stderr
+
+
 def test_files_have_their_findings_once(room: Path):
     result = typed("evaluate", room / "src", "--test", room / "src", room / "ref")
     assert "has the same lines as the sources" in " ".join(result.stdout.split())
