@@ -35,6 +35,21 @@ def _call_in_loop(loop: AbstractEventLoop, handler: Callable[[], None], _number:
     loop.call_soon_threadsafe(handler)
 
 
+class Terminated(KeyboardInterrupt):
+    """Raised in the main thread by SIGTERM, as KeyboardInterrupt is by Ctrl-C."""
+
+
+def raise_on_sigterm() -> None:
+    """Let SIGTERM raise `Terminated` in this process, so that child processes and locks are released."""
+    if threading.current_thread() is threading.main_thread():  # Python allows signal handlers only there
+        signal.signal(signal.SIGTERM, _raise_terminated)
+
+
+def _raise_terminated(_number: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends the process at once
+    raise Terminated
+
+
 class StopRequested(Exception):  # noqa: N818 -- not an error: the work can be repeated
     """Raised in work that a stop signal cancels."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import subprocess
@@ -76,12 +77,12 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
 def test_formulas_side_by_side_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is an element of its own, because browsers do not break an equation into lines."""
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
-    from math_markup import block_markup, split_formulas
-
+    math_markup = importlib.import_module("math_markup")
+    split_formulas = math_markup.split_formulas
     assert split_formulas(r"a \leftarrow b \qquad\qquad c, \quad d") == [r"a \leftarrow b", "c,", "d"]
     for whole in (r"\text{if \quad so}", r"\left( a \quad b \right)", r"\begin{aligned} a \qquad b \end{aligned}"):
         assert split_formulas(whole) == [whole]
-    page = lxml.html.fromstring(block_markup(r"a = b \qquad c"))
+    page = lxml.html.fromstring(math_markup.block_markup(r"a = b \qquad c"))
     assert len(page.xpath("div/math")) == 2
     assert {"flex-wrap:wrap", "overflow-x:auto"} <= set(page.get("style").split(";"))
 

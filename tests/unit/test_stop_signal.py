@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from dragoman.stop_signal import STOP_REASONS, StopRequested, StopSignal
+from dragoman.stop_signal import STOP_REASONS, StopRequested, StopSignal, Terminated, raise_on_sigterm
 
 
 @pytest.mark.parametrize("number", list(STOP_REASONS))
@@ -79,3 +79,14 @@ def test_another_thread_can_request_a_stop():
         with pytest.raises(StopRequested):
             stop.check()
         assert stop.reason == "terminated"
+
+
+def test_sigterm_is_raised_once_and_then_ends_the_process():
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        raise_on_sigterm()
+        with pytest.raises(Terminated):
+            signal.raise_signal(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -15,6 +15,7 @@ import typer
 
 from dragoman.errors import ConfigError, DragomanError, MissingExtraError
 from dragoman.reporting.safe_display_text import without_controls
+from dragoman.stop_signal import Terminated
 
 __all__ = [
     "EXIT_CODES",
@@ -36,7 +37,7 @@ EXIT_CODES = {
     1: "an error that the message explains",
     2: "a wrong option or setting",
     3: "a missing package; the message has the command that installs it",
-    75: "stopped before the end; --resume continues",
+    75: "stopped before the end; the message has the way to continue",
     130: "interrupted",
 }
 EXIT_STOPPED = {"terminated": 75, "interrupted": 130}
@@ -79,7 +80,7 @@ def print_error(message: str, code: int, kind: str) -> None:
         echo(json.dumps({"error": error}, ensure_ascii=False), err=True)
         return
     for line in message.splitlines():
-        echo(line if kind == "KeyboardInterrupt" else f"error: {line}", err=True)
+        echo(line if kind in ("KeyboardInterrupt", "Terminated") else f"error: {line}", err=True)
 
 
 def exit_code(error: DragomanError) -> int:
@@ -93,7 +94,7 @@ def exit_code(error: DragomanError) -> int:
 def report_errors(interrupted: str = "run the same command to continue") -> Iterator[None]:
     """Print errors that a user can correct on stderr and exit with their code; other errors keep their traceback.
 
-    Errors of the operating system, such as a full disk, are among them. `interrupted` is the fix after Ctrl-C.
+    Errors of the operating system, such as a full disk, are among them. `interrupted` is the fix after a stop signal.
     """
     try:
         yield
@@ -109,9 +110,10 @@ def report_errors(interrupted: str = "run the same command to continue") -> Iter
         missing = missing_package(error.name, f"dragoman {command}".rstrip(), _EXTRAS.get(command, "train"))
         print_error(str(missing), exit_code(missing), type(missing).__name__)
         raise typer.Exit(exit_code(missing)) from None
-    except KeyboardInterrupt:
-        print_error(f"interrupted; {interrupted}", 130, "KeyboardInterrupt")
-        raise typer.Exit(130) from None
+    except KeyboardInterrupt as error:
+        reason = "terminated" if isinstance(error, Terminated) else "interrupted"
+        print_error(f"{reason}; {interrupted}", EXIT_STOPPED[reason], type(error).__name__)
+        raise typer.Exit(EXIT_STOPPED[reason]) from None
     except BrokenPipeError:  # the reader of stdout has closed it, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter flushes again at exit
         raise typer.Exit(0) from None

@@ -13,9 +13,10 @@ from typing import Annotated, Any
 
 import typer
 
-from dragoman.cli.console import EXIT_CODES, print_error, report_errors, set_command
+from dragoman.cli.console import EXIT_CODES, EXIT_STOPPED, print_error, report_errors, set_command
 from dragoman.cli.help_pages import HELP_NAMES, PlainCommand, PlainGroup
 from dragoman.cli.usage_errors import UsageFault, usage_message
+from dragoman.stop_signal import Terminated, raise_on_sigterm
 from dragoman.version import __version__
 
 __all__ = ["COMMANDS", "LazyGroup", "app", "load_command", "main"]
@@ -111,9 +112,10 @@ class LazyGroup(PlainGroup):
             message = str(error.format_message()) if ctx is None else usage_message(error, ctx, typed)
             print_error(message, error.exit_code, "UsageError")
             code = error.exit_code
-        except typer.Abort:
-            print_error("interrupted", 130, "KeyboardInterrupt")
-            code = 130
+        except typer.Abort as error:
+            reason = "terminated" if isinstance(error.__cause__, Terminated) else "interrupted"
+            code = EXIT_STOPPED[reason]
+            print_error(reason, code, "KeyboardInterrupt")
         sys.exit(code if isinstance(code, int) else 0)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -160,6 +162,7 @@ def _root(
 def main() -> None:
     """Run the command line; entry point of the console script."""
     _open_missing_streams()
+    raise_on_sigterm()
     try:
         with report_errors():
             app(prog_name="dragoman")

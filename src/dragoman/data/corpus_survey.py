@@ -22,6 +22,7 @@ from dragoman.data.reason_counts import Tally, header_warning, reading_notes
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.language_codes import canonical_language, check_language, is_known_language
+from dragoman.text.chinese_script import chinese_script, other_script
 from dragoman.text.other_language import is_detectable
 
 __all__ = ["CorpusSurvey", "check_files", "survey_corpus"]
@@ -56,6 +57,10 @@ class CorpusSurvey:
         shares = language_shares(texts, code) if len(texts) else {}
         most = wrong_language(shares, code)
         return (most, shares[most]) if most else ("", 0.0)
+
+    def other_script(self, side: str, code: str) -> tuple[str, str]:
+        """Return the name and the code of the Chinese script of a side if `code` has the other one; else empty."""
+        return other_script(chinese_script("".join(self.samples.get(side, []))), code)
 
 
 def _open_files(

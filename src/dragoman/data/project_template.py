@@ -333,9 +333,11 @@ def check_side(
     the languages are those of the bundle or of the training files.
     """
     language, share = survey.wrong_language(side, code)
-    if not language:
-        return ""
     name = corpus.files[SIDES.index(side)] if file_format(corpus) == "lines" else corpus.files[0]
+    if not language:
+        script, intended = survey.other_script(side, code)
+        fix = "convert it" if is_fixed else f"--{side} {intended} declares it"
+        return f"the {side} of {name} looks like {script} Chinese, got {code}; {fix}" if script else ""
     problem = f"the {side} of {name} must be {code}, got {format_percent(share)} {language}"
     if not is_detectable(code):
         problem += f" ({code} itself cannot be detected)"

@@ -17,6 +17,7 @@ from dragoman.api.inspection.step_probabilities import require_incremental, step
 from dragoman.api.translation.prepared_text import Chunk
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
+from dragoman.config.search import SearchSettings
 from dragoman.engines.incremental import IncrementalEngine
 from dragoman.engines.protocol import AttentionEngine
 from dragoman.errors import ConfigError, DataError
@@ -133,7 +134,8 @@ class _Inspector:
         tokenized = self.target.tokenize(target)
         chunk = self.source.sentence(text)
         source_tokens = self.source.tokenizer.tokens(chunk.normalized)
-        return self._result(scored, _TokenPair(chunk, tokenized.ids, source_tokens, tokenized.tokens))
+        pair = _TokenPair(chunk, tokenized.ids, source_tokens, tokenized.tokens)
+        return self._result(scored, pair, search="given translation")
 
     def translated(self, text: str, prefix: str, *, search_tree: bool) -> list[InspectionResult]:
         """Inspect the translation of a sentence; a sentence that is too long for one search gives several results."""
@@ -143,7 +145,9 @@ class _Inspector:
         translation = self.translator.translate(
             text, split_sentences=False, prefix=prefix, flags=True, search_tree=has_tree, nbest=1
         )
-        return [self._result(each, self._token_pair(each)) for each in translation.sentences or (translation,)]
+        search = _describe_search(self.translator.search_settings)
+        sentences = translation.sentences or (translation,)
+        return [self._result(each, self._token_pair(each), search=search) for each in sentences]
 
     def _token_pair(self, translation: Translation) -> _TokenPair:
         chunk = self.source.sentence(translation.source)
@@ -155,7 +159,7 @@ class _Inspector:
             spelt = list(self.target.spelt_tokens(scored, surfaces, spelt))
         return _TokenPair(chunk, ids, surfaces, spelt)
 
-    def _result(self, translation: Translation, pair: _TokenPair) -> InspectionResult:
+    def _result(self, translation: Translation, pair: _TokenPair, *, search: str) -> InspectionResult:
         log_probs = step_log_probs(self.engine, pair.source, pair.target)
         words = map_words(pair.target_tokens)
         source_words = map_words([*pair.source_tokens, _END])
@@ -178,7 +182,7 @@ class _Inspector:
             tree=beam_nodes(translation.tree or (), pair.target, tokenizer),
             counterfactuals=self._counterfactuals(pair, log_probs),
             flags=tuple(f"{flag.name}: {flag.detail}" for flag in translation.flags or ()),
-            model=_describe_model(self.translator),
+            model=f"{_describe_model(self.translator)}, {search}",
         )
 
     def _counterfactuals(self, pair: _TokenPair, log_probs: Floats) -> tuple[Counterfactual, ...]:
@@ -214,9 +218,14 @@ def _one_word_per_token(tokens: int) -> WordMap:
 
 
 def _describe_model(translator: Translator) -> str:
-    """Return the model, its size, its engine and its search in one line."""
-    settings, engine, bundles = translator.search_settings, translator.engine, translator.bundles
+    """Return the model, its size and its engine in one line."""
+    engine, bundles = translator.engine, translator.bundles
     size = sum(bundle.manifest["files"]["weights.safetensors"]["size"] for bundle in bundles)
     family = bundles[0].config.model.family if len(bundles) == 1 else f"ensemble of {len(bundles)}"
-    search = "sampling" if settings.sample else f"beam {settings.beam}" if settings.beam > 1 else "greedy"
-    return f"{family}, {size / 1e6:.1f} MB, {engine.name} {engine.precision}, {search}"
+    return f"{family}, {size / 1e6:.1f} MB, {engine.name} {engine.precision}"
+
+
+def _describe_search(settings: SearchSettings) -> str:
+    if settings.sample:
+        return "sampling"
+    return f"beam {settings.beam}" if settings.beam > 1 else "greedy"

@@ -16,12 +16,13 @@ from dragoman.data.preparation.tokenizer_notes import KEEP_OR_EXTEND, has_too_ma
 from dragoman.data.preparation.train_and_held_out_pairs import is_leak
 from dragoman.data.readers.decode import REPLACED
 from dragoman.data.reason_counts import header_warning
-from dragoman.language_codes import language_key, primary_language
+from dragoman.language_codes import primary_language
 from dragoman.reporting.number_format import format_count, format_percent
+from dragoman.text.chinese_script import other_script
 from dragoman.text.language_scripts import language_scripts
 from dragoman.text.other_language import is_detectable
 
-__all__ = ["advise", "find_headers", "find_misuse", "wrong_language"]
+__all__ = ["advise", "find_headers", "find_misuse", "is_small", "wrong_language"]
 
 # Thresholds from which a value gets advice.
 _FOREIGN = 0.1
@@ -163,9 +164,9 @@ def _about_cost(cost: TrainingCost) -> Iterator[str]:
 
 
 def _about_script(corpus: CorpusReport, side: str, language: str) -> Iterator[str]:
-    script, key = corpus.chinese_scripts.get(side), language_key(language)
-    if script and key.language == "zh" and (key.script == "Hant") != (script == "Hant"):
-        name, code = ("traditional", "zh-Hant") if script == "Hant" else ("simplified", "zh")
+    script = corpus.chinese_scripts.get(side)
+    name, code = other_script(script, language) if script else ("", "")
+    if name:
         yield (
             f"The {side} side of {corpus.side_name(side)} looks like {name} Chinese, and data.{side} is {language}; "
             f'data.{side} = "{code}" declares it.'
@@ -206,6 +207,11 @@ def _about_encodings(corpus: CorpusReport) -> Iterator[str]:
         yield f"{file} looks like {encoding} text; iconv -f {encoding} -t UTF-8 converts it."
 
 
+def is_small(selection: SelectionStatistics, config: Config) -> bool:
+    """Whether the pairs are too few for a useful model; an existing one can be fine-tuned with few."""
+    return selection.kept < _FEW and config.start is None
+
+
 def _about_selection(selection: SelectionStatistics, config: Config) -> Iterator[str]:
     assert config.data is not None
     leaked = sum(count for reason, count in selection.drops.counts.items() if is_leak(reason))
@@ -213,8 +219,8 @@ def _about_selection(selection: SelectionStatistics, config: Config) -> Iterator
         yield f"{format_count(leaked, 'training pair')} with text of a held-out set will be left out of training."
     if selection.set_aside > _HELD_OUT * selection.cleaned:
         yield f"{selection.set_aside:,} of {selection.cleaned:,} training pairs are held out; hold out fewer."
-    if selection.kept < _FEW and config.start is None:
-        yield f"{format_count(selection.kept, 'pair')} are too few for training; start with a few thousand."
+    if is_small(selection, config):
+        yield f"{format_count(selection.kept, 'pair')} are too few for a useful model; start with a few thousand."
     if config.data.cleaning.leakage == "keep":
         yield "Training pairs that leak from held-out sets are kept (cleaning.leakage): scores will flatter."
     repeated = sum(count for reason, count in selection.drops.counts.items() if "duplicate" in reason)

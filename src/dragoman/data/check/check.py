@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from dragoman.config import Config
-from dragoman.data.check.advice import advise, find_misuse
+from dragoman.data.check.advice import advise, find_misuse, is_small
 from dragoman.data.check.measure import (
     PairSample,
     measure_batches,
@@ -65,7 +65,10 @@ def check(preparation: Preparation, predict_cost: PredictCost | None) -> CheckRe
         except DragomanError as error:
             fatal += str(error).removesuffix(LISTED_BY_CHECK).splitlines()
     results = (found.selection, found.tokens, found.batches, found.cost)
-    return CheckReport(data.source, data.target, corpora, *results, advise(config, corpora, *results), fatal + last)
+    advice = advise(config, corpora, *results)
+    return CheckReport(
+        data.source, data.target, corpora, *results, advice, fatal + last, is_small=is_small(found.selection, config)
+    )
 
 
 def _measure_all(preparation: Preparation, predict_cost: PredictCost | None, found: _Found) -> None:

@@ -56,7 +56,8 @@ def verdict(report: CheckReport) -> Verdict:
         return Verdict("error", "Not ready: nothing is left to learn from", detail)
     is_odd = merged(report.corpora, "faults").total or any(corpus.looks_swapped for corpus in report.corpora)
     if report.advice or is_odd:
-        return Verdict("warning", f"Ready, with {format_count(max(len(report.advice), 1), 'thing')} to check", detail)
+        ready = "Ready for a trial only" if report.is_small else "Ready"
+        return Verdict("warning", f"{ready}, with {format_count(max(len(report.advice), 1), 'thing')} to check", detail)
     return Verdict("ok", "Ready", detail)
 
 

@@ -121,6 +121,8 @@ class CheckReport:
     """Advice as sentences, most urgent first."""
     fatal: list[str]
     """Errors that prevent ``dragoman prepare`` or make its result useless, such as swapped sides."""
+    is_small: bool = False
+    """Whether there are too few pairs for a useful model."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain values."""

@@ -123,6 +123,7 @@ def test_maps_are_those_of_attention():
     translator = opened()
     target = "das Haus ist klein"
     found = inspect_sentence(translator, SOURCE, target=target, counterfactuals=0)
+    assert found.model.endswith("torch float32, given translation")
     (attention,) = translator.attention([SOURCE], [target])
     for layer in range(attention.layers):
         for head in range(attention.heads):

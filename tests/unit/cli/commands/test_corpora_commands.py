@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -59,6 +60,19 @@ def test_new_takes_one_option_a_file_too(run: Run, tmp_path: Path):
 
 
 CHINESE = [f"我们在这里说的是中国的第{number}件事，他们也知道。" for number in range(400)]
+
+
+def test_new_warns_of_the_other_chinese_script(run: Run):
+    Path("train.en").write_text("".join(f"This is the sentence {n} of the text.\n" for n in range(400)), "utf-8")
+    Path("train.zh").write_text("\n".join(CHINESE) + "\n", encoding="utf-8")
+    result = run("new", "p", "--source", "en", "--target", "zh-TW", "--corpus", "train.en", "train.zh")
+    assert result.exit_code == 0
+    warning = "warning: the target of train.zh looks like simplified Chinese, got zh-TW; --target zh declares it\n"
+    assert result.stderr.startswith(warning)
+    for code in ("zh", "zh-CN", "zh-Hans"):
+        result = run("new", f"p-{code}", "--source", "en", "--target", code, "--corpus", "train.en", "train.zh")
+        assert result.exit_code == 0
+        assert "warning" not in result.stderr
 
 
 @pytest.mark.parametrize("kind", ["train", "test"])
@@ -217,6 +231,24 @@ def test_an_interruption_is_told(run: Run, project: Path, monkeypatch: pytest.Mo
     result = run("prepare")
     assert result.exit_code == 130
     assert result.stderr.endswith("interrupted; run the same command to continue\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="child processes are read from /proc")
+def test_sigterm_ends_prepare_and_its_processes_with_a_line(project: Path):
+    command = [sys.executable, "-m", "dragoman", "prepare"]
+    process = subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, text=True)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    ends = time.monotonic() + 60
+    while len(children.read_text().split()) < 2:  # the resource tracker of multiprocessing, then workers
+        assert time.monotonic() < ends, "no worker process was started"
+        time.sleep(0.01)
+    time.sleep(0.3)  # it reads what it must do; without this, Python itself prints an error
+    process.terminate()
+    _, shown = process.communicate(timeout=60)
+    assert process.returncode == 75
+    assert shown.endswith("terminated; run the same command to continue\n")
+    assert "leaked" not in shown
+    assert "Traceback" not in shown
 
 
 def test_without_a_project_it_says_how_to_make_one(run: Run):

@@ -60,6 +60,11 @@ def test_plain_text_is_plain(show, report: CheckReport):
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", "\n".join(lines))
 
 
+def test_few_pairs_are_ready_for_a_trial_only(show):
+    text = "\n".join(show(replace(sample_report(), is_small=True)))
+    assert "Ready for a trial only, with 3 things to check" in text
+
+
 def test_what_is_on_it(show):
     text = "\n".join(show(sample_report(), config="my.toml"))
     flat = " ".join(text.split())
