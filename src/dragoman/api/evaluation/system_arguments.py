@@ -103,7 +103,11 @@ def _existing(text: str, tell: Callable[[str], None]) -> Path:
         raise DataError(
             f"{text} must be a run folder, a bundle or a file of translations, got a missing file; check the path"
         )
-    return path if path.is_file() or _is_member(path) else _best_run(path, tell)
+    if path.is_dir() and not _is_member(path):
+        return _best_run(path, tell)
+    if (path / _BUNDLE / MANIFEST).is_file() and (note := find_bundle(path).note):
+        tell(f"note    {note}")
+    return path
 
 
 def _is_member(folder: Path) -> bool:

@@ -32,6 +32,17 @@ def test_names(room: Path):
     assert parse_system(f"x y={room}/out.txt,{room}/large").name == "x y"
 
 
+def test_a_run_that_was_trained_further_is_noted(room: Path):
+    run, told = room / "small/run", list[str]()
+    (run / "bundle/card.md").write_text("| Updates | 400 |\n", encoding="utf-8")
+    state = run / "checkpoints/step_900/state.json"
+    state.parent.mkdir(parents=True)
+    state.touch()
+    parse_system(str(run), tell=told.append)
+    (note,) = told
+    assert note.startswith("note    the bundle is of update 400, but the run was trained further, to update 900; ")
+
+
 def test_a_path_that_is_there_may_hold_anything(room: Path):
     for name in ("a=b.txt", "a,b.txt", "a=b,c"):
         (room / name).write_text("x\n", encoding="utf-8")
