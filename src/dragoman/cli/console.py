@@ -25,6 +25,7 @@ __all__ = [
     "print_error",
     "print_json",
     "print_next",
+    "print_stop",
     "print_table",
     "print_warning",
     "report_errors",
@@ -80,7 +81,17 @@ def print_error(message: str, code: int, kind: str) -> None:
         echo(json.dumps({"error": error}, ensure_ascii=False), err=True)
         return
     for line in message.splitlines():
-        echo(line if kind in ("KeyboardInterrupt", "Terminated") else f"error: {line}", err=True)
+        echo(line if kind == "KeyboardInterrupt" else f"error: {line}", err=True)
+
+
+def print_stop(error: BaseException | None, remedy: str = "") -> int:
+    """Print that a stop signal ended the command, and return its exit code; SIGTERM is the usual end of a server."""
+    is_terminated = isinstance(error, Terminated)
+    if is_terminated and _COMMAND.get() == "serve":
+        return 0
+    reason = "terminated" if is_terminated else "interrupted"
+    print_error(f"{reason}; {remedy}" if remedy else reason, EXIT_STOPPED[reason], "KeyboardInterrupt")
+    return EXIT_STOPPED[reason]
 
 
 def exit_code(error: DragomanError) -> int:
@@ -111,9 +122,7 @@ def report_errors(interrupted: str = "run the same command to continue") -> Iter
         print_error(str(missing), exit_code(missing), type(missing).__name__)
         raise typer.Exit(exit_code(missing)) from None
     except KeyboardInterrupt as error:
-        reason = "terminated" if isinstance(error, Terminated) else "interrupted"
-        print_error(f"{reason}; {interrupted}", EXIT_STOPPED[reason], type(error).__name__)
-        raise typer.Exit(EXIT_STOPPED[reason]) from None
+        raise typer.Exit(print_stop(error, interrupted)) from None
     except BrokenPipeError:  # the reader of stdout has closed it, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter flushes again at exit
         raise typer.Exit(0) from None

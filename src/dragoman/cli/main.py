@@ -13,10 +13,10 @@ from typing import Annotated, Any
 
 import typer
 
-from dragoman.cli.console import EXIT_CODES, EXIT_STOPPED, print_error, report_errors, set_command
+from dragoman.cli.console import EXIT_CODES, print_error, print_stop, report_errors, set_command
 from dragoman.cli.help_pages import HELP_NAMES, PlainCommand, PlainGroup
 from dragoman.cli.usage_errors import UsageFault, usage_message
-from dragoman.stop_signal import Terminated, raise_on_sigterm
+from dragoman.stop_signal import raise_on_sigterm
 from dragoman.version import __version__
 
 __all__ = ["COMMANDS", "LazyGroup", "app", "load_command", "main"]
@@ -113,9 +113,7 @@ class LazyGroup(PlainGroup):
             print_error(message, error.exit_code, "UsageError")
             code = error.exit_code
         except typer.Abort as error:
-            reason = "terminated" if isinstance(error.__cause__, Terminated) else "interrupted"
-            code = EXIT_STOPPED[reason]
-            print_error(reason, code, "KeyboardInterrupt")
+            code = print_stop(error.__cause__)
         sys.exit(code if isinstance(code, int) else 0)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
