@@ -6,7 +6,7 @@ import gc
 import inspect
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
@@ -98,13 +98,17 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
+def _set_command(args: Sequence[str]) -> None:
+    set_command(next((word for word in args if word in COMMANDS), ""), json_errors="--json" in args)
+
+
 class LazyGroup(PlainGroup):
     """The root group, whose commands are stubs until one of them is used."""
 
     def main(self, args: Any = None, *more: Any, **extra: Any) -> Any:
         """Parse and run a command line; errors of the parser are one line, and JSON with ``--json``."""
         args = sys.argv[1:] if args is None else list(args)
-        set_command(next((word for word in args if word in COMMANDS), ""), json_errors="--json" in args)
+        _set_command(args)
         try:
             code = super().main(args, *more, **{**extra, "standalone_mode": False})
         except UsageFault as error:
@@ -160,6 +164,7 @@ def _root(
 def main() -> None:
     """Run the command line; entry point of the console script."""
     _open_missing_streams()
+    _set_command(sys.argv[1:])  # the exit code after SIGTERM depends on it
     raise_on_sigterm()
     try:
         with report_errors():
