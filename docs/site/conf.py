@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from docutils import nodes
 from pygments.lexers.special import TextLexer
 
 from dragoman import __version__
@@ -71,6 +72,7 @@ def setup(app: Sphinx) -> None:
     add_math_markup(app)
     app.add_lexer("mermaid", TextLexer)  # GitHub draws them; here they are text
     app.connect("source-read", add_routes)
+    app.connect("doctree-read", load_pictures_late)
     app.connect("html-page-context", set_language)
     app.connect("html-page-context", set_heading_level, priority=900)  # after the theme
     app.connect("build-finished", write_first_page)
@@ -80,6 +82,12 @@ def add_routes(_app: Sphinx, page: str, source: list[str]) -> None:
     """Add the generated routes to their page."""
     if page == "docs/http-reference":
         source[0] += openapi_page(ROOT / "web" / "openapi.json")
+
+
+def load_pictures_late(_app: Sphinx, document: nodes.document) -> None:
+    """Let a browser load a picture when it is scrolled to, except for the first of a page."""
+    for picture in list(document.findall(nodes.image))[1:]:
+        picture["loading"] = "lazy"
 
 
 def set_language(_app: Sphinx, page: str, _template: str, context: dict[str, Any], _document: object) -> None:

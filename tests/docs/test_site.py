@@ -68,6 +68,8 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
     assert dead_links(pages) == []
     unlevelled = [path for path, page in pages.items() if page.xpath("//*[@role='heading'][not(@aria-level)]")]
     assert unlevelled == [], "screen readers need the level of a heading"
+    serving = pages[site / "docs/serving.html"]
+    assert [picture.get("loading") for picture in serving.xpath("//article//img")[:3]] == [None, "lazy", "lazy"]
     check_loaded(pages, site)
     check_languages(pages, site)
     check_generated_pages(pages, site)
