@@ -51,6 +51,7 @@ def ray_session(address: str, *, processors: int) -> Iterator[None]:
     check_address(address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # the default of later versions; no warning
+    os.environ.setdefault("RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S", "60")  # 5 by default; too short on a busy machine
     is_new = is_started_here(address)
     if is_new and not os.environ.get(_MODE):
         os.environ[_MODE] = "token"

@@ -96,11 +96,18 @@ def serve_replicas(app: ReplicaApplication, options: ReplicaOptions, on_start: C
             "the cluster must not run Ray Serve yet, got one that does; its address is fixed when it starts: use "
             "another cluster, or end it with serve shutdown"
         )
-    serve.start(
-        proxy_location="EveryNode" if options.is_on_every_node else "HeadOnly",
-        http_options={"host": options.host, "port": options.port, "keep_alive_timeout_s": _KEEP_ALIVE},
-        logging_config=_LOGS,
-    )
+    try:
+        serve.start(
+            proxy_location="EveryNode" if options.is_on_every_node else "HeadOnly",
+            http_options={"host": options.host, "port": options.port, "keep_alive_timeout_s": _KEEP_ALIVE},
+            logging_config=_LOGS,
+        )
+    except RayError as error:
+        serve.shutdown()  # type: ignore[no-untyped-call]
+        raise ConfigError(
+            f"the HTTP proxy of Ray Serve must start in time, got {type(error).__name__}; the machine may be busy: try "
+            "again, or read the logs of Ray"
+        ) from None
     try:
         with _signals() as signals:
             handle = _deploy(app, options, signals)

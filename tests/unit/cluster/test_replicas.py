@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 
 from dragoman.environment import is_installed
+from dragoman.errors import ConfigError
 from tests.server.bundles import tiny_bundle
 
 pytestmark = [
@@ -107,6 +109,25 @@ def cluster(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     replicas = ("--on", "ray", "--min-replicas", "2", "--max-replicas", "2", "--drain-notice", "0.5")
     with serving(bundle, log, *replicas) as started:
         yield started
+
+
+def test_a_proxy_that_does_not_start_is_an_error_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ray.exceptions import RayError
+
+    from dragoman.cluster import replicas
+
+    ended: list[bool] = []
+
+    def start(**_: object) -> None:
+        raise RayError
+
+    status = SimpleNamespace(proxies={})
+    fake = SimpleNamespace(status=lambda: status, start=start, shutdown=lambda: ended.append(True))
+    monkeypatch.setattr(replicas, "serve", fake)
+    options = replicas.ReplicaOptions("127.0.0.1", 0, 1, 1, 1, 1.0, 0.0)
+    with pytest.raises(ConfigError, match="proxy of Ray Serve must start in time, got RayError; the machine may be"):
+        replicas.serve_replicas(SimpleNamespace(), options, lambda: None)
+    assert ended == [True]
 
 
 def test_same_answers_as_one_process(cluster: Running, bundle: Path, tmp_path: Path) -> None:
