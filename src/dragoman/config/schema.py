@@ -183,6 +183,9 @@ class TransformerConfig(Settings):
     """Number of decoder layers."""
     decoder: Literal["self-attention", "ssru"] = "self-attention"
     """How the decoder reads previous target words; ssru is a recurrent unit with a state of constant size."""
+    alignment_map: Literal["penultimate", "guided"] = "penultimate"
+    """Attention map for word links: the mean over the heads of the last layer but one, or the first head of the last
+    layer, which Marian trains by guided alignment."""
     feedforward: Size = 1024
     """Inner size of the feed-forward layers."""
     norm: Literal["post", "pre"] = "pre"

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from dragoman.bundle import Bundle
+from dragoman.config.schema import TransformerConfig
 from dragoman.config.search import SearchSettings
 from dragoman.data.batch import Batch
 from dragoman.engines.device import Device
@@ -31,8 +32,8 @@ class TorchEngine(IncrementalEngine):
 
     name = "torch"
 
-    def __init__(self, model: Model[Any, Any], precision: Precision = "float32") -> None:
-        self.precision = precision
+    def __init__(self, model: Model[Any, Any], precision: Precision = "float32", *, is_guided: bool = False) -> None:
+        self.precision, self.is_guided = precision, is_guided
         self.model = model if precision == "float32" else model.to(torch.bfloat16)
         self.longest = model.decoder.longest
         self.device = next(model.parameters()).device
@@ -54,7 +55,9 @@ class TorchEngine(IncrementalEngine):
         """The model of a bundle. `threads` sets the number of threads of the process."""
         if threads is not None:
             torch.set_num_threads(threads)
-        return cls(load_model(bundle).to(device), precision)
+        model = bundle.config.model
+        is_guided = isinstance(model, TransformerConfig) and model.alignment_map == "guided"
+        return cls(load_model(bundle).to(device), precision, is_guided=is_guided)
 
     @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]], return_attention: bool) -> _TorchDecodingState:
@@ -79,7 +82,7 @@ class TorchEngine(IncrementalEngine):
         gained = log_probs.gather(-1, batch.labels.unsqueeze(-1)).squeeze(-1).double().cpu().numpy()  # [batch, tgt]
         maps = None
         if return_attention and decoded.alignment is not None:
-            maps = decoded.alignment.one_map(batch.source.size(1)).float().cpu().numpy()  # [batch, tgt, src]
+            maps = decoded.alignment.one_map(batch.source.size(1), guided=self.is_guided).float().cpu().numpy()
         return [
             _scored(gained[row], None if maps is None else maps[row], len(sources[row]), list(target))
             for row, target in enumerate(targets)
@@ -159,7 +162,8 @@ class _TorchDecodingState:
         step = decoder.step(self._tensor(tokens), self.state, self.memory, return_attention=self.return_attention)
         weights = None
         if self.return_attention and step.alignment is not None:
-            weights = step.alignment.one_map(self.src)[:, 0].float().cpu().numpy()  # [rows, src]
+            chosen = step.alignment.one_map(self.src, guided=self.engine.is_guided)  # [rows, 1, src]
+            weights = chosen[:, 0].float().cpu().numpy()
         return StepOutput(step.log_probs.cpu().numpy(), weights, replace(self, state=step.state))
 
     @torch.inference_mode()

@@ -134,6 +134,7 @@ def _settings(options: dict[str, str]) -> dict[str, Any]:
         "encoder_layers": _size(options, "enc-depth"),
         "decoder_layers": _size(options, "dec-depth"),
         "decoder": "ssru" if is_recurrent else "self-attention",
+        "alignment_map": "guided" if is_recurrent else "penultimate",  # students are trained with it for browsers
         "norm": "post",
         "norm_epsilon": 1e-9,
         "activation": activation,

@@ -68,7 +68,8 @@ class InspectionResult:
     `source_words` and `target_words` exclude the end tokens. All attention maps have the source's end as their last
     column; `predicted` has the translation's end as its last row. `predicted` assigns a step's attention to the word
     that the step generates, `given` to the word that is its input. Both average over the tokens of a word; `steps` has
-    one row per token. `default_layer`, from 0, is the last but one, or the only one.
+    one row per token. `default_layer`, from 0, is the last but one, or the only one; the last of a model with guided
+    alignment.
 
     Shapes: predicted [layers, heads, tgt + 1, src + 1], given [layers, heads, tgt, src + 1], steps [layers, heads,
     tgt tokens + 1, src + 1], all without layers if the model has no attention.

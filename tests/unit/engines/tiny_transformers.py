@@ -19,6 +19,7 @@ KINDS: dict[str, dict[str, str]] = {
     "pre-norm, all tied": {},
     "post-norm": {"norm": "post"},
     "output tied": {"tie": "target"},
+    "guided alignment": {"alignment_map": "guided"},
     "nothing tied, two vocabularies": {"tie": "none", "joint": "false"},
     "learned positions": {"positions": "learned", "max_positions": "40"},
     "no positions, post-norm": {"positions": "none", "norm": "post"},

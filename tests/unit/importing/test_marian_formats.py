@@ -257,3 +257,13 @@ def test_a_model_of_firefox_translates_like_a_plain_reading_of_its_file(firefox:
         assert tokenizer.decode(hypotheses[0].tokens) == processor.decode(ids)
         assert hypotheses[0].log_prob / (len(ids) + 1) == pytest.approx(float(log_prob), abs=1e-3)
     assert json.dumps(bundle.config.model.model_dump())
+
+
+@pytest.mark.slow
+def test_words_of_a_model_of_firefox_are_linked_to_their_translations(firefox: Path, tmp_path: Path):
+    """Its first head of the last layer was trained to align; the other maps point one word back."""
+    translator = Translator.open(import_model(firefox, tmp_path / "b").bundle, threads=1)
+    translation = translator.translate("My brother bought a red car yesterday.", alignment=True)
+    assert translation.text == "Meu irmão comprou um carro vermelho ontem."
+    assert translation.alignment is not None
+    assert sorted(translation.alignment) == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 5), (5, 4), (6, 6)]

@@ -36,14 +36,15 @@ def export_ctranslate2(bundle: Bundle, folder: Path, precision: Precision) -> No
     With int8, matrices are stored as integers with one scale per row, the rest in float32.
     """
     config = _transformer(bundle.config)
+    is_guided = config.alignment_map == "guided"
     specs = import_ctranslate2("ctranslate2.specs")
     spec = specs.TransformerSpec.from_config(
         (config.encoder_layers, config.decoder_layers),
         config.heads,
         pre_norm=config.norm == "pre",
         activation=_activation(specs, config),
-        alignment_layer=max(config.decoder_layers - 2, 0),
-        alignment_heads=0,  # the mean of all
+        alignment_layer=config.decoder_layers - 1 if is_guided else max(config.decoder_layers - 2, 0),
+        alignment_heads=1 if is_guided else 0,  # 0: the mean of all
     )
     source, target = (vocabulary_of(bundle.tokenizers()[side]) for side in ("source", "target"))
     _fill(spec, config, _Weights(bundle), len(source), len(target))

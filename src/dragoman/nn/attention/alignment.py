@@ -51,14 +51,17 @@ class Alignment(Rows):
         weights = self.dense(src)
         return weights.flatten(1, -3).mean(1) if weights.dim() > 3 else weights
 
-    def one_map(self, src: int) -> Tensor:
+    def one_map(self, src: int, *, guided: bool = False) -> Tensor:
         """The matrix for word alignment. Shapes: -> [batch, tgt, src].
 
         For a Transformer: the mean over the heads of the penultimate layer, which aligns words best ([garg2019],
-        section 4.1) and which other engines provide too.
+        section 4.1) and which other engines provide too. With `guided`, the first head of the last layer, for a model
+        that was trained to align with it.
         """
         weights = self.dense(src)
-        return weights[:, max(weights.size(1) - 2, 0)].mean(1) if weights.dim() > 3 else weights
+        if weights.dim() <= 3:
+            return weights
+        return weights[:, -1, 0] if guided else weights[:, max(weights.size(1) - 2, 0)].mean(1)
 
     @staticmethod
     def join(steps: list[Alignment]) -> Alignment:

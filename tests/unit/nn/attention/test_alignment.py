@@ -63,6 +63,13 @@ def test_one_map_needs_no_average():
     assert torch.equal(WINDOWS.averaged(4), WINDOWS.dense(4))
 
 
+def test_the_map_of_words_is_of_the_last_layer_but_one_or_of_the_guided_head():
+    weights = torch.arange(3 * 2 * 4.0).view(1, 3, 2, 1, 4)  # [batch, layers, heads, tgt, src]
+    assert Alignment(weights).one_map(4).tolist() == [[[10.0, 11.0, 12.0, 13.0]]]
+    assert Alignment(weights).one_map(4, guided=True).tolist() == [[[16.0, 17.0, 18.0, 19.0]]]
+    assert Alignment(WEIGHTS).one_map(3, guided=True).tolist() == WEIGHTS.tolist()
+
+
 def test_the_average_over_layers_and_heads():
     weights = torch.zeros(1, 2, 2, 1, 3)  # [batch, layers, heads, tgt, src]
     weights[0, :, :, 0] = torch.tensor([[[1.0, 0, 0], [0, 1.0, 0]], [[0, 0.5, 0.5], [0, 0.5, 0.5]]])

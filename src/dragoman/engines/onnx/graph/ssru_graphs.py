@@ -108,7 +108,8 @@ class SsruGraphs:
     def decoder_step(self) -> Graph:
         """tokens [batch, beam], position, states and memory -> features, weights, the next states.
 
-        The attention weights are those of `Alignment.one_map`: the mean over the heads of the penultimate layer.
+        The attention weights are those of `Alignment.one_map`: the mean over the heads of the penultimate layer, or the
+        first head of the last one.
         """
         parts, config = self._parts("writer"), self.config
         graph = parts.graph
@@ -127,7 +128,10 @@ class SsruGraphs:
             x, after = self._ssru(parts, x, state, layer)
             graph.output(f"next.{number}", after, FLOAT, row)
             x, shares = self._source_attention(parts, x, (keys, values, mask), layer)
-            if number == max(config.decoder_layers - 2, 0):
+            if config.alignment_map == "guided" and number == config.decoder_layers - 1:
+                first = graph.op("Gather", shares, graph.constant(np.asarray(0, np.int64)), axis=1)
+                graph.output("weights", first, FLOAT, ["batch", "beam", "src"])
+            elif config.alignment_map == "penultimate" and number == max(config.decoder_layers - 2, 0):
                 mean = graph.op("ReduceMean", shares, graph.numbers(1), keepdims=0)
                 graph.output("weights", mean, FLOAT, ["batch", "beam", "src"])
             x = parts.feed_forward(x, layer)
