@@ -21,7 +21,7 @@ from dragoman.text.characters import is_spaceless
 from dragoman.text.numbers import find_numbers
 from dragoman.text.other_language import other_language
 
-__all__ = ["FLAGS", "Flag", "TranslationFacts", "changed_placeholders", "quality_flags"]
+__all__ = ["FLAGS", "Flag", "TranslationFacts", "changed_addresses", "changed_placeholders", "quality_flags"]
 
 FLAGS = {
     "unlikely": "the translation has a low probability: it may be hallucinated",
@@ -118,9 +118,8 @@ def _flags(facts: TranslationFacts) -> Iterator[tuple[str, str | None]]:
     yield "empty", _empty(facts)
     yield "truncated", None if facts.is_finished else f"cut after {facts.length} tokens"
     source, translation = facts.source, facts.translation
-    details = None
-    if any("@" in text or "://" in text or "www." in text.lower() for text in (source, translation)):
-        details = _changed(Counter(find_addresses(source)), Counter(find_addresses(translation)))
+    details = changed_addresses(source, translation)
+    if details is not None:
         source, translation = ADDRESS.sub(" ", source), ADDRESS.sub(" ", translation)
     yield "numbers", _other_numbers(source, translation)
     yield "addresses", details
@@ -252,6 +251,13 @@ def _other_numbers(source: str, translation: str) -> str | None:
     if (not lost and new <= may_be_new) or (not new and lost <= may_be_lost):
         return None
     return _changed(Counter(first), Counter(second)) or "the same numbers, not equally often"
+
+
+def changed_addresses(source: str, translation: str) -> str | None:
+    """Return which addresses are lost in the translation of a text, or new there; None if neither text has any."""
+    if not any("@" in text or "://" in text or "www." in text.lower() for text in (source, translation)):
+        return None
+    return _changed(Counter(find_addresses(source)), Counter(find_addresses(translation)))
 
 
 def changed_placeholders(source: str, translation: str) -> str | None:

@@ -13,7 +13,7 @@ from dragoman.api.files.batch_record import BatchFile
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.errors import ConfigError
-from dragoman.evaluation.quality_flags import changed_placeholders
+from dragoman.evaluation.quality_flags import changed_addresses, changed_placeholders
 from dragoman.text.other_language import NOTE_SAMPLE
 from dragoman.version import __version__
 
@@ -75,7 +75,7 @@ class LineTranslator:
     sample: list[str] = field(default_factory=list, compare=False)
     """The first texts."""
     placeholder_changes: Counter[str] = field(default_factory=Counter, compare=False)
-    """Number of lines per change of placeholders, such as ``lost {name}``; the first 100 changes are kept."""
+    """Number of lines per change of placeholders and addresses, such as ``lost {name}``; the first 100 are kept."""
     records: list[BatchFile] = field(default_factory=list, compare=False)
     """Records of the batches, while `record_batches` runs."""
 
@@ -114,7 +114,8 @@ class LineTranslator:
     def _count_placeholder_changes(self, texts: Sequence[str], translations: Sequence[Translation]) -> None:
         changes = self.placeholder_changes
         for text, translation in zip(texts, translations, strict=True):
-            if detail := changed_placeholders(text, translation.text):
+            found = (changed(text, translation.text) for changed in (changed_placeholders, changed_addresses))
+            if detail := "; ".join(filter(None, found)):
                 known = detail in changes or len(changes) < _MAX_CHANGES
                 changes[detail if known else "others"] += 1
 

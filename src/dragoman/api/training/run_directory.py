@@ -67,6 +67,8 @@ def _check_same_config(started: Config, config: Config) -> None:
             remedy = "add " + " ".join(f"--set {shlex.quote(f'{name}={_shown(before[name])}')}" for name in differ)
         else:
             remedy = "restore them"
+        if differ == ["training.max_updates"]:  # fixed by this schedule only
+            remedy += " (the learning rate of the cosine schedule ends there)"
         raise ConfigError(
             f"a resumed run must have the settings it started with, got {got}; {remedy}, or start a new run with "
             "--output"

@@ -129,7 +129,7 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
             if live is not None:
                 live.finish(trained)
     if trained.bundle is not None:
-        _print(trained, settings.data.target if settings.data else "", json=json)
+        _print(trained, settings, json=json)
         print_next(f"dragoman translate {shlex.quote(str(folder))}")
     elif not trained.ended.is_complete:
         if _is_main():
@@ -191,7 +191,7 @@ def _resume_command(
     return f"continue with: {shlex.join([*parts, '--resume'])}"
 
 
-def _print(trained: TrainResult, target: str, *, json: bool) -> None:
+def _print(trained: TrainResult, settings: Config, *, json: bool) -> None:
     """Print the bundle, its scores and the next command."""
     from dragoman.api.training.run_files import REPORT
 
@@ -211,13 +211,19 @@ def _print(trained: TrainResult, target: str, *, json: bool) -> None:
             echo(_significance_note(tests))
         if worse := _worse_note(trained.scores):
             echo(f"note    {worse}")
-        if not _translates(trained.scores, target):
-            echo("note    the model does not translate yet: continue with --resume and a larger training.max_updates")
+        if not _translates(trained.scores, settings.data.target if settings.data else ""):
+            echo(f"note    the model does not translate yet: {_more_training(settings)}")
         echo("")
     echo(f"bundle  {bundle.folder}    (card.md describes it)")
     if (report := trained.run / REPORT).is_file():
         echo(f"report  {report}")
     echo(f"curves  tensorboard --logdir {shlex.quote(str(trained.run / 'curves'))}")
+
+
+def _more_training(settings: Config) -> str:
+    if settings.training.schedule == "cosine":  # the learning rate has reached 0
+        return "train again with a larger training.max_updates and another --output, or on more text"
+    return "continue with --resume and a larger training.max_updates"
 
 
 def _translates(scores: Sequence[SetScore], target: str) -> bool:

@@ -326,8 +326,8 @@ def _placeholder_note(work: LineWork) -> str:
         return ""
     detail = next(iter(changes))
     return (
-        f"{format_count(lines, 'line')} lost or changed placeholders, first: {detail}; --flags marks such lines. In a "
-        "document or on the server, placeholders are protected"
+        f"{format_count(lines, 'line')} lost or changed placeholders or addresses, first: {detail}; --flags marks such "
+        "lines. In a document or on the server, they are protected"
     )
 
 

@@ -44,6 +44,17 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return type_in
 
 
+def test_a_finished_cosine_is_not_to_be_resumed(run: Run):
+    cosine = [*QUICK, "--set", "training.schedule=cosine"]
+    result = run("train", *cosine)
+    assert result.exit_code == 0, result.stderr
+    advice = "train again with a larger training.max_updates and another --output, or on more text"
+    assert f"note    the model does not translate yet: {advice}" in result.stdout.splitlines()
+    result = run("train", *cosine, "--set", "training.max_updates=6", "--resume")
+    assert result.exit_code == 2
+    assert "add --set training.max_updates=4 (the learning rate of the cosine schedule ends there), or" in result.stderr
+
+
 def test_from_data_to_a_bundle_and_its_average(run: Run):
     result = run("train", *QUICK)
     assert result.exit_code == 0, result.stderr

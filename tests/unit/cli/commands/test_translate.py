@@ -461,7 +461,10 @@ def test_placeholders_that_a_line_lost_are_named(tmp_path: Path):
     source = tmp_path / "in"
     source.write_text("Hello\nHello {name} and %s\n", encoding="utf-8")
     found = typed("translate", tiny_bundle(), source, *QUICK)
-    assert "note    1 line lost or changed placeholders, first: lost %s, {name}; --flags marks such" in found.stderr
+    assert "note    1 line lost or changed placeholders or addresses, first: lost %s, {name}; --flags" in found.stderr
+    source.write_text("Write to anna@example.org {name}\n", encoding="utf-8")
+    found = typed("translate", tiny_bundle(), source, *QUICK)
+    assert "addresses, first: lost {name}; lost anna@example.org; --flags marks such lines" in found.stderr
     flagged = typed("translate", tiny_bundle(), source, "--flags", *QUICK)
     assert "placeholders 1" in flagged.stderr
     assert "first: lost" not in flagged.stderr, "the count of the flags says it"
