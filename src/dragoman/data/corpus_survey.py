@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import polars as pl
@@ -18,7 +19,7 @@ from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers.corpus_reader import file_format, open_corpus
 from dragoman.data.readers.foreign_encodings import explain_encodings, foreign_encodings
 from dragoman.data.readers.streams import is_url, plain_name, stored_size
-from dragoman.data.reason_counts import Tally, header_warning, reading_notes
+from dragoman.data.reason_counts import HEADER, Tally, header_warning, reading_notes
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.language_codes import canonical_language, check_language, is_known_language
@@ -32,6 +33,7 @@ _CHUNK = 65_536
 _COUNTED_CHARACTERS = 200_000  # pairs; as many as the tokenizer learns from by default
 _SAMPLED = 400  # sentences per side, for the languages
 _AGREES = 0.5  # minimum share of sentences in the language that a file name has
+_HEAD = 2  # rows
 _NO_TEXT = 0.5  # share of bad lines in files that are no text
 _UNNAMED = "und"
 
@@ -133,7 +135,25 @@ def survey_corpus(
     names = [plain_name(name) for name in files] if len(files) == 2 else ["", ""]
     for side, name in zip(SIDES, names, strict=True):
         survey.languages[side] = _detect(samples[side], name)
+    if None in given.values() and file_format(corpus) in ("tsv", "csv"):
+        known_source, known_target = (given[side] or survey.languages[side] for side in SIDES)
+        if known_source and known_target:
+            heads = _heads(reader.files(), *languages, form, columns)
+            if heads != _heads(reader.files(), known_source, known_target, form, columns):
+                return survey_corpus(files, known_source, known_target, form, columns)  # a header names the languages
     return survey
+
+
+def _heads(
+    files: Sequence[str], source: str, target: str, form: FileFormat, columns: Sequence[str]
+) -> list[tuple[int, int]]:
+    """Return the number of pairs and headers in the first rows of each table."""
+    found = []
+    for name in files:
+        for chunk in islice(_open_files([name], source, target, form, columns).chunks(_HEAD), 1):
+            read = chunk.read(on_bad_line="skip", max_line_bytes=1 << 30)
+            found.append((read.records, read.notes.counts.get(HEADER, 0)))
+    return found
 
 
 def _detect(texts: list[str], file: str) -> str | None:
