@@ -92,19 +92,28 @@ def survey_corpus(
     Raises `ConfigError` if the format has several languages and the codes that choose two of them are not given, and
     `DataError` if a file is in another encoding than UTF-8.
     """
-    given = {
-        side: None if code is None else check_language(code) for side, code in zip(SIDES, (source, target), strict=True)
-    }
+    given = tuple(None if code is None else check_language(code) for code in (source, target))
     corpus = CorpusConfig.model_validate({"files": [*files], "format": form})
     check_files(files, form, columns)
-    if None in given.values() and (found := file_format(corpus)) not in ("lines", "tsv", "csv"):
+    if None in given and (found := file_format(corpus)) not in ("lines", "tsv", "csv"):
         raise ConfigError(
             f"--source and --target must be given for {found}, got none; its files may have many languages"
         )
+    languages = given[0] or _UNNAMED, given[1] or _UNNAMED
+    survey = _survey(corpus, *languages, columns)
+    known = given[0] or survey.languages["source"], given[1] or survey.languages["target"]
+    if None in given and known[0] and known[1] and file_format(corpus) in ("tsv", "csv"):
+        names = _open_files(files, *languages, form, columns).files()
+        if _heads(names, *languages, form, columns) != _heads(names, known[0], known[1], form, columns):
+            return _survey(corpus, known[0], known[1], columns)  # a header names the languages
+    return survey
+
+
+def _survey(corpus: CorpusConfig, source: str, target: str, columns: Sequence[str]) -> CorpusSurvey:
+    files = corpus.files
     samples: dict[str, list[str]] = {side: [] for side in SIDES}
     survey, notes = CorpusSurvey(samples=samples), Tally()
-    languages = (given["source"] or _UNNAMED, given["target"] or _UNNAMED)
-    reader, is_checked, bad = _open_files(files, *languages, form, columns), False, 0
+    reader, is_checked, bad = _open_files(files, source, target, corpus.format, columns), False, 0
     for chunk in reader.chunks(_CHUNK):
         read = chunk.read(on_bad_line="skip", max_line_bytes=1 << 30)
         if read.faults.total and not is_checked:
@@ -135,12 +144,6 @@ def survey_corpus(
     names = [plain_name(name) for name in files] if len(files) == 2 else ["", ""]
     for side, name in zip(SIDES, names, strict=True):
         survey.languages[side] = _detect(samples[side], name)
-    if None in given.values() and file_format(corpus) in ("tsv", "csv"):
-        known_source, known_target = (given[side] or survey.languages[side] for side in SIDES)
-        if known_source and known_target:
-            heads = _heads(reader.files(), *languages, form, columns)
-            if heads != _heads(reader.files(), known_source, known_target, form, columns):
-                return survey_corpus(files, known_source, known_target, form, columns)  # a header names the languages
     return survey
 
 

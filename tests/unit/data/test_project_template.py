@@ -94,8 +94,8 @@ def test_a_header_of_detected_languages_is_recognised(tmp_path: Path, ending: st
     path = tmp_path / f"train.{ending}"
     lines = [f"en{separator}de", *(f"{source}{separator}{target}" for source, target in some)]
     path.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    for given in ({}, {"source": "en"}, {"source": "en", "target": "de"}):
-        survey = survey_corpus([str(path)], **given)
+    for languages in ((None, None), ("en", None), ("en", "de")):
+        survey = survey_corpus([str(path)], *languages)
         assert (survey.languages, survey.pairs) == ({"source": "en", "target": "de"}, len(some) + extra)
         assert [warning for warning in survey.warnings if "looks like a header" in warning] == survey.warnings
         assert len(survey.warnings) == extra
