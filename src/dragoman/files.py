@@ -1,4 +1,4 @@
-"""Atomic writes, JSON files, file locks and hashes."""
+"""Atomic writes, JSON files, file locks, hashes and similar names."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,6 +31,7 @@ BINARY: int = getattr(os, "O_BINARY", 0)  # without it, Windows changes line end
 _BLOCK = 1 << 20
 _IS_WINDOWS = os.name == "nt"
 _LOCKED_BYTE = 1 << 30  # of a file on Windows, where a lock also prevents reading: a byte that no file of ours has
+_NEAR = 0.8  # similarity of two names of which one is probably a typing error
 _RETRIES = (0.05, 0.1, 0.2, 0.5, 1.0)  # seconds
 
 
@@ -182,3 +184,17 @@ def sha256_of_file(path: Path) -> str:
     """The SHA-256 of a file's content."""
     with path.open("rb") as file:
         return sha256_of(file.read)
+
+
+def similar_path(missing: Path, endings: tuple[str, ...] = ("",)) -> str:
+    """Return ``; did you mean …?`` with the most similar path in the same folder; empty if there is none.
+
+    It is a folder, or a file with one of the endings.
+    """
+    try:
+        paths = {path.name: path for path in sorted(missing.parent.iterdir())}
+        near = get_close_matches(missing.name, paths, n=3, cutoff=_NEAR)
+        found = next((paths[name] for name in near if name.endswith(endings) or paths[name].is_dir()), None)
+    except OSError:
+        return ""
+    return f"; did you mean {found}?" if found else ""

@@ -12,6 +12,7 @@ from typing import Any
 
 from dragoman.bundle.verified_folder import MANIFEST
 from dragoman.errors import BundleError
+from dragoman.files import similar_path
 
 __all__ = ["LocatedBundle", "explain_checkpoint", "find_bundle", "find_run"]
 
@@ -126,7 +127,8 @@ def find_run(path: Path) -> Path:
     runs = [each for each in _folders(path) if (each / _RUN).is_file()]
     if not runs:
         got = "a project that is not trained" if (path / _CONFIG).is_file() else "another path"
-        raise BundleError(f"{path} must be a run or a project folder, got {got}; dragoman train makes runs")
+        near = "" if path.exists() else similar_path(path, ())
+        raise BundleError(f"{path} must be a run or a project folder, got {got}{near or '; dragoman train makes runs'}")
     bundles = {each.path.parent: each for each in _candidates(path)}
     return max(runs, key=lambda run: bundles[run].rank if run in bundles else (float("-inf"), _time(run / _RUN)))
 
@@ -220,7 +222,8 @@ def _time(path: Path) -> float:
 def _explain(path: Path) -> str:
     """Return why a path has no bundle, with the next step."""
     if not path.exists():
-        return f"{path} must be {_KINDS}, got a path that does not exist; check its spelling"
+        near = similar_path(path, (".zip",)) or "; check its spelling"
+        return f"{path} must be {_KINDS}, got a path that does not exist{near}"
     runs = [path, *_folders(path)]
     if unfinished := next((run for run in runs if (run / _RUN).is_file() or (run / _LOG).is_file()), None):
         return (

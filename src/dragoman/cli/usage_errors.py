@@ -121,10 +121,11 @@ def _meaning(parameter: Any) -> str:
 
 
 def _near(name: str, legal: Iterable[str]) -> str:
-    """Return a question with the most similar name: a mistyped letter or two, or the beginning of one name only."""
+    """Return a question with the most similar name: other or exchanged letters, or the beginning of one name only."""
     bare = {each.lstrip("-"): each for each in legal}  # dashes would make all options similar
     typed = name.lstrip("-")
     longer = [each for each in bare if each.startswith(typed) and len(typed) >= _MIN_PREFIX]
     as_long = [each for each in bare if abs(len(each) - len(typed)) <= len(typed) / 2]
-    found = longer if len(longer) == 1 else get_close_matches(typed, as_long, n=1, cutoff=_SIMILAR)
+    exchanged = [each for each in bare if sorted(each) == sorted(typed)]
+    found = longer if len(longer) == 1 else exchanged or get_close_matches(typed, as_long, n=1, cutoff=_SIMILAR)
     return f"; did you mean {bare[found[0]]}?" if found else ""

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import polars as pl
@@ -18,7 +19,7 @@ from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers.corpus_reader import file_format, open_corpus
 from dragoman.data.readers.foreign_encodings import explain_encodings, foreign_encodings
 from dragoman.data.readers.streams import is_url, plain_name, stored_size
-from dragoman.data.reason_counts import Tally, header_warning, reading_notes
+from dragoman.data.reason_counts import HEADER, Tally, header_warning, reading_notes
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.language_codes import canonical_language, check_language, is_known_language
@@ -32,6 +33,7 @@ _CHUNK = 65_536
 _COUNTED_CHARACTERS = 200_000  # pairs; as many as the tokenizer learns from by default
 _SAMPLED = 400  # sentences per side, for the languages
 _AGREES = 0.5  # minimum share of sentences in the language that a file name has
+_HEAD = 2  # rows
 _NO_TEXT = 0.5  # share of bad lines in files that are no text
 _UNNAMED = "und"
 
@@ -90,19 +92,28 @@ def survey_corpus(
     Raises `ConfigError` if the format has several languages and the codes that choose two of them are not given, and
     `DataError` if a file is in another encoding than UTF-8.
     """
-    given = {
-        side: None if code is None else check_language(code) for side, code in zip(SIDES, (source, target), strict=True)
-    }
+    given = tuple(None if code is None else check_language(code) for code in (source, target))
     corpus = CorpusConfig.model_validate({"files": [*files], "format": form})
     check_files(files, form, columns)
-    if None in given.values() and (found := file_format(corpus)) not in ("lines", "tsv", "csv"):
+    if None in given and (found := file_format(corpus)) not in ("lines", "tsv", "csv"):
         raise ConfigError(
             f"--source and --target must be given for {found}, got none; its files may have many languages"
         )
+    languages = given[0] or _UNNAMED, given[1] or _UNNAMED
+    survey = _survey(corpus, *languages, columns)
+    known = given[0] or survey.languages["source"], given[1] or survey.languages["target"]
+    if None in given and known[0] and known[1] and file_format(corpus) in ("tsv", "csv"):
+        names = _open_files(files, *languages, form, columns).files()
+        if _heads(names, *languages, form, columns) != _heads(names, known[0], known[1], form, columns):
+            return _survey(corpus, known[0], known[1], columns)  # a header names the languages
+    return survey
+
+
+def _survey(corpus: CorpusConfig, source: str, target: str, columns: Sequence[str]) -> CorpusSurvey:
+    files = corpus.files
     samples: dict[str, list[str]] = {side: [] for side in SIDES}
     survey, notes = CorpusSurvey(samples=samples), Tally()
-    languages = (given["source"] or _UNNAMED, given["target"] or _UNNAMED)
-    reader, is_checked, bad = _open_files(files, *languages, form, columns), False, 0
+    reader, is_checked, bad = _open_files(files, source, target, corpus.format, columns), False, 0
     for chunk in reader.chunks(_CHUNK):
         read = chunk.read(on_bad_line="skip", max_line_bytes=1 << 30)
         if read.faults.total and not is_checked:
@@ -134,6 +145,18 @@ def survey_corpus(
     for side, name in zip(SIDES, names, strict=True):
         survey.languages[side] = _detect(samples[side], name)
     return survey
+
+
+def _heads(
+    files: Sequence[str], source: str, target: str, form: FileFormat, columns: Sequence[str]
+) -> list[tuple[int, int]]:
+    """Return the number of pairs and headers in the first rows of each table."""
+    found = []
+    for name in files:
+        for chunk in islice(_open_files([name], source, target, form, columns).chunks(_HEAD), 1):
+            read = chunk.read(on_bad_line="skip", max_line_bytes=1 << 30)
+            found.append((read.records, read.notes.counts.get(HEADER, 0)))
+    return found
 
 
 def _detect(texts: list[str], file: str) -> str | None:

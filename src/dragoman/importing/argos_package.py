@@ -52,6 +52,7 @@ def read(folder: SourceFolder) -> ImportedModel:
     codes = [str(setting(metadata, name, str, "", file="metadata.json"))[:20] for name in ("from_code", "to_code")]
     if all(codes):
         imported.languages = parse_language(codes[0]), parse_language(codes[1])
+        imported.languages_file = "metadata.json"
     prefix = metadata.get("target_prefix") if isinstance(metadata, dict) else None
     if prefix:
         imported.language_tokens = _target_prefix(prefix, imported)

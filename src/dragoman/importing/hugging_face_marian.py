@@ -28,6 +28,7 @@ from dragoman.text import ImportedTokenizer
 __all__ = ["matches", "read"]
 
 _SEVERAL = "mul"  # ISO 639-2: several languages
+_TOKENIZER_CONFIG = "tokenizer_config.json"
 
 _NAME = re.compile(r"opus-mt-(?:tc-)?(?:big-|base-|tiny-)?([a-z]{2,3}(?:_[A-Za-z]+)?)-([a-z]{2,3}(?:_[A-Za-z]+)?)\b")
 
@@ -50,8 +51,9 @@ def read(folder: SourceFolder) -> ImportedModel:
         check_sentencepiece(model)
     settings, arrays = _network(config, open_weights(folder), *orders, shared=shared)
     source, target = (ImportedTokenizer(order.tokens, model) for order, model in zip(orders, models, strict=True))
-    languages = _languages(folder, config)
-    found = ImportedModel(settings, arrays, {"source": source, "target": target}, languages, source.language_tokens)
+    languages, file = _languages(folder, config)
+    found = ImportedModel(settings, arrays, {"source": source, "target": target}, languages, file)
+    found.target_tokens = source.language_tokens
     if found.target_tokens:
         codes = {token: token.strip("<>") for token in found.target_tokens}
         found.language_tokens = LanguageTokens.of(codes, "source", [languages[0] or _SEVERAL])
@@ -155,19 +157,19 @@ def _skip_positions(weights: WeightTable, name: str, dim: int) -> None:
 # ------------------------------------------------------------------------------------------------------------ languages
 
 
-def _languages(folder: SourceFolder, config: dict[str, Any]) -> tuple[str, str]:
-    """Source and target language by tokenizer_config.json or by a name such as opus-mt-en-de."""
-    if folder.has("tokenizer_config.json"):
-        table = folder.read_json("tokenizer_config.json")
+def _languages(folder: SourceFolder, config: dict[str, Any]) -> tuple[tuple[str, str], str]:
+    """Source and target language by tokenizer_config.json or by a name such as opus-mt-en-de, and the file if any."""
+    if folder.has(_TOKENIZER_CONFIG):
+        table = folder.read_json(_TOKENIZER_CONFIG)
         found = [table.get(f"{side}_lang") for side in ("source", "target")] if isinstance(table, dict) else []
         codes = [parse_language(code) for code in found if isinstance(code, str) and _is_code(code)]
         if len(codes) == 2:
-            return codes[0], codes[1]
+            return (codes[0], codes[1]), _TOKENIZER_CONFIG
     for name in (str(config.get("_name_or_path", ""))[:200], *folder.path.parts[:-4:-1]):
         named = _NAME.search(name)
         if named and all(map(_is_code, named.groups())):
-            return parse_language(named[1]), parse_language(named[2])
-    return "", ""
+            return (parse_language(named[1]), parse_language(named[2])), ""
+    return ("", ""), ""
 
 
 def _is_code(code: str) -> bool:

@@ -29,7 +29,7 @@ from dragoman.importing import (
 from dragoman.importing.imported_model import ImportedModel
 from dragoman.importing.source_files import SourceFolder, reason
 from dragoman.importing.target_token import choose_target
-from dragoman.language_codes import check_language
+from dragoman.language_codes import check_language, language_key
 from dragoman.progress import NoProgress, Progress
 from dragoman.version import __version__
 
@@ -40,6 +40,7 @@ _OF_DRAGOMAN = ("dragoman.toml", "run.json", f"bundle/{MANIFEST}")
 _MAX_README = 1 << 20
 _MAX_DEPTH, _MAX_SEARCHED, _MAX_FOUND = 2, 500, 5  # of the search for models below a folder: levels, entries, names
 _MAX_SKIPPED = 30
+_GROUPS = ("no", "sh")  # two-letter codes of several written languages: Norwegian, Serbo-Croatian
 _DAMAGE = (
     *(ArithmeticError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError),
     *(lzma.LZMAError, zipfile.BadZipFile, zlib.error),
@@ -151,6 +152,7 @@ def _import(
     progress.begin(f"reading {FORMATS[name].title}")
     with _damage_refused(source):
         model = FORMATS[name].read(folder)
+    _compare_languages(model, languages)
     _choose_languages(model, languages)
     config = _config(model, _origin(folder, source), FORMATS[name].title, languages)
     notes = list(model.notes)
@@ -241,6 +243,28 @@ def _is_importable(path: Path) -> bool:
         return path.is_dir() and _format_of(SourceFolder.open(path)) is not None
     except (*_DAMAGE, DragomanError):
         return False
+
+
+def _compare_languages(model: ImportedModel, given: _GivenLanguages) -> None:
+    """Reject languages other than those that the content of a file names; note those other than in names of files.
+
+    A code of three letters may be that of a language family, from which one language may be chosen.
+    """
+    has_targets = bool(model.target_tokens) or model.language_tokens is not None  # then one of them is chosen
+    for side, code, named in zip(("source", "target"), (given.source, given.target), model.languages, strict=True):
+        if not code or not named or language_key(code).language == language_key(named).language:
+            continue
+        if side == "target" and has_targets:
+            continue
+        if model.languages_file and len(named.partition("-")[0]) == 2 and named not in _GROUPS:
+            raise ConfigError(
+                f"--{side}-language must be {named}, as in {model.languages_file} of the model, got {code}; leave it "
+                "out"
+            )
+        place = model.languages_file or "the name of the model"
+        model.notes.append(
+            f"{place} gives {' → '.join(filter(None, model.languages))}; --{side}-language {code} is recorded instead"
+        )
 
 
 def _choose_languages(model: ImportedModel, given: _GivenLanguages) -> None:

@@ -20,7 +20,8 @@ __all__ = ["ImportedModel", "setting"]
 class ImportedModel:
     """Settings of the model section, weights by their names in Dragoman, and tokenizers.
 
-    `languages` are source and target as far as the files name them. `target_tokens` are those of which one must begin
+    `languages` are source and target as far as the files name them. `languages_file` is the file whose content names
+    them; it is empty if only the names of files and folders do. `target_tokens` are those of which one must begin
     each source sentence, if the model has several target languages. `language_tokens` give the directions of a model
     with several. `notes` are facts that a user should read.
     """
@@ -29,6 +30,7 @@ class ImportedModel:
     weights: dict[str, Array]
     tokenizers: dict[str, Tokenizer]
     languages: tuple[str, str] = ("", "")
+    languages_file: str = ""
     target_tokens: tuple[str, ...] = ()
     language_tokens: LanguageTokens | None = None
     notes: list[str] = field(default_factory=list)

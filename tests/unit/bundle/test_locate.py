@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,7 @@ def test_what_is_missing_is_said_with_the_next_step(tmp_path: Path):
     run(tmp_path / "begun" / "run", trained=False)
     for name, expected in {
         "nowhere": "a path that does not exist; check its spelling",
+        "prject": f"a path that does not exist; did you mean {re.escape(str(tmp_path / 'project'))}\\?",
         "other": "got another folder; dragoman train writes a bundle",
         "project": "a project that is not trained; run dragoman train",
         "begun": "train it to the end with dragoman train --resume",
@@ -102,6 +104,8 @@ def test_what_is_missing_is_said_with_the_next_step(tmp_path: Path):
     }.items():
         with pytest.raises(BundleError, match=expected):
             find_bundle(tmp_path / name)
+    with pytest.raises(BundleError, match=r"got another path; did you mean .*project"):
+        find_run(tmp_path / "projct")
 
 
 def checkpoint(run: Path) -> Path:

@@ -42,6 +42,18 @@ def test_show_prints_a_configuration_that_loads_again(run, tmp_path: Path):
     assert Config.model_validate(as_json) == load_config("luong2015-desk")
 
 
+@pytest.mark.parametrize("command", [["config", "show"], ["model"]], ids=" ".join)
+def test_a_folder_stands_for_its_configuration(run, command, tmp_path: Path):
+    project = tmp_path / "fr-en"
+    project.mkdir()
+    (project / "dragoman.toml").write_text('extends = "luong2015-desk"\n', encoding="utf-8")
+    expected = run(*command, str(project / "dragoman.toml"), "--json")
+    assert expected.exit_code == 0
+    assert run(*command, str(project), "--json").stdout == expected.stdout
+    (project / "dragoman.toml").unlink()
+    assert "dragoman.toml" in run(*command, str(project)).stderr
+
+
 def test_the_schema_is_json(run):
     assert json.loads(run("config", "schema").stdout)["additionalProperties"] is False
 

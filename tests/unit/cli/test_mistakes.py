@@ -135,6 +135,8 @@ def test_an_empty_input_is_noted(place: None):
         ("evaluate --tset x", "--test"),
         ("new --vaildation x", "--validation"),
         ("prepere", "prepare"),
+        ("nwe", "new"),
+        ("dmeo", "demo"),
         ("eval", "evaluate"),
         ("fit", None),
         ("run", None),

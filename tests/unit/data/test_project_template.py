@@ -87,6 +87,20 @@ def test_one_file_of_both_sides(tmp_path: Path):
     assert made.pairs == 40
 
 
+@pytest.mark.parametrize(("ending", "separator", "extra"), [("csv", ",", 0), ("tsv", "\t", 1)])
+def test_a_header_of_detected_languages_is_recognised(tmp_path: Path, ending: str, separator: str, extra: int):
+    """In CSV it is no pair; in TSV it would be one, and a warning names it."""
+    some = [(source, target) for source, target in pairs(60) if "," not in source + target]
+    path = tmp_path / f"train.{ending}"
+    lines = [f"en{separator}de", *(f"{source}{separator}{target}" for source, target in some)]
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    for languages in ((None, None), ("en", None), ("en", "de")):
+        survey = survey_corpus([str(path)], *languages)
+        assert (survey.languages, survey.pairs) == ({"source": "en", "target": "de"}, len(some) + extra)
+        assert [warning for warning in survey.warnings if "looks like a header" in warning] == survey.warnings
+        assert len(survey.warnings) == extra
+
+
 def test_what_is_there_is_not_overwritten(tmp_path: Path):
     files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(10))]
     new_project(tmp_path, source="en", target="de", train=files)

@@ -17,7 +17,7 @@ from dragoman.bundle import Bundle
 from dragoman.config.search import SearchSettings
 from dragoman.engines.ctranslate2.export import export_ctranslate2
 from dragoman.engines.torch_engine import TorchEngine
-from dragoman.errors import BundleError
+from dragoman.errors import BundleError, ConfigError
 from dragoman.importing.file_formats.ctranslate2_file import read_variables
 from dragoman.importing.import_model import import_model
 from dragoman.search.hypothesis import SearchInput
@@ -181,6 +181,21 @@ def test_a_package_and_its_folder_give_the_same_bundle(package: Path, tmp_path: 
     assert "| model/model.bin, " in from_archive.card()
     tokenizer = from_archive.tokenizers()["source"]
     assert tokenizer.decode(tokenizer.encode("the cat sat")) == "the cat sat"
+
+
+@pytest.mark.parametrize("prefix", ["", "o"])
+def test_other_languages_than_those_of_the_metadata_are_refused(prefix: str, package: Path, tmp_path: Path):
+    metadata = {"from_code": "en", "to_code": "pt", "target_prefix": prefix}
+    (package / "metadata.json").write_text(json.dumps(metadata))
+    with pytest.raises(
+        ConfigError, match=r"--source-language must be en, as in metadata\.json .*, got de; leave it out"
+    ):
+        import_model(package, tmp_path / "a", languages=("de", None))
+    with pytest.raises(ConfigError, match=r"--target-language must be .*pt.*, got '?de'?; "):
+        import_model(package, tmp_path / "a", languages=(None, "de"))
+    assert not (tmp_path / "a").exists()
+    same = import_model(package, tmp_path / "a", languages=("EN", "por"))
+    assert not any("recorded" in note for note in same.notes)
 
 
 def test_a_target_prefix_begins_every_translation(package: Path, tmp_path: Path):

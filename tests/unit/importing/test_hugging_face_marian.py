@@ -21,7 +21,7 @@ from dragoman.bundle import Bundle
 from dragoman.config.search import SearchSettings
 from dragoman.engines.ctranslate2.engine import CTranslate2Engine
 from dragoman.engines.torch_engine import TorchEngine
-from dragoman.errors import BundleError, DragomanError
+from dragoman.errors import BundleError, ConfigError, DragomanError
 from dragoman.importing.file_formats.pytorch_file import read_pytorch
 from dragoman.importing.import_model import import_model
 from dragoman.search.hypothesis import SearchInput
@@ -129,6 +129,29 @@ def test_options_set_languages_and_licence(tmp_path: Path):
     assert (named.bundle.config.data.source, named.bundle.config.data.target) == ("de", "fr")
     assert "CC-BY 4.0" in named.bundle.card()
     assert named.notes == ()
+
+
+def test_other_languages_than_those_of_the_files(tmp_path: Path):
+    """Those in a file are certain; a folder may have been renamed, and a family of languages includes others."""
+    folder = write_folder(tmp_path / "opus-mt-en-pt", SMALL)
+    renamed = import_model(folder, tmp_path / "a", languages=("de", "pt-BR"))
+    assert renamed.notes[0] == "the name of the model gives en → pt; --source-language de is recorded instead"
+    assert not any("--target-language" in note for note in renamed.notes)
+    assert renamed.bundle.config.data is not None
+    assert (renamed.bundle.config.data.source, renamed.bundle.config.data.target) == ("de", "pt-BR")
+    table = folder / "tokenizer_config.json"
+    table.write_text(json.dumps({"source_lang": "eng", "target_lang": "por"}))
+    with pytest.raises(
+        ConfigError, match=r"--source-language must be en, as in tokenizer_config\.json .*, got de; leave"
+    ):
+        import_model(folder, tmp_path / "b", languages=("de", None))
+    with pytest.raises(
+        ConfigError, match=r"--target-language must be pt, as in tokenizer_config\.json .*, got es; leave"
+    ):
+        import_model(folder, tmp_path / "b", languages=("EN", "es"))
+    table.write_text(json.dumps({"source_lang": "gmw", "target_lang": "por"}))
+    family = import_model(folder, tmp_path / "b", languages=("de", None))
+    assert family.notes[0] == "tokenizer_config.json gives gmw → pt; --source-language de is recorded instead"
 
 
 def pickled(folder: Path, *, archive: bool = True) -> Path:

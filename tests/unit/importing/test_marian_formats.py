@@ -52,6 +52,10 @@ def test_both_files_give_the_same_bundle(ssru: bool, vocabulary: bytes, tmp_path
     write_bin(folder_with(tmp_path / "bin", vocabulary) / "model.enpt.bin", arrays, config)
     native = import_model(tmp_path / "npz", tmp_path / "a", languages=("en", "pt"))
     student = import_model(tmp_path / "bin", tmp_path / "b")
+    other = import_model(tmp_path / "bin", tmp_path / "c", languages=("de", "PT"))
+    assert [note for note in other.notes if "recorded" in note] == [
+        "the name of the model gives en → pt; --source-language de is recorded instead"
+    ]
     assert (native.format, student.format) == ("marian", "firefox")
     model = student.bundle.config.model
     assert model.family == "transformer"

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from dragoman.cli.console import echo, print_json, print_table, report_errors
-from dragoman.cli.options.arguments import Json, Overrides
+from dragoman.cli.options.arguments import AnyConfig, Json, Overrides, any_config
 
-__all__ = ["Source", "app"]
+__all__ = ["app"]
 
 app = typer.Typer(help="Show configurations, presets, the JSON Schema and the reference page.")
 
-Source = Annotated[str, typer.Argument(metavar="CONFIG", help="TOML file or name of a preset.")]
-
 
 @app.command()
-def show(config: Source, overrides: Overrides = None, json: Json = False) -> None:
+def show(config: AnyConfig, overrides: Overrides = None, json: Json = False) -> None:
     """Print a configuration with all defaults and presets resolved."""
     from dragoman.config import load_config, to_toml
 
     with report_errors():
-        resolved = load_config(config, overrides or [])
+        resolved = load_config(any_config(config), overrides or [])
         if json:
             print_json(resolved.model_dump())
         else:

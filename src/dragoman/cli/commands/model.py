@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dragoman.cli.console import echo, print_json, print_table, report_errors
-from dragoman.cli.options.arguments import Json, Overrides
+from dragoman.cli.options.arguments import AnyConfig, Json, Overrides, any_config
 
 if TYPE_CHECKING:
     from dragoman.models.summary import ModelPart, ModelSummary
 
 __all__ = ["model"]
 
-Subject = Annotated[
-    str, typer.Argument(metavar="CONFIG", help="TOML file, preset, or folder of a project, a run or a bundle.")
-]
-
 
 def model(
-    config: Subject,
+    config: AnyConfig,
     overrides: Overrides = None,
     length: Annotated[int, typer.Option(metavar="INT", min=1, help="Tokens per sentence, for the costs.")] = 25,
     depth: Annotated[int, typer.Option(metavar="INT", min=1, help="Depth of the module tree.")] = 3,
@@ -36,7 +31,7 @@ def model(
     from dragoman.environment import require
 
     with report_errors():
-        resolved = load_config(_config_of(config), overrides or [])
+        resolved = load_config(any_config(config), overrides or [])
         require("torch", "train", "dragoman model")
         from dragoman.models.summary import summarize
 
@@ -45,12 +40,6 @@ def model(
         print_json(asdict(summary))
     else:
         _print(resolved.description or config, summary, depth)
-
-
-def _config_of(given: str) -> str:
-    """Return the configuration file of a project, a run or a bundle folder; other names are files or presets."""
-    path = Path(given)
-    return str(path / "dragoman.toml") if path.is_dir() else given
 
 
 def _print(title: str, summary: ModelSummary, depth: int) -> None:

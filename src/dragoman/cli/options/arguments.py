@@ -14,6 +14,7 @@ from dragoman.cli.usage_errors import check_overrides
 from dragoman.errors import ConfigError
 
 __all__ = [
+    "AnyConfig",
     "BundlePath",
     "ConfigFile",
     "DEFAULT_CONFIG",
@@ -28,6 +29,7 @@ __all__ = [
     "SourceText",
     "TargetText",
     "Workers",
+    "any_config",
     "config_file",
     "flag",
     "next_command",
@@ -86,6 +88,9 @@ AllowNetwork = Annotated[bool, flag("--allow-network", "Allow URLs of the networ
 ConfigFile = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="Configuration file, or the folder of dragoman.toml.")
 ]
+AnyConfig = Annotated[
+    str, typer.Argument(metavar="CONFIG", help="TOML file, preset, or folder of a project, a run or a bundle.")
+]
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="A.B=C", callback=check_overrides, help="Override one setting. May be repeated."),
@@ -99,6 +104,14 @@ OnBadLine = Annotated[
 ]
 
 
+def any_config(name: str) -> str:
+    """Return the configuration file of a project, a run or a bundle folder; other names are files or presets."""
+    from dragoman.config import preset_names
+
+    path = Path(name)
+    return str(path / DEFAULT_CONFIG) if name not in preset_names() and path.is_dir() else name
+
+
 def config_file(path: Path) -> Path:
     """Return the configuration file of a project folder, or the path itself."""
     if path.is_dir() and not (path / DEFAULT_CONFIG).is_file():
@@ -107,9 +120,11 @@ def config_file(path: Path) -> Path:
         from dragoman.config import preset_names
 
         if not get_close_matches(str(path), preset_names(), cutoff=0.7):
+            from dragoman.files import similar_path
+
+            near = similar_path(path, (".toml",)) or "; dragoman config presets lists the presets"
             raise ConfigError(
-                f"{path} must be the folder of a project, a .toml file or a preset, got none of them; dragoman config "
-                "presets lists the presets"
+                f"{path} must be the folder of a project, a .toml file or a preset, got none of them{near}"
             )
     if path == DEFAULT_CONFIG and not path.exists():
         raise ConfigError(

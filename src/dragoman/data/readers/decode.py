@@ -44,16 +44,17 @@ class DecodedLines:
     """Details of lines in which U+FFFD replaces invalid bytes."""
 
 
-def strip_line_ends(block: bytes, file: str, first_line: int, notes: Tally) -> bytes:
+def strip_line_ends(block: bytes, file: str, first_line: int, notes: Tally, *, notes_returns: bool = True) -> bytes:
     """Remove the byte-order mark at the start of a file and carriage returns at the ends of lines."""
     if first_line == 1 and block.startswith(_MARK):
         block = block.removeprefix(_MARK)
         notes.add("byte-order mark removed", 1, [Example(file, 1)])
     if b"\r" not in block:
         return block
-    returns = block.count(b"\r\n") + block.endswith(b"\r")
-    places = (Example(file, first_line + row) for row in islice(_returns(block), MAX_EXAMPLES))
-    notes.add("carriage return removed", returns, places)
+    if notes_returns:
+        returns = block.count(b"\r\n") + block.endswith(b"\r")
+        places = (Example(file, first_line + row) for row in islice(_returns(block), MAX_EXAMPLES))
+        notes.add("carriage return removed", returns, places)
     return block.replace(b"\r\n", b"\n").removesuffix(b"\r")
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
+
+from dragoman.files import similar_path
 
 __all__ = ["describe_folder", "join_names"]
 
 _MOST_LISTED = 10
-_NEAR = 0.8  # similarity of two names of which one is probably a typing error
 
 
 def describe_folder(folder: Path, missing: str = "") -> str:
@@ -20,9 +20,9 @@ def describe_folder(folder: Path, missing: str = "") -> str:
     try:
         if not folder.is_dir():
             return f"; there is no folder {folder}"
+        if missing and (near := similar_path(folder / missing)):
+            return near
         names = sorted(path.name for path in folder.iterdir())
-        if near := get_close_matches(missing, names, n=1, cutoff=_NEAR):
-            return f"; did you mean {folder / near[0]}?"
         return f"; {folder} holds {join_names(names)}"
     except OSError:
         return ""

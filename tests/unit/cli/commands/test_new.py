@@ -72,6 +72,11 @@ def test_a_folder_that_does_not_exist(corpus: Path):
         assert result.exit_code == 2
         shown = " ".join(result.output.split())
         assert "nowhere must be the folder of a project, a .toml file or a preset, got none of them" in shown
+        assert "did you mean" not in shown
+    (corpus / "fr-en").mkdir()
+    for command in ("check", "prepare", "train"):
+        shown = " ".join(typed(command, "fr-enn").output.split())
+        assert "got none of them; did you mean fr-en?" in shown
 
 
 def test_help_shows_brackets_that_belong_to_a_placeholder():

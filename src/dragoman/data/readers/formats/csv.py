@@ -24,6 +24,7 @@ from dragoman.data.readers.formats.tsv import TsvChunk
 from dragoman.data.readers.language_columns import find_language_columns
 from dragoman.data.reason_counts import Example
 from dragoman.errors import DataError
+from dragoman.text.headings import is_heading
 from dragoman.text.other_language import column_languages, fitting_answers
 
 __all__ = ["CsvChunk", "CsvReader"]
@@ -110,7 +111,7 @@ class CsvReader:
             return (names.index(self._columns[0]) + 1, names.index(self._columns[1]) + 1), True
         named = self._named(names)
         if named is None and len(names) > 2:
-            chosen = self._columns_by_text(block.data, delimiter, len(names))
+            chosen = self._columns_by_text(block.data, delimiter, names)
             raise DataError(
                 f"{file} must have two columns, or a header with the languages, got {len(names)} columns "
                 f"({', '.join(names)[:200]}); choose two with --columns {chosen}, or columns in the configuration"
@@ -119,17 +120,24 @@ class CsvReader:
             return (1, 2), False
         return (names.index(named[0]) + 1, names.index(named[1]) + 1), True
 
-    def _columns_by_text(self, data: bytes, delimiter: str, width: int) -> str:
-        """Return the numbers of two columns in the two languages, by the text of the first rows, else placeholders."""
+    def _columns_by_text(self, data: bytes, delimiter: str, names: list[str]) -> str:
+        """Return two columns in the two languages, by the text of the first rows, else placeholders.
+
+        They are names if the first row is a header, else numbers.
+        """
         lines = data[:_SAMPLED_BYTES].decode("utf-8-sig", "replace").split("\n")[1:-1]
-        rows = [cells for line in lines if (cells := _cells(line, delimiter)) is not None and len(cells) == width]
+        rows = [cells for line in lines if (cells := _cells(line, delimiter)) is not None and len(cells) == len(names)]
         found = column_languages(list(zip(*rows, strict=True)))
         chosen: list[int] = []
         for code in self._languages:
             right = fitting_answers(code) if any(found) else frozenset()  # empty if the language is not known
             free = [column for column, language in enumerate(found) if language and column not in chosen]
             chosen += [column for column in free if not right or found[column] in right][:1]
-        return " ".join(str(column + 1) for column in chosen) if len(chosen) == len(self._languages) else "SRC TGT"
+        if len(chosen) != len(self._languages):
+            return "SRC TGT"
+        headings = [names[column] for column in chosen if is_heading(names[column], (*self._languages, found[column]))]
+        is_header = len(headings) == len(chosen) and all(names.count(name) == 1 for name in headings)
+        return shlex.join(headings if is_header else [str(column + 1) for column in chosen])
 
     def _named(self, names: list[str]) -> tuple[str, str] | None:
         found = find_language_columns(tuple(names), self._languages).names

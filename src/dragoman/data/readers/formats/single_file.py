@@ -31,6 +31,8 @@ class FileBlock:
     rows: int
     progress: float
     is_last: bool
+    has_crlf: bool = False
+    """Whether the first line of the file ends with CR LF, as is usual in CSV."""
 
 
 def read_blocks(files: Sequence[str], rows: int) -> Iterator[FileBlock]:
@@ -38,10 +40,11 @@ def read_blocks(files: Sequence[str], rows: int) -> Iterator[FileBlock]:
     progress = ReadProgress([stored_size(name) for name in files])
     for name in files:
         with open_stream(name) as stream:
-            cutter = LineBlockReader(stream)
+            cutter, has_crlf = LineBlockReader(stream), False
             while taken := cutter.fill(rows):
                 line, data, share = cutter.line, cutter.take(taken), progress.share(stream)
-                yield FileBlock(stream.name, data, line, taken, share, is_last=not cutter.fill(1))
+                has_crlf = data.partition(b"\n")[0].endswith(b"\r") if line == 1 else has_crlf
+                yield FileBlock(stream.name, data, line, taken, share, not cutter.fill(1), has_crlf)
             progress.finish(stream)
 
 
@@ -64,7 +67,9 @@ class BlockChunk:
     def texts(self, draft: ChunkBuilder, *, on_bad_line: OnBadLine, max_line_bytes: int) -> pl.Series:
         """Decode the lines, null if invalid; a blank line at the end of the file is dropped and noted."""
         first = self.block.first_line
-        lines = split_lines(strip_line_ends(self.block.data, self.file, first, draft.notes), self.block.rows)
+        notes_returns = not self.block.has_crlf
+        data = strip_line_ends(self.block.data, self.file, first, draft.notes, notes_returns=notes_returns)
+        lines = split_lines(data, self.block.rows)
         if self.block.is_last and not lines[-1].strip(b" "):
             lines = lines[:-1]
             draft.notes.add("blank line at the end", 1, [Example(self.file, first + len(lines))])
