@@ -48,7 +48,8 @@ _Head = Size | Literal["mean"]
 class AttentionChoice:
     """One attention map of a model. Layers and heads count from 1, the lowest layer first.
 
-    Without a layer: the last but one, or the only one. Without a head: the mean of all heads.
+    Without a layer: the last but one, or the only one. Without a head: the mean of all heads. Without both, for a model
+    with guided alignment: the first head of the last layer.
     """
 
     layer: int | None = None

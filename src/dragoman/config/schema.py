@@ -21,6 +21,7 @@ __all__ = [
     "RnnEncoderConfig",
     "TokenizerConfig",
     "TransformerConfig",
+    "has_guided_alignment",
 ]
 
 CellName = Literal["rnn", "lstm", "gru-published", "gru-fused"]
@@ -237,6 +238,11 @@ def _divisor(number: int, below: int) -> int:
 
 
 ModelConfig = Annotated[RnnConfig | TransformerConfig, Field(discriminator="family")]
+
+
+def has_guided_alignment(model: RnnConfig | TransformerConfig) -> bool:
+    """Whether word links are those of the first head of the last layer."""
+    return isinstance(model, TransformerConfig) and model.alignment_map == "guided"
 
 
 class Config(Settings):

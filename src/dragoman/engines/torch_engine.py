@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dragoman.bundle import Bundle
-from dragoman.config.schema import TransformerConfig
+from dragoman.config.schema import has_guided_alignment
 from dragoman.config.search import SearchSettings
 from dragoman.data.batch import Batch
 from dragoman.engines.device import Device
@@ -55,9 +55,8 @@ class TorchEngine(IncrementalEngine):
         """The model of a bundle. `threads` sets the number of threads of the process."""
         if threads is not None:
             torch.set_num_threads(threads)
-        model = bundle.config.model
-        is_guided = isinstance(model, TransformerConfig) and model.alignment_map == "guided"
-        return cls(load_model(bundle).to(device), precision, is_guided=is_guided)
+        model = load_model(bundle).to(device)
+        return cls(model, precision, is_guided=has_guided_alignment(bundle.config.model))
 
     @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]], return_attention: bool) -> _TorchDecodingState:

@@ -270,4 +270,7 @@ def test_words_of_a_model_of_firefox_are_linked_to_their_translations(firefox: P
     translation = translator.translate("My brother bought a red car yesterday.", alignment=True)
     assert translation.text == "Meu irmão comprou um carro vermelho ontem."
     assert translation.alignment is not None
+    torch_engine = Translator.open(tmp_path / "b", engine="torch", threads=1)
+    (maps,) = torch_engine.attention([translation.source], [translation.text])
+    assert sorted(maps.words().links() or ()) == sorted(translation.alignment), "align --reading predicted"
     assert sorted(translation.alignment) == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 5), (5, 4), (6, 6)]

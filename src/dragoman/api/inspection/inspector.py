@@ -17,7 +17,7 @@ from dragoman.api.inspection.step_probabilities import require_incremental, step
 from dragoman.api.translation.prepared_text import Chunk
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
-from dragoman.config.schema import TransformerConfig
+from dragoman.config.schema import has_guided_alignment
 from dragoman.config.search import SearchSettings
 from dragoman.engines.incremental import IncrementalEngine
 from dragoman.engines.protocol import AttentionEngine
@@ -167,6 +167,7 @@ class _Inspector:
         maps = _maps(self.engine, pair)
         target_words = map_words([*pair.target_tokens, _END])
         tokenizer = self.target.tokenizer
+        is_guided = has_guided_alignment(self.translator.bundles[0].config.model)
         return InspectionResult(
             source=translation.source,
             translation=translation.text,
@@ -178,17 +179,13 @@ class _Inspector:
             predicted=merge_token_weights(maps, source_words, target_words),
             given=merge_token_weights(maps[..., 1:, :], source_words, words),
             steps=merge_token_weights(maps, source_words, _one_word_per_token(len(pair.target) + 1)),
-            default_layer=max(maps.shape[0] - (1 if self._is_guided() else 2), 0),
+            default_layer=max(maps.shape[0] - (1 if is_guided else 2), 0),
             score=translation.log_prob / max(1, len(pair.target) + (not translation.is_truncated)),
             tree=beam_nodes(translation.tree or (), pair.target, tokenizer),
             counterfactuals=self._counterfactuals(pair, log_probs),
             flags=tuple(f"{flag.name}: {flag.detail}" for flag in translation.flags or ()),
             model=f"{_describe_model(self.translator)}, {search}",
         )
-
-    def _is_guided(self) -> bool:
-        model = self.translator.bundles[0].config.model
-        return isinstance(model, TransformerConfig) and model.alignment_map == "guided"
 
     def _counterfactuals(self, pair: _TokenPair, log_probs: Floats) -> tuple[Counterfactual, ...]:
         if not self.counterfactuals:

@@ -38,6 +38,8 @@ class AttentionMaps:
     `lexical` are required by the reading `lexical`: the log-probability of each target word given one source word as a
     whole sentence.
 
+    `is_guided`: the usual map is the first head of the last layer, not the mean of the last layer but one.
+
     Shapes: weights [layers, heads, tgt + 1, src + 1], likelihoods [tgt + 1, src + 1], lexical [tgt, src]; ends last.
     """
 
@@ -46,6 +48,7 @@ class AttentionMaps:
     weights: NDArray[np.float32]
     likelihoods: NDArray[np.float32] | None = None
     lexical: NDArray[np.float32] | None = None
+    is_guided: bool = False
 
     @property
     def layers(self) -> int:
@@ -63,6 +66,8 @@ class AttentionMaps:
         The last target token is the input of the step that writes the end.
         """
         choice = choice or AttentionChoice()
+        if self.is_guided and choice.layer is choice.head is None:
+            choice = replace(choice, layer=self.layers, head=1)
         self.check(choice)
         layer = max(self.layers - 1, 1) if choice.layer is None else choice.layer
         heads = self.weights[layer - 1]  # [heads, tgt + 1, src + 1]

@@ -38,6 +38,7 @@ from dragoman.bundle.locate import find_bundle
 from dragoman.config import Config
 from dragoman.config.corpus import Direction
 from dragoman.config.engine import DeviceName, EngineName, PrecisionName
+from dragoman.config.schema import has_guided_alignment
 from dragoman.config.search import SearchSettings
 from dragoman.engines.directions import choose_direction, directed_parts, list_directions, only_direction
 from dragoman.engines.lexical_likelihoods import LexicalLikelihoods
@@ -418,10 +419,15 @@ class Translator:
         maps = self._forced.attention(pairs)
         likely = self._forced.likelihoods(pairs) if likelihoods else [None] * len(pairs)
         by_word = self._lexical_likelihoods(chunks, given) if lexical else [None] * len(pairs)
-        tokenizer = self.preprocessor.tokenizer
+        tokenizer, is_guided = self.preprocessor.tokenizer, has_guided_alignment(self._config.model)
         return [
             AttentionMaps(
-                tuple(tokenizer.tokens(chunk.normalized)), tuple(each.tokens), require_attention(weights), known, word
+                tuple(tokenizer.tokens(chunk.normalized)),
+                tuple(each.tokens),
+                require_attention(weights),
+                known,
+                word,
+                is_guided,
             )
             for chunk, each, weights, known, word in zip(chunks, given, maps, likely, by_word, strict=True)
         ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,13 @@ def test_the_usual_map_is_the_mean_of_the_last_layer_but_one():
     np.testing.assert_allclose(only.tokens(), only.weights[0].mean(0))
     two = attention(layers=2)
     np.testing.assert_allclose(two.tokens(), two.weights[0].mean(0))
+
+
+def test_the_usual_map_of_guided_alignment_is_the_first_head_of_the_last_layer():
+    maps = replace(attention(), is_guided=True)
+    np.testing.assert_array_equal(maps.tokens(), maps.weights[2, 0])
+    np.testing.assert_array_equal(maps.tokens(AttentionChoice(reading="input")), maps.weights[2, 0, 1:])
+    np.testing.assert_allclose(maps.tokens(AttentionChoice(layer=2)), maps.weights[1].mean(0))
 
 
 def test_layers_and_heads_count_from_one():
