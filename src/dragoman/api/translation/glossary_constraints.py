@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from weakref import WeakKeyDictionary
 
 from dragoman.errors import DataError
 from dragoman.markup.protected_spans import find_placeholders
@@ -13,7 +15,7 @@ from dragoman.text.glossary import Glossary, GlossaryTerm
 from dragoman.text.tokenizers.notation import SPACE_MARK
 from dragoman.text.tokenizers.token_spans import TokenLocator
 
-__all__ = ["MAX_CONSTRAINT_TOKENS", "check_glossary", "find_constraints", "required_phrases"]
+__all__ = ["CheckedGlossaries", "MAX_CONSTRAINT_TOKENS", "find_constraints", "required_phrases"]
 
 MAX_CONSTRAINT_TOKENS = 64
 """Maximum number of tokens of all required terms of one sentence: each of them widens its beam by two."""
@@ -21,7 +23,24 @@ MAX_CONSTRAINT_TOKENS = 64
 _STOP = "。"  # written before a term of a script without spaces, so that its first token is not a space
 
 
-def check_glossary(glossary: Glossary, target: Tokenizer, normalize: Normalizer) -> Glossary:
+class CheckedGlossaries:
+    """Glossaries of normalised terms, each cached as long as the glossary that it was made from. Thread-safe."""
+
+    def __init__(self, target: Tokenizer, normalize: Normalizer) -> None:
+        """Create an empty cache for terms whose translations `target` tokenizes."""
+        self._target, self._normalize = target, normalize
+        self._checked: WeakKeyDictionary[Glossary, Glossary] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    def check(self, glossary: Glossary) -> Glossary:
+        """Return the glossary with normalised terms; a term that cannot be tokenized is a `DataError`."""
+        with self._lock:
+            if glossary not in self._checked:
+                self._checked[glossary] = _check_glossary(glossary, self._target, self._normalize)
+            return self._checked[glossary]
+
+
+def _check_glossary(glossary: Glossary, target: Tokenizer, normalize: Normalizer) -> Glossary:
     """Return a glossary of normalised terms; a term whose translation cannot be tokenized is a `DataError`.
 
     Such terms are left out of a lenient glossary.

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Self, Unpack, overload
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from dragoman.api.notebook.stage_display import shown_progress
 from dragoman.api.translation.attention import AttentionMaps, weigh_by_likelihoods, with_likelihoods
 from dragoman.api.translation.batching import BatchStore, batch_chunks, run_batches
 from dragoman.api.translation.forced_decoding import ForcedDecoder
-from dragoman.api.translation.glossary_constraints import check_glossary
+from dragoman.api.translation.glossary_constraints import CheckedGlossaries
 from dragoman.api.translation.options import (
     Cancellation,
     TranslateKeywords,
@@ -100,10 +99,9 @@ class Translator:
         self.directions: tuple[Direction, ...] = () if config.data is None else tuple(config.data.all_directions())
         self._count = max(1, len(self.directions))
         self._set_up(*only_direction(config, engine, tokenizers))
-        self._glossaries: WeakKeyDictionary[Glossary, Glossary] = WeakKeyDictionary()
         self._lock, self._process = threading.Lock(), os.getpid()
         if glossary is not None:
-            self._normalized(glossary)
+            self._glossaries.check(glossary)
 
     def _set_up(self, engine: Engine, tokenizers: dict[str, Tokenizer]) -> None:
         """Create the parts that depend on the direction."""
@@ -113,6 +111,7 @@ class Translator:
         self.postprocessor = Postprocessor(tokenizers["target"], normalize, source, self.languages[0])
         most = min(_MAX_TOKENS, limit or _MAX_TOKENS)
         self._preprocessor = Preprocessor(source, normalize, self.languages, most, self.postprocessor)
+        self._glossaries = CheckedGlossaries(tokenizers["target"], normalize)
         self._forced = ForcedDecoder(engine, limit)
         self._lexical = LexicalLikelihoods(engine, source, tokenizers["target"], translators=self._count)
 
@@ -472,15 +471,7 @@ class Translator:
                 f"engine must support all options, got {self.engine.name}, which lacks {lack}; open the translator "
                 "with engine='torch'"
             )
-        return options if glossary is None else replace(options, glossary=self._normalized(glossary))
-
-    def _normalized(self, glossary: Glossary) -> Glossary:
-        """Return the glossary with normalised terms, which is cached as long as the glossary exists."""
-        with self._lock:
-            if glossary not in self._glossaries:
-                tokenizer, normalize = self.postprocessor.tokenizer, self._preprocessor.normalize
-                self._glossaries[glossary] = check_glossary(glossary, tokenizer, normalize)
-            return self._glossaries[glossary]
+        return options if glossary is None else replace(options, glossary=self._glossaries.check(glossary))
 
     def _search_all(
         self, chunks: list[Chunk], options: TranslateOptions, cancelled: Cancellation | None, progress: Progress
