@@ -189,11 +189,12 @@ def sha256_of_file(path: Path) -> str:
 def similar_path(missing: Path, endings: tuple[str, ...] = ("",)) -> str:
     """Return ``; did you mean …?`` with the most similar path in the same folder; empty if there is none.
 
-    It is a folder, or a file with one of the endings.
+    Names with exchanged letters come first. It is a folder, or a file with one of the endings.
     """
     try:
         paths = {path.name: path for path in sorted(missing.parent.iterdir())}
-        near = get_close_matches(missing.name, paths, n=3, cutoff=_NEAR)
+        exchanged = [name for name in paths if sorted(name) == sorted(missing.name)]
+        near = [*exchanged, *get_close_matches(missing.name, paths, n=3, cutoff=_NEAR)]
         found = next((paths[name] for name in near if name.endswith(endings) or paths[name].is_dir()), None)
     except OSError:
         return ""

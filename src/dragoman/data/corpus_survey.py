@@ -22,7 +22,7 @@ from dragoman.data.readers.streams import is_url, plain_name, stored_size
 from dragoman.data.reason_counts import HEADER, Tally, header_warning, reading_notes
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
-from dragoman.language_codes import canonical_language, check_language, is_known_language
+from dragoman.language_codes import canonical_language, check_language, is_known_language, primary_language
 from dragoman.text.chinese_script import chinese_script, other_script
 from dragoman.text.other_language import is_detectable
 
@@ -52,6 +52,23 @@ class CorpusSurvey:
     """By side: some of the texts."""
     warnings: list[str] = field(default_factory=list)
     """Rows that look like a header, and what was removed from lines or is unusual in them."""
+
+    def complete_languages(self, source: str | None, target: str | None) -> tuple[str | None, str | None]:
+        """Return two languages, of which one or none is given; the others are those of the text, None if unknown.
+
+        If the text on the side of the missing language is in the given one, the sides are in the other order.
+        """
+        found = self.languages.get("source"), self.languages.get("target")
+        given = source or target
+        if given is None or (source and target):
+            return source or found[0], target or found[1]
+        own, other = found if source else found[::-1]
+        missing = (
+            own
+            if own and other and primary_language(other) == primary_language(given) != primary_language(own)
+            else other
+        )
+        return (source, missing) if source else (missing, target)
 
     def wrong_language(self, side: str, code: str) -> tuple[str, float]:
         """Return the language of most texts of a side and its share, if most are not in this one; else empty and 0."""
@@ -101,7 +118,7 @@ def survey_corpus(
         )
     languages = given[0] or _UNNAMED, given[1] or _UNNAMED
     survey = _survey(corpus, *languages, columns)
-    known = given[0] or survey.languages["source"], given[1] or survey.languages["target"]
+    known = survey.complete_languages(*given)
     if None in given and known[0] and known[1] and file_format(corpus) in ("tsv", "csv"):
         names = _open_files(files, *languages, form, columns).files()
         if _heads(names, *languages, form, columns) != _heads(names, known[0], known[1], form, columns):

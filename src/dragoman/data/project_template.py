@@ -155,7 +155,8 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
         source, target = bundle_languages(bundle, source, target)
     survey = survey or survey_corpus(train, source, target, form, columns)
     given = source, target
-    source, target = (_language(survey, side, code) for side, code in zip(SIDES, given, strict=True))
+    known = survey.complete_languages(*(code and check_language(code) for code in given))
+    source, target = (_language(side, code) for side, code in zip(SIDES, known, strict=True))
     base_data = None if bundle is None else bundle.config.data
     if bundle is not None and base_data is not None and len(base_data.all_directions()) > 1:
         source, target = bundle_languages(bundle, source, target)
@@ -263,11 +264,10 @@ def _check_two_languages(source: str, target: str, given: tuple[str | None, str 
         )
 
 
-def _language(survey: CorpusSurvey, side: str, code: str | None) -> str:
-    found = check_language(code) if code is not None else survey.languages[side]
-    if found is None:
+def _language(side: str, code: str | None) -> str:
+    if code is None:
         raise ConfigError(f"--{side} must be given, got none, and the text is in no language that was recognised")
-    return found
+    return code
 
 
 def _fine_tuning(pairs: int) -> str:

@@ -32,7 +32,7 @@ FLAGS = {
     "truncated": "the translation reached the maximum length",
     "numbers": "numbers of the source are lost or changed, or there are new ones",
     "addresses": "web or mail addresses of the source are lost or changed, or there are new ones",
-    "placeholders": "placeholders of the source, such as {name}, are lost or changed, or there are new ones",
+    "placeholders": "placeholders or tags, such as {name} or <b>, are lost or changed, or there are new ones",
     "copied": "the translation is the source, or nearly so",
     "dropped": "words of the source got no attention: they may be missing",
     "language": "the source is in another language than that of the model",
@@ -54,6 +54,7 @@ _MAX_IDLE_ATTENTION = 0.5
 _MIN_COVERAGE = 0.1
 _CONTENT_LETTERS = 4  # shorter words are mostly function words, which may have no counterpart
 
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _NGRAM, _SPACELESS_NGRAM = 4, 8  # long enough not to repeat by chance
 _MIN_REPETITIONS = 2  # one repetition may be style
 _WORDS_PER_REPETITION = 100  # longer texts may repeat an n-gram once more per this many words
@@ -261,12 +262,17 @@ def changed_addresses(source: str, translation: str) -> str | None:
 
 
 def changed_placeholders(source: str, translation: str) -> str | None:
-    """Return which placeholders are lost in the translation of a text, or new there; None if they are the same."""
-    before, after = count_placeholders(source), count_placeholders(translation)
+    """Return which placeholders and tags are lost in a translation, or new there; None if they are the same."""
+    before, after = _placeholders_and_tags(source), _placeholders_and_tags(translation)
     lost, new = before - after, after - before
     lost = Counter({name: count for name, count in lost.items() if translation.count(name) < source.count(name)})
     new = Counter({name: count for name, count in new.items() if source.count(name) < translation.count(name)})
     return _changed(lost, new) or None
+
+
+def _placeholders_and_tags(text: str) -> Counter[str]:
+    tags: Counter[str] = Counter(_TAG.findall(text))
+    return count_placeholders(text) | tags  # <t0> is both
 
 
 def _changed(source: Counter[str], translation: Counter[str]) -> str:

@@ -97,6 +97,7 @@ def test_what_is_missing_is_said_with_the_next_step(tmp_path: Path):
     for name, expected in {
         "nowhere": "a path that does not exist; check its spelling",
         "prject": f"a path that does not exist; did you mean {re.escape(str(tmp_path / 'project'))}\\?",
+        "ohter": f"a path that does not exist; did you mean {re.escape(str(tmp_path / 'other'))}\\?",
         "other": "got another folder; dragoman train writes a bundle",
         "project": "a project that is not trained; run dragoman train",
         "begun": "train it to the end with dragoman train --resume",

@@ -59,6 +59,7 @@ def names(source: str, translation: str, **known) -> list[str]:
         ("no no no no no, he said", "nein nein nein nein nein, sagte er"),
         ("Noooooooo", "Neeeeeein"),
         ("- - - - - - - - a", "- - - - - - - - b"),
+        ("1 <2 and b> a", "1 < 2 und b > a"),
         ("妈妈妈妈骂马", "Mama Mama schimpft das Pferd"),
     ],
 )
@@ -88,6 +89,8 @@ def test_nothing_is_wrong(source: str, translation: str):
         ("Write to me@a.org", "Schreiben Sie", "addresses", "lost me@a.org"),
         ("Hello {name}", "Hallo {Name}", "placeholders", "lost {name}; new {Name}"),
         ("%s of %s files", "%s Dateien", "placeholders", "lost %s"),
+        ("Press <b>Save</b> now", "Drücken <b Speichern</b>", "placeholders", "lost <b>"),
+        ("a <t0> {name}", "ein {name}", "placeholders", "lost <t0>"),
         ("A man sleeps in the grass.", "A man sleeps in the Grass.", "copied", "similarity 1.00"),
         ("A man sleeps in the long grass.", "A man sleeps in the long gras.", "copied", "similarity 0.98"),
     ],

@@ -47,16 +47,23 @@ class BatchFile:
         self._path = path
         self._job = json.dumps([_VERSION, job], sort_keys=True, default=str)
         self._known = self._read()
+        self._sentences = {key: len(found) for key, found in self._known.items()}
         self._pending: list[str] = []
         self._lock = threading.Lock()
         self._saved_at = time.monotonic()
         self._is_first_block = True
 
+    @property
+    def sentences(self) -> int:
+        """Number of sentences of the recorded batches."""
+        with self._lock:
+            return sum(self._sentences.values())
+
     def begin_block(self) -> None:
         """Discard the batches of the block before, which is in the output; those of an earlier process are kept."""
         with self._lock:
             if not self._is_first_block:
-                self._known, self._pending = {}, []
+                self._known, self._sentences, self._pending = {}, {}, []
                 self._path.unlink(missing_ok=True)
                 self._saved_at = time.monotonic()
             self._is_first_block = False
@@ -73,6 +80,7 @@ class BatchFile:
         """Record the hypotheses of a batch; they are written with the first batch after `RECORD_INTERVAL`."""
         text = json.dumps({"key": key, "found": [[_to_json(each) for each in few] for few in found]})
         with self._lock:
+            self._sentences[key] = len(found)
             self._pending.append(f"{hashlib.sha256(text.encode()).hexdigest()} {text}\n")
             if time.monotonic() - self._saved_at >= RECORD_INTERVAL:
                 self._save()
@@ -159,17 +167,18 @@ def _from_json(value: list[Any]) -> Hypothesis:
 @contextmanager
 def recorded_batches(
     translator: LineTranslator | None, path: Path, job: Mapping[str, Any], *, resume: bool
-) -> Iterator[None]:
-    """Record the batches of a line translator in a file while its translations are written.
+) -> Iterator[BatchFile | None]:
+    """Record the batches of a line translator in a file while its translations are written; yield the record.
 
     The file is deleted at the end, and kept after an error or an interruption. Workers of a cluster (`translator` is
     None) have no record.
     """
     if translator is None:
-        yield
+        yield None
         return
     if not resume:
         path.unlink(missing_ok=True)
-    with translator.record_batches(BatchFile(path, job)):
-        yield
+    record = BatchFile(path, job)
+    with translator.record_batches(record):
+        yield record
     path.unlink(missing_ok=True)

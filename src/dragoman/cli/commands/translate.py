@@ -24,6 +24,7 @@ from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.reporting.number_format import format_count
 
 if TYPE_CHECKING:
+    from dragoman.api.files.batch_record import BatchFile
     from dragoman.api.files.file_translation import OnProgress
     from dragoman.api.files.input_lines import LineReader
     from dragoman.api.files.output_lines import LineTranslator
@@ -169,7 +170,7 @@ def _translate_folder(
         record, keep = batch_record_path(output, is_folder=True), resume and not force
         with (
             translation_progress(f"{format_count(len(names), 'file')} of {folder}") as tell,
-            recorded_batches(work.line_translator, record, work.job, resume=keep),
+            recorded_batches(work.line_translator, record, work.job, resume=keep) as recorded,
         ):
             outcome = translate_files(
                 work.blocks,
@@ -180,7 +181,7 @@ def _translate_folder(
                 force=force,
                 on_progress=tell,
             )
-            _stop_unless_finished(work, outcome.status, f"{format_count(outcome.files, 'file')}")
+            _stop_unless_finished(outcome.status, format_count(outcome.files, "file"), recorded)
         _print_flags(work, outcome.lines - outcome.resumed_lines)
     _print_written(output)
 
@@ -263,11 +264,14 @@ def _to_file(work: LineWork, source: LineReader, output: Path, *, resume: bool, 
     from dragoman.api.files.file_translation import translate_file
 
     record, keep = batch_record_path(output), resume and not force
-    with _progress(source, to_file=True) as tell, recorded_batches(work.line_translator, record, work.job, resume=keep):
+    with (
+        _progress(source, to_file=True) as tell,
+        recorded_batches(work.line_translator, record, work.job, resume=keep) as recorded,
+    ):
         outcome = translate_file(
             work.blocks, source, output, job=work.job, resume=resume, force=force, on_progress=tell
         )
-        _stop_unless_finished(work, outcome.status, f"{outcome.lines:,} lines")
+        _stop_unless_finished(outcome.status, format_count(outcome.lines, "line"), recorded)
     _print_flags(work, outcome.lines - outcome.resumed)
     _print_written(output)
     if not outcome.lines:
@@ -277,9 +281,9 @@ def _to_file(work: LineWork, source: LineReader, output: Path, *, resume: bool, 
         print_next(f"dragoman evaluate {shlex.quote(str(output))} --test {shlex.quote(source.name)} REFERENCE")
 
 
-def _stop_unless_finished(work: LineWork, status: str, done: str) -> None:
+def _stop_unless_finished(status: str, done: str, record: BatchFile | None) -> None:
     if code := EXIT_STOPPED.get(status):
-        kept = "" if work.line_translator is None else " and finished batches of the next ones"
+        kept = f" and {format_count(record.sentences, 'sentence')} of the next" if record and record.sentences else ""
         echo(f"{status} after {done}{kept}; run the same command with --resume to continue", err=True)
         raise typer.Exit(code)
 
@@ -326,8 +330,8 @@ def _placeholder_note(work: LineWork) -> str:
         return ""
     detail = next(iter(changes))
     return (
-        f"{format_count(lines, 'line')} lost or changed placeholders or addresses, first: {detail}; --flags marks such "
-        "lines. In a document or on the server, they are protected"
+        f"{format_count(lines, 'line')} lost or changed placeholders, tags or addresses, first: {detail}; --flags "
+        "marks such lines. In a document or on the server, they are protected"
     )
 
 

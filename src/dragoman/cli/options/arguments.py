@@ -108,24 +108,16 @@ def any_config(name: str) -> str:
     """Return the configuration file of a project, a run or a bundle folder; other names are files or presets."""
     from dragoman.config import preset_names
 
+    if name in preset_names():
+        return name
     path = Path(name)
-    return str(path / DEFAULT_CONFIG) if name not in preset_names() and path.is_dir() else name
+    _check_config_name(path)
+    return str(path / DEFAULT_CONFIG) if path.is_dir() else name
 
 
 def config_file(path: Path) -> Path:
     """Return the configuration file of a project folder, or the path itself."""
-    if path.is_dir() and not (path / DEFAULT_CONFIG).is_file():
-        raise ConfigError(f"{path} must hold {DEFAULT_CONFIG}, got a folder without it; dragoman new writes one")
-    if not path.exists() and path.suffix != ".toml":
-        from dragoman.config import preset_names
-
-        if not get_close_matches(str(path), preset_names(), cutoff=0.7):
-            from dragoman.files import similar_path
-
-            near = similar_path(path, (".toml",)) or "; dragoman config presets lists the presets"
-            raise ConfigError(
-                f"{path} must be the folder of a project, a .toml file or a preset, got none of them{near}"
-            )
+    _check_config_name(path)
     if path == DEFAULT_CONFIG and not path.exists():
         raise ConfigError(
             f"{path} must be in this folder, got none; go to the folder of a project or name it, or make one with "
@@ -136,6 +128,24 @@ def config_file(path: Path) -> Path:
 
     check_project(path)
     return path
+
+
+def _check_config_name(path: Path) -> None:
+    """Reject a folder without a configuration, and a path that does not exist unless it is like the name of a preset.
+
+    The names of presets, and files that end with .toml, are checked when they are loaded.
+    """
+    if path.is_dir() and not (path / DEFAULT_CONFIG).is_file():
+        raise ConfigError(f"{path} must hold {DEFAULT_CONFIG}, got a folder without it; dragoman new writes one")
+    if path.exists() or path.suffix == ".toml":
+        return
+    from dragoman.config import preset_names
+
+    if not get_close_matches(str(path), preset_names(), cutoff=0.7):
+        from dragoman.files import similar_path
+
+        near = similar_path(path, (".toml",)) or "; dragoman config presets lists the presets"
+        raise ConfigError(f"{path} must be the folder of a project, a .toml file or a preset, got none of them{near}")
 
 
 def next_command(name: str, config: Path, overrides: Sequence[str] | None, *options: str) -> str:

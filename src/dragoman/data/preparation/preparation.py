@@ -75,13 +75,15 @@ class Preparation:
             raise DataError(
                 f"{self._output.path} must be prepared by one command at a time, got another one running; wait for it"
             )
+        self._held.enter_context(self._workers)  # a stop signal ends their tasks
         for draft in work.rglob("*.tmp"):  # of a run that was killed
             draft.unlink()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self._workers.close()
-        self._held.close()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._held.__exit__(kind, error, trace)
 
     @cached_property
     def sources(self) -> list[CorpusSource]:

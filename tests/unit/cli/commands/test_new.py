@@ -66,17 +66,37 @@ def test_held_out_columns_in_the_wrong_order_are_rejected(corpus: Path):
     assert "exchange its columns" in " ".join(result.output.split())
 
 
+CONFIG_COMMANDS = ("check", "prepare", "train", "model", "config show")
+
+
 def test_a_folder_that_does_not_exist(corpus: Path):
-    for command in ("check", "prepare", "train"):
-        result = typed(command, "nowhere")
+    for command in CONFIG_COMMANDS:
+        result = typed(*command.split(), "nowhere")
         assert result.exit_code == 2
         shown = " ".join(result.output.split())
         assert "nowhere must be the folder of a project, a .toml file or a preset, got none of them" in shown
         assert "did you mean" not in shown
     (corpus / "fr-en").mkdir()
-    for command in ("check", "prepare", "train"):
-        shown = " ".join(typed(command, "fr-enn").output.split())
-        assert "got none of them; did you mean fr-en?" in shown
+    (corpus / "auto").mkdir()
+    for command in CONFIG_COMMANDS:
+        for name, near in {"fr-enn": "fr-en", "atuo": "auto"}.items():
+            shown = " ".join(typed(*command.split(), name).output.split())
+            assert f"got none of them; did you mean {near}?" in shown
+
+
+def test_one_language_is_enough_where_a_header_names_both(corpus: Path):
+    rows = "".join(f'"{one}","{other}"\n' for one, other in zip(ENGLISH, GERMAN, strict=True))
+    (corpus / "train.csv").write_text(f"en,de\n{rows}", encoding="utf-8")
+    (corpus / "rows.csv").write_text(rows, encoding="utf-8")
+    for number, options in enumerate((("--source", "de"), ("--target", "en"))):
+        result = typed("new", f"made{number}", *options, "--corpus", "train.csv")
+        assert (result.exit_code, "de → en" in result.output) == (0, True)
+        result = typed("new", "other", *options, "--corpus", "rows.csv")
+        shown = " ".join(result.output.split())
+        assert (result.exit_code, "in de and en, in this order, got en and de; exchange the columns" in shown) == (
+            2,
+            True,
+        )
 
 
 def test_help_shows_brackets_that_belong_to_a_placeholder():

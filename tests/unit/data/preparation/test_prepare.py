@@ -1,6 +1,8 @@
 """From files to prepared data: everything adds up, nothing is done twice, and nothing is lost on the way."""
 
 import json
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,9 @@ import pytest
 
 from dragoman.api.training.preparation import prepare_corpora
 from dragoman.data.preparation import clean_stage
+from dragoman.data.preparation.preparation import Preparation
 from dragoman.data.preparation.prepared_data import MANIFEST, PreparedData
+from dragoman.data.worker_processes import Workers
 from dragoman.errors import ConfigError, DataError
 from dragoman.progress import NoProgress
 from tests.unit.data.preparation.corpus import config, contents, pairs, write_pairs
@@ -397,3 +401,15 @@ def test_another_format_is_refused(tmp_path: Path, content: str):
 def test_an_empty_folder_is_no_prepared_data(tmp_path: Path):
     with pytest.raises(DataError, match="run dragoman prepare first"):
         PreparedData.open(tmp_path)
+
+
+def test_a_stop_signal_ends_the_tasks_of_workers(tmp_path: Path):
+    files = write_pairs(tmp_path, "train", pairs(50))
+    settings = config([{"files": files}])
+    with Workers(2) as workers:
+        list(workers.run(str, range(4)))  # starts the processes
+        begin = time.monotonic()
+        with suppress(KeyboardInterrupt), Preparation(settings, tmp_path, workers=workers, progress=NoProgress()):
+            for _ in workers.run(time.sleep, [0, 60, 60]):
+                raise KeyboardInterrupt
+        assert time.monotonic() - begin < 30

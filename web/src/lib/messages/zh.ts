@@ -124,7 +124,7 @@ export const chinese: Messages = {
     truncated: '译文达到长度上限，已被截断',
     numbers: '原文中的数字有丢失或改变，或译文多出了数字',
     addresses: '网址或邮箱地址有丢失或改变，或译文多出了地址',
-    placeholders: '占位符（如 {name}）有丢失或改变，或译文多出了占位符',
+    placeholders: '占位符或标签（如 {name}、<b>）有丢失或改变，或译文有多出的',
     copied: '译文与原文相同或几乎相同',
     dropped: '原文中有些词从未被关注，可能漏译了',
     language: '原文不是所选源语言',
