@@ -1,6 +1,7 @@
 """`train_model` and `average_checkpoints`: from prepared data to a bundle, and what they refuse."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,13 @@ QUICK = ("training.max_updates=4", "training.validate_every=2", "training.checkp
 
 def quick(*overrides: str) -> Config:
     return tiny_training("luong2015-desk", *QUICK, *overrides)
+
+
+def make_newer(files: list[Path]) -> None:
+    """Set the times of files a minute ahead: two files that are written one after the other may have the same time."""
+    later = time.time() + 60
+    for file in files:
+        os.utime(file, (later, later))
 
 
 def check_weights(bundle: Bundle, wanted: dict[str, torch.Tensor]) -> None:
@@ -192,8 +200,7 @@ def test_large_files_that_are_newer_than_the_prepared_data_are_not_read(
     project = make_project(tmp_path)
     prepared = prepare_corpora(load_config(project.config), tmp_path)
     files = [tmp_path / "train.en", tmp_path / "train.de"]
-    for file in files:
-        os.utime(file)
+    make_newer(files)
     assert prepared.input_changes(tmp_path) == []
     ending = (
         "newer than the prepared data; if {} text changed, run dragoman prepare and train a new run to use the new text"
@@ -210,12 +217,12 @@ def test_files_that_changed_after_preparation_are_a_note(tmp_path: Path):
     project = make_project(tmp_path)
     config = load_config(project.config, ["training.max_updates=2", "training.validation_sentences=2"])
     events = EventRecorder()
-    for file in (tmp_path / "train.en", tmp_path / "train.de"):
-        os.utime(file)  # newer than the prepared data, with the same text
+    make_newer([tmp_path / "train.en", tmp_path / "train.de"])  # with the same text
     first = train_model(config, tmp_path, run=tmp_path / "first", callbacks=[events])
     assert not [note for note in events.notes if "prepare" in note]
     with (tmp_path / "train.en").open("a", encoding="utf-8") as appended:
         appended.write("ba ce di\n")
+    make_newer([tmp_path / "train.en"])
     (tmp_path / "train.de").unlink()
     second = train_model(config, tmp_path, run=tmp_path / "second", callbacks=[events])
     changed, missing = [note for note in events.notes if "prepare" in note]
