@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle.verified_folder import MANIFEST
-from dragoman.errors import BundleError
+from dragoman.config import load_config
+from dragoman.errors import BundleError, DragomanError
 from dragoman.files import similar_path
 
-__all__ = ["LocatedBundle", "explain_checkpoint", "find_bundle", "find_run"]
+__all__ = ["LocatedBundle", "explain_checkpoint", "find_bundle", "find_run", "has_fixed_end"]
 
 _BUNDLE, _RUN, _LOG, _CONFIG = "bundle", "run.json", "log.jsonl", "dragoman.toml"
 _CHECKPOINTS, _STATE = "checkpoints", "state.json"
@@ -219,6 +220,14 @@ def _time(path: Path) -> float:
         return 0.0
 
 
+def has_fixed_end(config: Path) -> bool:
+    """Whether a run with this configuration file cannot be resumed with another number of updates."""
+    try:
+        return load_config(config).training.has_fixed_end
+    except (DragomanError, OSError):
+        return False
+
+
 def _explain(path: Path) -> str:
     """Return why a path has no bundle, with the next step."""
     if not path.exists():
@@ -226,10 +235,11 @@ def _explain(path: Path) -> str:
         return f"{path} must be {_KINDS}, got a path that does not exist{near}"
     runs = [path, *_folders(path)]
     if unfinished := next((run for run in runs if (run / _RUN).is_file() or (run / _LOG).is_file()), None):
+        earlier = "" if has_fixed_end(unfinished / _CONFIG) else "; --set training.max_updates=N sets an earlier end"
         return (
             f"{path} must hold a bundle, got an unfinished run in {unfinished}; train it to the end with "
-            f"{_resume_command(unfinished)}; --set training.max_updates=N sets an earlier end"
+            f"{_resume_command(unfinished)}{earlier}"
         )
     if (path / _CONFIG).is_file():
         return f"{path} must hold a bundle, got a project that is not trained; run dragoman train {path}"
-    return f"{path} must be {_KINDS}, got another folder; dragoman train writes a bundle to the folder of its run"
+    return f"{path} must be {_KINDS}, got another folder; dragoman train and dragoman import write a bundle"

@@ -115,6 +115,11 @@ class TrainingConfig(Settings):
     compile: bool = False
     """Use torch.compile; slow to start, and rarely useful on a CPU."""
 
+    @property
+    def has_fixed_end(self) -> bool:
+        """Whether all learning rates depend on the number of updates, so that a resumed run cannot change it."""
+        return self.schedule == "cosine"
+
     @model_validator(mode="after")
     def _sums_whole_gradients(self) -> Self:
         if self.reproducible and self.sharded:

@@ -35,6 +35,7 @@ _SAMPLED = 400  # sentences per side, for the languages
 _AGREES = 0.5  # minimum share of sentences in the language that a file name has
 _HEAD = 2  # rows
 _NO_TEXT = 0.5  # share of bad lines in files that are no text
+_OF_COLUMNS = ("missing column", "open quotation")  # reasons of bad lines that are text
 _UNNAMED = "und"
 
 
@@ -129,15 +130,15 @@ def survey_corpus(
 def _survey(corpus: CorpusConfig, source: str, target: str, columns: Sequence[str]) -> CorpusSurvey:
     files = corpus.files
     samples: dict[str, list[str]] = {side: [] for side in SIDES}
-    survey, notes = CorpusSurvey(samples=samples), Tally()
-    reader, is_checked, bad = _open_files(files, source, target, corpus.format, columns), False, 0
+    survey, notes, bad = CorpusSurvey(samples=samples), Tally(), Tally()
+    reader, is_checked = _open_files(files, source, target, corpus.format, columns), False
     for chunk in reader.chunks(_CHUNK):
         read = chunk.read(on_bad_line="skip", max_line_bytes=1 << 30)
         if read.faults.total and not is_checked:
             is_checked = True
             if foreign := foreign_encodings(corpus, reader.files()):
                 raise DataError(explain_encodings(foreign))
-        bad += read.faults.total
+        bad.merge(read.faults)
         if header := header_warning(read.notes):
             survey.warnings.append(header)
         notes.merge(read.notes)
@@ -151,11 +152,8 @@ def _survey(corpus: CorpusConfig, source: str, target: str, columns: Sequence[st
         if survey.pairs >= _COUNT_AT_MOST:
             survey.is_exact = False
             break
-    if bad > _NO_TEXT * survey.pairs:
-        raise DataError(
-            f"{' and '.join(files)} must be UTF-8 text, got {bad:,} bad lines of {survey.pairs:,}; name other files, "
-            "or convert them with iconv -f ENCODING -t UTF-8"
-        )
+    if bad.total > _NO_TEXT * survey.pairs:
+        raise DataError(_explain_bad_lines(files, bad, survey.pairs))
     survey.warnings += reading_notes(notes)
     survey.characters.pop(" ", None)
     names = [plain_name(name) for name in files] if len(files) == 2 else ["", ""]
@@ -174,6 +172,21 @@ def _heads(
             read = chunk.read(on_bad_line="skip", max_line_bytes=1 << 30)
             found.append((read.records, read.notes.counts.get(HEADER, 0)))
     return found
+
+
+def _explain_bad_lines(files: Sequence[str], bad: Tally, pairs: int) -> str:
+    """Return the message for files most of whose lines are bad: their columns, or their encoding."""
+    names, reason = " and ".join(files), max(bad.counts, key=bad.counts.__getitem__)
+    if reason in _OF_COLUMNS:
+        first = bad.examples[reason][0]
+        return (
+            f"{names} must have two columns in every row, got {bad.counts[reason]:,} rows of {pairs:,} with a "
+            f"{reason}, first {first.place}: {first.detail}; correct the rows, or choose another --format"
+        )
+    return (
+        f"{names} must be UTF-8 text, got {bad.total:,} bad lines of {pairs:,}; name other files, or convert them with "
+        "iconv -f ENCODING -t UTF-8"
+    )
 
 
 def _detect(texts: list[str], file: str) -> str | None:

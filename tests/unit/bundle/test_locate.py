@@ -12,7 +12,7 @@ import pytest
 from dragoman.api.evaluation.system_arguments import bundle_of, parse_systems
 from dragoman.bundle import Bundle, model_card
 from dragoman.bundle.locate import find_bundle, find_run
-from dragoman.config import load_config
+from dragoman.config import load_config, to_toml
 from dragoman.errors import BundleError, DragomanError
 
 
@@ -98,13 +98,16 @@ def test_what_is_missing_is_said_with_the_next_step(tmp_path: Path):
         "nowhere": "a path that does not exist; check its spelling",
         "prject": f"a path that does not exist; did you mean {re.escape(str(tmp_path / 'project'))}\\?",
         "ohter": f"a path that does not exist; did you mean {re.escape(str(tmp_path / 'other'))}\\?",
-        "other": "got another folder; dragoman train writes a bundle",
+        "other": "got another folder; dragoman train and dragoman import write a bundle$",
         "project": "a project that is not trained; run dragoman train",
         "begun": "train it to the end with dragoman train --resume",
         "begun/run": "train it to the end with dragoman train --resume",
     }.items():
         with pytest.raises(BundleError, match=expected):
             find_bundle(tmp_path / name)
+    (tmp_path / "begun" / "run" / "dragoman.toml").write_text(to_toml(load_config("pairs-5k")), encoding="utf-8")
+    with pytest.raises(BundleError, match=r"that it was started with$"):  # no earlier end: its learning rate has one
+        find_bundle(tmp_path / "begun")
     with pytest.raises(BundleError, match=r"got another path; did you mean .*project"):
         find_run(tmp_path / "projct")
 

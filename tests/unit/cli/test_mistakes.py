@@ -12,7 +12,7 @@ BUNDLE = "BUNDLE"
 MISTAKES = [
     ("translate nope", 1, "nope must be a bundle, a run or a project folder, got a path that does not exist"),
     ("translate text text", 1, "text must be a bundle, a run or a project folder, got a file that is no zip archive"),
-    ("translate folder", 1, "got another folder; dragoman train writes a bundle"),
+    ("translate folder", 1, "got another folder; dragoman train and dragoman import write a bundle"),
     ("translate project", 1, "got a project that is not trained; run dragoman train project"),
     (
         "translate BUNDLE nope",

@@ -15,12 +15,17 @@ from dragoman.api.translation.translator import Translator
 from dragoman.errors import ConfigError
 from dragoman.evaluation.quality_flags import changed_addresses, changed_placeholders
 from dragoman.text.other_language import NOTE_SAMPLE
+from dragoman.text.sentences import split_sentences
 from dragoman.version import __version__
 
-__all__ = ["LineFormat", "LineTranslator", "format_links"]
+__all__ = ["LineFormat", "LineTranslator", "MAX_LINE_SENTENCES", "format_links"]
+
+MAX_LINE_SENTENCES = 3
+"""Maximum number of sentences that models translate well as one; a guess, as it depends on the training text."""
 
 _FIELD = " ||| "
 _MAX_CHANGES = 100  # kept in memory
+_MIN_PARAGRAPH = 50  # characters, to save time
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,8 @@ class LineTranslator:
     """The first texts."""
     placeholder_changes: Counter[str] = field(default_factory=Counter, compare=False)
     """Number of lines per change of placeholders and addresses, such as ``lost {name}``; the first 100 are kept."""
+    paragraphs: Counter[int] = field(default_factory=Counter, compare=False)
+    """Number of lines by their number of sentences, of those with more than `MAX_LINE_SENTENCES` without splitting."""
     records: list[BatchFile] = field(default_factory=list, compare=False)
     """Records of the batches, while `record_batches` runs."""
 
@@ -99,6 +106,9 @@ class LineTranslator:
         )
         self.flagged.update(name for translation in found for name in {flag.name for flag in translation.flags or ()})
         self._count_placeholder_changes(texts, found)
+        if not self.split_sentences:
+            counts = (_count_sentences(text, self.translator.languages[0]) for text in texts)
+            self.paragraphs.update(count for count in counts if count > MAX_LINE_SENTENCES)
         if self.round_trip is None:
             return [self.form.line(translation, number) for number, translation in enumerate(found, first)]
         from dragoman.evaluation.metrics.sentence_scores import sentence_scores  # noqa: PLC0415 -- imports sacreBLEU
@@ -166,6 +176,11 @@ def _model(translator: Translator) -> dict[str, Any]:
 def format_links(links: Sequence[tuple[int, int]]) -> str:
     """Format links between words as ``source-target``, counted from 0."""
     return " ".join(f"{source}-{target}" for source, target in links)
+
+
+def _count_sentences(text: str, language: str) -> int:
+    """Return the number of sentences of a text, 1 if it is short."""
+    return 1 if len(text) < _MIN_PARAGRAPH else sum(bool(each.text) for each in split_sentences(text, language))
 
 
 def _in_one_line(text: str) -> str:

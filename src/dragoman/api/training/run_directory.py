@@ -99,7 +99,7 @@ def _shown(value: object) -> str:
 def _fixed_settings(config: Config) -> dict[str, Any]:
     """Return the settings that determine the weights, by their dotted names."""
     training = config.training.model_dump(exclude=_CHANGEABLE)
-    if config.training.schedule == "cosine":
+    if config.training.has_fixed_end:
         training["max_updates"] = config.training.max_updates  # the rate of every update depends on the last one
     if config.training.stop_on != "loss":
         training["validation_sentences"] = config.training.validation_sentences  # the best score is of these sentences

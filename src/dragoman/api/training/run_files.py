@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dragoman.bundle.adapter import ADAPTER
+from dragoman.bundle.locate import has_fixed_end
 from dragoman.errors import ConfigError
 from dragoman.files import file_lock
 
@@ -33,9 +34,10 @@ RUN_FILES = (CONFIG, "log.jsonl", "run.json", REPORT, ADAPTER, BUNDLE)
 def check_new_run(run: Path) -> None:
     """Require that a folder has no output of another run."""
     if (run / BUNDLE).exists():
+        longer = ", train it longer with --resume and a larger training.max_updates"
         raise ConfigError(
-            f"{run} must be a new folder, got a finished run; translate with it: dragoman translate {run}, train it "
-            "longer with --resume and a larger training.max_updates, or name another folder with --output"
+            f"{run} must be a new folder, got a finished run; translate with it: dragoman translate {run}"
+            f"{'' if has_fixed_end(run / CONFIG) else longer}, or name another folder with --output"
         )
     if any((run / CHECKPOINTS).glob("step_*")):
         raise ConfigError(

@@ -155,7 +155,10 @@ def _print(comparison: ComparisonReport, scored: ScoredTestSet | None, output: P
     from dragoman.inspection.comparison.verdict import conclude
     from dragoman.reporting.safe_display_text import visible
 
-    echo("\n" + fill(visible(conclude(comparison).text, _MAX_TEXT), _WIDTH))
+    found = conclude(comparison)
+    echo("")
+    for text in filter(None, (found.text, found.detail)):
+        echo(fill(visible(text, _MAX_TEXT), _WIDTH))
     echo(f"report  {output}")
 
 

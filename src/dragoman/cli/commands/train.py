@@ -221,7 +221,7 @@ def _print(trained: TrainResult, settings: Config, *, json: bool) -> None:
 
 
 def _more_training(settings: Config) -> str:
-    if settings.training.schedule == "cosine":  # the learning rate has reached 0
+    if settings.training.has_fixed_end:  # the learning rate has reached 0
         return "train again with a larger training.max_updates and another --output, or on more text"
     return "continue with --resume and a larger training.max_updates"
 

@@ -308,11 +308,27 @@ def _print_flags(work: LineWork, lines: int) -> None:
 
     if work.has_flags:
         counts = ", ".join(f"{name} {count:,}" for name, count in work.flagged.most_common())
-        echo(f"flags   {counts or 'none'}; of {lines:,} lines", err=True)
+        echo(f"flags   {counts or 'none'}; of {format_count(lines, 'line')}", err=True)
     if note := language_note(work.sample, work.languages[0]):
         echo(f"note    {note}", err=True)
     if note := _placeholder_note(work):
         echo(f"note    {note}", err=True)
+    if note := _paragraph_note(work):
+        echo(f"note    {note}", err=True)
+
+
+def _paragraph_note(work: LineWork) -> str:
+    """Return a note on lines with many sentences, of which a translation as one sentence may leave some out."""
+    from dragoman.api.files.output_lines import MAX_LINE_SENTENCES
+
+    lines = 0 if work.line_translator is None else work.line_translator.paragraphs.total()
+    if not lines:
+        return ""
+    have, were = ("has", "was") if lines == 1 else ("have", "were")
+    return (
+        f"{format_count(lines, 'line')} {have} more than {MAX_LINE_SENTENCES} sentences and {were} translated as one "
+        "sentence: parts may be missing; --split translates sentence by sentence"
+    )
 
 
 def _placeholder_note(work: LineWork) -> str:
@@ -331,7 +347,7 @@ def _placeholder_note(work: LineWork) -> str:
     detail = next(iter(changes))
     return (
         f"{format_count(lines, 'line')} lost or changed placeholders, tags or addresses, first: {detail}; --flags "
-        "marks such lines. In a document or on the server, they are protected"
+        "marks such lines. Documents and the server protect placeholders and addresses, and tags in markup"
     )
 
 

@@ -99,6 +99,20 @@ def test_new_refuses_files_without_text(run: Run, tmp_path: Path):
     assert result.stderr.startswith("error: bad.en and bad.de must be UTF-8 text, got 20 bad lines of 20; ")
 
 
+def test_new_names_the_separator_of_a_table(run: Run):
+    rows = [f"line {number}\tZeile {number}\n" for number in range(20)]
+    Path("tabs.csv").write_text("".join(rows), encoding="utf-8")
+    Path("words.csv").write_text("".join(rows).replace("\t", " "), encoding="utf-8")
+    for name, expected in {
+        "tabs.csv": "tabs.csv must have commas or semicolons between its columns, got tabs; read it with --format tsv ",
+        "words.csv": "words.csv must have two columns in every row, got 20 rows of 20 with a missing column, first "
+        "words.csv:1: 1 of the 2 columns that are needed; a comma separates them; ",
+    }.items():
+        result = run("new", "p", "--source", "en", "--target", "de", "--corpus", name)
+        assert (result.exit_code, Path("p").exists()) == (1, False)
+        assert result.stderr.startswith(f"error: {expected}")
+
+
 def test_check_and_prepare_offer_the_conversion_of_a_whole_file(run: Run, project: Path):
     file = project.parent / "train.de"
     german = ["Schöne Grüße", "Über die Brücke", "ohne Umlaut"] * 200

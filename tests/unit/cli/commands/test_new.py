@@ -133,7 +133,10 @@ def test_a_header_that_is_read_as_a_pair_is_told(tmp_path: Path, monkeypatch: py
     assert "pairs.csv:1 looks like a header, and would be a pair: save the file without it" in " ".join(
         result.stderr.split()
     )
-    assert 'or name its columns: --columns English French, or columns = ["English", "French"]' in result.stderr
+    columns = (
+        'columns = ["English", "French"] at its files in the configuration, or dragoman new with --columns English'
+    )
+    assert f"or name its columns: {columns} French" in result.stderr
     prepared = typed("prepare", "project", "--set", "tokenizer.size=60")
     assert "pairs.csv:1 looks like a header" in " ".join(prepared.stderr.split())
     Path("plain.csv").write_text(rows, encoding="utf-8")

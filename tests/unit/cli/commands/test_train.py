@@ -50,6 +50,11 @@ def test_a_finished_cosine_is_not_to_be_resumed(run: Run):
     assert result.exit_code == 0, result.stderr
     advice = "train again with a larger training.max_updates and another --output, or on more text"
     assert f"note    the model does not translate yet: {advice}" in result.stdout.splitlines()
+    again = run("train", *cosine)
+    assert again.stderr == (
+        "error: run must be a new folder, got a finished run; translate with it: dragoman translate run, or name "
+        "another folder with --output\n"
+    )
     result = run("train", *cosine, "--set", "training.max_updates=6", "--resume")
     assert result.exit_code == 2
     assert "add --set training.max_updates=4 (the learning rate of the cosine schedule ends there), or" in result.stderr

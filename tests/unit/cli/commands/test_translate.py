@@ -111,7 +111,7 @@ def test_flags_are_counted_at_the_end(tmp_path: Path):
     assert f"truncated {sum('truncated' in row for row in names)}" in said
     result = typed("translate", tiny_bundle(), source, *QUICK, "--flags", "--split", "--json", "-o", tmp_path / "out")
     assert said in result.stderr.splitlines()
-    assert typed("translate", tiny_bundle(), *QUICK, "--flags", stdin="123\n").stderr.endswith("none; of 1 lines\n")
+    assert typed("translate", tiny_bundle(), *QUICK, "--flags", stdin="123\n").stderr.endswith("none; of 1 line\n")
     assert "flags" not in typed("translate", tiny_bundle(), *QUICK, stdin=TEXT).stderr
 
 
@@ -472,6 +472,14 @@ def test_placeholders_that_a_line_lost_are_named(tmp_path: Path):
     assert "first: lost" not in flagged.stderr, "the count of the flags says it"
     plain = typed("translate", tiny_bundle(), *QUICK, stdin=b"Hello\n")
     assert "placeholders" not in plain.stderr
+
+
+def test_lines_with_many_sentences_are_noted(tmp_path: Path):
+    source = tmp_path / "in"
+    source.write_text("The dog sleeps here. " * 4 + "\nHello.\n", encoding="utf-8")
+    note = "note    1 line has more than 3 sentences and was translated as one sentence: parts may be missing; --split"
+    assert note in typed("translate", tiny_bundle(), source, *QUICK).stderr
+    assert "--split" not in typed("translate", tiny_bundle(), source, "--split", *QUICK).stderr
 
 
 def test_a_glossary_line_without_a_tab_is_named(tmp_path: Path):

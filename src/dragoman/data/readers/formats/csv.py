@@ -50,7 +50,10 @@ class CsvChunk(TsvChunk):
     def _without_header(self, cells: tuple[str, str]) -> str:
         names = [cell.strip() for cell in cells]
         listed = json.dumps(names, ensure_ascii=False)
-        return f"save the file without it, or name its columns: --columns {shlex.join(names)}, or columns = {listed}"
+        return (
+            f"save the file without it, or name its columns: columns = {listed} at its files in the configuration, or "
+            f"dragoman new with --columns {shlex.join(names)}"
+        )
 
     def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
         """Decode the rows and take the two columns."""
@@ -90,7 +93,7 @@ class CsvReader:
         for block in read_blocks(self._files, rows):
             if block.first_line == 1:
                 line = block.data.partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r")
-                delimiter = _delimiter(line)
+                delimiter = _delimiter(line, block.file)
                 cells = _cells(line, delimiter) or [line]
                 width = len(cells)
                 columns, has_header = self._select(block, cells, delimiter)
@@ -150,8 +153,13 @@ class CsvReader:
         return None
 
 
-def _delimiter(line: str) -> str:
-    """Return the separator of the first row: the more frequent one, a comma if equal."""
+def _delimiter(line: str, file: str) -> str:
+    """Return the separator of the first row: the more frequent one, a comma if equal; tabs are a `DataError`."""
+    if line.count("\t") > max(line.count(";"), line.count(",")):
+        raise DataError(
+            f"{file} must have commas or semicolons between its columns, got tabs; read it with --format tsv (in the "
+            'configuration: format = "tsv"), or name it .tsv'
+        )
     return ";" if line.count(";") > line.count(",") else ","
 
 
