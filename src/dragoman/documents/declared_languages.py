@@ -52,8 +52,8 @@ def check_declared_target(document: Document, target: str) -> None:
         if part.translations and _is_other(part.target, target):
             raise DataError(
                 f"{document.name} must be translated to {part.target}, the target language that it declares, got "
-                f"{target} and {format_count(part.translations, 'translation')} in the file, which would stay; remove "
-                f"them to translate all of it to {target}, or correct the declared language"
+                f"{target} and {format_count(part.translations, 'translation')} in the file, which would stay; "
+                "translate a file without translations, or correct the declared language"
             )
 
 

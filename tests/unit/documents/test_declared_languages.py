@@ -77,7 +77,7 @@ def test_units_that_stay_are_counted_per_file():
 def test_another_target_language_with_translations_is_an_error():
     message = (
         r"^b\.po must be translated to de, the target language that it declares, got pt and 1 translation in the file, "
-        r"which would stay; remove them to translate all of it to pt, or correct the declared language$"
+        r"which would stay; translate a file without translations, or correct the declared language$"
     )
     with pytest.raises(DataError, match=message):
         check_declared_target(po("de", OPEN, CLOSED), "pt")
