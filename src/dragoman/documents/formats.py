@@ -81,7 +81,7 @@ def read_document(name: str, data: bytes, *, characters: int | None = None) -> D
     if suffix not in FORMATS:
         raise DataError(f"a document must be one of {', '.join(FORMATS)}, got {shown}; convert it to one of these")
     if not data.strip():
-        raise DataError(f"{shown} must not be empty, got an empty file; check that the upload was complete")
+        raise DataError(f"{shown} must not be empty, got an empty file; check the file")
     limit = _LIMITS.get(suffix, _MAX_TEXT_BYTES)
     if len(data) > limit:
         raise DocumentTooLargeError(f"{shown} must have at most {limit:,} bytes, got {len(data):,}; split it")

@@ -362,21 +362,20 @@ def _translate_document(
         if is_given:
             raise ConfigError(f"{option} must come with lines of text, got the document {source.name}; leave it out")
     _check_document_output(source, output, force=force)
-    from dragoman.api.files.document_translation import read_bytes, translate_document
+    from dragoman.api.files.document_translation import document_notes, read_bytes, translate_parsed
     from dragoman.cli.screens.progress import ProgressDisplay
     from dragoman.documents.formats import read_document
     from dragoman.files import atomic_write
 
     if not source.is_file():
         raise DataError(f"the input must be a file, got {source}; check the path")
-    data = read_bytes(source)
-    read_document(source.name, data)  # reports errors in the document
+    document = read_document(source.name, read_bytes(source))  # reports errors in the document
     translator = open_()
+    for note in document_notes(document, translator.languages):
+        echo(f"note    {note}", err=True)
     with ProgressDisplay(unit="text") as display:
         display.begin(f"translating {source.name}", share=0.0)
-        result = translate_document(
-            translator, source.name, data, lambda done, total: display.advance(done / max(total, 1), done)
-        )
+        result = translate_parsed(translator, document, lambda done, total: display.advance(done / max(total, 1), done))
     if output is None:
         write_bytes(result)
         return

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import polib
 
+from dragoman.documents.declared_languages import DeclaredLanguages, parse_declared_code
 from dragoman.documents.document import Document, changed_segments
 from dragoman.documents.inline_markup import InlineText
 from dragoman.documents.limits import DocumentLimits
@@ -64,6 +65,13 @@ class _Entry:
         done = [text for keyword, text in self.texts.items() if keyword.startswith("msgstr")]
         return bool(self.texts.get("msgid")) and self.strings is not None and (self.is_fuzzy or not all(done))
 
+    @property
+    def is_translated(self) -> bool:
+        """Whether it has a translation that stays; a copy of the source is none."""
+        sources = {text for keyword, text in self.texts.items() if keyword.startswith("msgid")}
+        done = {text for keyword, text in self.texts.items() if keyword.startswith("msgstr")}
+        return bool(self.texts.get("msgid")) and not self.is_pending and any(map(has_letters, done - sources))
+
 
 def read_po(name: str, data: bytes, limits: DocumentLimits) -> Document:
     """Read a gettext file, or a template of one."""
@@ -72,6 +80,7 @@ def read_po(name: str, data: bytes, limits: DocumentLimits) -> Document:
 
 class _Messages:
     def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
+        self.name = name
         self._file: TextFile = decode_file(name, data, limits)
         limits.check("tags", self._file.text.count("<"), _MAX_TAGS)
         limits.check("escapes", self._file.text.count("\\"), _MAX_ESCAPES)
@@ -88,12 +97,16 @@ class _Messages:
         self.segments = tuple(
             part.tagged for texts in self._texts for text in texts for part in text if isinstance(part, InlineText)
         )
+        stated = _LANGUAGE.search(header)
+        target = parse_declared_code(stated[0].partition(":")[2]) if stated else ""
+        done = sum(entry.is_translated for entry in entries)
+        self.declared = (DeclaredLanguages("", target, done),) if self.segments else ()
 
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
         changed_segments(self.segments, translated)
         new = iter(translated)
         edits = TextEdits(self._file.text)
-        if self._header and self._entries:
+        if self._header and self.segments:
             self._write_header(edits, language)
         for entry, texts in zip(self._entries, self._texts, strict=True):
             written = ["".join(_written(part, new) for part in text) for text in texts]

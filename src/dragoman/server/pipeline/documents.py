@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from dragoman.documents.declared_languages import check_declared_target
 from dragoman.documents.formats import read_document
 from dragoman.documents.limits import DocumentTooLargeError
 from dragoman.markup.tagged_text import TaggedText
@@ -43,6 +44,7 @@ async def translate_document(
     segments = document.segments
     size = sum(len(each.text) for each in segments)
     (sample,) = pipeline.resolve(replace(request, texts=[_sample(segments)]))
+    check_declared_target(document, sample.target)
     translated: list[TaggedText] = []
     if sample.source == sample.target:
         reservation.charge(charged_tokens(size))

@@ -9,6 +9,7 @@ from dragoman.api.files.document_translation import read_bytes, translate_docume
 from dragoman.api.translation.translator import Translator
 from dragoman.config.search import SearchSettings
 from dragoman.errors import DataError
+from tests.server.bundles import tiny_bundle as bundle_of_languages
 from tests.unit.cli.tiny_translators import tiny_bundle
 
 
@@ -29,6 +30,17 @@ def test_the_file_says_its_new_language():
     translator = Translator.open(tiny_bundle(), engine="torch", threads=1, search=SearchSettings(max_length=4))
     result = translate_document(translator, "a.tmx", b"<tmx><body><tu><tuv><seg>a b</seg></tuv></tu></body></tmx>")
     assert f'xml:lang="{translator.languages[1] or "und"}"'.encode() in result
+
+
+def test_translations_into_another_language_are_not_mixed(tmp_path: Path):
+    bundle = bundle_of_languages(tmp_path / "en-pt", "en", "pt")
+    translator = Translator.open(bundle, engine="torch", threads=1, search=SearchSettings(max_length=4))
+    told: list[tuple[int, int]] = []
+    data = b'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "a b"\nmsgstr ""\n\nmsgid "Close"\nmsgstr "Zu"\n'
+    with pytest.raises(DataError, match=r"a\.po must be translated to de"):
+        translate_document(translator, "a.po", data, lambda done, total: told.append((done, total)))
+    assert told == []
+    assert b"Language: pt" in translate_document(translator, "a.po", data.replace(b"Zu", b""))
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

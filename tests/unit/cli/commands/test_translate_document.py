@@ -11,8 +11,16 @@ import pytest
 from dragoman.cli.commands.translate import DOCUMENTS
 from dragoman.documents.formats import FORMATS
 from dragoman.environment import install_command
+from tests.server.bundles import tiny_bundle as bundle_of_languages
 from tests.unit.cli.tiny_translators import QUICK, tiny_bundle, typed
 from tests.unit.documents.office_files import report
+
+FRENCH = "Les enfants jouent dans le jardin pendant que leur mère prépare le repas."
+
+
+@pytest.fixture(scope="module")
+def en_pt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bundle_of_languages(tmp_path_factory.mktemp("bundles") / "en-pt", "en", "pt")
 
 
 def _styles(document: Any) -> list[Any]:
@@ -69,7 +77,11 @@ def test_what_does_not_fit_is_said_before_a_model_is_loaded(
 
 def test_what_is_wrong_with_the_document_is_said_before_a_model_is_loaded(tmp_path: Path):
     source = tmp_path / "in.docx"
-    for data, fault in [(None, "the input must be a file"), (b"hello", "in.docx must be a zip archive")]:
+    for data, fault in [
+        (None, "the input must be a file"),
+        (b"hello", "in.docx must be a zip archive"),
+        (b"", "in.docx must not be empty, got an empty file; check the file\n"),
+    ]:
         if data is not None:
             source.write_bytes(data)
         result = typed("translate", "no-bundle-at-all", source, "-o", tmp_path / "out.docx")
@@ -84,3 +96,54 @@ def test_a_package_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.delitem(sys.modules, "dragoman.documents.text.po", raising=False)
     result = typed("translate", "no-bundle-at-all", source)
     assert (result.exit_code, install_command("serve") in result.stderr) == (3, True), result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.html", f"<p>{FRENCH}</p>" * 6),
+        ("a.md", f"{FRENCH}\n\n" * 6),
+        ("a.po", "".join(f'msgid "{number}. {FRENCH}"\nmsgstr ""\n\n' for number in range(6))),
+    ],
+)
+def test_a_document_in_another_language_gets_a_note(name: str, text: str, en_pt: Path, tmp_path: Path):
+    source = tmp_path / name
+    source.write_text(text, encoding="utf-8")
+    result = typed("translate", en_pt, source, *QUICK)
+    assert result.exit_code == 0, result.stderr
+    assert "note    6 of the first 6 texts look like fr; the model translates from en\n" in result.stderr
+    source.write_text(
+        text.replace(FRENCH, "The children play in the garden while their mother cooks."), encoding="utf-8"
+    )
+    assert "note " not in typed("translate", en_pt, source, *QUICK).stderr
+
+
+def test_only_the_first_texts_are_read_for_the_note(en_pt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("dragoman.api.files.document_translation.NOTE_SAMPLE", 5)
+    source = tmp_path / "a.html"
+    source.write_text(f"<p>{FRENCH}</p>" * 6, encoding="utf-8")
+    assert "note    5 of the first 5 texts look like fr" in typed("translate", en_pt, source, *QUICK).stderr
+
+
+def test_another_declared_target_gets_a_note_or_an_error(en_pt: Path, tmp_path: Path):
+    source, target = tmp_path / "b.po", tmp_path / "c.po"
+    text = 'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "Open the door"\nmsgstr ""\n'
+    source.write_text(text, encoding="utf-8")
+    result = typed("translate", en_pt, source, "-o", target, *QUICK)
+    told = "note    b.po declares de as its target language; the model translates to pt, which the output declares\n"
+    assert (result.exit_code, told in result.stderr) == (0, True), result.stderr
+    assert "Language: pt" in target.read_text(encoding="utf-8")
+    target.unlink()
+    source.write_text(f'{text}\nmsgid "Close"\nmsgstr "Schließen"\n', encoding="utf-8")
+    result = typed("translate", en_pt, source, "-o", target, *QUICK)
+    assert (result.exit_code, "b.po must be translated to de" in result.stderr) == (1, True), result.stderr
+    assert (told in result.stderr, target.exists()) == (False, False)
+
+
+def test_another_declared_source_gets_a_note(en_pt: Path, tmp_path: Path):
+    source = tmp_path / "b.xlf"
+    unit = "<trans-unit><source>Open the door</source></trans-unit>"
+    source.write_text(f'<xliff version="1.2"><file source-language="fr">{unit}</file></xliff>', encoding="utf-8")
+    result = typed("translate", en_pt, source, *QUICK)
+    told = "note    b.xlf declares fr as its source language; the model translates from en\n"
+    assert (result.exit_code, told in result.stderr) == (0, True), result.stderr

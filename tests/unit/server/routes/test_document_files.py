@@ -113,6 +113,18 @@ def test_faults(call: Caller, fields: dict[str, str], error: str) -> None:
     assert error in answer.json()["error"]
 
 
+def test_translations_into_another_language_are_not_mixed() -> None:
+    call = Caller()
+    data = b'msgid ""\nmsgstr "Language: fr\\n"\n\nmsgid "Two dogs"\nmsgstr ""\n\nmsgid "Close"\nmsgstr "Fermer"\n'
+    answer = sent(call, "a.po", data)
+
+    assert answer.status_code == 400
+    assert "a.po must be translated to fr, the target language that it declares, got de" in answer.json()["error"]
+    assert not call.service.requests
+    assert "translatedFileUrl" in sent(call, "a.po", data.replace(b"Fermer", b"")).json()
+    assert "translatedFileUrl" in sent(call, "a.po", data.replace(b": fr", b": de_AT")).json()
+
+
 @pytest.mark.parametrize("name", ["a.exe", "a", ".txt", "a.txt.zip"])
 def test_other_formats(call: Caller, name: str) -> None:
     answer = sent(call, name, b"Two dogs")
