@@ -95,6 +95,8 @@ class Comparison(Settings):
     """Smallest effect of interest. difference: the interval must be above it. equivalence: it must be within ±."""
     rule: Literal["difference", "equivalence"] = "difference"
     """Decision rule: the effect is larger than the smallest one, or its absolute value is smaller."""
+    is_precondition: bool = False
+    """Whether this is no part of the claim, but must hold for its other comparisons to decide anything."""
 
 
 class ClaimTexts(Settings):

@@ -185,6 +185,8 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Phrases, figures: s
     lines += _samples_tables(claim, report, word)
     for each in result.comparisons:
         name = claim.comparison_name(each.effect.comparison, word.language)
+        if each.effect.comparison.is_precondition and each.verdict == ClaimVerdict.FAILS:
+            lines.append(f"- {word('precondition', name=name)}")
         if each.verdict != ClaimVerdict.OPEN or each.effect.freedom < 1:
             continue
         needed = seeds_needed(each)

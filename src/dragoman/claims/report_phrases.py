@@ -77,6 +77,10 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
         "en": "{name}: about {seeds} seeds per variant would decide it",
         "zh": "{name}：每个变体约需 {seeds} 个种子才能判定",
     },
+    "precondition": {
+        "en": "{name}: a precondition that is not met; the experiment decides nothing about the claim",
+        "zh": "{name}：前提不满足，这个实验不能判定该论断",
+    },
     "sentences": {
         "en": "{name}: more seeds would not decide it; it needs more test sentences",
         "zh": "{name}：增加种子无法判定，需要更多测试句",

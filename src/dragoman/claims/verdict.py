@@ -68,11 +68,10 @@ def decide(claim: Claim, records: Mapping[str, Sequence[ModelRecord]], *, resamp
         else:
             unmeasured.append(comparison)
     results = holm(effects, claim.alpha, comparisons=len(claim.comparisons))
-    verdicts = [result.verdict for result in results] + [ClaimVerdict.OPEN] * len(unmeasured)
     models = {record.facts["key"]: record for some in records.values() for record in some}
     return ClaimResult(
         claim,
-        _combined(verdicts, claim.holds_if),
+        _combined(results, unmeasured, claim.holds_if),
         tuple(results),
         tuple(unmeasured),
         min((len(some) for some in records.values() if some), default=0),
@@ -128,7 +127,13 @@ def _p_value(effect: Effect) -> float:
     return high
 
 
-def _combined(verdicts: Sequence[ClaimVerdict], holds_if: str) -> ClaimVerdict:
+def _combined(results: Sequence[ComparisonResult], unmeasured: Sequence[Comparison], holds_if: str) -> ClaimVerdict:
+    """Return the verdict on a claim; it is open unless all preconditions hold."""
+    given = [(each.effect.comparison, each.verdict) for each in results]
+    given += [(comparison, ClaimVerdict.OPEN) for comparison in unmeasured]
+    if any(each.is_precondition and verdict != ClaimVerdict.HOLDS for each, verdict in given):
+        return ClaimVerdict.OPEN
+    verdicts = [verdict for each, verdict in given if not each.is_precondition]
     decisive, other = (
         (ClaimVerdict.FAILS, ClaimVerdict.HOLDS) if holds_if == "all" else (ClaimVerdict.HOLDS, ClaimVerdict.FAILS)
     )

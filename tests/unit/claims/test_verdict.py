@@ -63,6 +63,16 @@ def test_all_comparisons_must_hold_unless_one_is_enough():
         assert decide(claim().model_copy(update={"comparisons": both, "holds_if": holds_if}), found).verdict == verdict
 
 
+def test_a_claim_whose_precondition_does_not_hold_is_open():
+    found = {"new": records(0.7, 1), "old": records(0.5, 2)}
+    for swapped, is_precondition, verdict in ((True, True, OPEN), (True, False, FAILS), (False, True, HOLDS)):
+        (first,) = claim(swapped=swapped).comparisons
+        both = [first.model_copy(update={"is_precondition": is_precondition}), *claim().comparisons]
+        assert decide(claim().model_copy(update={"comparisons": both}), found).verdict == verdict
+    failing = [claim().comparisons[0].model_copy(update={"is_precondition": True}), *claim(swapped=True).comparisons]
+    assert decide(claim().model_copy(update={"comparisons": failing}), found).verdict == FAILS
+
+
 def test_a_partly_measured_claim_stays_open_unless_a_measured_comparison_decides_it():
     found = {"new": records(0.7, 1), "old": records(0.5, 2), "other": []}
     open_one = (
