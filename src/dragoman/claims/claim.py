@@ -174,6 +174,15 @@ class Claim(Settings):
         return self
 
     @model_validator(mode="after")
+    def _has_more_than_preconditions(self) -> Self:
+        if all(comparison.is_precondition for comparison in self.comparisons):
+            raise ConfigError(
+                f"{self.id}: a comparison must decide on the claim, got preconditions only; leave is_precondition out "
+                "of one of them"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _every_comparison_is_translated(self) -> Self:
         if self.zh is not None and len(self.zh.comparisons) != len(self.comparisons):
             raise ConfigError(

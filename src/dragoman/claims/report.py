@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -183,15 +183,20 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Phrases, figures: s
     if findings := claim.findings.get(word.language):
         lines.append(f"{word('findings')}{colon}{findings}\n")
     lines += _samples_tables(claim, report, word)
-    for each in result.comparisons:
-        name = claim.comparison_name(each.effect.comparison, word.language)
-        if each.effect.comparison.is_precondition and each.verdict == ClaimVerdict.FAILS:
-            lines.append(f"- {word('precondition', name=name)}")
-        if each.verdict != ClaimVerdict.OPEN or each.effect.freedom < 1:
-            continue
-        needed = seeds_needed(each)
-        lines.append(f"- {word('sentences', name=name) if needed is None else word('more', name=name, seeds=needed)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"- {line}" for line in _what_would_decide(claim, result, word))])
+
+
+def _what_would_decide(claim: Claim, result: ClaimResult, word: Phrases) -> Iterator[str]:
+    """Yield what the open comparisons need; if a precondition is not met, only that."""
+    named = [(claim.comparison_name(each.effect.comparison, word.language), each) for each in result.comparisons]
+    unmet = [
+        name for name, each in named if each.effect.comparison.is_precondition and each.verdict == ClaimVerdict.FAILS
+    ]
+    yield from (word("precondition", name=name) for name in unmet)
+    for name, each in named:
+        if not unmet and each.verdict == ClaimVerdict.OPEN and each.effect.freedom >= 1:
+            needed = seeds_needed(each)
+            yield word("sentences", name=name) if needed is None else word("more", name=name, seeds=needed)
 
 
 def _samples_tables(claim: Claim, report: LedgerReport, word: Phrases) -> list[str]:

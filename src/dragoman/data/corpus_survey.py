@@ -35,7 +35,10 @@ _SAMPLED = 400  # sentences per side, for the languages
 _AGREES = 0.5  # minimum share of sentences in the language that a file name has
 _HEAD = 2  # rows
 _NO_TEXT = 0.5  # share of bad lines in files that are no text
-_OF_COLUMNS = ("missing column", "open quotation")  # reasons of bad lines that are text
+_RULES = {  # by the reason of bad lines that are text
+    "missing column": "two columns in every row",
+    "open quotation": "a closing mark for every quotation",
+}
 _UNNAMED = "und"
 
 
@@ -175,13 +178,13 @@ def _heads(
 
 
 def _explain_bad_lines(files: Sequence[str], bad: Tally, pairs: int) -> str:
-    """Return the message for files most of whose lines are bad: their columns, or their encoding."""
+    """Return the message for files most of whose lines are bad: columns, quotations, or their encoding."""
     names, reason = " and ".join(files), max(bad.counts, key=bad.counts.__getitem__)
-    if reason in _OF_COLUMNS:
+    if reason in _RULES:
         first = bad.examples[reason][0]
         return (
-            f"{names} must have two columns in every row, got {bad.counts[reason]:,} rows of {pairs:,} with a "
-            f"{reason}, first {first.place}: {first.detail}; correct the rows, or choose another --format"
+            f"{names} must have {_RULES[reason]}, got {bad.counts[reason]:,} rows of {pairs:,} without, first "
+            f"{first.place}: {first.detail}; correct the rows, or choose another --format"
         )
     return (
         f"{names} must be UTF-8 text, got {bad.total:,} bad lines of {pairs:,}; name other files, or convert them with "

@@ -14,6 +14,7 @@ from dragoman.reporting.number_format import format_count
 __all__ = ["DeclaredLanguages", "check_declared_target", "declaration_notes", "parse_declared_code"]
 
 _CODE = re.compile(r"([A-Za-z]{2,3})(?:[-_][A-Za-z0-9]{1,8}){0,4}")
+_MAX_NOTES = 4  # a file may declare languages for many parts
 _UNSPECIFIED = {"mis", "mul", "und", "zxx"}  # codes of ISO 639-2 that name no language
 
 
@@ -72,7 +73,7 @@ def declaration_notes(document: Document, source: str, target: str) -> list[str]
                 f"{document.name} declares {part.target} as its target language; the model translates to {target}, "
                 "which the output declares"
             )
-    return [*dict.fromkeys(notes)]
+    return [*dict.fromkeys(notes)][:_MAX_NOTES]
 
 
 def _is_other(declared: str, language: str) -> bool:
@@ -80,5 +81,5 @@ def _is_other(declared: str, language: str) -> bool:
     if not declared or not language:
         return False
     # Only the first subtag is looked up: the cache of `primary_language` has no limit, and clients write declarations.
-    one, other = (primary_language(re.split("[-_]", code, maxsplit=1)[0]) for code in (declared, language))
+    one, other = (primary_language(re.split("[-_]", code, maxsplit=1)[0].lower()) for code in (declared, language))
     return not is_same_language(one, other)

@@ -54,7 +54,8 @@ _MAX_IDLE_ATTENTION = 0.5
 _MIN_COVERAGE = 0.1
 _CONTENT_LETTERS = 4  # shorter words are mostly function words, which may have no counterpart
 
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_TAG = re.compile(r"<(/?[A-Za-z][\w:.-]*+)([^<>]*+)>")
+_MAX_COUNTED = 100  # names that are looked for in the whole text
 _NGRAM, _SPACELESS_NGRAM = 4, 8  # long enough not to repeat by chance
 _MIN_REPETITIONS = 2  # one repetition may be style
 _WORDS_PER_REPETITION = 100  # longer texts may repeat an n-gram once more per this many words
@@ -263,16 +264,23 @@ def changed_addresses(source: str, translation: str) -> str | None:
 
 def changed_placeholders(source: str, translation: str) -> str | None:
     """Return which placeholders and tags are lost in a translation, or new there; None if they are the same."""
-    before, after = _placeholders_and_tags(source), _placeholders_and_tags(translation)
+    before, after = count_placeholders(source), count_placeholders(translation)
     lost, new = before - after, after - before
-    lost = Counter({name: count for name, count in lost.items() if translation.count(name) < source.count(name)})
-    new = Counter({name: count for name, count in new.items() if source.count(name) < translation.count(name)})
-    return _changed(lost, new) or None
+    if len(lost) + len(new) <= _MAX_COUNTED:
+        lost = Counter({name: count for name, count in lost.items() if translation.count(name) < source.count(name)})
+        new = Counter({name: count for name, count in new.items() if source.count(name) < translation.count(name)})
+    old_tags, new_tags = _tags(source), _tags(translation)
+    return _changed(lost | (old_tags - new_tags), new | (new_tags - old_tags)) or None
 
 
-def _placeholders_and_tags(text: str) -> Counter[str]:
-    tags: Counter[str] = Counter(_TAG.findall(text))
-    return count_placeholders(text) | tags  # <t0> is both
+def _tags(text: str) -> Counter[str]:
+    """Count tags by name, such as <b>, </b>, <br/> and <a href="x">; attributes may be translated."""
+    return Counter(f"<{name}>" for name, rest in _TAG.findall(text) if _ends_tag(rest))
+
+
+def _ends_tag(rest: str) -> bool:
+    """Whether what follows the name of a tag is nothing or attributes; in ``a <b and c> d`` it is neither."""
+    return rest.strip() in {"", "/"} or (rest[0].isspace() and "=" in rest)
 
 
 def _changed(source: Counter[str], translation: Counter[str]) -> str:

@@ -111,6 +111,13 @@ def test_a_term_must_name_a_variant():
         Claim.model_validate(table)
 
 
+def test_a_claim_is_more_than_preconditions():
+    values = claim().model_dump(exclude_none=True)
+    values["comparisons"][0]["is_precondition"] = True
+    with pytest.raises(ConfigError, match=r"C1: a comparison must decide on the claim, got preconditions only"):
+        Claim.model_validate(values)
+
+
 def test_an_unknown_search_is_rejected():
     with pytest.raises(ConfigError, match="search must be beam-N or one of keep-1"):
         search_texts(None, [], "beam-x")  # type: ignore[arg-type]

@@ -38,6 +38,20 @@ def test_a_decided_effect_shows_its_interval_and_level():
     assert "(95 %)" in text
 
 
+@pytest.mark.parametrize(("language", "text"), [("en", "a precondition that is not met"), ("zh", "前提不满足")])
+def test_an_unmet_precondition_is_stated_instead_of_what_would_decide(language: ReportLanguage, text: str):
+    found = {"new": records(0.66, 1, noise=0.06), "old": records(0.6, 2, noise=0.06)}
+    (first,) = claim().comparisons
+    unmet = first.model_copy(update={"is_precondition": True, "smallest_effect": 1000.0})
+    told = claim().model_copy(update={"comparisons": [first, unmet]})
+    page = report_markdown(
+        LedgerReport(Ledger(Path(), (told,), {}, PoolSettings()), {"C1": decide(told, found)}, {}), language
+    )
+    assert text in page
+    assert "would decide it" not in page
+    assert "才能判定" not in page
+
+
 @pytest.mark.parametrize(("language", "text"), [("en", "Findings: It is so.\n"), ("zh", "发现：如此。\n")])
 def test_findings_are_shown_in_the_language_of_the_page(language: ReportLanguage, text: str):
     found = {"new": records(0.7, 1), "old": records(0.6, 2)}

@@ -74,6 +74,19 @@ def test_units_that_stay_are_counted_per_file():
     assert declared(found) == (DeclaredLanguages("en", "de", 1),)
 
 
+def test_copies_and_codes_are_no_translations():
+    spaced = 'msgid "Taxi "\nmsgstr "Taxi"\n\n'
+    people = 'msgid "translator-credits"\nmsgstr "Anna"\n\n'
+    assert declared(po("de", OPEN, spaced, people)) == (DeclaredLanguages("", "de", 0),)
+    code = "<source>1 <ph>br</ph></source><target>2 <ph>hr <sub>ab</sub> cd</ph></target>"
+    unit = f'<trans-unit id="9">{code}</trans-unit>'
+    spaces = '<trans-unit id="8"><source>Hello  <g>World</g></source><target>Hello <g>World </g></target></trans-unit>'
+    text = '<trans-unit id="7"><source>A <g>dog</g></source><target>A <g>Hund</g></target></trans-unit>'
+    for units, count in ((unit, 0), (spaces, 0), (text, 1)):
+        data = xliff_1(('target-language="de"', UNIT + units))
+        assert declared(read_document("b.xlf", data)) == (DeclaredLanguages("", "de", count),)
+
+
 def test_another_target_language_with_translations_is_an_error():
     message = (
         r"^b\.po must be translated to de, the target language that it declares, got pt and 1 translation in the file, "

@@ -59,7 +59,9 @@ def names(source: str, translation: str, **known) -> list[str]:
         ("no no no no no, he said", "nein nein nein nein nein, sagte er"),
         ("Noooooooo", "Neeeeeein"),
         ("- - - - - - - - a", "- - - - - - - - b"),
-        ("1 <2 and b> a", "1 < 2 und b > a"),
+        ("if a <b and c> d", "wenn a < b und c > d"),
+        ('A <br/> <a title="dog" href=x>', 'Ein <br /> <a title="Hund" href=x>'),
+        ("Mail <anna@x.org> and <https://a.org/?q=1>", "Mail anna@x.org und https://a.org/?q=1"),
         ("妈妈妈妈骂马", "Mama Mama schimpft das Pferd"),
     ],
 )
@@ -91,6 +93,7 @@ def test_nothing_is_wrong(source: str, translation: str):
         ("%s of %s files", "%s Dateien", "placeholders", "lost %s"),
         ("Press <b>Save</b> now", "Drücken <b Speichern</b>", "placeholders", "lost <b>"),
         ("a <t0> {name}", "ein {name}", "placeholders", "lost <t0>"),
+        ('See <a href="x">here</a>', "Siehe <a here</a>", "placeholders", "lost <a>"),
         ("A man sleeps in the grass.", "A man sleeps in the Grass.", "copied", "similarity 1.00"),
         ("A man sleeps in the long grass.", "A man sleeps in the long gras.", "copied", "similarity 0.98"),
     ],

@@ -47,30 +47,39 @@ class BatchFile:
         self._path = path
         self._job = json.dumps([_VERSION, job], sort_keys=True, default=str)
         self._known = self._read()
-        self._sentences = {key: len(found) for key, found in self._known.items()}
+        self._segments = 0
         self._pending: list[str] = []
         self._lock = threading.Lock()
         self._saved_at = time.monotonic()
         self._is_first_block = True
 
     @property
-    def sentences(self) -> int:
-        """Number of sentences of the recorded batches."""
+    def segments(self) -> int:
+        """Number of segments (sentences, or parts of long ones) searched or taken over in the block in progress."""
+        return self._segments
+
+    def count(self, segments: int) -> None:
+        """Count segments of the block in progress."""
         with self._lock:
-            return sum(self._sentences.values())
+            self._segments += segments
+
+    def end_block(self) -> None:
+        """Count no more segments of the block, whose translations are about to be written."""
+        self._segments = 0
 
     def begin_block(self) -> None:
         """Discard the batches of the block before, which is in the output; those of an earlier process are kept."""
         with self._lock:
             if not self._is_first_block:
-                self._known, self._sentences, self._pending = {}, {}, []
+                self._known, self._pending = {}, []
                 self._path.unlink(missing_ok=True)
                 self._saved_at = time.monotonic()
             self._is_first_block = False
+            self._segments = 0
 
-    def batches_of(self, model: Sequence[str]) -> ModelBatches:
+    def batches_of(self, model: Sequence[str], *, is_counted: bool = True) -> ModelBatches:
         """Return the batches of a model, given the digests of its bundles and its languages."""
-        return ModelBatches(self, json.dumps([self._job, *model]))
+        return ModelBatches(self, json.dumps([self._job, *model]), is_counted=is_counted)
 
     def find(self, key: str) -> list[list[Hypothesis]] | None:
         """Return the recorded hypotheses of a batch, by sentence."""
@@ -80,7 +89,6 @@ class BatchFile:
         """Record the hypotheses of a batch; they are written with the first batch after `RECORD_INTERVAL`."""
         text = json.dumps({"key": key, "found": [[_to_json(each) for each in few] for few in found]})
         with self._lock:
-            self._sentences[key] = len(found)
             self._pending.append(f"{hashlib.sha256(text.encode()).hexdigest()} {text}\n")
             if time.monotonic() - self._saved_at >= RECORD_INTERVAL:
                 self._save()
@@ -112,8 +120,8 @@ class BatchFile:
 class ModelBatches:
     """Recorded batches of one model; a `BatchStore`."""
 
-    def __init__(self, record: BatchFile, identity: str) -> None:
-        self._record, self._identity = record, identity
+    def __init__(self, record: BatchFile, identity: str, *, is_counted: bool) -> None:
+        self._record, self._identity, self._is_counted = record, identity, is_counted
 
     def restore(self, batch: Sequence[Chunk]) -> bool:
         """Set the hypotheses of a batch from the record; return whether it has them."""
@@ -122,11 +130,17 @@ class ModelBatches:
             return False
         for chunk, hypotheses in zip(batch, found, strict=True):
             chunk.hypotheses = hypotheses
+        self._count(batch)
         return True
 
     def add(self, batch: Sequence[Chunk]) -> None:
         """Record a batch that was searched."""
         self._record.add(self._key(batch), [chunk.hypotheses for chunk in batch])
+        self._count(batch)
+
+    def _count(self, batch: Sequence[Chunk]) -> None:
+        if self._is_counted:
+            self._record.count(len(batch))
 
     def _key(self, batch: Sequence[Chunk]) -> str:
         digest = hashlib.sha256(self._identity.encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ MAX_LINE_SENTENCES = 3
 
 _FIELD = " ||| "
 _MAX_CHANGES = 100  # kept in memory
-_MIN_PARAGRAPH = 50  # characters, to save time
+_ENDS = re.compile(r"[^\w\s,]\s|[。！？]")  # most ends of sentences, in any script
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,8 @@ class LineTranslator:
     """The first texts."""
     placeholder_changes: Counter[str] = field(default_factory=Counter, compare=False)
     """Number of lines per change of placeholders and addresses, such as ``lost {name}``; the first 100 are kept."""
-    paragraphs: Counter[int] = field(default_factory=Counter, compare=False)
-    """Number of lines by their number of sentences, of those with more than `MAX_LINE_SENTENCES` without splitting."""
+    paragraphs: Counter[str] = field(default_factory=Counter, compare=False)
+    """Number of ``lines`` with more than `MAX_LINE_SENTENCES` sentences that were not split."""
     records: list[BatchFile] = field(default_factory=list, compare=False)
     """Records of the batches, while `record_batches` runs."""
 
@@ -107,19 +108,25 @@ class LineTranslator:
         self.flagged.update(name for translation in found for name in {flag.name for flag in translation.flags or ()})
         self._count_placeholder_changes(texts, found)
         if not self.split_sentences:
-            counts = (_count_sentences(text, self.translator.languages[0]) for text in texts)
-            self.paragraphs.update(count for count in counts if count > MAX_LINE_SENTENCES)
+            language = self.translator.languages[0]
+            self.paragraphs["lines"] += sum(_has_many_sentences(text, language) for text in texts)
         if self.round_trip is None:
+            self._end_block()
             return [self.form.line(translation, number) for number, translation in enumerate(found, first)]
         from dragoman.evaluation.metrics.sentence_scores import sentence_scores  # noqa: PLC0415 -- imports sacreBLEU
 
         back = [each.text for each in self.round_trip.translate([each.text for each in found], split_sentences=False)]
         scores = sentence_scores(back, texts)
+        self._end_block()
         trips = [{"text": text, "chrf": round(score, 2)} for text, score in zip(back, scores, strict=True)]
         return [
             self.form.line(translation, number, round_trip=trip)
             for number, (translation, trip) in enumerate(zip(found, trips, strict=True), first)
         ]
+
+    def _end_block(self) -> None:
+        for record in self.records:
+            record.end_block()
 
     def _count_placeholder_changes(self, texts: Sequence[str], translations: Sequence[Translation]) -> None:
         changes = self.placeholder_changes
@@ -134,7 +141,8 @@ class LineTranslator:
         """Record the batches of each call, and take over those of an interrupted one, while the block runs."""
         translators = [self.translator, *([] if self.round_trip is None else [self.round_trip])]
         for each in translators:
-            each.batch_store = record.batches_of([*(bundle.digest for bundle in each.bundles), *each.languages])
+            model = [*(bundle.digest for bundle in each.bundles), *each.languages]
+            each.batch_store = record.batches_of(model, is_counted=each is self.translator)
         self.records.append(record)
         try:
             yield
@@ -178,9 +186,10 @@ def format_links(links: Sequence[tuple[int, int]]) -> str:
     return " ".join(f"{source}-{target}" for source, target in links)
 
 
-def _count_sentences(text: str, language: str) -> int:
-    """Return the number of sentences of a text, 1 if it is short."""
-    return 1 if len(text) < _MIN_PARAGRAPH else sum(bool(each.text) for each in split_sentences(text, language))
+def _has_many_sentences(text: str, language: str) -> bool:
+    if len(_ENDS.findall(text)) < MAX_LINE_SENTENCES:  # saves time
+        return False
+    return sum(bool(each.text) for each in split_sentences(text, language)) > MAX_LINE_SENTENCES
 
 
 def _in_one_line(text: str) -> str:

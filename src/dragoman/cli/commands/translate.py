@@ -181,7 +181,8 @@ def _translate_folder(
                 force=force,
                 on_progress=tell,
             )
-            _stop_unless_finished(outcome.status, format_count(outcome.files, "file"), recorded)
+            done = f"{format_count(outcome.files, 'file')}, {format_count(outcome.lines, 'line')}"
+            _stop_unless_finished(outcome.status, done, recorded)
         _print_flags(work, outcome.lines - outcome.resumed_lines)
     _print_written(output)
 
@@ -283,7 +284,7 @@ def _to_file(work: LineWork, source: LineReader, output: Path, *, resume: bool, 
 
 def _stop_unless_finished(status: str, done: str, record: BatchFile | None) -> None:
     if code := EXIT_STOPPED.get(status):
-        kept = f" and {format_count(record.sentences, 'sentence')} of the next" if record and record.sentences else ""
+        kept = f" and {format_count(record.segments, 'segment')} of the next" if record and record.segments else ""
         echo(f"{status} after {done}{kept}; run the same command with --resume to continue", err=True)
         raise typer.Exit(code)
 
@@ -318,16 +319,16 @@ def _print_flags(work: LineWork, lines: int) -> None:
 
 
 def _paragraph_note(work: LineWork) -> str:
-    """Return a note on lines with many sentences, of which a translation as one sentence may leave some out."""
+    """Return a note on lines with many sentences, of which a translation may leave some out; none on a cluster."""
     from dragoman.api.files.output_lines import MAX_LINE_SENTENCES
 
-    lines = 0 if work.line_translator is None else work.line_translator.paragraphs.total()
+    lines = 0 if work.line_translator is None else work.line_translator.paragraphs["lines"]
     if not lines:
         return ""
     have, were = ("has", "was") if lines == 1 else ("have", "were")
     return (
-        f"{format_count(lines, 'line')} {have} more than {MAX_LINE_SENTENCES} sentences and {were} translated as one "
-        "sentence: parts may be missing; --split translates sentence by sentence"
+        f"{format_count(lines, 'line')} {have} more than {MAX_LINE_SENTENCES} sentences and {were} not split: parts "
+        "may be missing; --split translates sentence by sentence"
     )
 
 

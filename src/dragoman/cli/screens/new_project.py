@@ -161,7 +161,8 @@ def _ask_language(side: str, survey: CorpusSurvey, known: ProjectAnswers, other:
         check_side(survey, known.corpus, side, code, other, is_checked=known.language_check)
         return code
 
-    found = survey.languages[side]
+    source, target = survey.complete_languages(*((None, other) if side == "source" else (other, None)))
+    found = source if side == "source" else target
     how = "detected" if found else "not recognised; a code such as en or zh-Hant"
     return _ask(f"{side.capitalize()} language ({how})", found, parse)
 

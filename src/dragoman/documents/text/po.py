@@ -26,6 +26,7 @@ from dragoman.text.characters import has_letters
 __all__ = ["read_po"]
 
 _KEYWORD = re.compile(r'\s*(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d{1,2})\])?\s+(".*")\s*$')
+_CREDITS = "translator-credits"  # names of people; they are in no language
 _MORE = re.compile(r'\s*(".*")\s*$')
 _QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"')  # possessive: no memory per character
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
@@ -68,9 +69,10 @@ class _Entry:
     @property
     def is_translated(self) -> bool:
         """Whether it has a translation that stays; a copy of the source is none."""
-        sources = {text for keyword, text in self.texts.items() if keyword.startswith("msgid")}
-        done = {text for keyword, text in self.texts.items() if keyword.startswith("msgstr")}
-        return bool(self.texts.get("msgid")) and not self.is_pending and any(map(has_letters, done - sources))
+        sources = {text.strip() for keyword, text in self.texts.items() if keyword.startswith("msgid")}
+        done = {text.strip() for keyword, text in self.texts.items() if keyword.startswith("msgstr")}
+        is_message = bool(self.texts.get("msgid")) and self.texts["msgid"] != _CREDITS
+        return is_message and not self.is_pending and any(map(has_letters, done - sources))
 
 
 def read_po(name: str, data: bytes, limits: DocumentLimits) -> Document:

@@ -138,8 +138,8 @@ def _translated_units(root: Any) -> Iterator[Any]:
     for element, parts in _translatable_units(root):
         target = parts.get("target")
         if target is not None and not _is_pending(element, target):
-            text = _text(target)
-            if has_letters(text) and text != _text(parts["source"]):
+            text = _translatable_text(target)
+            if has_letters(text) and text != _translatable_text(parts["source"]):
                 yield element
 
 
@@ -153,6 +153,19 @@ def _translatable_units(root: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
         parts = {local_name(child): child for child in reversed(element) if local_name(child)}
         if "source" in parts and _translate(element, inherited) != "no":
             yield element, parts
+
+
+def _translatable_text(element: Any) -> str:
+    """Return the text without that of placeholders and native codes, and with single spaces."""
+    parts = [element.text or ""]
+    holders = {element}
+    for child in element.iterdescendants():
+        if child.getparent() in holders:
+            if local_name(child) in _CONTAINERS:
+                holders.add(child)
+                parts.append(child.text or "")
+            parts.append(child.tail or "")
+    return " ".join("".join(parts).split())
 
 
 def _text(element: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -109,6 +110,18 @@ def test_a_finished_block_needs_no_record(source: Path, tmp_path: Path, monkeypa
     monkeypatch.setattr("dragoman.api.files.input_lines._LINES", 12)
     Run(batches=5).killed(source, tmp_path / "out")
     assert batch_record_path(tmp_path / "out").read_bytes().count(b"\n") == 2, "three batches are in the output"
+
+
+@pytest.mark.parametrize("batches", [0, 3, 10])
+def test_segments_of_the_block_in_progress_are_counted(source: Path, tmp_path: Path, batches: int):
+    """Not those that are in the output already."""
+    run = Run(batches=batches)
+    record = batch_record.BatchFile(tmp_path / "record", {})
+    texts = source.read_text(encoding="utf-8").splitlines()
+    with run.lines.record_batches(record):
+        with suppress(Killed):
+            run.lines(texts, 0)
+        assert record.segments == (batches * BATCH if batches * BATCH < LINES else 0)
 
 
 def test_what_is_quick_is_not_recorded(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -36,6 +36,7 @@ def test_it_writes_a_report_and_says_where(texts: tuple[Path, ...], tmp_path: Pa
     assert f"report  {report}" in result.stdout
     assert "chrF++" in result.stdout
     assert "“better”" in result.stdout
+    assert re.search(r"For “better”, chrF\+\+ .* \(p ", " ".join(result.stdout.split()))
     page = report.read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert "Largest differences" in page
@@ -76,6 +77,7 @@ def test_runs_are_compared_without_a_test(tmp_path: Path) -> None:
     result = typed("compare", one, two, "-o", report)
     assert result.exit_code == 0, result.output
     assert "Learning curves" in report.read_text(encoding="utf-8")
+    assert "--test" in result.stdout
     settings = json.loads(typed("compare", one, two, "-o", report, "--force", "--json").stdout)["settings"]
     assert settings == {"training.seed": ["1", "2"]}
 

@@ -102,11 +102,14 @@ def test_new_refuses_files_without_text(run: Run, tmp_path: Path):
 def test_new_names_the_separator_of_a_table(run: Run):
     rows = [f"line {number}\tZeile {number}\n" for number in range(20)]
     Path("tabs.csv").write_text("".join(rows), encoding="utf-8")
+    Path("open.csv").write_text("".join(f'"a" {row}'.replace("\t", ",") for row in rows), encoding="utf-8")
     Path("words.csv").write_text("".join(rows).replace("\t", " "), encoding="utf-8")
     for name, expected in {
         "tabs.csv": "tabs.csv must have commas or semicolons between its columns, got tabs; read it with --format tsv ",
-        "words.csv": "words.csv must have two columns in every row, got 20 rows of 20 with a missing column, first "
-        "words.csv:1: 1 of the 2 columns that are needed; a comma separates them; ",
+        "words.csv": "words.csv must have two columns in every row, got 20 rows of 20 without, first words.csv:1: 1 of "
+        "the 2 columns that are needed; a comma separates them; ",
+        "open.csv": "open.csv must have a closing mark for every quotation, got 20 rows of 20 without, first "
+        "open.csv:1: a quotation mark is not closed; ",
     }.items():
         result = run("new", "p", "--source", "en", "--target", "de", "--corpus", name)
         assert (result.exit_code, Path("p").exists()) == (1, False)

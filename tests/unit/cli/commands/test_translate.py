@@ -313,7 +313,7 @@ def test_stopped_and_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Translator, "translate", stopping)
     result = typed(*asked)
     assert result.exit_code == code
-    assert "ed after 20 lines and 10 sentences of the next; run the same command with --resume" in result.stderr
+    assert "ed after 20 lines and 10 segments of the next; run the same command with --resume" in result.stderr
     other = typed(*asked, "--resume", "--beam", "2")
     assert other.exit_code == 2
     assert other.stderr.splitlines()[-1] == (
@@ -476,8 +476,8 @@ def test_placeholders_that_a_line_lost_are_named(tmp_path: Path):
 
 def test_lines_with_many_sentences_are_noted(tmp_path: Path):
     source = tmp_path / "in"
-    source.write_text("The dog sleeps here. " * 4 + "\nHello.\n", encoding="utf-8")
-    note = "note    1 line has more than 3 sentences and was translated as one sentence: parts may be missing; --split"
+    source.write_text("The dog sleeps here. " * 4 + "\nHe. She. It.\n", encoding="utf-8")
+    note = "note    1 line has more than 3 sentences and was not split: parts may be missing; --split"
     assert note in typed("translate", tiny_bundle(), source, *QUICK).stderr
     assert "--split" not in typed("translate", tiny_bundle(), source, "--split", *QUICK).stderr
 

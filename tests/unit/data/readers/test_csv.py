@@ -57,6 +57,11 @@ def test_an_open_quotation_is_a_fault_and_the_next_lines_are_read(tmp_path: Path
     assert [example.line for example in found.faults.examples["open quotation"]] == [2]
 
 
+def test_tabs_in_cells_are_text(tmp_path: Path):
+    for first in ('"a\tb\tc","d"', "a\tb\tc,d"):
+        assert read(tmp_path / "a.csv", f"{first}\nx,y\n").frame.rows()[0][:2] == ("a b c", "d")
+
+
 def test_a_missing_column_names_the_separator(tmp_path: Path):
     found = read(tmp_path / "train.csv", "one,eins\ntwo\n")
     assert "a comma separates them" in found.faults.examples["missing column"][0].detail

@@ -154,13 +154,14 @@ class CsvReader:
 
 
 def _delimiter(line: str, file: str) -> str:
-    """Return the separator of the first row: the more frequent one, a comma if equal; tabs are a `DataError`."""
-    if line.count("\t") > max(line.count(";"), line.count(",")):
+    """Return the separator of the first row: the more frequent one, a comma if equal; only tabs are a `DataError`."""
+    found = ";" if line.count(";") > line.count(",") else ","
+    if "\t" in line and len(_cells(line, found) or "") == 1:
         raise DataError(
             f"{file} must have commas or semicolons between its columns, got tabs; read it with --format tsv (in the "
             'configuration: format = "tsv"), or name it .tsv'
         )
-    return ";" if line.count(";") > line.count(",") else ","
+    return found
 
 
 def _record(lines: Sequence[str | None], delimiter: str) -> tuple[list[str] | None, int]:
