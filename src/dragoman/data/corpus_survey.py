@@ -38,6 +38,7 @@ _NO_TEXT = 0.5  # share of bad lines in files that are no text
 _RULES = {  # by the reason of bad lines that are text
     "missing column": "two columns in every row",
     "open quotation": "a closing mark for every quotation",
+    "too many columns": "the number of cells of the first row in every row",
 }
 _UNNAMED = "und"
 

@@ -140,7 +140,7 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
         for found in members.values()
         for member in found
     )
-    notes.append(useless_scores_note(results, languages[1]))
+    notes.append("" if any(notes) else useless_scores_note(results, languages[1]))  # notes so far explain low scores
     return Evaluation(
         test_set=TestSet(name, len(sources), _digest(sources), _digest(references), languages),
         systems=results,

@@ -211,7 +211,7 @@ def _print(trained: TrainResult, settings: Config, *, json: bool) -> None:
             echo(_significance_note(tests))
         if worse := _worse_note(trained.scores):
             echo(f"note    {worse}")
-        if not _translates(trained.scores, settings.data.target if settings.data else ""):
+        elif not _translates(trained.scores, settings.data.target if settings.data else ""):
             echo(f"note    the model does not translate yet: {_more_training(settings)}")
         echo("")
     echo(f"bundle  {bundle.folder}    (card.md describes it)")

@@ -284,7 +284,9 @@ def _to_file(work: LineWork, source: LineReader, output: Path, *, resume: bool, 
 
 def _stop_unless_finished(status: str, done: str, record: BatchFile | None) -> None:
     if code := EXIT_STOPPED.get(status):
-        kept = f" and {format_count(record.segments, 'segment')} of the next" if record and record.segments else ""
+        kept = (
+            f"; {format_count(record.segments, 'segment')} of the next lines kept" if record and record.segments else ""
+        )
         echo(f"{status} after {done}{kept}; run the same command with --resume to continue", err=True)
         raise typer.Exit(code)
 

@@ -196,7 +196,8 @@ def _about_corpus(corpus: CorpusReport, source: str, target: str) -> Iterator[st
         yield f"{header}."
     if shifted:
         places = summary.notes.examples[shifted[0]]
-        yield f"{name} looks misaligned at {', '.join(example.place for example in places[:3])}: check these lines."
+        shown = ", ".join(example.place for example in places[:3])
+        yield f"{name} looks misaligned at {shown}: check these lines and those before them."
     if corpus.role == "train" and summary.records and summary.drops.total > _DROPPED * summary.records:
         share = summary.drops.total / summary.records
         yield f"Cleaning would drop {format_percent(share)} of {name}; --output check.html has samples of each reason."

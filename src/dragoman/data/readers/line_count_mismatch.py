@@ -106,10 +106,13 @@ def explain_mismatch(source: str, target: str, counts: tuple[int, int]) -> str:
         found = find_break(LineBlockReader(one), LineBlockReader(other), difference)
     if found is None:
         shorter = source if difference < 0 else target
-        return message + f"no location was found, so perhaps the last lines of {shorter} are missing"
+        return (
+            message + f"the lengths of lines do not show where: the last lines of {shorter} may be missing, or others"
+        )
     lacking, other_side = (source, target) if found.shift > 0 else (target, source)
     number = "a line" if abs(found.shift) == 1 else f"{abs(found.shift)} lines"
     return (
-        message + f"their lengths stop matching at about line {found.line:,} ({source}:{found.line}): {number} "
-        f"missing in {lacking}, or too many in {other_side}"
+        message
+        + f"by the lengths of lines, {number} may be missing in {lacking}, or too many in {other_side}, at about "
+        f"line {found.line:,} ({source}:{found.line}); if these lines correspond, look before them"
     )

@@ -410,3 +410,9 @@ def test_scores_of_a_model_that_does_not_translate_have_a_note(room: Path):
     found = evaluated(room, f"mine={tiny_bundle()}", *QUICK)
     assert any(note.startswith("no system translates usefully, since the best BLEU is ") for note in found["notes"])
     assert not any("usefully" in note for note in evaluated(room, room / "close")["notes"])
+    (room / "ref").write_text(
+        "Les enfants jouent dans le grand jardin derrière la maison.\n" * len(SOURCES), encoding="utf-8"
+    )
+    notes = evaluated(room, room / "close", "--languages", "de-en")["notes"]
+    assert any("references look like fr" in note for note in notes), "which explains the scores"
+    assert not any("usefully" in note for note in notes)

@@ -118,6 +118,12 @@ def test_a_document_in_another_language_gets_a_note(name: str, text: str, en_pt:
     assert "note " not in typed("translate", en_pt, source, *QUICK).stderr
 
 
+def test_a_short_heading_does_not_prevent_the_note(en_pt: Path, tmp_path: Path):
+    source = tmp_path / "a.md"
+    source.write_text(f"# Musée\n\n{FRENCH}\n", encoding="utf-8")
+    assert "note    the texts look like fr; the model" in typed("translate", en_pt, source, *QUICK).stderr
+
+
 def test_only_the_first_texts_are_read_for_the_note(en_pt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("dragoman.api.files.document_translation.NOTE_SAMPLE", 5)
     source = tmp_path / "a.html"

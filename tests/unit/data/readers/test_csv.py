@@ -62,6 +62,13 @@ def test_tabs_in_cells_are_text(tmp_path: Path):
         assert read(tmp_path / "a.csv", f"{first}\nx,y\n").frame.rows()[0][:2] == ("a b c", "d")
 
 
+def test_a_comma_that_is_not_quoted_is_a_bad_line(tmp_path: Path):
+    found = read(tmp_path / "a.csv", "en,de\none,eins\ntwo, or more,zwei\nthree,drei\n")
+    assert [row[:2] for row in found.frame.rows()] == [("one", "eins"), ("three", "drei")]
+    (example,) = found.faults.examples["too many columns"]
+    assert (example.line, example.detail) == (3, "3 cells; the first row has 2: quote cells that contain a comma")
+
+
 def test_a_missing_column_names_the_separator(tmp_path: Path):
     found = read(tmp_path / "train.csv", "one,eins\ntwo\n")
     assert "a comma separates them" in found.faults.examples["missing column"][0].detail

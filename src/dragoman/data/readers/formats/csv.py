@@ -55,6 +55,15 @@ class CsvChunk(TsvChunk):
             f"dragoman new with --columns {shlex.join(names)}"
         )
 
+    def _check_widths(self, frame: pl.DataFrame, draft: ChunkBuilder) -> pl.DataFrame:
+        """Drop rows with more cells than the first: their cells would be parts of sentences."""
+        wide = frame.filter(pl.col("columns") > self.width)
+        for row in wide.iter_rows(named=True):
+            count = f"{row['columns']} cells; the first row has {self.width}"
+            detail = f"{count}: quote cells that contain a {self.separator}"
+            draft.add_fault(row["line"], LineFault("too many columns", detail, row["row"]))
+        return super()._check_widths(frame.filter(pl.col("columns") <= self.width), draft)
+
     def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
         """Decode the rows and take the two columns."""
         draft = ChunkBuilder(self.file)

@@ -45,13 +45,14 @@ class TsvChunk(BlockChunk):
     def _finish(self, frame: pl.DataFrame, draft: ChunkBuilder) -> ChunkPairs:
         """Take the two columns of tab-separated rows; null rows are dropped."""
         frame = frame.drop_nulls().with_columns(columns=pl.col("row").str.count_matches("\t", literal=True) + 1)
-        self._check_widths(frame, draft)
+        frame = self._check_widths(frame, draft)
         frame = frame.filter(pl.col("columns") >= max(self.columns))
         frame = frame.select(*(self._column(side) for side in (0, 1)), "line")
         self._note_header(frame, draft)
         return draft.finish(frame)
 
-    def _check_widths(self, frame: pl.DataFrame, draft: ChunkBuilder) -> None:
+    def _check_widths(self, frame: pl.DataFrame, draft: ChunkBuilder) -> pl.DataFrame:
+        """Record rows with other numbers of columns; return the rows that may be used."""
         needed = max(self.columns)
         for row in frame.filter(pl.col("columns") < needed).iter_rows(named=True):
             detail = f"{row['columns']} of the {needed} columns that are needed; a {self.separator} separates them"
@@ -62,6 +63,7 @@ class TsvChunk(BlockChunk):
             for row in islice(other.iter_rows(named=True), MAX_EXAMPLES)
         )
         draft.notes.add("number of columns differs from the first row's", other.height, examples)
+        return frame
 
     def _note_header(self, frame: pl.DataFrame, draft: ChunkBuilder) -> None:
         if self.block.first_line > 1 or not frame.height or frame[0, "line"] != 1:
