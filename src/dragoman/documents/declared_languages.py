@@ -15,7 +15,7 @@ __all__ = ["DeclaredLanguages", "check_declared_target", "declaration_notes", "p
 
 _CODE = re.compile(r"([A-Za-z]{2,3})(?:[-_][A-Za-z0-9]{1,8}){0,4}")
 _MAX_NOTES = 4  # a file may declare languages for many parts
-_UNSPECIFIED = {"mis", "mul", "und", "zxx"}  # codes of ISO 639-2 that name no language
+_UNSPECIFIED = {"mul", "und", "zxx"}  # codes of ISO 639-2 that name no language
 
 
 @dataclass(frozen=True)
