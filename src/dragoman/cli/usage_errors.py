@@ -45,8 +45,15 @@ def usage_message(error: Any, ctx: Any, args: Sequence[str]) -> str:
         is_missing = kind == "MissingParameter"
         return _missing(parameter, ctx) if is_missing else _bad_value(parameter, str(error.message), args, see)
     if extra := re.search(r"unexpected extra argument\S* \((.*)\)", message):
-        return f"arguments must be {usage_line(ctx.command, ctx)}, got {extra[1]} as well; quote a name with spaces"
+        return f"arguments must be {usage_line(ctx.command, ctx)}, got {extra[1]} as well; {_one_argument(ctx)}"
     return f"{message.rstrip('.')}; {see}"
+
+
+def _one_argument(ctx: Any) -> str:
+    """Return what to do instead of giving several arguments; two files of text are a corpus."""
+    if ctx.info_name in ("check", "prepare", "train"):
+        return "make a project of two text files with dragoman new --corpus, and quote a name with spaces"
+    return "quote a name with spaces"
 
 
 def _unknown(error: Any, message: str, ctx: Any) -> str:

@@ -71,6 +71,7 @@ MISTAKES = [
     ("prepare trained/run/bundle", 2, "got a bundle; its project is trained"),
     ("check trained/run", 2, "got a run; its project is trained"),
     ("train trained/run", 2, "got a run; its project is trained"),
+    ("check text text", 2, "got text as well; make a project of two text files with dragoman new --corpus, and quote"),
     ("prepare lost", 2, "lost must be the folder of a project, got a run; name the project that it was trained in"),
     ("average folder -o x", 1, "folder must be a run or a project folder, got another path; dragoman train makes runs"),
     ("average project -o x", 1, "got a project that is not trained; dragoman train makes runs"),

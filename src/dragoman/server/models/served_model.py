@@ -156,9 +156,9 @@ def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, 
         )
     tried = translator.direction(*translator.directions[0]).translate(_WARM_UP)
     if not math.isfinite(tried.score) or not tried.text.strip():
+        got = "an empty translation" if math.isfinite(tried.score) else "a score that is not finite"
         raise BundleError(
-            f"{bundle.path} must translate a sentence to text with a finite score, got {len(tried.text)} characters "
-            f"with the score {tried.score:g}; train it again"
+            f"{bundle.path} must translate a sentence, got {got}; train a new run, with more updates or more text"
         )
     return translator
 

@@ -359,3 +359,9 @@ def test_one_that_cannot_be_loaded_any_more_is_no_fault_of_who_asks(bundle: Path
 
     run(test, {"m": bundle}, memory_bytes=1)
     assert "m cannot be loaded" in caplog.text
+
+
+def test_a_model_that_writes_nothing_is_named(bundle: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(model_module, "_WARM_UP", "")
+    with pytest.raises(BundleError, match=r"must translate a sentence, got an empty translation; train a new run"):
+        model_module.open_translator(Bundle.open(bundle), "default", ServerSettings(), 1)
