@@ -12,6 +12,7 @@ from dragoman.language_codes import primary_language
 from dragoman.text.characters import is_spaceless
 
 __all__ = [
+    "MIN_NOTE_SAMPLE",
     "NEAR_LANGUAGES",
     "NOTE_SAMPLE",
     "column_languages",
@@ -59,7 +60,8 @@ _MAX_EXPECTED = 0.1  # probability of the expected language
 _LETTER = re.compile(r"[^\W\d_]")
 _KANA = re.compile("[\u3041-\u30ff\u31f0-\u31ff]")
 NOTE_SAMPLE = 100  # texts for a note
-_MIN_SAMPLE, _MANY = 5, 1 / 3
+MIN_NOTE_SAMPLE = 5  # of fewer texts, each must be certain
+_MANY = 1 / 3
 _JOINED = 10  # lines
 _CAPITALISED = 0.6  # more words with a capital are a name or a heading, whose language is uncertain
 
@@ -127,7 +129,7 @@ def language_note(texts: Sequence[str], expected: str, *, name: str = "lines", r
     """
     sample = texts[:NOTE_SAMPLE]
     rule = rule or f"the model translates from {expected}"
-    if len(sample) < _MIN_SAMPLE:
+    if len(sample) < MIN_NOTE_SAMPLE:
         few = [text for text in sample if text.strip()]
         found = {other_language(text, expected) for text in few}
         language = found.pop() if len(found) == 1 else None
@@ -171,7 +173,7 @@ def _most_frequent_other(sample: Sequence[str], expected: str) -> tuple[str, int
 
     The third value is the number of texts that were read together.
     """
-    if len(sample) < _MIN_SAMPLE:
+    if len(sample) < MIN_NOTE_SAMPLE:
         return "", 0, 1
     for lines in (1, _JOINED):  # short sentences are certain only together
         others: Counter[str] = Counter()

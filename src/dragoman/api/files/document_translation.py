@@ -12,13 +12,12 @@ from dragoman.documents.document import Document
 from dragoman.documents.formats import MAX_BYTES, read_document
 from dragoman.errors import DataError
 from dragoman.markup.tagged_text import TaggedText
-from dragoman.text.other_language import NOTE_SAMPLE, language_note
+from dragoman.text.other_language import MIN_NOTE_SAMPLE, NOTE_SAMPLE, language_note
 
 __all__ = ["document_notes", "read_bytes", "translate_document", "translate_parsed"]
 
 _TEXTS = 64  # per call: enough for full batches, few enough to report progress
 _UNKNOWN = "und"
-_FEW = 5  # texts
 
 
 def read_bytes(path: Path) -> bytes:
@@ -31,7 +30,7 @@ def read_bytes(path: Path) -> bytes:
 def document_notes(document: Document, languages: tuple[str, str]) -> list[str]:
     """Return notes on languages of a document, declared or detected in its first texts, that are not the model's."""
     sample = [segment.text for segment in document.segments[:NOTE_SAMPLE]]
-    if len(sample) < _FEW:  # a heading alone is rarely certain
+    if len(sample) < MIN_NOTE_SAMPLE:  # a heading alone is rarely certain
         sample = [" ".join(sample)]
     found = language_note(sample, languages[0], name="texts")
     return [*declaration_notes(document, *languages), *([found] if found else [])]

@@ -62,6 +62,12 @@ def test_tabs_in_cells_are_text(tmp_path: Path):
         assert read(tmp_path / "a.csv", f"{first}\nx,y\n").frame.rows()[0][:2] == ("a b c", "d")
 
 
+def test_empty_cells_at_the_end_of_a_row_do_no_harm(tmp_path: Path):
+    found = read(tmp_path / "a.csv", "en,de\none,eins\ntwo,zwei,, \n")
+    assert [row[:2] for row in found.frame.rows()] == [("one", "eins"), ("two", "zwei")]
+    assert found.faults.total == 0
+
+
 def test_a_comma_that_is_not_quoted_is_a_bad_line(tmp_path: Path):
     found = read(tmp_path / "a.csv", "en,de\none,eins\ntwo, or more,zwei\nthree,drei\n")
     assert [row[:2] for row in found.frame.rows()] == [("one", "eins"), ("three", "drei")]

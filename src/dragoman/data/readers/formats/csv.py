@@ -74,6 +74,8 @@ class CsvChunk(TsvChunk):
         while place < len(texts):
             cells, lines = _record(texts[place : place + _MAX_LINES], self.delimiter)
             if cells is not None:
+                while len(cells) > self.width and not cells[-1].strip():
+                    cells.pop()  # spreadsheets write empty cells at the end of some rows
                 rows[place] = "\t".join(re.sub(r"[\t\n]+", " ", cell) for cell in cells)
             elif (text := texts[place]) is not None:
                 draft.add_fault(first + place, LineFault("open quotation", "a quotation mark is not closed", text))
