@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
 STOP_REASONS = {signal.SIGTERM: "terminated", signal.SIGINT: "interrupted"}
+_REPEAT_SECONDS = 0.01
 
 
 def existing_signals(*names: str) -> list[signal.Signals]:
@@ -40,14 +43,27 @@ class Terminated(KeyboardInterrupt):
 
 
 def raise_on_sigterm() -> None:
-    """Let SIGTERM raise `Terminated` in this process, so that child processes and locks are released."""
+    """Let SIGTERM raise `Terminated` in this process, so that child processes and locks are released.
+
+    Python ignores exceptions in destructors and weak references; a signal that arrives there is sent again.
+    """
     if threading.current_thread() is threading.main_thread():  # Python allows signal handlers only there
         signal.signal(signal.SIGTERM, _raise_terminated)
+        sys.unraisablehook = functools.partial(_repeat_ignored_signal, sys.unraisablehook)
 
 
 def _raise_terminated(_number: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends the process at once
     raise Terminated
+
+
+def _repeat_ignored_signal(report: Callable[[sys.UnraisableHookArgs], None], ignored: sys.UnraisableHookArgs) -> None:
+    if not isinstance(ignored.exc_value, Terminated):
+        report(ignored)
+        return
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _raise_terminated)
+    threading.Timer(_REPEAT_SECONDS, os.kill, (os.getpid(), signal.SIGTERM)).start()
 
 
 class StopRequested(Exception):  # noqa: N818 -- not an error: the work can be repeated

@@ -2,7 +2,10 @@
 
 import os
 import signal
+import sys
 import threading
+import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -81,12 +84,52 @@ def test_another_thread_can_request_a_stop():
         assert stop.reason == "terminated"
 
 
+@pytest.fixture
+def _restored_handlers() -> Iterator[None]:
+    before, hook = signal.getsignal(signal.SIGTERM), sys.unraisablehook
+    yield
+    signal.signal(signal.SIGTERM, before)
+    sys.unraisablehook = hook
+
+
+@pytest.mark.usefixtures("_restored_handlers")
 def test_sigterm_is_raised_once_and_then_ends_the_process():
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        raise_on_sigterm()
-        with pytest.raises(Terminated):
-            signal.raise_signal(signal.SIGTERM)
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    raise_on_sigterm()
+    with pytest.raises(Terminated):
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+class _Closed:
+    """An object whose destructor is interrupted."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.usefixtures("_restored_handlers")
+def test_sigterm_in_a_destructor_is_not_lost():
+    raise_on_sigterm()
+    with pytest.raises(Terminated):
+        _drop_and_wait(_Closed())
+
+
+def _drop_and_wait(dropped: object) -> None:
+    del dropped
+    time.sleep(10)
+
+
+class _Faulty:
+    """An object whose destructor fails."""
+
+    def __del__(self) -> None:
+        raise ValueError
+
+
+@pytest.mark.usefixtures("_restored_handlers")
+def test_other_ignored_errors_are_reported():
+    reported: list[object] = []
+    sys.unraisablehook = lambda ignored: reported.append(ignored.exc_type)
+    raise_on_sigterm()
+    _Faulty()
+    assert reported == [ValueError]

@@ -116,9 +116,19 @@ class LazyGroup(PlainGroup):
             message = str(error.format_message()) if ctx is None else usage_message(error, ctx, typed)
             print_error(message, error.exit_code, "UsageError")
             code = error.exit_code
-        except typer.Abort as error:
-            code = print_stop(error.__cause__)
+        except typer.Abort as error:  # a stop signal while a question waits for its answer
+            code = print_stop(error.__context__)
         sys.exit(code if isinstance(code, int) else 0)
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Parse the options before the command; a stop signal is reported here: Typer would exit without a line."""
+        with report_errors():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Import and run the command; a stop signal is reported here as well."""
+        with report_errors():
+            return super().invoke(ctx)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Import the command that is called."""

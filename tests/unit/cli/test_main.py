@@ -22,6 +22,12 @@ except SystemExit:
     pass
 print(*{{name.partition('.')[0] for name in sys.modules}}, file=sys.stderr)
 """
+END_IN_IMPORT = """
+import signal
+from dragoman.cli import main
+main.load_command = lambda name: signal.raise_signal(signal.SIGTERM)
+main.main()
+"""
 
 
 @pytest.mark.parametrize("arguments", ["'--help'", *(f"'{name}', '--help'" for name in COMMANDS)])
@@ -45,6 +51,15 @@ def test_root_help_imports_no_command():
         check=True,
     )
     assert not [name for name in done.stderr.split() if name.startswith("dragoman.cli.commands")]
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "shown"),
+    [("serve", 0, ""), ("prepare", 75, "terminated; run the same command to continue\n")],
+)
+def test_sigterm_during_the_import_of_a_command(name: str, code: int, shown: str):
+    done = subprocess.run([sys.executable, "-c", END_IN_IMPORT, name], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, shown)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,7 +78,7 @@ def serve(  # noqa: PLR0913 -- one parameter per option
     options precede variables, which precede the file. SIGHUP reloads bundles and keys. SIGTERM finishes running
     requests and exits. --on ray serves with several processes, whose number follows the load.
     """
-    with report_errors("the server has stopped"), nullcontext() if check or new_key else _exit_on_signals():
+    with report_errors("the server has stopped"), _ignore_reloads():
         _require_packages()
         _check_replicas(on, min_replicas, max_replicas)
         loaded, given = _load(settings, config, bundles or ())
@@ -97,11 +96,9 @@ def serve(  # noqa: PLR0913 -- one parameter per option
 
 
 @contextmanager
-def _exit_on_signals() -> Iterator[None]:
-    """Exit on SIGTERM until the server has its own handlers: the first process of a container ignores it by default."""
-    new: dict[signal.Signals, Any] = {signal.SIGTERM: lambda *_: sys.exit(0)}
-    new |= dict.fromkeys(existing_signals("SIGHUP"), lambda *_: None)  # bundles are about to be opened
-    old = {number: signal.signal(number, handler) for number, handler in new.items()}
+def _ignore_reloads() -> Iterator[None]:
+    """Ignore SIGHUP until the server has its own handlers: bundles are about to be opened."""
+    old = {number: signal.signal(number, lambda *_: None) for number in existing_signals("SIGHUP")}
     try:
         yield
     finally:
