@@ -126,6 +126,11 @@ def _change_ratio(totals: Totals) -> NDArray[np.float64]:
     return ratio
 
 
+def _linked_change(totals: Totals) -> NDArray[np.float64]:
+    """Mean change of linked words. Shapes: [*, changes] -> [*]."""
+    return _ratio(totals[..., :2])
+
+
 def _sample_values(record: ModelRecord, condition: str) -> NDArray[np.float64]:
     samples = record.facts.get("samples", {})
     if condition not in samples:
@@ -169,6 +174,7 @@ _ALL = [
     ),
     Measure("aer", "alignment error rate", _link_counts, _error_rate),
     Measure("unlinked-change", "change by an unlinked word / by a linked word", _change_counts, _change_ratio),
+    Measure("linked-change", "change of log p by a linked word, in nats", _change_counts, _linked_change),
     Measure("coverage-deviation", "mean of (1 − Σ a)²", _coverage_counts("deviation"), _ratio),
     Measure("coverage-uncovered", "share of source tokens with Σ a < 0.5", _coverage_counts("uncovered"), _ratio),
     Measure("coverage-overcovered", "share of source tokens with Σ a > 1.5", _coverage_counts("overcovered"), _ratio),

@@ -98,6 +98,7 @@ _UNITS_ZH = {
     **{f"mass of the top {k} weights": f"最大 {k} 个权重之和" for k in TOP},
     "alignment error rate": "对齐错误率",
     "change by an unlinked word / by a linked word": "无链接词引起的变化 / 有链接词引起的变化",
+    "change of log p by a linked word, in nats": "有链接词引起的 log p 的变化（纳特）",
     "mean of (1 − Σ a)²": "(1 − Σ a)² 的平均",
     "share of source tokens with Σ a < 0.5": "Σ a < 0.5 的源词元的份额",
     "share of source tokens with Σ a > 1.5": "Σ a > 1.5 的源词元的份额",
