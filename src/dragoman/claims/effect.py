@@ -1,14 +1,15 @@
 """Effects with intervals: a hierarchical bootstrap over seeds and sentences.
 
-Every resample draws sentences, the same for all terms, and for each variant its seeds, both with replacement. A drawn
-mean of few seeds varies too little: with n seeds its variance is (n − 1)/n of that of a new sample, and the normal
-quantile of a percentile interval is too small for so few values. Deviations of drawn seeds from their mean are
-therefore multiplied by √(n/(n − 1)) · t/z, with the quantiles t of Student's distribution, of Σ(n − 1) degrees of
-freedom, and z of the normal distribution. Papers: [koehn2004] for sentences, [clark2011] for seeds.
+Every resample draws sentences with replacement, the same for all terms, and for each variant a mean of its seeds.
+Three seeds drawn with replacement have 27 results, too few for the quantiles of Holm's correction; the mean is
+therefore drawn from a normal distribution with the standard error of the seeds (a parametric bootstrap). Deviations are
+multiplied by t/z, with the quantiles t of Student's distribution, with the degrees of freedom of Welch's test, rounded
+down, and z of the normal distribution. Papers: [koehn2004] for sentences, [clark2011] for seeds.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ class SeedSampling:
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect of a comparison, and its resamples without the correction for few seeds."""
+    """The effect of a comparison, and its resamples."""
 
     comparison: Comparison
     value: float
@@ -50,23 +51,21 @@ class Effect:
     sentence_part: NDArray[np.float64]
     """Effects of resampled sentences, all seeds. Shape: [resamples]."""
     seed_part: NDArray[np.float64]
-    """Deviations by resampled seeds, corrected for their number. Shape: [resamples]."""
+    """Deviations by seeds, of a normal distribution; each is used with both signs. Shape: [resamples]."""
+    seed_deviation: float
+    """Standard error of the effect that is due to seeds."""
     freedom: int
-    """Degrees of freedom: seeds minus variants."""
+    """Degrees of freedom of the standard error of the seeds; 0 if a variant has a single seed."""
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """Return the interval of level 1 − alpha; it is infinite with a single seed per variant."""
+        """Return the interval of level 1 − alpha; it is infinite if a variant has a single seed."""
         if self.freedom < 1:
             return -math.inf, math.inf
         quantile = NormalDist().inv_cdf(1 - alpha / 2)
-        values = self.sentence_part + self.seed_part * (student_quantile(1 - alpha / 2, self.freedom) / quantile)
+        seeds = self.seed_part * (student_quantile(1 - alpha / 2, self.freedom) / quantile)
+        values = np.concatenate([self.sentence_part + seeds, self.sentence_part - seeds])
         low, high = np.quantile(values, [alpha / 2, 1 - alpha / 2])
         return float(low), float(high)
-
-    @property
-    def seed_deviation(self) -> float:
-        """Standard deviation of the effect that is due to seeds."""
-        return float(self.seed_part.std())
 
 
 def compute_effect(
@@ -78,25 +77,36 @@ def compute_effect(
 ) -> Effect:
     """Compute the effect of a comparison from the records of its variants, one per seed."""
     sampling = _sample_sentences(comparison, records, resamples, np.random.default_rng([seed, 0]))
-    draws = np.random.default_rng([seed, 1])
-    names = sorted(set(sampling.variants))  # the draws do not depend on the order of the terms
-    drawn = {name: draws.integers(len(records[name]), size=(resamples, len(records[name]))) for name in names}
     sentence_part = np.zeros(resamples)
-    seed_part = np.zeros(resamples)
+    by_variant: dict[str, NDArray[np.float64]] = {}  # weighted sums of the terms of a variant, by seed
     value = 0.0
     for weight, name, observed, resampled in zip(
         sampling.weights, sampling.variants, sampling.observed, sampling.resampled, strict=True
     ):
-        count = len(records[name])
-        mean = resampled.mean(1)  # [resamples]
-        chosen = np.take_along_axis(resampled, drawn[name], axis=1).mean(1)
-        widening = math.sqrt(count / (count - 1)) if count > 1 else 0.0
         value += weight * float(observed.mean())
-        sentence_part += weight * mean
-        seed_part += weight * (chosen - mean) * widening
-    freedom = sum(len(records[name]) - 1 for name in names)
+        sentence_part += weight * resampled.mean(1)
+        by_variant[name] = by_variant.get(name, 0.0) + weight * observed
+    deviation, freedom = _standard_error(list(by_variant.values()))
+    seed_part = deviation * np.random.default_rng([seed, 1]).permutation(_normal_quantiles(resamples))
     by_seed = tuple(tuple(float(score) for score in observed) for observed in sampling.observed)
-    return Effect(comparison, value, by_seed, sentence_part, seed_part, freedom)
+    return Effect(comparison, value, by_seed, sentence_part, seed_part, deviation, freedom)
+
+
+def _standard_error(scores: Sequence[NDArray[np.float64]]) -> tuple[float, int]:
+    """Return the standard error of the sum of means, and its degrees of freedom, as in Welch's test."""
+    if min(map(len, scores)) < 2:
+        return 0.0, 0
+    errors = [float(each.var(ddof=1)) / len(each) for each in scores]
+    total = sum(errors)
+    spread = sum(error**2 / (len(each) - 1) for error, each in zip(errors, scores, strict=True))
+    most = sum(len(each) - 1 for each in scores)
+    return math.sqrt(total), int(total**2 / spread + 1e-9) if spread > 0 else most
+
+
+@functools.cache
+def _normal_quantiles(count: int) -> NDArray[np.float64]:
+    """Quantiles of the normal distribution at equal distances of probability. Shape: [count]."""
+    return np.array([NormalDist().inv_cdf((place + 0.5) / count) for place in range(count)])
 
 
 def _sample_sentences(

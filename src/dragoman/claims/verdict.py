@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from statistics import NormalDist
 
 from dragoman.claims.claim import Claim, Comparison
-from dragoman.claims.effect import RESAMPLES, Effect, compute_effect
+from dragoman.claims.effect import RESAMPLES, Effect, compute_effect, student_quantile
 from dragoman.claims.measures import has_counts
 from dragoman.claims.record import ModelRecord
 
@@ -24,6 +25,7 @@ class ClaimVerdict(StrEnum):
 
 
 _PRECISION = 40  # bisections of a p-value
+_MOST_SEEDS = 10_000  # more are not proposed
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,18 @@ class ComparisonResult:
     """Error rate of the interval."""
     verdict: ClaimVerdict
 
+    @property
+    def seeds(self) -> int:
+        """Smallest number of seeds of a term."""
+        return min(map(len, self.effect.by_seed))
+
 
 @dataclass(frozen=True)
 class ClaimResult:
     """The verdict on a claim. `seeds` is the smallest number of seeds of a measured variant.
 
-    A claim of which only some comparisons are measured stays open, unless one of them decides it.
+    A comparison stays open until all its seeds are there: a verdict that is looked for after each seed is wrong more
+    often. A claim of which only some comparisons are measured stays open, unless one of them decides it.
     """
 
     claim: Claim
@@ -67,7 +75,10 @@ def decide(claim: Claim, records: Mapping[str, Sequence[ModelRecord]], *, resamp
             effects.append(compute_effect(comparison, usable, resamples=resamples))
         else:
             unmeasured.append(comparison)
-    results = holm(effects, claim.alpha, comparisons=len(claim.comparisons))
+    results = [
+        each if each.seeds >= claim.seeds else replace(each, verdict=ClaimVerdict.OPEN)
+        for each in holm(effects, claim.alpha, comparisons=len(claim.comparisons))
+    ]
     models = {record.facts["key"]: record for some in records.values() for record in some}
     return ClaimResult(
         claim,
@@ -145,7 +156,8 @@ def _combined(results: Sequence[ComparisonResult], unmeasured: Sequence[Comparis
 def seeds_needed(result: ComparisonResult) -> int | None:
     """Return the number of seeds per variant that would decide an undecided comparison, if its effect is right.
 
-    None if more seeds do not help, because the sentences alone leave it open, or if it is decided.
+    The level is that of the comparison's interval. None if more seeds do not help, because the sentences alone leave it
+    open, or if it is decided.
     """
     effect = result.effect
     least = effect.comparison.smallest_effect
@@ -153,9 +165,15 @@ def seeds_needed(result: ComparisonResult) -> int | None:
         return None
     bounds = [least, -least] if effect.comparison.rule == "equivalence" else [least]
     distance = min(abs(effect.value - bound) for bound in bounds)
-    from_sentences = 1.96 * float(effect.sentence_part.std())
+    tail = 1 - result.alpha / 2
+    from_sentences = NormalDist().inv_cdf(tail) * float(effect.sentence_part.std())
     if distance <= from_sentences:
         return None
-    count = min(len(scores) for scores in effect.by_seed)
+    count = result.seeds
     allowed = math.sqrt(distance**2 - from_sentences**2)
-    return max(count + 1, math.ceil(count * (1.96 * effect.seed_deviation / allowed) ** 2))
+
+    def is_enough(seeds: int) -> bool:
+        freedom = effect.freedom * (seeds - 1) // (count - 1)
+        return student_quantile(tail, freedom) * effect.seed_deviation * math.sqrt(count / seeds) < allowed
+
+    return next((seeds for seeds in range(count + 1, _MOST_SEEDS) if is_enough(seeds)), None)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 
-from dragoman.claims.effect import compute_effect
-from dragoman.claims.verdict import decide, decide_comparison, holm
+from dragoman.claims.effect import Effect, compute_effect
+from dragoman.claims.verdict import decide, decide_comparison, holm, seeds_needed
 from tests.unit.claims.synthetic import claim, records
 
 HOLDS, FAILS, OPEN = "holds here", "does not hold here", "cannot be told at this size"
@@ -88,3 +91,34 @@ def test_a_partly_measured_claim_stays_open_unless_a_measured_comparison_decides
         assert result.verdict == verdict
         assert result.unmeasured == (open_one,)
         assert [each.alpha for each in result.comparisons] == [0.025]
+
+
+def test_a_comparison_stays_open_until_all_its_seeds_are_there():
+    found = {"new": records(0.7, 1, seeds=2), "old": records(0.5, 2)}
+    result = decide(claim(), found)
+    assert (result.verdict, result.comparisons[0].verdict) == (OPEN, OPEN)
+    assert decide(claim().model_copy(update={"seeds": 2}), found).verdict == HOLDS
+
+
+def test_the_number_of_seeds_that_would_decide_is_not_yet_there_and_decides():
+    found = {"new": records(0.615, 1, noise=0.02), "old": records(0.58, 2, noise=0.02)}
+    (result,) = decide(claim(), found).comparisons
+    needed = seeds_needed(result)
+    assert result.verdict == OPEN
+    assert needed is not None
+    assert needed > 3
+    fewer = replace(result, effect=_with_seeds(result.effect, needed - 1))
+    enough = replace(result, effect=_with_seeds(result.effect, needed + 1))
+    assert decide_comparison(claim().comparisons[0], fewer.effect.interval(0.05)) == OPEN
+    assert decide_comparison(claim().comparisons[0], enough.effect.interval(0.05)) == HOLDS
+
+
+def _with_seeds(effect: Effect, seeds: int) -> Effect:
+    """The same effect with the standard error and the degrees of freedom of more seeds."""
+    shrunk = math.sqrt(3 / seeds)
+    return replace(
+        effect,
+        seed_part=effect.seed_part * shrunk,
+        seed_deviation=effect.seed_deviation * shrunk,
+        freedom=effect.freedom * (seeds - 1) // 2,
+    )

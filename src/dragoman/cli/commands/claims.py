@@ -64,7 +64,7 @@ def run(
     work: WorkFolder = _WORK,
     jobs: Jobs = 2,
     every: Annotated[bool, flag("--all", "Run all claims.")] = False,
-    fresh: Annotated[bool, flag("--fresh", "Train again; write records into the work folder.")] = False,
+    fresh: Annotated[bool, flag("--fresh", "Train again, with models and records in WORK/fresh.")] = False,
     dry_run: Annotated[bool, flag("--dry-run", "Only print what would be trained.")] = False,
 ) -> None:
     """Train the missing models of claims, and print the verdicts.
@@ -78,6 +78,8 @@ def run(
     with report_errors():
         found = _ledger(ledger)
         chosen = _chosen(found, claims or [], every=every)
+        if fresh:
+            work /= "fresh"  # not where models of the ledger may lie
         store = _store(work if fresh else ledger)
         models = pool_models(found, chosen)
         missing = missing_runs(found, chosen, store)

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from dragoman.claims.pool.pool_model import pool_models
 from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
+from dragoman.cli.commands import claims
 from dragoman.cli.main import app
 from tests.unit.claims.synthetic import records
 from tests.unit.claims.toy_ledger import write_toy_ledger
@@ -64,6 +65,14 @@ def test_a_dry_run_reports_what_would_be_trained_and_what_exists(folder: Path):
 def test_a_fresh_run_ignores_the_records_of_the_ledger(folder: Path):
     _, output = run("run", "C1", "--fresh", "--dry-run", "--ledger", folder / "claims", "--work", folder / "work")
     assert "2 of 2 records missing" in output
+
+
+def test_a_fresh_run_does_not_reuse_trained_models(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    folders: list[Path] = []
+    monkeypatch.setattr(claims, "_train", lambda *given: folders.append(given[4]))
+    for options in ([], ["--fresh"]):
+        run("run", "C1", *options, "--ledger", folder / "claims", "--work", folder / "work")
+    assert folders == [folder / "work", folder / "work" / "fresh"]
 
 
 def test_a_run_without_missing_models_prints_the_verdict(folder: Path):
