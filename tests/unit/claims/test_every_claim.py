@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from dragoman.claims.claim import Claim, Ledger
 from dragoman.claims.measurement.attention_statistics import AttentionStatistics
@@ -18,6 +17,7 @@ from dragoman.claims.verdict import ClaimVerdict, decide
 from dragoman.config import parse_config
 from dragoman.data.batch import Batch
 from dragoman.models.build import build_model
+from dragoman.training import build_optimizer, train_step
 from tests.unit.claims.synthetic import SENTENCES, record
 
 LEDGER = Ledger.read(Path(__file__).parents[3] / "claims")
@@ -98,15 +98,16 @@ def test_records_of_probes_have_every_condition_of_their_claims():
 
 @pytest.mark.parametrize("name", sorted(VARIANTS))
 def test_a_variant_learns_at_toy_size(name: str):
+    """Thirty updates with the training step of the variant halve the loss of two sentences."""
     table = VARIANTS[name].config.model_dump(exclude_none=True)
-    model = table["model"] | SMALL[table["model"]["family"]]
+    model = table["model"] | SMALL[table["model"]["family"]] | {"dropout": 0.0}
     if model["family"] == "rnn":
         model["encoder"] |= {"hidden": 16}
         model["decoder"] |= {"hidden": 16}
-    network = build_model(parse_config(table | {"model": model}).model, 30, 30)
+    training = table["training"] | {"schedule": "constant", "warmup_updates": 0, "learning_rate": 0.02}
+    config = parse_config(table | {"model": model, "training": training})
+    network = build_model(config.model, 30, 30)
+    optimizer = build_optimizer(network, config.training)
     batch = Batch.from_pairs([([5, 6, 7, 8, 9], [9, 8, 7]), ([10, 11], [12, 13])])
-    decoded = network(batch.source, batch.source_lengths, batch.inputs, batch.target_lengths)
-    network.decoder.output(decoded.features).mean().backward()
-    gradients = [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
-    assert gradients
-    assert all(torch.isfinite(gradient).all() for gradient in gradients)
+    losses = [train_step(network, optimizer, batch, config.training, update).loss for update in range(1, 31)]
+    assert losses[-1] < losses[0] / 2, losses
