@@ -127,7 +127,7 @@ def report_markdown(
         f"# {word('title')}",
         f"{day}{word('sentence-end')}{word('intro')}",
         own,
-        f"{word('table-note')} {size_note(report.records.values(), word)}".strip(),
+        word("space").join(part for part in (word("table-note"), size_note(report.records.values(), word)) if part),
         verdict_table(report.ledger.claims, report.results, report.remaining, word),
     ]
     parts = ["\n\n".join(part for part in head if part)]
@@ -222,21 +222,23 @@ def _what_would_decide(
             if needed is not None:
                 yield word("more", name=name, seeds=needed)
             else:
-                is_probe = bool(claim.variants[each.effect.comparison.terms[0].variant].probe)
-                estimate = _estimate(each, sentence_count(each.effect.comparison, records), word)
-                yield word("rounds" if is_probe else "sentences", name=name, estimate=estimate)
+                yield _estimate(claim, each, sentence_count(each.effect.comparison, records), word)
 
 
-def _estimate(result: ComparisonResult, sentences: int | None, word: Phrases) -> str:
-    """Return how many sentences would decide a comparison with unlimited seeds. Empty if there are enough."""
+def _estimate(claim: Claim, result: ComparisonResult, sentences: int | None, word: Phrases) -> str:
+    """Return how many sentences, or rounds of a probe, would decide a comparison with unlimited seeds."""
+    comparison = result.effect.comparison
+    name = claim.comparison_name(comparison, word.language)
+    items = word("rounds" if claim.variants[comparison.terms[0].variant].probe else "sentences")
     factor = sentence_factor(result)
     if factor is None:
-        return ""
+        return word("estimate", name=name, items=items)
     if factor > _MOST:
-        return word("estimate-limit", most=f"{_MOST:,}")
+        return word("estimate-limit", name=name, items=items, most=f"{_MOST:,}")
     if sentences is None:
-        return word("estimate-factor", factor=_rounded(factor))
-    return word("estimate-number", number=_rounded(factor * sentences), now=f"{sentences:,}")
+        return word("estimate-factor", name=name, items=items, factor=_rounded(factor))
+    number = _rounded(factor * sentences)
+    return word("estimate-number", name=name, items=items, number=number, now=f"{sentences:,}")
 
 
 def _rounded(number: float) -> str:

@@ -71,21 +71,26 @@ def _models(claim: Claim) -> list[str]:
 
 
 def _score_chart(claim: Claim, records: Records, word: Phrases) -> Chart | None:
-    """Scores of all terms that are scores of models; BLEU of the variants if no comparison is about it."""
+    """Scores of all terms that are scores of models; BLEU of the variants if no comparison is about it.
+
+    Searches of which there is a curve are left out.
+    """
+    curves = {f"{family}-{number}" for family in _FAMILIES for number in _search_numbers(claim, family)}
     terms: dict[str, dict[tuple[object, ...], Term]] = {}
     for each in claim.comparisons:
+        of_measure = terms.setdefault(each.measure, {})
         for term in each.terms:
-            if not claim.variants[term.variant].probe:
-                key = (term.variant, term.search, tuple(term.words))
-                terms.setdefault(each.measure, {}).setdefault(key, term)
-    if terms and "bleu" not in terms:
+            if not claim.variants[term.variant].probe and term.search not in curves:
+                of_measure.setdefault((term.variant, term.search, tuple(term.words)), term)
+    if "bleu" not in terms:
         terms["bleu"] = {(name,): Term(variant=name) for name in _models(claim)}
+    order = list(claim.variants)
     panels = []
     for name, some in terms.items():
         digits = ".2f" if name == "bleu" else ".3g"
         rows = [
-            DotRow(term_name(claim, term, word), scores, f"{sum(scores) / len(scores):{digits}}")
-            for term in some.values()
+            DotRow(term_name(claim, term, word), scores, _mean(scores), f"{_mean(scores):{digits}}")
+            for term in sorted(some.values(), key=lambda term: order.index(term.variant))
             if (scores := seed_scores(name, term, records))
         ]
         if rows:
@@ -94,11 +99,17 @@ def _score_chart(claim: Claim, records: Records, word: Phrases) -> Chart | None:
     return _dots("scores", claim, title, panels, word) if panels else None
 
 
-def _search_chart(claim: Claim, records: Records, family: str, word: Phrases) -> Chart | None:
-    """BLEU by the number of a search, such as the width of the beam."""
+def _search_numbers(claim: Claim, family: str) -> list[int]:
+    """Return the numbers of the searches of a family that a claim names. Empty if they are too few for a curve."""
     named = {MAIN_SEARCH, *claim.searches, *(term.search for each in claim.comparisons for term in each.terms)}
     numbers = sorted(int(name.rpartition("-")[2]) for name in named if re.fullmatch(rf"{family}-\d+", name))
-    if len(numbers) < _MIN_POINTS:
+    return numbers if len(numbers) >= _MIN_POINTS else []
+
+
+def _search_chart(claim: Claim, records: Records, family: str, word: Phrases) -> Chart | None:
+    """BLEU by the number of a search, such as the width of the beam."""
+    numbers = _search_numbers(claim, family)
+    if not numbers:
         return None
 
     def scores(variant: str, number: int) -> list[float]:
@@ -165,19 +176,20 @@ def _probe_chart(claim: Claim, variant: str, records: Records, word: Phrases) ->
     sizes = sorted({size for condition in means if (size := size_of(condition)[1]) is not None})
     if len(sizes) < _MIN_POINTS:
         rows = [
-            DotRow(condition_name(names, each, word), values, f"{mean(values):.3g}") for each, values in means.items()
+            DotRow(condition_name(names, each, word), values, mean(values), f"{mean(values):.3g}")
+            for each, values in means.items()
         ]
         return _dots(probe, claim, word("chart-probe", unit=unit), [DotPanel(unit, rows)], word)
     lines: dict[str, list[tuple[float, list[float]]]] = {}
     for condition, values in means.items():
         name, size = size_of(condition)
         if size is not None:
-            label = condition_name(names, name, word) or unit
+            label = condition_name(names, name, word) or word("legend-mean")
             lines.setdefault(label, []).append((math.log2(size), values))
     label = names.size_axis.get(word.language, "")
     across = _categories(label, {math.log2(size): f"{size:,}" for size in sizes}, word)
     up = Scale(unit, "{:.3g}".format, is_log=is_geometric(claim, variant))
-    title = word("chart-by-size", unit=unit, size=label)
+    title = word("chart-by-size", unit=f"{unit[0].upper()}{unit[1:]}", size=label)
     return _curves(probe, claim, title, lines, (across, up), word, mean=mean)
 
 

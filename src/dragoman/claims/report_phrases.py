@@ -31,12 +31,13 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "least": {"en": "smallest effect", "zh": "最小效应"},
     "effect": {"en": "effect", "zh": "效应"},
     "interval": {"en": "interval", "zh": "区间"},
+    "paper-column": {"en": "paper's figure", "zh": "论文结果"},
     "deciding": {"en": "deciding effect", "zh": "起判定作用的效应"},
     "table-note": {
         "en": "The deciding effect is that of a comparison with the verdict of the claim, or of a precondition that is "
         "not met. Of several, it is the one nearest to its limit, relative to the width of its interval. In brackets: "
-        "the interval with Holm's correction, and the limit (the smallest effect). The column of the paper has its own "
-        "figure and size; “–” means that none is known. CPU minutes are those of the trainings, or of the probes: "
+        "the interval with Holm's correction, and the limit (the smallest effect). The paper's figure is "
+        "its own, with its size; “–” means that none is known. CPU minutes are those of the trainings, or of the probes: "
         "searches and other measurements are not included, and claims share models.",
         "zh": "“起判定作用的效应”取自与论断结论相同的比较，或未满足的前提。若有多项，取相对于区间宽度最接近界限的一项。"
         "括号内是经 Holm 校正的区间和界限（最小效应）。“论文结果”一列是论文自己的数字和规模，“–”表示没有已知的数字。"
@@ -73,6 +74,7 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "stop": {"en": ".", "zh": "。"},
     "sentence-end": {"en": ". ", "zh": "。"},
     "comma": {"en": ", ", "zh": "，"},
+    "space": {"en": " ", "zh": ""},
     "semicolon": {"en": "; ", "zh": "；"},
     "bracketed": {"en": " ({text})", "zh": "（{text}）"},
     "overview": {"en": "All effects with an interval", "zh": "所有有区间的效应"},
@@ -121,25 +123,26 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
         "en": "{name}: a precondition that is not met; the experiment decides nothing about the claim",
         "zh": "{name}：前提不满足，这个实验不能判定该论断",
     },
-    "sentences": {
-        "en": "{name}: more seeds would not decide it; it needs more test sentences{estimate}",
-        "zh": "{name}：增加种子无法判定，需要更多测试句{estimate}",
-    },
-    "rounds": {
-        "en": "{name}: more seeds would not decide it; it needs more rounds per seed{estimate}",
-        "zh": "{name}：增加种子无法判定，每个种子需要更多轮次{estimate}",
+    "sentences": {"en": "test sentences", "zh": "测试句"},
+    "rounds": {"en": "rounds per seed", "zh": "每个种子的轮次"},
+    "estimate": {
+        "en": "{name}: more seeds would not decide it; it needs more {items}",
+        "zh": "{name}：增加种子无法判定，需要更多{items}",
     },
     "estimate-number": {
-        "en": ", about {number} instead of {now}, and many seeds, if the effect is right",
-        "zh": "：若效应属实，约需 {number}（现有 {now}），并需要许多种子",
+        "en": "{name}: more seeds would not decide it; if the effect is right, it needs about {number} {items} instead "
+        "of {now}, and many seeds",
+        "zh": "{name}：增加种子无法判定；若效应属实，需要约 {number} 个{items}（现有 {now}），以及许多种子",
     },
     "estimate-factor": {
-        "en": ", about {factor} times as many, and many seeds, if the effect is right",
-        "zh": "：若效应属实，约需现有的 {factor} 倍，并需要许多种子",
+        "en": "{name}: more seeds would not decide it; if the effect is right, it needs about {factor} times as many "
+        "{items}, and many seeds",
+        "zh": "{name}：增加种子无法判定；若效应属实，需要约 {factor} 倍的{items}，以及许多种子",
     },
     "estimate-limit": {
-        "en": "; the effect is so near to its limit that even {most} times as many are too few",
-        "zh": "；效应太接近界限，现有的 {most} 倍也不够",
+        "en": "{name}: more seeds would not decide it; the effect is so near to its limit that it needs more than {most} "
+        "times as many {items}",
+        "zh": "{name}：增加种子无法判定；效应太接近界限，需要 {most} 倍以上的{items}",
     },
     ClaimVerdict.HOLDS: {"en": ClaimVerdict.HOLDS, "zh": "在此成立"},
     ClaimVerdict.FAILS: {"en": ClaimVerdict.FAILS, "zh": "在此不成立"},

@@ -17,6 +17,7 @@ from dragoman.reporting.markdown import markdown_table
 __all__ = ["deciding_comparison", "limit_text", "size_note", "verdict_table"]
 
 _SHORT = 0.5  # minutes; less is not rounded to 0
+_DIMENSIONLESS = ("share", "aer", "attention-", "coverage-", "unlinked-change")  # beginnings of names of measures
 
 
 def deciding_comparison(result: ClaimResult) -> ComparisonResult:
@@ -53,7 +54,7 @@ def verdict_table(
     for claim in claims:
         result = results.get(claim.id)
         texts = claim.texts(word.language)
-        paper = texts.short_figure or "–"
+        paper = f"{texts.short_figure} [{claim.origin.paper}]" if texts.short_figure else "–"
         lacking = word("bracketed", text=_lacking(remaining[claim.id], word)) if claim.id in remaining else ""
         if result is None:
             rows.append([claim.id, texts.title, f"{word('untested')}{lacking}", "–", paper, "–", "–"])
@@ -62,7 +63,7 @@ def verdict_table(
             verdict = f"**{word(result.verdict)}**{partly}{lacking}"
             effect = _effect(claim, deciding_comparison(result), word)
             rows.append([claim.id, texts.title, verdict, effect, paper, str(result.seeds), _minutes(result)])
-    header = [word(name) for name in ("claim", "claim", "verdict", "deciding", "paper", "seeds", "minutes")]
+    header = [word(name) for name in ("claim", "claim", "verdict", "deciding", "paper-column", "seeds", "minutes")]
     header[0] = "#"
     return markdown_table(header, rows, left=(0, 1, 2, 3, 4))
 
@@ -77,9 +78,10 @@ def _effect(claim: Claim, result: ComparisonResult, word: Phrases) -> str:
     parts = [] if math.isinf(low) else [f"{low:.3g} … {high:.3g}"]
     parts.append(limit_text(comparison))
     name = claim.comparison_name(comparison, word.language)
-    unit = word.unit(measure(comparison.measure).unit)
+    has_unit = not comparison.measure.startswith(_DIMENSIONLESS)
+    unit = f" {word.unit(measure(comparison.measure).unit)}" if has_unit else ""
     bracketed = word("bracketed", text=word("semicolon").join(parts))
-    return f"{name}{word('colon')}{result.effect.value:.3g} {unit}{bracketed}"
+    return f"{name}{word('colon')}{result.effect.value:.3g}{unit}{bracketed}"
 
 
 def _minutes(result: ClaimResult) -> str:

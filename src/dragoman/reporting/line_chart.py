@@ -23,6 +23,7 @@ _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 _NICE_LOG = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
 _MIN_TICKS, _MAX_TICKS = 4, 9
 _MAX_NAME = 60
+_HALF_LETTER = 3.5  # pixels
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def line_chart_svg(
         size=(_WIDTH, _HEIGHT),
         frame=(_LEFT, _WIDTH - _RIGHT, _HEIGHT - _BOTTOM),
         rows=[(y.place(value), words) for value, words in _ticks(y, up, 5)],
-        columns=[(x.place(value), _tick_anchor(x.place(value)), words) for value, words in _ticks(x, across, 5)],
+        columns=[(x.place(value), _tick_anchor(x.place(value), words), words) for value, words in _ticks(x, across, 5)],
         unit=across.label,
         bands=[_band(line, x, y) for line in drawn],
         paths=[(_style(line.number), _pixels(line.points, x, y), line.name) for line in drawn],
@@ -200,8 +201,10 @@ def _log_places(axis: _Axis) -> list[float]:
     return next((found for steps in _NICE_LOG if len(found := within(steps)) <= _MAX_TICKS), [])
 
 
-def _tick_anchor(at: float) -> str:
-    return "end" if at > _WIDTH - _RIGHT - 14 else "start" if at < _LEFT + 6 else "middle"
+def _tick_anchor(at: float, words: str) -> str:
+    if at > _WIDTH - _RIGHT - 14:
+        return "end" if at + _HALF_LETTER * len(words) > _WIDTH else "middle"
+    return "start" if at < _LEFT + 6 else "middle"
 
 
 def _pixels(points: Sequence[tuple[float, float]], x: _Axis, y: _Axis) -> str:

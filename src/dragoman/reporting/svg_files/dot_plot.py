@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any
 
 from dragoman.reporting.html import render
@@ -20,10 +19,11 @@ _TITLE_COLUMNS = 120
 
 @dataclass(frozen=True)
 class DotRow:
-    """Values with a label, and a note behind the axis."""
+    """Values with a label, their mean, and a note behind the axis."""
 
     label: str
     values: Sequence[float]
+    mean: float
     note: str = ""
 
 
@@ -79,7 +79,7 @@ def _panel(panel: DotPanel, top: int) -> dict[str, Any]:
                 "lines": lines,
                 "middle": bottom + height / 2,
                 "points": [scale.place(value) for value in row.values],
-                "mean": scale.place(fmean(row.values)),
+                "mean": scale.place(row.mean),
                 "note": row.note,
             }
         )
