@@ -59,6 +59,10 @@ class LedgerReport:
                 results[claim.id] = result
         return cls(ledger, results, records, remaining, remaining_runs(ledger, ledger.claims, store))
 
+    def claim_records(self, claim: Claim) -> dict[str, list[ModelRecord]]:
+        """Return the records of each variant of a claim, by seed."""
+        return claim_records(self.ledger, claim, self.records) if self.records else {}
+
 
 def claim_records(ledger: Ledger, claim: Claim, records: Mapping[str, ModelRecord]) -> dict[str, list[ModelRecord]]:
     """Return the records of each variant, by seed."""
@@ -93,7 +97,7 @@ def write_report(report: LedgerReport, page: Path, language: ReportLanguage = "e
     figures = {claim_id: claim_figure(result, word) for claim_id, result in report.results.items()}
     figures |= {_OVERVIEW: overview_figure(report.results, word)}
     charts = {
-        claim_id: claim_charts(result.claim, claim_records(report.ledger, result.claim, report.records), word)
+        claim_id: claim_charts(result.claim, report.claim_records(result.claim), word)
         for claim_id, result in report.results.items()
     }
     figures |= {chart.name: chart.svg for some in charts.values() for chart in some}
@@ -190,7 +194,7 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Phrases, figures: s
     if findings := claim.findings.get(word.language):
         lines.append(f"{word('findings')}{colon}{findings}\n")
     lines += images
-    records = claim_records(report.ledger, claim, report.records)
+    records = report.claim_records(claim)
     lines += _samples_tables(claim, records, word)
     if dates := _dates(records, word):
         lines.append(f"{dates}{stop}\n")
@@ -254,7 +258,7 @@ def _samples_tables(claim: Claim, found_records: Mapping[str, Sequence[ModelReco
     """
     found = []
     for name, variant in claim.variants.items():
-        records = found_records[name] if variant.probe else []
+        records = found_records.get(name, ()) if variant.probe else ()
         if not records:
             continue
         names = probe_names(variant.probe)

@@ -127,23 +127,24 @@ def _length_chart(claim: Claim, records: Records, word: Phrases) -> Chart | None
     """BLEU by the number of source words, for claims about lengths."""
     if not any(term.words for each in claim.comparisons for term in each.terms):
         return None
+    known = [record.source_words for some in records.values() for record in some if "test" in record.facts]
+    if not known:
+        return None
     ends = [*_LENGTHS, 10**6]
-    ranges = [(first + 1, last) for first, last in zip([0, *ends[:-1]], ends, strict=True)]
-    names = [f"{low}–{high}" for low, high in ranges[:-1]] + [f"≥ {ranges[-1][0]}"]
+    ranges = list(zip([1, *(last + 1 for last in _LENGTHS)], ends, strict=True))
+    counts = {each: int(((known[0] >= each[0]) & (known[0] <= each[1])).sum()) for each in ranges}
+    used = [each for each in ranges if counts[each]]
+    names = [f"≥ {low}" if high == ends[-1] else f"{low}–{high}" for low, high in used]
 
     def scores(variant: str, low: int, high: int) -> list[float]:
         return seed_scores("bleu", Term(variant=variant, words=[low, high]), records)
 
     lines = {
-        variant_name(claim, variant, word): [(float(at), scores(variant, *each)) for at, each in enumerate(ranges)]
+        variant_name(claim, variant, word): [(float(at), scores(variant, *each)) for at, each in enumerate(used)]
         for variant in _models(claim)
     }
     across = _categories(word("axis-length"), dict(enumerate(names)), word)
-    known = [record.source_words for some in records.values() for record in some if "test" in record.facts]
-    note = ""
-    if known:
-        counts = [int(((known[0] >= low) & (known[0] <= high)).sum()) for low, high in ranges]
-        note = word("chart-length-note", counts=word("comma").join(map(str, counts)))
+    note = word("chart-length-note", counts=word("comma").join(str(counts[each]) for each in used))
     return _curves("length", claim, word("chart-length"), lines, (across, _bleu_scale()), word, note=note)
 
 

@@ -36,8 +36,8 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "table-note": {
         "en": "The deciding effect is that of a comparison with the verdict of the claim, or of a precondition that is "
         "not met. Of several, it is the one nearest to its limit, relative to the width of its interval. In brackets: "
-        "the interval with Holm's correction, and the limit (the smallest effect). The paper's figure is "
-        "its own, with its size; “–” means that none is known. CPU minutes are those of the trainings, or of the probes: "
+        "the interval with Holm's correction, and the limit (the smallest effect). The paper's figure is its "
+        "own, with its size; “–” means that none is known. CPU minutes are those of the trainings, or of the probes: "
         "searches and other measurements are not included, and claims share models.",
         "zh": "“起判定作用的效应”取自与论断结论相同的比较，或未满足的前提。若有多项，取相对于区间宽度最接近界限的一项。"
         "括号内是经 Holm 校正的区间和界限（最小效应）。“论文结果”一列是论文自己的数字和规模，“–”表示没有已知的数字。"
@@ -124,7 +124,7 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
         "zh": "{name}：前提不满足，这个实验不能判定该论断",
     },
     "sentences": {"en": "test sentences", "zh": "测试句"},
-    "rounds": {"en": "rounds per seed", "zh": "每个种子的轮次"},
+    "rounds": {"en": "rounds per seed", "zh": "轮次（每个种子）"},
     "estimate": {
         "en": "{name}: more seeds would not decide it; it needs more {items}",
         "zh": "{name}：增加种子无法判定，需要更多{items}",
@@ -140,8 +140,8 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
         "zh": "{name}：增加种子无法判定；若效应属实，需要约 {factor} 倍的{items}，以及许多种子",
     },
     "estimate-limit": {
-        "en": "{name}: more seeds would not decide it; the effect is so near to its limit that it needs more than {most} "
-        "times as many {items}",
+        "en": "{name}: more seeds would not decide it; the effect is so near to its limit that it needs more than "
+        "{most} times as many {items}",
         "zh": "{name}：增加种子无法判定；效应太接近界限，需要 {most} 倍以上的{items}",
     },
     ClaimVerdict.HOLDS: {"en": ClaimVerdict.HOLDS, "zh": "在此成立"},
