@@ -26,7 +26,7 @@ def sentence_factor(result: ComparisonResult) -> float | None:
     """Return how many times as many sentences decide a comparison with unlimited seeds, if its effect is right.
 
     The variance of the resampled sentences falls with their number; the seeds add nothing to it in the limit. Infinite
-    if the effect equals its limit, None if the sentences at hand are enough.
+    if the effect equals its limit, None if the sentences of the test set are enough.
     """
     quantile = NormalDist().inv_cdf(1 - result.alpha / 2)
     half_width = quantile * float(result.effect.sentence_part.std())

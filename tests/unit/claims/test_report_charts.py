@@ -62,7 +62,7 @@ def test_a_comparison_of_lengths_gives_bleu_by_length():
     comparison["terms"][0]["words"] = [1, 14]
     figure = drawn(changed(comparisons=[comparison]), FOUND)["C1-length"]
     assert "15–24" in figure
-    assert "25–36" not in figure  # no text is so long
+    assert "25–36" not in figure  # no text has more than 24 words
     assert "per group: 172, 128" in figure
 
 
