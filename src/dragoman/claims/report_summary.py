@@ -24,7 +24,7 @@ def deciding_comparison(result: ClaimResult) -> ComparisonResult:
     """Return the comparison that the table of verdicts shows.
 
     It is one with the verdict of the claim, or a precondition that is not met. Of several, it is the one whose effect
-    is nearest to its limit, relative to the width of its interval.
+    is nearest to its limit, relative to the width of its interval; an effect without one comes last.
     """
     unmet = [
         each
@@ -38,7 +38,7 @@ def deciding_comparison(result: ClaimResult) -> ComparisonResult:
 
 def _relative_distance(result: ComparisonResult) -> float:
     low, high = result.interval
-    return distance_to_limit(result) / (high - low) if high > low else math.inf
+    return distance_to_limit(result) / (high - low) if 0 < high - low < math.inf else math.inf
 
 
 def limit_text(comparison: Comparison) -> str:

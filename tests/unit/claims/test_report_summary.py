@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from dragoman.claims.claim import Comparison
@@ -35,6 +37,10 @@ def test_the_shown_comparison_has_the_verdict_of_the_claim():
 def test_of_several_the_nearest_to_its_limit_is_shown_relative_to_its_interval():
     assert shown(HOLDS, measured(0.0, HOLDS), measured(0.4, HOLDS, width=0.1), measured(0.2, HOLDS)) == 2
     assert shown(HOLDS, measured(0.0, HOLDS), measured(0.4, HOLDS, width=10.0), measured(0.2, HOLDS)) == 1
+
+
+def test_an_effect_with_an_interval_is_preferred():
+    assert shown(OPEN, measured(1.0, OPEN, width=math.inf), measured(5.0, OPEN)) == 1
 
 
 def test_an_unmet_precondition_is_shown():
