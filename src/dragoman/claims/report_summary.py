@@ -76,7 +76,7 @@ def _effect(claim: Claim, result: ComparisonResult, word: Phrases) -> str:
     comparison = result.effect.comparison
     low, high = result.interval
     parts = [] if math.isinf(low) else [f"{low:.3g} … {high:.3g}"]
-    parts.append(limit_text(comparison))
+    parts = [part.replace(" ", "\u00a0") for part in (*parts, limit_text(comparison))]  # no line break within
     name = claim.comparison_name(comparison, word.language)
     has_unit = not comparison.measure.startswith(_DIMENSIONLESS)
     unit = f" {word.unit(measure(comparison.measure).unit)}" if has_unit else ""

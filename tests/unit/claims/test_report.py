@@ -42,7 +42,7 @@ def test_an_effect_that_sentences_leave_open_states_how_many_times_as_many_are_n
 
 def test_a_decided_effect_shows_its_interval_and_level():
     text = page(0.7, 0.005)
-    effect = r"new minus old: [\d.]+ BLEU \([\d.]+ … [\d.]+; > 0.5\)"
+    effect = r"new minus old: [\d.]+ BLEU \([\d.]+\s…\s[\d.]+; >\s0.5\)"
     assert re.search(rf"\| \*\*holds here\*\* \| {effect} \| – \| 3 \| 6 \|", text)
     assert "(95 %)" in text
 
