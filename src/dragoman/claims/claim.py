@@ -41,6 +41,8 @@ class ClaimOrigin(Settings):
     """Key of the paper in docs/papers.md."""
     figure: str = ""
     """The paper's own result, with the size of its experiment."""
+    short_figure: str = ""
+    """The same in a few words, for the table of verdicts; empty if the paper has no figure."""
 
 
 class Variant(Settings):
@@ -110,6 +112,8 @@ class ClaimTexts(Settings):
     """What the experiment does not show."""
     figure: str = ""
     """The paper's own result."""
+    short_figure: str = ""
+    """The paper's own result in a few words, for the table of verdicts."""
     comparisons: list[str]
     """Names of the comparisons, in their order."""
 
@@ -143,6 +147,8 @@ class Claim(Settings):
     """Searches that all variants are measured with, in addition to those of the terms; for figures."""
     variants: dict[str, Variant]
     """Models of the experiment."""
+    labels: dict[ReportLanguage, dict[str, str]] = Field(default_factory=dict)
+    """Names of the variants in figures, in English and Chinese."""
     comparisons: Annotated[list[Comparison], Field(min_length=1)]
     """Contrasts that are decided on."""
     zh: ClaimTexts | None = None
@@ -153,9 +159,13 @@ class Claim(Settings):
         if language == "zh" and self.zh is not None:
             return self.zh
         names = [each.name for each in self.comparisons]
-        figure = self.origin.figure
         return ClaimTexts(
-            title=self.title, decision=self.decision, limits=self.limits, figure=figure, comparisons=names
+            title=self.title,
+            decision=self.decision,
+            limits=self.limits,
+            figure=self.origin.figure,
+            short_figure=self.origin.short_figure,
+            comparisons=names,
         )
 
     def comparison_name(self, comparison: Comparison, language: ReportLanguage) -> str:

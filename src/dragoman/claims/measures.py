@@ -19,8 +19,6 @@ __all__ = ["MEASURES", "Measure", "Totals", "has_counts", "measure", "term_count
 Totals = NDArray[np.float64]
 """Summed statistics. Shape: [*, statistics]."""
 
-_ORDERS = 4
-
 
 @dataclass(frozen=True)
 class Measure:

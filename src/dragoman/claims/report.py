@@ -16,8 +16,12 @@ from dragoman.claims.measures import has_counts, measure
 from dragoman.claims.pool.missing_runs import RemainingRuns, remaining_runs
 from dragoman.claims.pool.pool_model import pool_models, variant_models
 from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
+from dragoman.claims.report_charts import Chart, claim_charts, is_geometric
 from dragoman.claims.report_figures import claim_figure, overview_figure, without_unit
+from dragoman.claims.report_names import condition_name, probe_names
 from dragoman.claims.report_phrases import Phrases
+from dragoman.claims.report_summary import limit_text, size_note, verdict_table
+from dragoman.claims.required_size import sentence_count, sentence_factor
 from dragoman.claims.verdict import ClaimResult, ClaimVerdict, ComparisonResult, decide, seeds_needed
 from dragoman.files import atomic_write
 from dragoman.reporting.markdown import markdown_table
@@ -25,6 +29,7 @@ from dragoman.reporting.markdown import markdown_table
 __all__ = ["LedgerReport", "claim_records", "figures_folder", "remaining_text", "report_markdown", "write_report"]
 
 _OVERVIEW = "overview"
+_MOST = 1000  # an estimate of more than this many times as many sentences is not given
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,10 @@ class LedgerReport:
             if result.comparisons:
                 results[claim.id] = result
         return cls(ledger, results, records, remaining, remaining_runs(ledger, ledger.claims, store))
+
+    def claim_records(self, claim: Claim) -> dict[str, list[ModelRecord]]:
+        """Return the records of each variant of a claim, by seed."""
+        return claim_records(self.ledger, claim, self.records) if self.records else {}
 
 
 def claim_records(ledger: Ledger, claim: Claim, records: Mapping[str, ModelRecord]) -> dict[str, list[ModelRecord]]:
@@ -87,10 +96,15 @@ def write_report(report: LedgerReport, page: Path, language: ReportLanguage = "e
     folder.mkdir(exist_ok=True)
     figures = {claim_id: claim_figure(result, word) for claim_id, result in report.results.items()}
     figures |= {_OVERVIEW: overview_figure(report.results, word)}
+    charts = {
+        claim_id: claim_charts(result.claim, report.claim_records(result.claim), word)
+        for claim_id, result in report.results.items()
+    }
+    figures |= {chart.name: chart.svg for some in charts.values() for chart in some}
     for name, figure in figures.items():
         if figure:
             _write(folder / f"{name}.svg", figure + "\n")
-    _write(page, report_markdown(report, language, figures=folder.name))
+    _write(page, report_markdown(report, language, figures=folder.name, charts=charts))
 
 
 def _write(path: Path, text: str) -> None:
@@ -98,41 +112,38 @@ def _write(path: Path, text: str) -> None:
         draft.write_text(text, encoding="utf-8", newline="\n")
 
 
-def report_markdown(report: LedgerReport, language: ReportLanguage = "en", *, figures: str = "") -> str:
+def report_markdown(
+    report: LedgerReport,
+    language: ReportLanguage = "en",
+    *,
+    figures: str = "",
+    charts: Mapping[str, Sequence[Chart]] | None = None,
+) -> str:
     """Return the page: a table of verdicts, then each claim with its comparisons, then the models.
 
-    `figures` is the folder of the figures, relative to the page; a page without it has none.
+    `figures` is the folder of the figures, relative to the page; a page without it has none. `charts` are those of
+    each claim, in addition to the figure of its effects.
     """
     word = Phrases(language)
-    rows = []
-    for claim in report.ledger.claims:
-        result = report.results.get(claim.id)
-        remaining = report.remaining.get(claim.id)
-        left = word("bracketed", text=remaining_text(remaining, word)) if remaining else ""
-        title = claim.texts(language).title
-        if result is None:
-            rows.append([claim.id, title, f"{word('untested')}{left}", "–", "–"])
-        else:
-            minutes = f"{result.cpu_seconds / 60:.0f}"
-            partly = f"{word('comma')}{word('partly')}" if result.unmeasured else ""
-            verdict = f"**{word(result.verdict)}**{partly}{left}"
-            rows.append([claim.id, title, verdict, str(result.seeds), minutes])
-    header = [word(name) for name in ("claim", "claim", "verdict", "seeds", "minutes")]
-    header[0] = "#"
     day = datetime.now(UTC).date().isoformat()
     own = report.ledger.introduction.get(language, "").strip()
     head = [
         f"# {word('title')}",
         f"{day}{word('sentence-end')}{word('intro')}",
         own,
-        markdown_table(header, rows, left=(0, 1, 2)),
+        word("space").join(part for part in (word("table-note"), size_note(report.records.values(), word)) if part),
+        verdict_table(report.ledger.claims, report.results, report.remaining, word),
     ]
     parts = ["\n\n".join(part for part in head if part)]
     if report.all_remaining is not None:
         parts.append(f"{word('all-claims')}{word('colon')}{remaining_text(report.all_remaining, word)}{word('stop')}\n")
     if figures:
         parts += _overview(report, word, figures)
-    parts += [_claim_section(claim, report, word, figures) for claim in report.ledger.claims]
+    images = {
+        claim_id: [f"![{claim_id}{word('colon')}{chart.title}]({figures}/{chart.name}.svg)\n" for chart in some]
+        for claim_id, some in (charts or {}).items()
+    }
+    parts += [_claim_section(claim, report, word, figures, images.get(claim.id, [])) for claim in report.ledger.claims]
     parts.append(_models_section(report, word))
     return "\n".join(parts)
 
@@ -142,11 +153,11 @@ def _overview(report: LedgerReport, word: Phrases, figures: str) -> list[str]:
         return []
     parts = [f"![{word('overview')}]({figures}/{_OVERVIEW}.svg)\n"]
     if names := without_unit(report.results, word):
-        parts.append(f"{word('overview-note', names='; '.join(names))}\n")
+        parts.append(f"{word('overview-note', names=word('semicolon').join(names))}\n")
     return parts
 
 
-def _claim_section(claim: Claim, report: LedgerReport, word: Phrases, figures: str) -> str:
+def _claim_section(claim: Claim, report: LedgerReport, word: Phrases, figures: str, images: Sequence[str] = ()) -> str:
     texts = claim.texts(word.language)
     languages: tuple[ReportLanguage, ...] = ("en", "zh") if word.language == "en" else ("zh",)
     lines = [
@@ -182,11 +193,27 @@ def _claim_section(claim: Claim, report: LedgerReport, word: Phrases, figures: s
     lines.append(markdown_table(header, rows))
     if findings := claim.findings.get(word.language):
         lines.append(f"{word('findings')}{colon}{findings}\n")
-    lines += _samples_tables(claim, report, word)
-    return "\n".join([*lines, *(f"- {line}" for line in _what_would_decide(claim, result, word))])
+    lines += images
+    records = report.claim_records(claim)
+    lines += _samples_tables(claim, records, word)
+    if dates := _dates(records, word):
+        lines.append(f"{dates}{stop}\n")
+    return "\n".join([*lines, *(f"- {line}" for line in _what_would_decide(claim, result, records, word))])
 
 
-def _what_would_decide(claim: Claim, result: ClaimResult, word: Phrases) -> Iterator[str]:
+def _dates(records: Mapping[str, Sequence[ModelRecord]], word: Phrases) -> str:
+    """Return the first and the last day on which a record of a claim was measured. Empty if unknown."""
+    days = sorted(
+        record.facts["dates"]["ended"][:10] for some in records.values() for record in some if "dates" in record.facts
+    )
+    if not days:
+        return ""
+    return word("measured-once" if days[0] == days[-1] else "measured", first=days[0], last=days[-1])
+
+
+def _what_would_decide(
+    claim: Claim, result: ClaimResult, records: Mapping[str, Sequence[ModelRecord]], word: Phrases
+) -> Iterator[str]:
     """Yield what the open comparisons need; if a precondition is not met, only that."""
     named = [(claim.comparison_name(each.effect.comparison, word.language), each) for each in result.comparisons]
     unmet = [
@@ -196,37 +223,60 @@ def _what_would_decide(claim: Claim, result: ClaimResult, word: Phrases) -> Iter
     for name, each in named:
         if not unmet and each.verdict == ClaimVerdict.OPEN and each.effect.freedom >= 1:
             needed = seeds_needed(each)
-            yield word("sentences", name=name) if needed is None else word("more", name=name, seeds=needed)
+            if needed is not None:
+                yield word("more", name=name, seeds=needed)
+            else:
+                yield _estimate(claim, each, sentence_count(each.effect.comparison, records), word)
 
 
-def _samples_tables(claim: Claim, report: LedgerReport, word: Phrases) -> list[str]:
+def _estimate(claim: Claim, result: ComparisonResult, sentences: int | None, word: Phrases) -> str:
+    """Return how many sentences, or rounds of a probe, would decide a comparison with unlimited seeds."""
+    comparison = result.effect.comparison
+    name = claim.comparison_name(comparison, word.language)
+    items = word("rounds" if claim.variants[comparison.terms[0].variant].probe else "sentences")
+    factor = sentence_factor(result)
+    if factor is None:
+        return word("estimate", name=name, items=items)
+    if factor > _MOST:
+        return word("estimate-limit", name=name, items=items, most=f"{_MOST:,}")
+    if sentences is None:
+        return word("estimate-factor", name=name, items=items, factor=_rounded(factor))
+    number = _rounded(factor * sentences)
+    return word("estimate-number", name=name, items=items, number=number, now=f"{sentences:,}")
+
+
+def _rounded(number: float) -> str:
+    """Return a number of two significant digits."""
+    rounded = float(f"{number:.2g}")
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
+
+
+def _samples_tables(claim: Claim, found_records: Mapping[str, Sequence[ModelRecord]], word: Phrases) -> list[str]:
     """Return a table per probe of a claim: the mean over rounds and seeds of each condition.
 
     The mean of values that are compared by their logarithms is the geometric one.
     """
     found = []
     for name, variant in claim.variants.items():
-        records = claim_records(report.ledger, claim, report.records)[name] if variant.probe else []
+        records = found_records.get(name, ()) if variant.probe else ()
         if not records:
             continue
-        measures = {each.measure for each in claim.comparisons for term in each.terms if term.variant == name}
-        is_geometric = "log2" in measures
+        names = probe_names(variant.probe)
+        uses_logarithms = is_geometric(claim, name)
         rows = []
         for condition in records[0].facts["samples"]:
             values = np.array([record.facts["samples"][condition] for record in records])
-            mean = np.exp(np.log(values).mean()) if is_geometric else values.mean()
-            rows.append([condition, f"{mean:.4g}"])
-        machines = {record.facts["machine"] for record in records}
-        header = [variant.probe, word("geometric-mean" if is_geometric else "mean")]
-        found.append(f"{markdown_table(header, rows)}\n{'; '.join(sorted(machines))}\n")
+            mean = np.exp(np.log(values).mean()) if uses_logarithms else values.mean()
+            rows.append([condition_name(names, condition, word), f"{mean:.4g}"])
+        machines = {word.machine(record.facts["machine"]) for record in records}
+        header = [names.unit[word.language], word("geometric-mean" if uses_logarithms else "mean")]
+        found.append(f"{markdown_table(header, rows)}\n{word('semicolon').join(sorted(machines))}\n")
     return found
 
 
 def _expected(claim: Claim, comparison: Comparison, word: Phrases) -> list[str]:
-    sign = "±" if comparison.rule == "equivalence" else "> "
-    least = f"{sign}{comparison.smallest_effect:g}"
     name = claim.comparison_name(comparison, word.language)
-    return [name, word.unit(measure(comparison.measure).unit), f"{comparison.hypothesis:g}", least]
+    return [name, word.unit(measure(comparison.measure).unit), f"{comparison.hypothesis:g}", limit_text(comparison)]
 
 
 def _interval(result: ComparisonResult) -> str:
@@ -277,6 +327,6 @@ def _models_section(report: LedgerReport, word: Phrases) -> str:
         word("dropped"),
     ]
     signatures = {record.facts["searches"][MAIN_SEARCH]["scores"]["bleu"]["signature"] for record in models}
-    machines = {record.facts["machine"] for record in models}
+    machines = {word.machine(record.facts["machine"]) for record in models}
     notes = "".join(f"- {line}\n" for line in sorted(signatures) + sorted(machines))
     return f"\n## {word('models')}\n\n{markdown_table(header, rows)}\n{notes}" if rows else ""

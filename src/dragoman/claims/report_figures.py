@@ -10,7 +10,7 @@ from dragoman.claims.claim import Claim, Comparison
 from dragoman.claims.measures import measure
 from dragoman.claims.report_phrases import Phrases
 from dragoman.claims.verdict import ClaimResult, ClaimVerdict, ComparisonResult
-from dragoman.reporting.forest_plot import ForestPanel, ForestRow, Interval, forest_plot_svg
+from dragoman.reporting.svg_files.forest_plot import ForestPanel, ForestRow, Interval, forest_plot_svg
 
 __all__ = ["claim_figure", "overview_figure", "without_unit"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 from dragoman.claims.claim import ReportLanguage
@@ -30,6 +31,25 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "least": {"en": "smallest effect", "zh": "最小效应"},
     "effect": {"en": "effect", "zh": "效应"},
     "interval": {"en": "interval", "zh": "区间"},
+    "paper-column": {"en": "paper's figure", "zh": "论文结果"},
+    "deciding": {"en": "deciding effect", "zh": "起判定作用的效应"},
+    "table-note": {
+        "en": "The deciding effect is that of a comparison with the verdict of the claim, or of a precondition that is "
+        "not met. Of several, it is the one nearest to its limit, relative to the width of its interval. In brackets: "
+        "the interval with Holm's correction, and the limit (the smallest effect). The paper's figure is its "
+        "own, with its size; “–” means that none is known. CPU minutes are those of the trainings, or of the probes: "
+        "searches and other measurements are not included, and claims share models.",
+        "zh": "“起判定作用的效应”取自与论断结论相同的比较，或未满足的前提。若有多项，取相对于区间宽度最接近界限的一项。"
+        "括号内是经 Holm 校正的区间和界限（最小效应）。“论文结果”一列是论文自己的数字和规模，“–”表示没有已知的数字。"
+        "CPU 分钟只计训练或探针，不含搜索和其他测量；论断之间共用模型。",
+    },
+    "our-size": {
+        "en": "Ours: models of {smallest} to {largest} million parameters and {fewest} to {most} updates, or probes.",
+        "zh": "本项目的规模：{smallest} 到 {largest} 百万参数的模型，{fewest} 到 {most} 次更新；或探针。",
+    },
+    "lacking": {"en": "{lacking} of {all} records missing", "zh": "缺少 {lacking} / {all} 条记录"},
+    "measured": {"en": "Measured {first} to {last}", "zh": "测量日期：{first} 至 {last}"},
+    "measured-once": {"en": "Measured {first}", "zh": "测量日期：{first}"},
     "models": {"en": "Models", "zh": "模型"},
     "model": {"en": "model", "zh": "模型"},
     "mean": {"en": "mean", "zh": "平均"},
@@ -54,6 +74,8 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "stop": {"en": ".", "zh": "。"},
     "sentence-end": {"en": ". ", "zh": "。"},
     "comma": {"en": ", ", "zh": "，"},
+    "space": {"en": " ", "zh": ""},
+    "semicolon": {"en": "; ", "zh": "；"},
     "bracketed": {"en": " ({text})", "zh": "（{text}）"},
     "overview": {"en": "All effects with an interval", "zh": "所有有区间的效应"},
     "overview-unit": {"en": "effect / |smallest effect|", "zh": "效应 / |最小效应|"},
@@ -65,6 +87,26 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "legend-outer": {"en": "with Holm's correction", "zh": "经 Holm 校正"},
     "legend-least": {"en": "smallest effect", "zh": "最小效应"},
     "legend-holds": {"en": "the comparison holds", "zh": "比较成立的范围"},
+    "legend-seed": {"en": "one seed", "zh": "一个种子"},
+    "legend-mean": {"en": "mean", "zh": "平均"},
+    "chart-scores": {"en": "Scores by variant and seed", "zh": "各变体、各种子的得分"},
+    "chart-beam": {"en": "BLEU by the width of the beam", "zh": "BLEU 与束宽"},
+    "chart-keep": {"en": "BLEU by the number of weights kept", "zh": "BLEU 与保留的权重数"},
+    "chart-length": {"en": "BLEU by source length", "zh": "BLEU 与源句长度"},
+    "chart-length-note": {"en": "Texts per group: {counts}", "zh": "各组文本数：{counts}"},
+    "chart-coverage": {"en": "Coverage of the source", "zh": "源句的覆盖"},
+    "chart-probe": {"en": "Values by condition and seed: {unit}", "zh": "各条件、各种子的值：{unit}"},
+    "chart-by-size": {"en": "{unit}, by {size}", "zh": "{unit}与{size}"},
+    "chart-position": {"en": "at {{value}} {{label}}", "zh": "{{label}} {{value}}"},
+    "chart-seeds": {"en": "Lines: means; points: seeds", "zh": "线：平均；点：各种子"},
+    "axis-beam": {"en": "width of the beam", "zh": "束宽"},
+    "axis-keep": {"en": "largest weights kept", "zh": "保留的最大权重数"},
+    "axis-length": {"en": "source words", "zh": "源词数"},
+    "axis-coverage": {"en": "total weight of a source token", "zh": "源词元的总权重"},
+    "axis-coverage-share": {"en": "share of source tokens", "zh": "源词元的份额"},
+    "words-to": {"en": "up to {high} words", "zh": "不超过 {high} 词"},
+    "words-from": {"en": "{low} words and more", "zh": "{low} 词及以上"},
+    "words-between": {"en": "{low} to {high} words", "zh": "{low} 到 {high} 词"},
     "one-seed": {"en": "one seed: no interval", "zh": "只有一个种子：无区间"},
     "repeated": {"en": "repeated words per 100", "zh": "每百词重复词"},
     "dropped": {"en": "dropped source words per 100", "zh": "每百源词漏译词"},
@@ -81,9 +123,26 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
         "en": "{name}: a precondition that is not met; the experiment decides nothing about the claim",
         "zh": "{name}：前提不满足，这个实验不能判定该论断",
     },
-    "sentences": {
-        "en": "{name}: more seeds would not decide it; it needs more test sentences",
-        "zh": "{name}：增加种子无法判定，需要更多测试句",
+    "sentences": {"en": "test sentences", "zh": "测试句"},
+    "rounds": {"en": "rounds per seed", "zh": "轮次（每个种子）"},
+    "estimate": {
+        "en": "{name}: more seeds would not decide it; it needs more {items}",
+        "zh": "{name}：增加种子无法判定，需要更多{items}",
+    },
+    "estimate-number": {
+        "en": "{name}: more seeds would not decide it; if the effect is right, it needs about {number} {items} instead "
+        "of {now}, and many seeds",
+        "zh": "{name}：增加种子无法判定；若效应属实，需要约 {number} 个{items}（现有 {now}），以及许多种子",
+    },
+    "estimate-factor": {
+        "en": "{name}: more seeds would not decide it; if the effect is right, it needs about {factor} times as many "
+        "{items}, and many seeds",
+        "zh": "{name}：增加种子无法判定；若效应属实，需要约 {factor} 倍的{items}，以及许多种子",
+    },
+    "estimate-limit": {
+        "en": "{name}: more seeds would not decide it; the effect is so near to its limit that it needs more than "
+        "{most} times as many {items}",
+        "zh": "{name}：增加种子无法判定；效应太接近界限，需要 {most} 倍以上的{items}",
     },
     ClaimVerdict.HOLDS: {"en": ClaimVerdict.HOLDS, "zh": "在此成立"},
     ClaimVerdict.FAILS: {"en": ClaimVerdict.FAILS, "zh": "在此不成立"},
@@ -120,6 +179,12 @@ class Phrases:
     def unit(self, unit: str) -> str:
         """Return the unit of a measure in this language."""
         return _UNITS_ZH.get(unit, unit) if self.language == "zh" else unit
+
+    def machine(self, machine: str) -> str:
+        """Return the description of a machine with the punctuation of this language."""
+        if self.language == "en":
+            return machine
+        return re.sub(r"(\d+) cores", r"\1 核", machine).replace(", ", self("comma")).replace("; ", self("semicolon"))
 
     def cpu_time(self, minutes: float) -> str:
         """Return a CPU time in minutes, from two hours on in hours."""

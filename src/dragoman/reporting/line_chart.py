@@ -6,7 +6,7 @@ A chart keeps its proportions and fills the available width. Lines differ by col
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, isfinite, log, log10
 
 from dragoman.reporting.html import render
@@ -23,6 +23,7 @@ _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 _NICE_LOG = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
 _MIN_TICKS, _MAX_TICKS = 4, 9
 _MAX_NAME = 60
+_HALF_LETTER = 3.5  # pixels
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Series:
     number: int
     points: Sequence[tuple[float, float]]
     half_widths: Sequence[float | None] = ()
+    has_dots: bool = True
+    """Whether the points of a short line are drawn; they show their values in any case."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,8 @@ class Scale:
     is_whole: bool = False
     title: str = ""
     """Name of the quantity, if the label only follows its values."""
+    position: str = "at {value} {label}"
+    """Format of a position on this axis in descriptions."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +79,13 @@ class _Axis:
         return log(max(value, self.low)) if self.is_log else value
 
 
-def line_chart_svg(title: str, lines: Sequence[Series], *, across: Scale, up: Scale, name: str) -> str:
-    """Draw a chart; `name` is unique on the page. Return an empty string if no line has a point."""
+def line_chart_svg(
+    title: str, lines: Sequence[Series], *, across: Scale, up: Scale, name: str, description: str = ""
+) -> str:
+    """Draw a chart; `name` is unique on the page. Return an empty string if no line has a point.
+
+    The default description lists the first and the last point of each line, in English.
+    """
     drawn = [_thin(line) for line in lines]
     drawn = [line for line in drawn if line.points]
     if not drawn:
@@ -84,12 +94,12 @@ def line_chart_svg(title: str, lines: Sequence[Series], *, across: Scale, up: Sc
     return render(
         "line_chart.svg",
         title=title,
-        description=_description(drawn, across, up),
+        description=description or _description(drawn, across, up),
         name=name,
         size=(_WIDTH, _HEIGHT),
         frame=(_LEFT, _WIDTH - _RIGHT, _HEIGHT - _BOTTOM),
         rows=[(y.place(value), words) for value, words in _ticks(y, up, 5)],
-        columns=[(x.place(value), _tick_anchor(x.place(value)), words) for value, words in _ticks(x, across, 5)],
+        columns=[(x.place(value), _tick_anchor(x.place(value), words), words) for value, words in _ticks(x, across, 5)],
         unit=across.label,
         bands=[_band(line, x, y) for line in drawn],
         paths=[(_style(line.number), _pixels(line.points, x, y), line.name) for line in drawn],
@@ -120,7 +130,7 @@ def _thin(line: Series) -> Series:
         if isfinite(point[0]) and isfinite(point[1])
     ]
     kept = [known[place] for place in _evenly(len(known), _MAX_POINTS)]
-    return Series(line.name, line.number, [point for point, _ in kept], [width for _, width in kept])
+    return replace(line, points=[point for point, _ in kept], half_widths=[width for _, width in kept])
 
 
 def _evenly(count: int, maximum: int) -> list[int]:
@@ -191,8 +201,10 @@ def _log_places(axis: _Axis) -> list[float]:
     return next((found for steps in _NICE_LOG if len(found := within(steps)) <= _MAX_TICKS), [])
 
 
-def _tick_anchor(at: float) -> str:
-    return "end" if at > _WIDTH - _RIGHT - 14 else "start" if at < _LEFT + 6 else "middle"
+def _tick_anchor(at: float, words: str) -> str:
+    if at > _WIDTH - _RIGHT - 14:
+        return "end" if at + _HALF_LETTER * len(words) > _WIDTH else "middle"
+    return "start" if at < _LEFT + 6 else "middle"
 
 
 def _pixels(points: Sequence[tuple[float, float]], x: _Axis, y: _Axis) -> str:
@@ -209,7 +221,8 @@ def _band(line: Series, x: _Axis, y: _Axis) -> tuple[str, str, bool]:
 
 def _marks(line: Series, x: _Axis, y: _Axis, across: Scale, up: Scale) -> list[tuple[str, float, float, str]]:
     """Return class, position and text of the points that show their value."""
-    kind = f"{'dot' if len(line.points) <= _MAX_DOTTED else 'spot'} {_style(line.number)}"
+    is_dotted = line.has_dots and len(line.points) <= _MAX_DOTTED
+    kind = f"{'dot' if is_dotted else 'spot'} {_style(line.number)}"
     marks = []
     for place in _evenly(len(line.points), _MAX_MARKS):
         (at, value), width = line.points[place], line.half_widths[place]
@@ -225,7 +238,7 @@ def _cut(name: str) -> str:
 
 def _where(at: float, across: Scale) -> str:
     names = dict(across.ticks)
-    return f"at {names.get(at) or across.read(at)} {across.label}"
+    return across.position.format(value=names.get(at) or across.read(at), label=across.label)
 
 
 def _description(lines: Sequence[Series], across: Scale, up: Scale) -> str:

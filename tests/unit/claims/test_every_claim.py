@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.claims.claim import Claim, Ledger
+from dragoman.claims.claim import Claim, Ledger, ReportLanguage
 from dragoman.claims.measurement.attention_statistics import AttentionStatistics
 from dragoman.claims.measurement.probes import PROBES
 from dragoman.claims.measurement.word_counts import WORD_COLUMNS
@@ -33,6 +33,7 @@ VARIANTS = {
     for run in pool_models(LEDGER, LEDGER.claims)
     if isinstance(run, PoolModel) and run.seed == 1
 }
+LANGUAGES: tuple[ReportLanguage, ...] = ("en", "zh")
 LINK_READINGS = ("diagonal", "predicted", "posterior")
 SMALL = {"transformer": {"dim": 16, "feedforward": 16}, "rnn": {"embedding": 16}}
 
@@ -111,3 +112,18 @@ def test_a_variant_learns_at_toy_size(name: str):
     batch = Batch.from_pairs([([5, 6, 7, 8, 9], [9, 8, 7]), ([10, 11], [12, 13])])
     losses = [train_step(network, optimizer, batch, config.training, update).loss for update in range(1, 31)]
     assert losses[-1] < losses[0] / 2, losses
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_labels_name_the_same_variants_in_both_languages(claim: Claim):
+    english, chinese = (set(claim.labels.get(language, {})) for language in LANGUAGES)
+    assert english == chinese
+    assert english <= set(claim.variants)
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_figures_of_papers_and_findings_are_in_both_languages(claim: Claim):
+    texts = [claim.texts(language) for language in LANGUAGES]
+    assert len({bool(each.figure) for each in texts}) == 1
+    assert len({bool(each.short_figure) for each in texts}) == 1
+    assert len({language in claim.findings for language in LANGUAGES}) == 1

@@ -75,7 +75,7 @@ class AttentionStatistics:
             self._coverage.append(coverage_statistics(weights))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the sums, rounded to what a reader can use; counts stay exact."""
+        """Return the sums, rounded to save space in the record; counts stay exact."""
         assert self._heads is not None
         return {
             "columns": list(COLUMNS),

@@ -51,7 +51,7 @@ class GoldSentences:
 
 
 def link_columns(translator: Translator, gold: GoldSentences) -> dict[str, list[list[int]]]:
-    """Return the columns of `LINK_COLUMNS`, one value per sentence, for each way to find links.
+    """Return the columns of `LINK_COLUMNS`, one value per sentence, for each method of finding links.
 
     ``predicted``: the largest attention weight of the step that predicts a word. ``posterior``: the same given the
     word. ``diagonal``: the source word at the same relative position, a control without a model.

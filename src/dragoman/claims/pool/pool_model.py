@@ -67,7 +67,7 @@ class PoolModel:
 
 
 PoolRun = PoolModel | ProbeRun
-"""What leaves a record."""
+"""A run that writes a record: the training of a model, or a probe."""
 
 
 def variant_models(ledger: Ledger, claim: Claim, variant: Variant) -> list[PoolRun]:

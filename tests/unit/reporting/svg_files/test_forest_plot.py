@@ -6,7 +6,7 @@ import re
 from math import inf
 from xml.etree import ElementTree as ET
 
-from dragoman.reporting.forest_plot import ForestPanel, ForestRow, forest_plot_svg
+from dragoman.reporting.svg_files.forest_plot import ForestPanel, ForestRow, forest_plot_svg
 
 LEGEND = ("95 %", "corrected", "smallest", "holds")
 SVG = "{http://www.w3.org/2000/svg}"

@@ -1,0 +1,1 @@
+"""Figures of Markdown pages: SVG files that contain their own style, because pages show them as images."""

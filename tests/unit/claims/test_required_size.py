@@ -1,0 +1,59 @@
+"""Estimates of the number of sentences that would decide a comparison."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from dragoman.claims.claim import Comparison, Term
+from dragoman.claims.effect import Effect
+from dragoman.claims.required_size import distance_to_limit, sentence_count, sentence_factor
+from dragoman.claims.verdict import ClaimVerdict, ComparisonResult
+from tests.unit.claims.synthetic import SENTENCES, claim, records
+
+
+def result(value: float, least: float, rule: str = "difference", alpha: float = 0.05) -> ComparisonResult:
+    """A comparison whose effect has a standard deviation of 1 over sentences."""
+    comparison = Comparison.model_validate(
+        {"name": "x", "terms": [Term(variant="x")], "hypothesis": 0.0, "smallest_effect": least, "rule": rule}
+    )
+    part = np.array([value - 1, value + 1])
+    effect = Effect(comparison, value, ((value,),), part, np.zeros(2), 2)
+    return ComparisonResult(effect, (value - 2, value + 2), alpha, ClaimVerdict.OPEN)
+
+
+@pytest.mark.parametrize(
+    ("value", "least", "rule", "distance"),
+    [
+        (1.0, 0.3, "difference", 0.7),
+        (-1.0, 0.3, "difference", 1.3),
+        (-0.2, 1.0, "equivalence", 0.8),
+        (1.5, 1.0, "equivalence", 0.5),
+    ],
+)
+def test_the_distance_is_to_the_nearest_limit(value: float, least: float, rule: str, distance: float):
+    assert distance_to_limit(result(value, least, rule)) == pytest.approx(distance)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.0125])
+def test_the_variance_of_sentences_falls_with_their_number(alpha: float):
+    """With z = 1.96 and a distance of a quarter of the deviation, (1.96 · 4)² times as many sentences are needed."""
+    quantile = NormalDist().inv_cdf(1 - alpha / 2)
+    assert sentence_factor(result(0.25, 0.0, alpha=alpha)) == pytest.approx((quantile * 4) ** 2)
+
+
+def test_no_number_of_sentences_decides_an_effect_at_its_limit():
+    assert sentence_factor(result(0.3, 0.3)) == math.inf
+
+
+def test_sentences_that_are_enough_need_no_factor():
+    assert sentence_factor(result(3.0, 0.0)) is None
+
+
+def test_sentences_are_counted_in_the_records():
+    (comparison,) = claim().comparisons
+    assert sentence_count(comparison, {"new": records(0.7, 1), "old": records(0.6, 2)}) == SENTENCES
+    assert sentence_count(comparison, {}) is None

@@ -1,0 +1,29 @@
+"""Line charts as files: title, unit, legend, and the chart within the figure."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+from dragoman.reporting.line_chart import Scale, Series
+from dragoman.reporting.svg_files.line_figure import line_figure_svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+ACROSS = Scale("beam", "{:g}".format, [(0.0, "1"), (1.0, "2")])
+UP = Scale("BLEU", "{:.2f}".format)
+
+
+def test_a_figure_has_its_title_unit_legend_and_note():
+    lines = [
+        Series("new < old", 0, [(0.0, 1.0), (1.0, 2.0)], has_dots=False),
+        Series("new < old", 0, [(0.0, 1.5)]),
+    ]
+    figure = ET.fromstring(line_figure_svg("A title", lines, across=ACROSS, up=UP, legend=["new < old"], note="a note"))
+    texts = {each.text for each in figure.iter(f"{SVG}text")}
+    assert {"A title", "BLEU", "new < old", "a note", "1", "2", "beam"} <= texts
+    kinds = [each.attrib["class"].split()[0] for each in figure.iter(f"{SVG}circle")]
+    assert kinds == ["spot", "spot", "dot"]
+    assert next(figure.iter(f"{SVG}desc")).text == "new < old: 1.00 (1), 2.00 (2)"
+
+
+def test_lines_without_points_give_no_figure():
+    assert line_figure_svg("A title", [Series("new", 0, [])], across=ACROSS, up=UP, legend=["new"]) == ""
