@@ -29,9 +29,7 @@ CLAIMS = Path(__file__).parents[2] / "claims"
 def measure(options: argparse.Namespace) -> None:
     """Measure all models and write the result."""
     options.work.mkdir(parents=True, exist_ok=True)
-    models: list[dict[str, Any]] = list(
-        measured_models(options.models, options.work, options.data, options.sentences)
-    )
+    models: list[dict[str, Any]] = list(measured_models(options.models, options.work, options.data, options.sentences))
     if options.firefox is not None:
         tests = options.data / "other-systems"
         found = kept(

@@ -90,9 +90,7 @@ def kept(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def measure_run(
-    run: Path, corpus_name: str, corpus: PoolCorpus, sentences: int, *, searches: bool
-) -> dict[str, Any]:
+def measure_run(run: Path, corpus_name: str, corpus: PoolCorpus, sentences: int, *, searches: bool) -> dict[str, Any]:
     """Measure every checkpoint of a run, and with `searches` the interventions on its bundle."""
     if corpus.gold is None:
         sources, targets = (lines[:sentences] for lines in corpus.test())
@@ -136,9 +134,7 @@ def interventions(translator: Translator, sources: Sequence[str], references: Se
 def measure_firefox(path: Path, tests: Path, sentences: int) -> dict[str, Any]:
     """Measure the English-Portuguese student of Firefox on FLORES; word ranks are those of the whole test set."""
     english, portuguese = (read_lines(tests / "en-pt" / f"flores-test.{side}.gz") for side in ("en", "pt"))
-    text = TestText(
-        english[:sentences], portuguese[:sentences], WordRanks.count(english), WordRanks.count(portuguese)
-    )
+    text = TestText(english[:sentences], portuguese[:sentences], WordRanks.count(english), WordRanks.count(portuguese))
     translator = Translator.open(Bundle.open(path, trusted=True), engine="torch", threads=1)
     point = weight_groups(_maps(translator, text), text.source_ranks, text.target_ranks, _BINS[FIREFOX])
     return {

@@ -100,16 +100,19 @@ def _from_records(records: Sequence[ModelRecord]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "seeds": [record.seed for record in records],
         "sentences": len(sentences),
-        "all": {state: [group_values(np.array(each["heads"]).sum((0, 1))) for each in all] for state, all in states.items()},
+        "all": {
+            state: [group_values(np.array(each["heads"]).sum((0, 1))) for each in seeds]
+            for state, seeds in states.items()
+        },
         "uniform": _uniform(sentences),
         "heads": {
-            state: [[[group_values(np.array(head)) for head in layer] for layer in each["heads"]] for each in all]
-            for state, all in states.items()
+            state: [[[group_values(np.array(head)) for head in layer] for layer in each["heads"]] for each in seeds]
+            for state, seeds in states.items()
         },
         "lengths": {
             name: {
-                state: _mean(group_values(np.array(each["lengths"][place])) for each in all)
-                for state, all in states.items()
+                state: _mean(group_values(np.array(each["lengths"][place])) for each in seeds)
+                for state, seeds in states.items()
             }
             | {"uniform": _uniform(sentences[of_bin == place])}
             for place, name in enumerate(bins)
@@ -135,7 +138,9 @@ def _from_points(measured: Sequence[Facts]) -> dict[str, Any]:
         "uniform": runs[0][-1]["all"]["uniform"],
         "heads": {state: [run[place]["heads"] for run in runs] for state, place in states.items()},
         "lengths": {
-            name: {state: _mean(run[place]["lengths"][name]["values"] for run in runs) for state, place in states.items()}
+            name: {
+                state: _mean(run[place]["lengths"][name]["values"] for run in runs) for state, place in states.items()
+            }
             | {"uniform": group["uniform"]}
             for name, group in runs[0][-1]["lengths"].items()
         },
@@ -155,7 +160,7 @@ def _classes(runs: Sequence[Sequence[Facts]]) -> dict[str, Any]:
 
 
 def _gold(measured: Sequence[Facts]) -> dict[str, Any]:
-    """Return the weights beside gold links, at every point of training, as means over seeds."""
+    """Return the weights compared with gold links, at every point of training, as means over seeds."""
     runs = [each["points"] for each in measured]
     return {
         "seeds": [each["seed"] for each in measured],
@@ -177,7 +182,9 @@ def _gold(measured: Sequence[Facts]) -> dict[str, Any]:
 
 def _positions(sentences: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the source positions of each sentence, the end included."""
-    positions: NDArray[np.float64] = np.round(sentences[:, COLUMNS.index("cells")] / sentences[:, COLUMNS.index("rows")])
+    positions: NDArray[np.float64] = np.round(
+        sentences[:, COLUMNS.index("cells")] / sentences[:, COLUMNS.index("rows")]
+    )
     return positions
 
 

@@ -19,7 +19,9 @@ def page_tables(data: Mapping[str, Any], texts: Mapping[str, Any]) -> dict[str, 
         "lengths": _table([word["model"], word["length"], word["weights"], *values], _length_rows(data, texts)),
         "heads": _table([word["model"], word["seed"], word["layer"], word["head"], *values], _head_rows(data, texts)),
         "training": _table([word["model"], word["update"], word["loss"], *values], _training_rows(data, texts)),
-        "classes": _table([word["model"], word["class"], word["rows"], word["weights"], *values], _class_rows(data, texts)),
+        "classes": _table(
+            [word["model"], word["class"], word["rows"], word["weights"], *values], _class_rows(data, texts)
+        ),
         "received": _table([word["model"], word["class"], *word["received"]], _received_rows(data, texts)),
         "interventions": _table(
             [word["model"], word["sentences"], word["seeds"], *(texts["searches"][name] for name in data["searches"])],

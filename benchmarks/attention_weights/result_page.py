@@ -27,10 +27,22 @@ def result_page(result: Mapping[str, Any], introduction: str) -> str:
     text += table(["model", "corpus", "seed", "class", "rows", *_HEAD], list(_classes(models)))
     text += "\n## Source words by class\n\nShare of all trained weight, and of all positions.\n\n"
     text += table(["model", "corpus", "seed", "class", "weight", "positions"], list(_received(models)))
-    text += "\n## Interventions\n\nBLEU of greedy search, and the change with the 95 % interval of a paired bootstrap.\n\n"
-    text += table(["model", "corpus", "seed", "sentences", "search", "BLEU", "change", "interval"], list(_searches(models)))
+    text += (
+        "\n## Interventions\n\nBLEU of greedy search, and the change with the 95 % interval of a paired bootstrap.\n\n"
+    )
+    text += table(
+        ["model", "corpus", "seed", "sentences", "search", "BLEU", "change", "interval"], list(_searches(models))
+    )
     text += "\n## Gold word links\n\nTarget words by their number of links, at the end of the training.\n\n"
-    head = ["seed", "links", "weights", "words", "weight on linked words", "largest on a linked word", "effective number"]
+    head = [
+        "seed",
+        "links",
+        "weights",
+        "words",
+        "weight on linked words",
+        "largest on a linked word",
+        "effective number",
+    ]
     return text + table(head, list(_gold(models)))
 
 

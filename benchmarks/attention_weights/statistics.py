@@ -1,4 +1,4 @@
-"""Sums of attention statistics by group, with the control of equal weights, and statistics beside gold links."""
+"""Sums of attention statistics by group, with the control of equal weights, and statistics compared with gold links."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ CONTROLS = ("attention", "uniform", "shuffled", "other word")
 another target word of the sentence, drawn at random."""
 
 GOLD_VALUES = ("words", "mass", "largest", "effective")
-"""Values beside gold links: target words; mean weight on linked source words; share of target words whose largest
-weight is on a linked word; mean exp(entropy) over source words. The second and third are 0 without links."""
+"""Values with gold links: target words; mean weight on linked source words; share of target words whose largest weight
+is on a linked word; mean exp(entropy) over source words. The second and third are 0 without links."""
 
 Rows = NDArray[np.float64]
 """Summed statistics. Shape: [columns]."""
@@ -107,7 +107,7 @@ def weight_groups(
 
 
 def gold_groups(maps: Sequence[AttentionMaps], links: Sequence[GoldLinks], seed: int = 1) -> dict[str, Any]:
-    """Return `GOLD_VALUES` of `CONTROLS`, for target words with 0, 1, and 2 or more gold links, and for all linked words.
+    """Return `GOLD_VALUES` of `CONTROLS`, for target words with 0, 1, and 2 or more links, and for all linked words.
 
     The weights are those of `AttentionMaps.words`, between words; the end of the source counts as not linked. Sure and
     possible links count.

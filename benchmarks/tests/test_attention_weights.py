@@ -11,7 +11,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from benchmarks.attention_weights.__main__ import CLAIMS, RESULT, __doc__ as introduction
+from benchmarks.attention_weights.__main__ import CLAIMS, RESULT
+from benchmarks.attention_weights.__main__ import __doc__ as introduction
 from benchmarks.attention_weights.page import FILES, draw_pages, page_texts, read_result
 from benchmarks.attention_weights.result_page import result_page
 from benchmarks.attention_weights.statistics import (
@@ -80,7 +81,7 @@ def test_weights_by_length_class_and_received_share():
 
 
 def test_gold_rows_have_the_linked_mass_and_the_place_of_the_largest_weight():
-    gold = GoldLinks(sure={(0, 0)}, possible={(1, 1), (0, 1)})
+    gold = GoldLinks(frozenset({(0, 0)}), frozenset({(1, 1), (0, 1)}))
     rows = list(gold_rows(np.array([[0.75, 0.25, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]]), gold))
     assert [group for group, _ in rows] == ["all", "1", "all", "2", "0"]
     assert rows[0][1][:3].tolist() == [1, 0.75, 1]
@@ -91,7 +92,7 @@ def test_gold_rows_have_the_linked_mass_and_the_place_of_the_largest_weight():
 
 def test_controls_lose_the_links_that_attention_has():
     """A perfect map has all mass on the links; the weights of another word have none of it."""
-    gold = GoldLinks(sure={(0, 0), (1, 1)})
+    gold = GoldLinks(frozenset({(0, 0), (1, 1)}))
     found = gold_groups([maps([[1, 0, 0], [0, 1, 0], [0, 0, 1]])] * 20, [gold] * 20)
     assert found["attention"]["all"] == [40, 1, 1, 1]
     assert found["uniform"]["all"][1] == pytest.approx(1 / 3, abs=1e-4)
