@@ -15,7 +15,14 @@ from typing import Any
 
 import torch
 
-from benchmarks.attention_weights.measure import FIREFOX, compact_json, kept, measure_firefox, measured_models
+from benchmarks.attention_weights.measure import (
+    FIREFOX,
+    compact_json,
+    kept,
+    measure_firefox,
+    measured_models,
+    shortened,
+)
 from benchmarks.attention_weights.page import draw_pages, read_result
 from benchmarks.attention_weights.result_page import result_page
 from benchmarks.reporting import RESULTS, parser
@@ -40,7 +47,7 @@ def measure(options: argparse.Namespace) -> None:
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "version": __version__,
         "machine": machine_info().signature,
-        "models": sorted(models, key=lambda each: (each["corpus"], each["variant"], each["seed"])),
+        "models": sorted(map(shortened, models), key=lambda each: (each["corpus"], each["variant"], each["seed"])),
     }
     RESULT.write_text(compact_json(facts), encoding="utf-8")
 

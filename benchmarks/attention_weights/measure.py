@@ -104,10 +104,8 @@ def measure_run(run: Path, corpus_name: str, corpus: PoolCorpus, sentences: int,
     for update in store.steps():
         translator = _at_checkpoint(bundle, store, update)
         maps = list(_maps(translator, text))
-        point = {"update": update, "loss": _loss(translator, bundle, text)}
+        point: dict[str, Any] = {"update": update, "loss": _loss(translator, bundle, text)}
         point |= weight_groups(maps, text.source_ranks, text.target_ranks, _BINS[corpus_name])
-        if 0 < update < store.steps()[-1]:  # in between only the totals are shown
-            point = {key: value for key, value in point.items() if key not in ("lengths", "classes", "received")}
         if corpus.gold is not None:
             point["gold"] = gold_groups(maps, corpus.gold.links)
         points.append(point)
@@ -174,6 +172,25 @@ def _loss(translator: Translator, bundle: Bundle, text: TestText) -> float:
         total += float(losses.double().sum())
         tokens += int(batch.target_lengths.sum())
     return round(total / tokens, 4)
+
+
+def shortened(model: dict[str, Any]) -> dict[str, Any]:
+    """Return a result without what no page shows: groups of the points between the first and the last one.
+
+    Equal weights depend on the text only, so that their groups are kept once, at the last point.
+    """
+    first, last = model["points"][0], model["points"][-1]
+    points = [
+        {key: value for key, value in point.items() if key in ("update", "loss", "all", "gold")}
+        for point in model["points"][:-1]
+    ]
+    if first is not last:
+        points[0] |= {key: first[key] for key in ("heads", "received")}
+        points[0] |= {
+            key: {name: {"values": group["values"]} for name, group in first[key].items()}
+            for key in ("lengths", "classes")
+        }
+    return model | {"points": [*points, last]}
 
 
 def compact_json(value: Any) -> str:

@@ -55,9 +55,16 @@ def answer_values(data: Mapping[str, Any]) -> dict[str, str]:
             key = f"{name}_heads_{value}".replace("-", "")
             found |= {f"{key}_low": _formatted(value, heads.min()), f"{key}_high": _formatted(value, heads.max())}
         for search, values in model["searches"].items():
-            change = float(np.mean(values) - np.mean(model["searches"]["beam-1"]))
+            changes = np.subtract(values, model["searches"]["beam-1"])
             key = f"{name}_{search}".replace("-", "")
-            found |= {key: f"{np.mean(values):.1f}", f"{key}_loss": f"{-change:.1f}".replace("-0.0", "0.0")}
+            found |= {key: f"{np.mean(values):.1f}", f"{key}_change": _change(changes.mean())}
+            found |= {f"{key}_least": _change(changes.min()), f"{key}_most": _change(changes.max())}
+        for search, (_, low, high) in model.get("changes", {}).items():
+            key = f"{name}_{search}".replace("-", "")
+            found |= {f"{key}_low": _change(low), f"{key}_high": _change(high)}
+        if "training" in model:
+            for update, values in zip(model["training"]["updates"], model["training"]["values"], strict=True):
+                found[f"{name}_{update}_top3"] = _percent(values[data["values"].index("top-3")])
     if data["gold"]:
         for control, groups in data["gold"]["points"][-1].items():
             key = f"gold_{control}".replace(" ", "_")
@@ -69,6 +76,12 @@ def answer_values(data: Mapping[str, Any]) -> dict[str, str]:
 
 def _formatted(value: str, number: float) -> str:
     return f"{number:.1f}" if value == "effective" else _percent(number)
+
+
+def _change(difference: float) -> str:
+    """Format a difference of BLEU with a minus sign; one that rounds to 0 has no sign."""
+    text = f"{abs(difference):.1f}"
+    return text if text == "0.0" else f"{'−' if difference < 0 else '+'}{text}"
 
 
 def _percent(share: float) -> str:

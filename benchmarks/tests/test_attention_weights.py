@@ -6,6 +6,7 @@ import base64
 import hashlib
 import math
 import re
+import tomllib
 from html.parser import HTMLParser
 
 import numpy as np
@@ -152,7 +153,7 @@ def test_a_changed_value_changes_the_page(drawn: dict[str, str]):
 
 @pytest.mark.parametrize("language", FILES)
 def test_the_page_is_self_contained(language: str):
-    page = (CLAIMS / FILES[language]).read_text(encoding="utf-8")
+    page = _committed(language)
     elements = Elements(page).found
     assert {tag for tag, _ in elements} & {"link", "img", "iframe", "object"} == set()
     assert {name for _, attributes in elements for name in attributes} & {"src", "srcset", "style", "action"} == set()
@@ -169,7 +170,7 @@ def test_the_page_is_self_contained(language: str):
 
 @pytest.mark.parametrize("language", FILES)
 def test_every_figure_has_a_table_and_every_control_a_label(language: str):
-    page = (CLAIMS / FILES[language]).read_text(encoding="utf-8")
+    page = _committed(language)
     elements = Elements(page).found
     charts = [attributes["data-chart"] for _, attributes in elements if "data-chart" in attributes]
     assert len(charts) == len(page_texts(language)["sections"]) == page.count("<table>") == page.count("<caption>")
@@ -196,3 +197,27 @@ def test_both_languages_have_the_same_texts():
 def test_answers_of_both_languages_have_the_same_figures(place: int):
     found = [sorted(re.findall(r"{\w+}", page_texts(language)["answer"][place])) for language in FILES]
     assert found[0] == found[1]
+
+
+NUMBER = re.compile(r"(?<![\w.])[−+]?\d+(?:,\d{3})*(?:\.\d+)?")
+
+
+@pytest.mark.parametrize("language", FILES)
+def test_figures_of_the_findings_are_on_the_page(language: str):
+    claim = tomllib.loads((CLAIMS / "C15.toml").read_text(encoding="utf-8"))
+    answer = re.sub(r"<script.*?</script>|<style.*?</style>", "", _committed(language), flags=re.DOTALL)
+    known = set(NUMBER.findall(re.sub(r"<[^>]+>", " ", answer)))
+    figures = NUMBER.findall(re.sub(r"\]\(.*?\)", "", claim["findings"][language]))
+    assert len(figures) > 20
+    assert [figure for figure in figures if figure not in known] == []
+    assert "98.76" not in known  # control: a figure that no model has
+
+
+def test_findings_of_both_languages_have_the_same_figures():
+    claim = tomllib.loads((CLAIMS / "C15.toml").read_text(encoding="utf-8"))
+    english, chinese = (sorted(NUMBER.findall(claim["findings"][language])) for language in FILES)
+    assert english == chinese
+
+
+def _committed(language: str) -> str:
+    return (CLAIMS / FILES[language]).read_text(encoding="utf-8")
