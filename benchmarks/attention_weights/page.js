@@ -78,12 +78,12 @@
   }
 
   // ---- Rows with one mark per kind on a common axis: models, word classes, gold links.
-  function rowsChart(name, rows, kinds, { format, isShare }, chosen) {
+  function rowsChart(name, rows, kinds, { format, isShare, end }, chosen) {
     const width = widthOf(name);
     const left = Math.min(190, Math.round(0.38 * width));
     const right = 24;
     const height = rows.length * 30 + 30;
-    const most = axisEnd(rows.flatMap(row => Object.values(row.marks).flat()), isShare);
+    const most = end ?? axisEnd(rows.flatMap(row => Object.values(row.marks).flat()), isShare);
     const x = value => left + (value / most) * (width - left - right);
     const drawing = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` });
     for (const tick of ticks(most)) {
@@ -334,7 +334,7 @@
       k,
       kept: bleu(kept[place]),
       all: bleu(all),
-      change: `${change < 0 ? '−' : '+'}${Math.abs(change).toFixed(1)}`,
+      change: `${Math.abs(change) < 0.05 ? '±' : change < 0 ? '−' : '+'}${Math.abs(change).toFixed(1)}`,
       drop: bleu(mean(searches['drop-1'])),
       uniform: bleu(mean(searches.uniform)),
       shuffled: bleu(mean(searches.shuffled)),
@@ -363,7 +363,8 @@
       shuffled: of('shuffled'),
       other: of('other word'),
     });
-    show('gold', rowsChart('gold', rows, CONTROLS, { format: share, isShare: true }), readout);
+    const every = gold.points.flatMap(each => Object.values(each).flatMap(groups => rows.map(row => groups[row.id][value])));
+    show('gold', rowsChart('gold', rows, CONTROLS, { format: share, isShare: true, end: axisEnd(every, true) }), readout);
   }
 
   function draw() {

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -40,37 +40,45 @@ def page_texts(language: str) -> dict[str, Any]:
 
 
 def answer_values(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return the figures of the answer: ``<model>_<value>``, formatted."""
+    """Return the figures of the answer, formatted: those of models as ``<model>_<figure>``, and of gold links."""
     found: dict[str, str] = {}
     for name, model in data["models"].items():
-        for state in ("trained", "untrained"):
-            for place, value in enumerate(data["values"]):
-                seeds = [each[place] for each in model["all"].get(state, [])]
-                if seeds:
-                    found[f"{name}_{state}_{value}".replace("-", "")] = _formatted(value, float(np.mean(seeds)))
-        for place, value in enumerate(data["values"]):
-            found[f"{name}_uniform_{value}".replace("-", "")] = _formatted(value, model["uniform"][place])
-        for place, value in enumerate(data["values"]):
-            heads = np.array(model["heads"]["trained"])[..., place]
-            key = f"{name}_heads_{value}".replace("-", "")
-            found |= {f"{key}_low": _formatted(value, heads.min()), f"{key}_high": _formatted(value, heads.max())}
-        for search, values in model["searches"].items():
-            changes = np.subtract(values, model["searches"]["beam-1"])
-            key = f"{name}_{search}".replace("-", "")
-            found |= {key: f"{np.mean(values):.1f}", f"{key}_change": _change(changes.mean())}
-            found |= {f"{key}_least": _change(changes.min()), f"{key}_most": _change(changes.max())}
-        for search, (_, low, high) in model.get("changes", {}).items():
-            key = f"{name}_{search}".replace("-", "")
-            found |= {f"{key}_low": _change(low), f"{key}_high": _change(high)}
+        figures = _weight_figures(model, data["values"]) | _search_figures(model)
         if "training" in model:
             for update, values in zip(model["training"]["updates"], model["training"]["values"], strict=True):
-                found[f"{name}_{update}_top3"] = _percent(values[data["values"].index("top-3")])
+                figures[f"{update}_top3"] = _percent(values[data["values"].index("top-3")])
+        found |= {f"{name}_{key}".replace("-", ""): figure for key, figure in figures.items()}
     if data["gold"]:
         for control, groups in data["gold"]["points"][-1].items():
             key = f"gold_{control}".replace(" ", "_")
             found |= {f"{key}_mass": _percent(groups["all"][1]), f"{key}_largest": _percent(groups["all"][2])}
         found["gold_words"] = f"{data['gold']['points'][-1]['attention']['all'][0]:,}"
         found["gold_seeds"] = str(len(data["gold"]["seeds"]))
+    return found
+
+
+def _weight_figures(model: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
+    """Return each value by state, of equal weights, and of the lowest and the highest head."""
+    found = {}
+    for place, name in enumerate(names):
+        for state, seeds in model["all"].items():
+            found[f"{state}_{name}"] = _formatted(name, float(np.mean([each[place] for each in seeds])))
+        found[f"uniform_{name}"] = _formatted(name, model["uniform"][place])
+        heads = np.array(model["heads"]["trained"])[..., place]
+        found[f"heads_{name}_low"] = _formatted(name, heads.min())
+        found[f"heads_{name}_high"] = _formatted(name, heads.max())
+    return found
+
+
+def _search_figures(model: Mapping[str, Any]) -> dict[str, str]:
+    """Return BLEU of each search, its change, and the range of the change over seeds or its interval."""
+    found = {}
+    for name, values in model["searches"].items():
+        changes = np.subtract(values, model["searches"]["beam-1"])
+        found |= {name: f"{np.mean(values):.1f}", f"{name}_change": _change(changes.mean())}
+        found |= {f"{name}_least": _change(changes.min()), f"{name}_most": _change(changes.max())}
+    for name, (_, low, high) in model.get("changes", {}).items():
+        found |= {f"{name}_low": _change(low), f"{name}_high": _change(high)}
     return found
 
 
