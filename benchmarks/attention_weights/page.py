@@ -59,7 +59,7 @@ def answer_values(data: Mapping[str, Any]) -> dict[str, str]:
 
 def _weight_figures(model: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
     """Return each value by state, of equal weights, and of the lowest and the highest head."""
-    found = {}
+    found: dict[str, str] = {}
     for place, name in enumerate(names):
         for state, seeds in model["all"].items():
             found[f"{state}_{name}"] = _formatted(name, float(np.mean([each[place] for each in seeds])))
@@ -72,7 +72,7 @@ def _weight_figures(model: Mapping[str, Any], names: Sequence[str]) -> dict[str,
 
 def _search_figures(model: Mapping[str, Any]) -> dict[str, str]:
     """Return BLEU of each search, its change, and the range of the change over seeds or its interval."""
-    found = {}
+    found: dict[str, str] = {}
     for name, values in model["searches"].items():
         changes = np.subtract(values, model["searches"]["beam-1"])
         found |= {name: f"{np.mean(values):.1f}", f"{name}_change": _change(changes.mean())}
