@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from pygments.lexers.special import TextLexer
+from sphinx import addnodes
 
 from dragoman import __version__
 
@@ -73,9 +74,11 @@ def setup(app: Sphinx) -> None:
     app.add_lexer("mermaid", TextLexer)  # GitHub draws them; here they are text
     app.connect("source-read", add_routes)
     app.connect("doctree-read", load_pictures_late)
+    app.connect("doctree-read", link_pages, priority=400)  # before Sphinx collects downloads
     app.connect("html-page-context", set_language)
     app.connect("html-page-context", set_heading_level, priority=900)  # after the theme
     app.connect("build-finished", write_first_page)
+    app.connect("build-finished", copy_pages)
 
 
 def add_routes(_app: Sphinx, page: str, source: list[str]) -> None:
@@ -88,6 +91,13 @@ def load_pictures_late(_app: Sphinx, document: nodes.document) -> None:
     """Let a browser load a picture when it is scrolled to, except for the first of a page."""
     for picture in list(document.findall(nodes.image))[1:]:
         picture["loading"] = "lazy"
+
+
+def link_pages(_app: Sphinx, document: nodes.document) -> None:
+    """Let a link to an HTML page of the repository open it, where Sphinx would offer a download."""
+    for link in list(document.findall(addnodes.download_reference)):
+        if link["reftarget"].endswith(".html"):
+            link.replace_self(nodes.reference("", "", *link.children, refuri=link["reftarget"], internal=True))
 
 
 def set_language(_app: Sphinx, page: str, _template: str, context: dict[str, Any], _document: object) -> None:
@@ -106,3 +116,12 @@ def write_first_page(app: Sphinx, error: Exception | None) -> None:
     """Lead from the root of the site to its first page."""
     if error is None and app.builder.format == "html":
         shutil.copy(FOLDER / "first-page.html", Path(app.outdir) / "index.html")
+
+
+def copy_pages(app: Sphinx, error: Exception | None) -> None:
+    """Copy the HTML pages of the claims, to which the report links."""
+    if error is None and app.builder.format == "html":
+        folder = Path(app.outdir) / "claims"
+        folder.mkdir(exist_ok=True)
+        for page in sorted((ROOT / "claims").glob("*.html")):
+            shutil.copy(page, folder)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AttentionStatistics", "COLUMNS", "COVERAGE", "TOP", "coverage_statistics", "row_statistics"]
+__all__ = ["AttentionStatistics", "COLUMNS", "COVERAGE", "TOP", "coverage_statistics", "row_statistics", "row_values"]
 
 TOP = (1, 2, 3, 5)
 """Numbers of largest weights whose sum is recorded."""
@@ -25,7 +25,13 @@ _LENGTH_BINS = (8, 11, 14, 18, 24, 10**9)  # most source tokens of each bin
 
 
 def row_statistics(weights: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """Return the sums of `COLUMNS` over target words. Shapes: weights [*, tgt, src] -> [*, columns].
+    """Return the sums of `COLUMNS` over target words. Shapes: weights [*, tgt, src] -> [*, columns]."""
+    sums: NDArray[np.float64] = row_values(weights).sum(-2)
+    return sums
+
+
+def row_values(weights: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Return the values of `COLUMNS` for each target word. Shapes: weights [*, tgt, src] -> [*, tgt, columns].
 
     Weights that do not sum to one, such as those of local-p, are normalized for the entropy and the mass.
     """
@@ -37,7 +43,7 @@ def row_statistics(weights: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     shape = raw.shape[:-1]
     columns = [np.ones(shape), np.full(shape, float(raw.shape[-1])), (raw < _SMALL).sum(-1), np.exp(entropy)]
     columns += [mass[..., min(k, raw.shape[-1]) - 1] for k in TOP]
-    return np.stack([column.sum(-1) for column in columns], axis=-1)
+    return np.stack(columns, axis=-1)
 
 
 def coverage_statistics(weights: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
