@@ -21,7 +21,7 @@ def result(value: float, least: float, rule: str = "difference", alpha: float = 
         {"name": "x", "terms": [Term(variant="x")], "hypothesis": 0.0, "smallest_effect": least, "rule": rule}
     )
     part = np.array([value - 1, value + 1])
-    effect = Effect(comparison, value, ((value,),), part, np.zeros(2), 2)
+    effect = Effect(comparison, value, ((value,),), part, np.zeros(2), 0.0, 2)
     return ComparisonResult(effect, (value - 2, value + 2), alpha, ClaimVerdict.OPEN)
 
 
