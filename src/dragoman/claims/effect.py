@@ -57,6 +57,11 @@ class Effect:
     freedom: int
     """Degrees of freedom of the standard error of the seeds; 0 if a variant has a single seed."""
 
+    @property
+    def seeds(self) -> int:
+        """Smallest number of seeds of a term."""
+        return min(map(len, self.by_seed))
+
     def interval(self, alpha: float) -> tuple[float, float]:
         """Return the interval of level 1 − alpha; it is infinite if a variant has a single seed."""
         if self.freedom < 1:

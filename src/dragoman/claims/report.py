@@ -214,14 +214,18 @@ def _dates(records: Mapping[str, Sequence[ModelRecord]], word: Phrases) -> str:
 def _what_would_decide(
     claim: Claim, result: ClaimResult, records: Mapping[str, Sequence[ModelRecord]], word: Phrases
 ) -> Iterator[str]:
-    """Yield what the open comparisons need; if a precondition is not met, only that."""
+    """Yield what the open comparisons need; unless all preconditions hold, only what these need."""
     named = [(claim.comparison_name(each.effect.comparison, word.language), each) for each in result.comparisons]
     unmet = [
-        name for name, each in named if each.effect.comparison.is_precondition and each.verdict == ClaimVerdict.FAILS
+        (name, each)
+        for name, each in named
+        if each.effect.comparison.is_precondition and each.verdict != ClaimVerdict.HOLDS
     ]
-    yield from (word("precondition", name=name) for name in unmet)
-    for name, each in named:
-        if not unmet and each.verdict == ClaimVerdict.OPEN and each.effect.freedom >= 1:
+    for name, each in unmet or named:
+        if unmet and each.effect.value < each.effect.comparison.smallest_effect:
+            is_decided = each.verdict == ClaimVerdict.FAILS
+            yield word("precondition" if is_decided else "precondition-open", name=name)
+        elif each.verdict == ClaimVerdict.OPEN and each.effect.freedom >= 1:
             needed = seeds_needed(each)
             if needed is not None:
                 yield word("more", name=name, seeds=needed)

@@ -123,11 +123,15 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
         "en": "{name}: a precondition that is not met; the experiment decides nothing about the claim",
         "zh": "{name}：前提不满足，这个实验不能判定该论断",
     },
+    "precondition-open": {
+        "en": "{name}: a precondition that is not met so far; more seeds of these models would not change that",
+        "zh": "{name}：前提目前不满足，增加这些模型的种子也不会改变",
+    },
     "sentences": {"en": "test sentences", "zh": "测试句"},
     "rounds": {"en": "rounds per seed", "zh": "轮次（每个种子）"},
     "estimate": {
-        "en": "{name}: more seeds would not decide it; it needs more {items}",
-        "zh": "{name}：增加种子无法判定，需要更多{items}",
+        "en": "{name}: it needs more than 10,000 seeds per variant, or more {items}",
+        "zh": "{name}：每个变体需要 10,000 个以上的种子，或更多{items}",
     },
     "estimate-number": {
         "en": "{name}: more seeds would not decide it; if the effect is right, it needs about {number} {items} instead "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from statistics import NormalDist
 
@@ -38,11 +38,6 @@ class ComparisonResult:
     """Error rate of the interval."""
     verdict: ClaimVerdict
 
-    @property
-    def seeds(self) -> int:
-        """Smallest number of seeds of a term."""
-        return min(map(len, self.effect.by_seed))
-
 
 @dataclass(frozen=True)
 class ClaimResult:
@@ -75,10 +70,7 @@ def decide(claim: Claim, records: Mapping[str, Sequence[ModelRecord]], *, resamp
             effects.append(compute_effect(comparison, usable, resamples=resamples))
         else:
             unmeasured.append(comparison)
-    results = [
-        each if each.seeds >= claim.seeds else replace(each, verdict=ClaimVerdict.OPEN)
-        for each in holm(effects, claim.alpha, comparisons=len(claim.comparisons))
-    ]
+    results = holm(effects, claim.alpha, comparisons=len(claim.comparisons), seeds=claim.seeds)
     models = {record.facts["key"]: record for some in records.values() for record in some}
     return ClaimResult(
         claim,
@@ -90,19 +82,23 @@ def decide(claim: Claim, records: Mapping[str, Sequence[ModelRecord]], *, resamp
     )
 
 
-def holm(effects: Sequence[Effect], alpha: float, *, comparisons: int = 0) -> list[ComparisonResult]:
+def holm(effects: Sequence[Effect], alpha: float, *, comparisons: int = 0, seeds: int = 1) -> list[ComparisonResult]:
     """Decide on several effects with a common error rate. Paper: [holm1979].
 
     The effect with the smallest p-value is decided at alpha/m, the next one at alpha/(m − 1), and so on, up to the
-    first one that stays open; the rest stays open too. m is the number of `comparisons`, of effects by default.
+    first one that stays open; the rest stays open too. m is the number of `comparisons`, of effects by default. An
+    effect of fewer than `seeds` seeds stays open, and comes last.
     """
     total = comparisons or len(effects)
-    order = sorted(range(len(effects)), key=lambda place: _p_value(effects[place]))
+    order = sorted(
+        range(len(effects)), key=lambda place: _p_value(effects[place]) if effects[place].seeds >= seeds else 1.0
+    )
     results: dict[int, ComparisonResult] = {}
     is_open = False
     for rank, place in enumerate(order):
         level = alpha / (total - rank)
         interval = effects[place].interval(level)
+        is_open = is_open or effects[place].seeds < seeds
         verdict = ClaimVerdict.OPEN if is_open else decide_comparison(effects[place].comparison, interval)
         is_open = is_open or verdict == ClaimVerdict.OPEN
         results[place] = ComparisonResult(effects[place], interval, level, verdict)
@@ -157,7 +153,7 @@ def seeds_needed(result: ComparisonResult) -> int | None:
     """Return the number of seeds per variant that would decide an undecided comparison, if its effect is right.
 
     The level is that of the comparison's interval. None if more seeds do not help, because the sentences alone leave it
-    open, or if it is decided.
+    open, if 10,000 are not enough, or if it is decided.
     """
     effect = result.effect
     least = effect.comparison.smallest_effect
@@ -169,7 +165,7 @@ def seeds_needed(result: ComparisonResult) -> int | None:
     from_sentences = NormalDist().inv_cdf(tail) * float(effect.sentence_part.std())
     if distance <= from_sentences:
         return None
-    count = result.seeds
+    count = effect.seeds
     allowed = math.sqrt(distance**2 - from_sentences**2)
 
     def is_enough(seeds: int) -> bool:

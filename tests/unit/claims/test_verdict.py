@@ -100,6 +100,14 @@ def test_a_comparison_stays_open_until_all_its_seeds_are_there():
     assert decide(claim().model_copy(update={"seeds": 2}), found).verdict == HOLDS
 
 
+def test_a_comparison_without_all_its_seeds_is_last_in_the_order_of_holm():
+    comparison = claim().comparisons[0]
+    clear = compute_effect(comparison, {"new": records(0.8, 1, seeds=2), "old": records(0.4, 2, seeds=2)})
+    other = compute_effect(comparison, {"new": records(0.7, 3), "old": records(0.5, 4)})
+    results = holm([clear, other], 0.05, seeds=3)
+    assert [(result.verdict, result.alpha) for result in results] == [(OPEN, 0.05), (HOLDS, 0.025)]
+
+
 def test_the_number_of_seeds_that_would_decide_is_not_yet_there_and_decides():
     found = {"new": records(0.615, 1, noise=0.02), "old": records(0.58, 2, noise=0.02)}
     (result,) = decide(claim(), found).comparisons
