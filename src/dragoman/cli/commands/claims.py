@@ -64,7 +64,7 @@ def run(
     work: WorkFolder = _WORK,
     jobs: Jobs = 2,
     every: Annotated[bool, flag("--all", "Run all claims.")] = False,
-    fresh: Annotated[bool, flag("--fresh", "Train again, in WORK/fresh; remove it to repeat.")] = False,
+    fresh: Annotated[bool, flag("--fresh", "Train again, in WORK/fresh; another WORK repeats it.")] = False,
     dry_run: Annotated[bool, flag("--dry-run", "Only print what would be trained.")] = False,
 ) -> None:
     """Train the missing models of claims, and print the verdicts.
