@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from benchmarks.attention_weights.page_data import page_data
 from benchmarks.attention_weights.page_tables import page_tables
-from dragoman.reporting.html import json_for_script
+from dragoman.reporting.html import inlined, json_for_script, read_asset
 
 FOLDER = Path(__file__).parent
 FILES = {"en": "attention.html", "zh": "attention.zh.html"}
@@ -99,13 +95,8 @@ def _percent(share: float) -> str:
 def _page(data: dict[str, Any], source: Mapping[str, str], language: str) -> str:
     texts = page_texts(language)
     other = "zh" if language == "en" else "en"
-    script = (FOLDER / "page.js").read_text(encoding="utf-8")
-    assets = resources.files("dragoman.reporting").joinpath("assets")
-    style = "\n".join(assets.joinpath(name).read_text(encoding="utf-8") for name in _STYLES)
-    style += "\n" + (FOLDER / "page.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    scripts = f"script-src 'sha256-{digest}'"
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; {scripts}; base-uri 'none'; form-action 'none'"
+    styles = [*map(read_asset, _STYLES), (FOLDER / "page.css").read_text(encoding="utf-8")]
+    parts = inlined(styles, (FOLDER / "page.js").read_text(encoding="utf-8"))
     values = answer_values(data)
     environment = Environment(
         loader=FileSystemLoader(FOLDER),
@@ -117,9 +108,7 @@ def _page(data: dict[str, Any], source: Mapping[str, str], language: str) -> str
     page = environment.get_template("page.html").render(
         language=_LANGUAGES[language],
         other={"file": FILES[other], "language": _LANGUAGES[other], "name": texts["other_language"]},
-        policy=Markup(policy),
-        style=Markup(style),
-        script=Markup(script),
+        **parts,
         data=json_for_script(data | {"texts": texts["script"] | {key: texts[key] for key in _SHARED}}),
         t=texts,
         answer=[line.format(**values) for line in texts["answer"]],

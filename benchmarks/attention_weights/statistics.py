@@ -140,7 +140,7 @@ def gold_rows(weights: NDArray[np.float64], gold: GoldLinks) -> Iterable[tuple[s
     effective = np.exp(-(weights * np.log(np.where(weights > 0, weights, 1.0))).sum(-1))
     for word in range(len(weights)):
         linked = sorted({source for source, target in gold.possible | gold.sure if target == word})
-        is_largest = np.isclose(weights[word], weights[word].max())  # several of equal weights share the place
+        is_largest = np.isclose(weights[word], weights[word].max())
         on_link = is_largest[linked].sum() / is_largest.sum()
         row = np.array([1, weights[word, linked].sum(), on_link, effective[word]])
         if linked:

@@ -3,8 +3,8 @@
 Every resample draws sentences with replacement, the same for all terms, and for each variant a mean of its seeds.
 Three seeds drawn with replacement have 27 results, too few for the quantiles of Holm's correction; the mean is
 therefore drawn from a normal distribution with the standard error of the seeds (a parametric bootstrap). Deviations are
-multiplied by t/z, with the quantiles t of Student's distribution, with the degrees of freedom of Welch's test, rounded
-down, and z of the normal distribution. Papers: [koehn2004] for sentences, [clark2011] for seeds.
+multiplied by t/z and used with both signs. t is the quantile of Student's distribution with the degrees of freedom of
+Welch's test, rounded down, z that of the normal distribution. Papers: [koehn2004] for sentences, [clark2011] for seeds.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from dragoman.claims.claim import Comparison
 from dragoman.claims.measures import measure, term_counts
 from dragoman.claims.record import ModelRecord
 from dragoman.errors import DataError
+from dragoman.evaluation.significance.student_t import t_quantile, welch_error
 
-__all__ = ["Effect", "RESAMPLES", "SeedSampling", "compute_effect", "student_quantile"]
+__all__ = ["Effect", "RESAMPLES", "SeedSampling", "compute_effect"]
 
 RESAMPLES = 2000
 _SEED = 20190101
 _BLOCK = 250  # resamples per matrix product
+_ROUNDING = 1e-9  # of degrees of freedom that are integers
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,7 @@ class Effect:
     """Scores of each term, by seed."""
     sentence_part: NDArray[np.float64]
     """Effects of resampled sentences, all seeds. Shape: [resamples]."""
-    seed_part: NDArray[np.float64]
-    """Deviations by seeds, of a normal distribution; each is used with both signs. Shape: [resamples]."""
-    seed_deviation: float
+    seed_error: float
     """Standard error of the effect that is due to seeds."""
     freedom: int
     """Degrees of freedom of the standard error of the seeds; 0 if a variant has a single seed."""
@@ -66,9 +66,9 @@ class Effect:
         """Return the interval of level 1 − alpha; it is infinite if a variant has a single seed."""
         if self.freedom < 1:
             return -math.inf, math.inf
-        quantile = NormalDist().inv_cdf(1 - alpha / 2)
-        seeds = self.seed_part * (student_quantile(1 - alpha / 2, self.freedom) / quantile)
-        values = np.concatenate([self.sentence_part + seeds, self.sentence_part - seeds])
+        widening = t_quantile(1 - alpha / 2, self.freedom) / NormalDist().inv_cdf(1 - alpha / 2)
+        by_seeds = self.seed_error * widening * _normal_draws(len(self.sentence_part))
+        values = np.concatenate([self.sentence_part + by_seeds, self.sentence_part - by_seeds])
         low, high = np.quantile(values, [alpha / 2, 1 - alpha / 2])
         return float(low), float(high)
 
@@ -91,27 +91,17 @@ def compute_effect(
         value += weight * float(observed.mean())
         sentence_part += weight * resampled.mean(1)
         by_variant[name] = by_variant.get(name, 0.0) + weight * observed
-    deviation, freedom = _standard_error(list(by_variant.values()))
-    seed_part = deviation * np.random.default_rng([seed, 1]).permutation(_normal_quantiles(resamples))
+    has_spread = min(map(len, by_variant.values())) > 1
+    error, freedom = welch_error([scores.tolist() for scores in by_variant.values()]) if has_spread else (0.0, 0)
     by_seed = tuple(tuple(float(score) for score in observed) for observed in sampling.observed)
-    return Effect(comparison, value, by_seed, sentence_part, seed_part, deviation, freedom)
-
-
-def _standard_error(scores: Sequence[NDArray[np.float64]]) -> tuple[float, int]:
-    """Return the standard error of the sum of means, and its degrees of freedom, as in Welch's test."""
-    if min(map(len, scores)) < 2:
-        return 0.0, 0
-    errors = [float(each.var(ddof=1)) / len(each) for each in scores]
-    total = sum(errors)
-    spread = sum(error**2 / (len(each) - 1) for error, each in zip(errors, scores, strict=True))
-    most = sum(len(each) - 1 for each in scores)
-    return math.sqrt(total), int(total**2 / spread + 1e-9) if spread > 0 else most
+    return Effect(comparison, value, by_seed, sentence_part, error, int(freedom + _ROUNDING))
 
 
 @functools.cache
-def _normal_quantiles(count: int) -> NDArray[np.float64]:
-    """Quantiles of the normal distribution at equal distances of probability. Shape: [count]."""
-    return np.array([NormalDist().inv_cdf((place + 0.5) / count) for place in range(count)])
+def _normal_draws(count: int) -> NDArray[np.float64]:
+    """Return evenly spaced quantiles of the normal distribution in random order. Shape: [count]."""
+    quantiles = [NormalDist().inv_cdf((place + 0.5) / count) for place in range(count)]
+    return np.random.default_rng([_SEED, 1]).permutation(quantiles)
 
 
 def _sample_sentences(
@@ -137,33 +127,3 @@ def _sample_sentences(
         tuple(found.score(each.sum(1)) for each in counts),
         tuple(np.concatenate(each) for each in scores),
     )
-
-
-def student_quantile(probability: float, freedom: int) -> float:
-    """Return a quantile of Student's distribution, for a probability above 1/2, by bisection."""
-    low, high = 0.0, 1.0
-    while _student_cdf(high, freedom) < probability:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _student_cdf(middle, freedom) < probability else (low, middle)
-    return (low + high) / 2
-
-
-def _student_cdf(t: float, freedom: int) -> float:
-    """P(T ≤ t) for t ≥ 0, by the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4."""
-    theta = math.atan(t / math.sqrt(freedom))
-    cosine = math.cos(theta)
-    if freedom % 2:
-        term, total = cosine, cosine if freedom > 1 else 0.0
-        for order in range(3, freedom - 1, 2):
-            term *= cosine**2 * (order - 1) / order
-            total += term
-        inside = 2 / math.pi * (theta + math.sin(theta) * total)
-    else:
-        term, total = 1.0, 1.0
-        for order in range(2, freedom - 1, 2):
-            term *= cosine**2 * (order - 1) / order
-            total += term
-        inside = math.sin(theta) * total
-    return 0.5 + inside / 2

@@ -8,21 +8,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
-
 from dragoman.claims.claim import Claim, Comparison, Ledger, ReportLanguage, Term
 from dragoman.claims.effect import compute_effect
 from dragoman.claims.measures import has_counts, measure
 from dragoman.claims.pool.missing_runs import RemainingRuns, remaining_runs
 from dragoman.claims.pool.pool_model import pool_models, variant_models
 from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
-from dragoman.claims.report_charts import Chart, claim_charts, is_geometric
+from dragoman.claims.report_charts import Chart, claim_charts, condition_samples, is_geometric, sample_mean
 from dragoman.claims.report_figures import claim_figure, overview_figure, without_unit
 from dragoman.claims.report_names import condition_name, probe_names
 from dragoman.claims.report_phrases import Phrases
 from dragoman.claims.report_summary import limit_text, size_note, verdict_table
-from dragoman.claims.required_size import sentence_count, sentence_factor
-from dragoman.claims.verdict import ClaimResult, ClaimVerdict, ComparisonResult, decide, seeds_needed
+from dragoman.claims.required_size import MAX_SEEDS, seeds_needed, sentence_count, sentence_factor
+from dragoman.claims.verdict import ClaimResult, ClaimVerdict, ComparisonResult, decide
 from dragoman.files import atomic_write
 from dragoman.reporting.markdown import markdown_table
 
@@ -215,14 +213,9 @@ def _what_would_decide(
     claim: Claim, result: ClaimResult, records: Mapping[str, Sequence[ModelRecord]], word: Phrases
 ) -> Iterator[str]:
     """Yield what the open comparisons need; unless all preconditions hold, only what these need."""
-    named = [(claim.comparison_name(each.effect.comparison, word.language), each) for each in result.comparisons]
-    unmet = [
-        (name, each)
-        for name, each in named
-        if each.effect.comparison.is_precondition and each.verdict != ClaimVerdict.HOLDS
-    ]
-    for name, each in unmet or named:
-        if unmet and each.effect.value < each.effect.comparison.smallest_effect:
+    for each in result.unmet or result.comparisons:
+        name = claim.comparison_name(each.effect.comparison, word.language)
+        if result.unmet and each.effect.value < each.effect.comparison.smallest_effect:
             is_decided = each.verdict == ClaimVerdict.FAILS
             yield word("precondition" if is_decided else "precondition-open", name=name)
         elif each.verdict == ClaimVerdict.OPEN and each.effect.freedom >= 1:
@@ -240,7 +233,7 @@ def _estimate(claim: Claim, result: ComparisonResult, sentences: int | None, wor
     items = word("rounds" if claim.variants[comparison.terms[0].variant].probe else "sentences")
     factor = sentence_factor(result)
     if factor is None:
-        return word("estimate", name=name, items=items)
+        return word("estimate", name=name, items=items, most=f"{MAX_SEEDS:,}")
     if factor > _MOST:
         return word("estimate-limit", name=name, items=items, most=f"{_MOST:,}")
     if sentences is None:
@@ -266,14 +259,13 @@ def _samples_tables(claim: Claim, found_records: Mapping[str, Sequence[ModelReco
         if not records:
             continue
         names = probe_names(variant.probe)
-        uses_logarithms = is_geometric(claim, name)
-        rows = []
-        for condition in records[0].facts["samples"]:
-            values = np.array([record.facts["samples"][condition] for record in records])
-            mean = np.exp(np.log(values).mean()) if uses_logarithms else values.mean()
-            rows.append([condition_name(names, condition, word), f"{mean:.4g}"])
+        mean = sample_mean(claim, name)
+        rows = [
+            [condition_name(names, condition, word), f"{mean([mean(values) for values in by_seed]):.4g}"]
+            for condition, by_seed in condition_samples(records).items()
+        ]
         machines = {word.machine(record.facts["machine"]) for record in records}
-        header = [names.unit[word.language], word("geometric-mean" if uses_logarithms else "mean")]
+        header = [names.unit[word.language], word("geometric-mean" if is_geometric(claim, name) else "mean")]
         found.append(f"{markdown_table(header, rows)}\n{word('semicolon').join(sorted(machines))}\n")
     return found
 

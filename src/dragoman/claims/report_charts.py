@@ -21,7 +21,7 @@ from dragoman.reporting.line_chart import Scale, Series
 from dragoman.reporting.svg_files.dot_plot import DotPanel, DotRow, dot_plot_svg
 from dragoman.reporting.svg_files.line_figure import line_figure_svg
 
-__all__ = ["Chart", "claim_charts", "is_geometric", "seed_scores"]
+__all__ = ["Chart", "claim_charts", "condition_samples", "is_geometric", "sample_mean", "seed_scores"]
 
 _LENGTHS = (14, 24, 36, 48, 60)  # most source words of the groups of texts, except the last one
 _MIN_POINTS = 3  # of a curve
@@ -64,6 +64,16 @@ def seed_scores(name: str, term: Term, records: Records) -> list[float]:
 def is_geometric(claim: Claim, variant: str) -> bool:
     """Whether the samples of a probe are compared by their logarithms."""
     return any(each.measure == "log2" for each in claim.comparisons for term in each.terms if term.variant == variant)
+
+
+def sample_mean(claim: Claim, variant: str) -> Callable[[Sequence[float]], float]:
+    """Return the mean that fits the samples of a probe."""
+    return _geometric_mean if is_geometric(claim, variant) else _mean
+
+
+def condition_samples(records: Sequence[ModelRecord]) -> dict[str, list[list[float]]]:
+    """Return the samples of each condition of a probe, by seed."""
+    return {name: [record.facts["samples"][name] for record in records] for name in records[0].facts["samples"]}
 
 
 def _models(claim: Claim) -> list[str]:
@@ -172,8 +182,8 @@ def _probe_chart(claim: Claim, variant: str, records: Records, word: Phrases) ->
     probe = claim.variants[variant].probe
     names = probe_names(probe)
     unit = names.unit[word.language]
-    mean = _geometric_mean if is_geometric(claim, variant) else _mean
-    means = {each: [mean(record.facts["samples"][each]) for record in some] for each in some[0].facts["samples"]}
+    mean = sample_mean(claim, variant)
+    means = {each: [mean(values) for values in by_seed] for each, by_seed in condition_samples(some).items()}
     sizes = sorted({size for condition in means if (size := size_of(condition)[1]) is not None})
     if len(sizes) < _MIN_POINTS:
         rows = [

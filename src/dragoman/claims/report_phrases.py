@@ -130,8 +130,8 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "sentences": {"en": "test sentences", "zh": "测试句"},
     "rounds": {"en": "rounds per seed", "zh": "轮次（每个种子）"},
     "estimate": {
-        "en": "{name}: it needs more than 10,000 seeds per variant, or more {items}",
-        "zh": "{name}：每个变体需要 10,000 个以上的种子，或更多{items}",
+        "en": "{name}: it needs more than {most} seeds per variant, or more {items}",
+        "zh": "{name}：每个变体需要 {most} 个以上的种子，或更多{items}",
     },
     "estimate-number": {
         "en": "{name}: more seeds would not decide it; if the effect is right, it needs about {number} {items} instead "

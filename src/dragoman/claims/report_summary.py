@@ -11,7 +11,7 @@ from dragoman.claims.pool.missing_runs import RemainingRuns
 from dragoman.claims.record import ModelRecord
 from dragoman.claims.report_phrases import Phrases
 from dragoman.claims.required_size import distance_to_limit
-from dragoman.claims.verdict import ClaimResult, ClaimVerdict, ComparisonResult
+from dragoman.claims.verdict import ClaimResult, ComparisonResult
 from dragoman.reporting.markdown import markdown_table
 
 __all__ = ["deciding_comparison", "limit_text", "size_note", "verdict_table"]
@@ -26,14 +26,9 @@ def deciding_comparison(result: ClaimResult) -> ComparisonResult:
     It is one with the verdict of the claim, or a precondition that is not met. Of several, it is the one whose effect
     is nearest to its limit, relative to the width of its interval; an effect without one comes last.
     """
-    unmet = [
-        each
-        for each in result.comparisons
-        if each.effect.comparison.is_precondition and each.verdict != ClaimVerdict.HOLDS
-    ]
     own = [each for each in result.comparisons if not each.effect.comparison.is_precondition]
     same = [each for each in own if each.verdict == result.verdict]
-    return min(unmet or same or own or result.comparisons, key=_relative_distance)
+    return min(result.unmet or same or own or result.comparisons, key=_relative_distance)
 
 
 def _relative_distance(result: ComparisonResult) -> float:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import NormalDist
 
 from dragoman.claims.claim import Claim, Comparison
-from dragoman.claims.effect import RESAMPLES, Effect, compute_effect, student_quantile
+from dragoman.claims.effect import RESAMPLES, Effect, compute_effect
 from dragoman.claims.measures import has_counts
 from dragoman.claims.record import ModelRecord
 
@@ -25,7 +23,6 @@ class ClaimVerdict(StrEnum):
 
 
 _PRECISION = 40  # bisections of a p-value
-_MOST_SEEDS = 10_000  # more are not proposed
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class ComparisonResult:
 class ClaimResult:
     """The verdict on a claim. `seeds` is the smallest number of seeds of a measured variant.
 
-    A comparison stays open until all its seeds are there: a verdict that is looked for after each seed is wrong more
+    A comparison stays open until all its seeds are measured: repeated decisions, after each seed, would be wrong more
     often. A claim of which only some comparisons are measured stays open, unless one of them decides it.
     """
 
@@ -53,6 +50,15 @@ class ClaimResult:
     unmeasured: tuple[Comparison, ...]
     seeds: int
     cpu_seconds: float
+
+    @property
+    def unmet(self) -> list[ComparisonResult]:
+        """Measured preconditions that do not hold."""
+        return [
+            each
+            for each in self.comparisons
+            if each.effect.comparison.is_precondition and each.verdict != ClaimVerdict.HOLDS
+        ]
 
 
 def decide(claim: Claim, records: Mapping[str, Sequence[ModelRecord]], *, resamples: int = RESAMPLES) -> ClaimResult:
@@ -90,17 +96,16 @@ def holm(effects: Sequence[Effect], alpha: float, *, comparisons: int = 0, seeds
     effect of fewer than `seeds` seeds stays open, and comes last.
     """
     total = comparisons or len(effects)
-    order = sorted(
-        range(len(effects)), key=lambda place: _p_value(effects[place]) if effects[place].seeds >= seeds else 1.0
-    )
+    lacks_seeds = [effect.seeds < seeds for effect in effects]
+    order = sorted(range(len(effects)), key=lambda place: (lacks_seeds[place], _p_value(effects[place])))
     results: dict[int, ComparisonResult] = {}
     is_open = False
     for rank, place in enumerate(order):
         level = alpha / (total - rank)
         interval = effects[place].interval(level)
-        is_open = is_open or effects[place].seeds < seeds
+        is_open = is_open or lacks_seeds[place]
         verdict = ClaimVerdict.OPEN if is_open else decide_comparison(effects[place].comparison, interval)
-        is_open = is_open or verdict == ClaimVerdict.OPEN
+        is_open = verdict == ClaimVerdict.OPEN
         results[place] = ComparisonResult(effects[place], interval, level, verdict)
     return [results[place] for place in range(len(effects))]
 
@@ -147,29 +152,3 @@ def _combined(results: Sequence[ComparisonResult], unmeasured: Sequence[Comparis
     if decisive in verdicts:
         return decisive
     return ClaimVerdict.OPEN if ClaimVerdict.OPEN in verdicts else other
-
-
-def seeds_needed(result: ComparisonResult) -> int | None:
-    """Return the number of seeds per variant that would decide an undecided comparison, if its effect is right.
-
-    The level is that of the comparison's interval. None if more seeds do not help, because the sentences alone leave it
-    open, if 10,000 are not enough, or if it is decided.
-    """
-    effect = result.effect
-    least = effect.comparison.smallest_effect
-    if result.verdict != ClaimVerdict.OPEN or effect.freedom < 1:
-        return None
-    bounds = [least, -least] if effect.comparison.rule == "equivalence" else [least]
-    distance = min(abs(effect.value - bound) for bound in bounds)
-    tail = 1 - result.alpha / 2
-    from_sentences = NormalDist().inv_cdf(tail) * float(effect.sentence_part.std())
-    if distance <= from_sentences:
-        return None
-    count = effect.seeds
-    allowed = math.sqrt(distance**2 - from_sentences**2)
-
-    def is_enough(seeds: int) -> bool:
-        freedom = effect.freedom * (seeds - 1) // (count - 1)
-        return student_quantile(tail, freedom) * effect.seed_deviation * math.sqrt(count / seeds) < allowed
-
-    return next((seeds for seeds in range(count + 1, _MOST_SEEDS) if is_enough(seeds)), None)

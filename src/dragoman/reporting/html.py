@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ from dragoman.reporting.safe_display_text import DEFAULT_MAX_LENGTH, visible, vi
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-__all__ = ["json_for_script", "render", "render_page", "visible_html"]
+__all__ = ["inlined", "json_for_script", "read_asset", "render", "render_page", "visible_html"]
 
 _FILTERS = {
     "approximate": format_approximate,
@@ -61,14 +61,17 @@ def render_page(
 
     The script of a page that `is_updated` may request new versions of it from the server that it came from.
     """
-    style = "\n".join(map(_read_asset, styles))
-    code = "" if script is None else _read_asset(script)
-    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    scripts = f"script-src 'sha256-{digest}'; " if code else ""
+    parts = inlined(map(read_asset, styles), "" if script is None else read_asset(script), is_updated=is_updated)
+    return str(render(template, title=title, **parts, **values))
+
+
+def inlined(styles: Iterable[str], script: str, *, is_updated: bool = False) -> dict[str, Markup]:
+    """Return the style, the script and the content security policy of a page, from their texts."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    scripts = f"script-src 'sha256-{digest}'; " if script else ""
     requests = "connect-src 'self'; " if is_updated else ""
     policy = f"default-src 'none'; style-src 'unsafe-inline'; {scripts}{requests}base-uri 'none'; form-action 'none'"
-    page = {"title": title, "style": Markup(style), "script": Markup(code), "policy": Markup(policy)}  # noqa: S704
-    return str(render(template, **page, **values))
+    return {"style": Markup("\n".join(styles)), "script": Markup(script), "policy": Markup(policy)}  # noqa: S704
 
 
 def visible_html(text: str, max_length: int = DEFAULT_MAX_LENGTH) -> Markup:
@@ -103,5 +106,6 @@ def _environment() -> Environment:
 
 
 @cache
-def _read_asset(name: str) -> str:
+def read_asset(name: str) -> str:
+    """Return the text of a style sheet or script of the package."""
     return resources.files("dragoman.reporting").joinpath("assets", name).read_text(encoding="utf-8")

@@ -8,17 +8,9 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from dragoman.claims.effect import compute_effect, student_quantile
+from dragoman.claims.effect import compute_effect
 from dragoman.claims.measures import bleu_of_totals
-from dragoman.claims.record import ModelRecord
 from tests.unit.claims.synthetic import claim, record, records
-
-
-@pytest.mark.parametrize(
-    ("freedom", "quantile"), [(1, 12.7062), (2, 4.30265), (3, 3.18245), (4, 2.77645), (5, 2.57058), (30, 2.04227)]
-)
-def test_quantiles_of_students_distribution_equal_the_tables(freedom: int, quantile: float):
-    assert student_quantile(0.975, freedom) == pytest.approx(quantile, abs=1e-4)
 
 
 def test_bleu_of_sums_equals_sacrebleu():
@@ -74,33 +66,6 @@ def test_a_term_counts_only_sentences_in_its_range_of_words():
     words = np.array(found[0].facts["test"]["source_words"])
     expected = bleu_of_totals(counts[(words >= 8) & (words <= 10)].sum(0).astype(float))
     assert compute_effect(short, {"new": found[:1]}).value == pytest.approx(float(expected))
-
-
-def _seed_scores(draws: np.random.Generator, deviation: float) -> list[ModelRecord]:
-    """Three records of one sentence: only seeds vary."""
-    return [
-        ModelRecord({"name": "x", "key": "x", "seed": seed, "samples": {"x": [float(draws.normal(0, deviation))]}})
-        for seed in (1, 2, 3)
-    ]
-
-
-@pytest.mark.parametrize("deviations", [(1.0, 1.0), (1.0, 0.1)])
-def test_the_error_rate_of_intervals_is_at_most_the_nominal_one(deviations: tuple[float, float]):
-    """Variants of the same mean, at the levels of one, three and ten comparisons; two standard errors of tolerance."""
-    comparison = claim().comparisons[0]
-    terms = [term.model_copy(update={"search": "x"}) for term in comparison.terms]
-    comparison = comparison.model_copy(update={"measure": "share", "terms": terms})
-    draws = np.random.default_rng(1)
-    trials, levels = 800, (0.05, 0.05 / 3, 0.005)
-    errors = dict.fromkeys(levels, 0)
-    for _ in range(trials):
-        found = dict(zip(("new", "old"), (_seed_scores(draws, each) for each in deviations), strict=True))
-        effect = compute_effect(comparison, found, resamples=400)
-        for level in levels:
-            low, high = effect.interval(level)
-            errors[level] += not low <= 0 <= high
-    for level, count in errors.items():
-        assert count / trials <= level + 2 * math.sqrt(level * (1 - level) / trials), level
 
 
 def test_intervals_cover_the_true_difference_of_zero():

@@ -21,7 +21,7 @@ EFFECT = compute_effect(COMPARISON, {"new": records(0.7, 1), "old": records(0.6,
 
 def measured(least: float, verdict: ClaimVerdict, *, width: float = 1.0, is_precondition: bool = False):
     comparison = COMPARISON.model_copy(update={"smallest_effect": least, "is_precondition": is_precondition})
-    effect = type(EFFECT)(comparison, 1.0, ((1.0,),), EFFECT.sentence_part, EFFECT.seed_part, 0.0, 4)
+    effect = type(EFFECT)(comparison, 1.0, ((1.0,),), EFFECT.sentence_part, 0.0, 4)
     return ComparisonResult(effect, (1 - width / 2, 1 + width / 2), 0.05, verdict)
 
 

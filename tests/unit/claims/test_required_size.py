@@ -1,8 +1,10 @@
-"""Estimates of the number of sentences that would decide a comparison."""
+"""Estimates of the number of seeds and of sentences that would decide a comparison."""
 
 from __future__ import annotations
 
 import math
+import time
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -10,8 +12,8 @@ import pytest
 
 from dragoman.claims.claim import Comparison, Term
 from dragoman.claims.effect import Effect
-from dragoman.claims.required_size import distance_to_limit, sentence_count, sentence_factor
-from dragoman.claims.verdict import ClaimVerdict, ComparisonResult
+from dragoman.claims.required_size import distance_to_limit, seeds_needed, sentence_count, sentence_factor
+from dragoman.claims.verdict import ClaimVerdict, ComparisonResult, decide, decide_comparison
 from tests.unit.claims.synthetic import SENTENCES, claim, records
 
 
@@ -21,7 +23,7 @@ def result(value: float, least: float, rule: str = "difference", alpha: float = 
         {"name": "x", "terms": [Term(variant="x")], "hypothesis": 0.0, "smallest_effect": least, "rule": rule}
     )
     part = np.array([value - 1, value + 1])
-    effect = Effect(comparison, value, ((value,),), part, np.zeros(2), 0.0, 2)
+    effect = Effect(comparison, value, ((value,),), part, 0.0, 2)
     return ComparisonResult(effect, (value - 2, value + 2), alpha, ClaimVerdict.OPEN)
 
 
@@ -57,3 +59,36 @@ def test_sentences_are_counted_in_the_records():
     (comparison,) = claim().comparisons
     assert sentence_count(comparison, {"new": records(0.7, 1), "old": records(0.6, 2)}) == SENTENCES
     assert sentence_count(comparison, {}) is None
+
+
+def test_the_number_of_seeds_that_would_decide_is_not_yet_there_and_decides():
+    found = {"new": records(0.615, 1, noise=0.02), "old": records(0.58, 2, noise=0.02)}
+    (result,) = decide(claim(), found).comparisons
+    needed = seeds_needed(result)
+    assert result.verdict == ClaimVerdict.OPEN
+    assert needed is not None
+    assert needed > 3
+    fewer = replace(result, effect=_with_seeds(result.effect, needed - 1))
+    enough = replace(result, effect=_with_seeds(result.effect, needed + 1))
+    assert decide_comparison(claim().comparisons[0], fewer.effect.interval(0.05)) == ClaimVerdict.OPEN
+    assert decide_comparison(claim().comparisons[0], enough.effect.interval(0.05)) == ClaimVerdict.HOLDS
+
+
+def _with_seeds(effect: Effect, seeds: int) -> Effect:
+    """The same effect with the standard error and the degrees of freedom of more seeds."""
+    shrunk = math.sqrt(3 / seeds)
+    return replace(
+        effect,
+        seed_error=effect.seed_error * shrunk,
+        freedom=effect.freedom * (seeds - 1) // 2,
+    )
+
+
+def test_the_search_for_the_number_of_seeds_ends_quickly():
+    """An effect just outside of what sentences leave open would need far more seeds than are proposed."""
+    (result,) = decide(claim(), {"new": records(0.615, 1, noise=0.02), "old": records(0.58, 2, noise=0.02)}).comparisons
+    least = claim().comparisons[0].smallest_effect
+    half_width = NormalDist().inv_cdf(1 - result.alpha / 2) * float(result.effect.sentence_part.std())
+    began = time.process_time()
+    assert seeds_needed(replace(result, effect=replace(result.effect, value=least + 1.000001 * half_width))) is None
+    assert time.process_time() - began < 1

@@ -64,7 +64,7 @@ def run(
     work: WorkFolder = _WORK,
     jobs: Jobs = 2,
     every: Annotated[bool, flag("--all", "Run all claims.")] = False,
-    fresh: Annotated[bool, flag("--fresh", "Train again, in WORK/fresh; another WORK repeats it.")] = False,
+    fresh: Annotated[bool, flag("--fresh", "Train in WORK/fresh, independent of existing records and models.")] = False,
     dry_run: Annotated[bool, flag("--dry-run", "Only print what would be trained.")] = False,
 ) -> None:
     """Train the missing models of claims, and print the verdicts.
@@ -79,7 +79,7 @@ def run(
         found = _ledger(ledger)
         chosen = _chosen(found, claims or [], every=every)
         if fresh:
-            work /= "fresh"  # not where models of the ledger may lie
+            work /= "fresh"  # models of the ledger may exist in the folder itself
         store = _store(work if fresh else ledger)
         models = pool_models(found, chosen)
         missing = missing_runs(found, chosen, store)

@@ -12,7 +12,15 @@ from collections.abc import Sequence
 from dragoman.errors import DataError
 from dragoman.evaluation.results import Interval, SignificanceTest
 
-__all__ = ["mean_interval", "standard_deviation", "t_quantile", "two_sided_p", "welch_p_value", "welch_test"]
+__all__ = [
+    "mean_interval",
+    "standard_deviation",
+    "t_quantile",
+    "two_sided_p",
+    "welch_error",
+    "welch_p_value",
+    "welch_test",
+]
 
 _LEVEL = 0.95
 _TINY = 1e-300  # replaces 0 in a denominator of the continued fraction
@@ -49,12 +57,20 @@ def welch_p_value(first: Sequence[float], second: Sequence[float]) -> float | No
     """
     if len(first) < 2 or len(second) < 2:
         return None
-    shares = [statistics.variance(side) / len(side) for side in (first, second)]
-    if not sum(shares):
-        return None
-    t = (statistics.fmean(first) - statistics.fmean(second)) / math.sqrt(sum(shares))
-    squares = sum(share**2 / (len(side) - 1) for share, side in zip(shares, (first, second), strict=True))
-    return two_sided_p(t, sum(shares) ** 2 / squares)
+    error, freedom = welch_error((first, second))
+    return two_sided_p((statistics.fmean(first) - statistics.fmean(second)) / error, freedom) if error else None
+
+
+def welch_error(samples: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Return the standard error of a sum or difference of means, and its degrees of freedom; variances may differ.
+
+    Each sample has at least two values. Without any variance the degrees of freedom are the number of values minus that
+    of samples.
+    """
+    shares = [statistics.variance(sample) / len(sample) for sample in samples]
+    squares = sum(share**2 / (len(sample) - 1) for share, sample in zip(shares, samples, strict=True))
+    most = sum(len(sample) - 1 for sample in samples)
+    return math.sqrt(sum(shares)), sum(shares) ** 2 / squares if squares else most
 
 
 def two_sided_p(t: float, freedom: float) -> float:

@@ -7,14 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from dragoman.reporting.html import render
-from dragoman.reporting.svg_files.layout import LEFT, LINE, MARGIN, RIGHT, WIDTH, HorizontalScale, wrapped
+from dragoman.reporting.svg_files.layout import (
+    AXIS,
+    LEFT,
+    LEGEND,
+    LINE,
+    MARGIN,
+    RIGHT,
+    WIDTH,
+    HorizontalScale,
+    heading,
+    label,
+)
 
 __all__ = ["DotPanel", "DotRow", "dot_plot_svg"]
 
 _ROW_SPACE = 10
-_TITLE, _AXIS, _LEGEND = 40, 48, 30  # heights
-_LABEL_COLUMNS = 55
-_TITLE_COLUMNS = 120
 
 
 @dataclass(frozen=True)
@@ -40,12 +48,11 @@ def dot_plot_svg(title: str, panels: Sequence[DotPanel], *, legend: Sequence[str
 
     `legend` names a point and the line of the mean.
     """
-    headings = wrapped(title, _TITLE_COLUMNS)
-    top = _TITLE + LINE * (len(headings) - 1)
+    headings, top = heading(title)
     drawn = []
     for panel in panels:
         drawn.append(_panel(panel, top))
-        top = drawn[-1]["bottom"] + _AXIS
+        top = drawn[-1]["bottom"] + AXIS
     return str(
         render(
             "dot_plot.svg",
@@ -56,13 +63,13 @@ def dot_plot_svg(title: str, panels: Sequence[DotPanel], *, legend: Sequence[str
                 for panel in panels
                 for row in panel.rows
             ),
-            size=(WIDTH, top + _LEGEND),
+            size=(WIDTH, top + LEGEND),
             axis=(LEFT, RIGHT),
             margin=MARGIN,
             line=LINE,
             panels=drawn,
             legend=legend,
-            legend_top=top + _LEGEND // 2,
+            legend_top=top + LEGEND // 2,
         )
     )
 
@@ -72,8 +79,7 @@ def _panel(panel: DotPanel, top: int) -> dict[str, Any]:
     rows = []
     bottom = top
     for row in panel.rows:
-        lines = wrapped(row.label, _LABEL_COLUMNS)
-        height = LINE * len(lines) + _ROW_SPACE
+        lines, height = label(row.label, _ROW_SPACE)
         rows.append(
             {
                 "lines": lines,

@@ -11,16 +11,25 @@ from math import inf, isfinite
 from typing import Any, Literal
 
 from dragoman.reporting.html import render
-from dragoman.reporting.svg_files.layout import LEFT, LINE, MARGIN, RIGHT, WIDTH, HorizontalScale, axis_number, wrapped
+from dragoman.reporting.svg_files.layout import (
+    AXIS,
+    LEFT,
+    LEGEND,
+    LINE,
+    MARGIN,
+    RIGHT,
+    WIDTH,
+    HorizontalScale,
+    axis_number,
+    heading,
+    label,
+)
 
 __all__ = ["ForestPanel", "ForestRow", "Interval", "forest_plot_svg"]
 
 Interval = tuple[float, float]
 
 _ROW_SPACE = 14
-_TITLE, _AXIS, _LEGEND = 40, 48, 30  # heights
-_LABEL_COLUMNS = 55  # characters per line of a label; wide ones count twice
-_TITLE_COLUMNS = 120
 _ARROW = 7  # pixels, at an interval that ends outside the axis
 
 
@@ -51,26 +60,25 @@ class ForestPanel:
 
 def forest_plot_svg(title: str, panels: Sequence[ForestPanel], *, legend: Sequence[str]) -> str:
     """Draw one axis per panel. `legend` names the thick line, the thin line, the threshold and the region."""
-    headings = wrapped(title, _TITLE_COLUMNS)
-    top = _TITLE + LINE * (len(headings) - 1)
+    headings, top = heading(title)
     drawn = []
     for panel in panels:
         drawn.append(_panel(panel, top))
-        top = drawn[-1]["bottom"] + _AXIS
+        top = drawn[-1]["bottom"] + AXIS
     return str(
         render(
             "forest_plot.svg",
             title=title,
             headings=headings,
             description=_description(panels),
-            size=(WIDTH, top + _LEGEND),
+            size=(WIDTH, top + LEGEND),
             axis=(LEFT, RIGHT),
             margin=MARGIN,
             line=LINE,
             arrow=_ARROW,
             panels=drawn,
             legend=legend,
-            legend_top=top + _LEGEND // 2,
+            legend_top=top + LEGEND // 2,
         )
     )
 
@@ -80,8 +88,7 @@ def _panel(panel: ForestPanel, top: int) -> dict[str, Any]:
     rows = []
     bottom = top
     for row in panel.rows:
-        lines = wrapped(row.label, _LABEL_COLUMNS)
-        height = LINE * len(lines) + _ROW_SPACE
+        lines, height = label(row.label, _ROW_SPACE)
         rows.append(_row(row, scale, bottom, height) | {"lines": lines})
         bottom += height
     zero = scale.place(0.0) if scale.contains(0.0) else None

@@ -7,12 +7,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil, floor, inf, log10
 
-__all__ = ["HorizontalScale", "LEFT", "LINE", "MARGIN", "RIGHT", "WIDTH", "axis_number", "wrapped"]
+__all__ = [
+    "AXIS",
+    "HorizontalScale",
+    "LEFT",
+    "LEGEND",
+    "LINE",
+    "MARGIN",
+    "RIGHT",
+    "WIDTH",
+    "axis_number",
+    "heading",
+    "label",
+    "wrapped",
+]
 
 WIDTH = 920
 LEFT, RIGHT = 356, 722  # ends of the axis; labels are before it, notes behind it
 MARGIN = 14
 LINE = 16  # height of a line of text
+AXIS, LEGEND = 48, 30  # heights
+_TITLE = 40  # height of a title of one line
+_TITLE_COLUMNS, _LABEL_COLUMNS = 120, 55  # characters per line; wide ones count twice
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0, 20.0)
 _MAX_TICKS = 6
 
@@ -48,6 +64,18 @@ class HorizontalScale:
         step = next(size * nice for nice in _NICE if span / (size * nice) <= _MAX_TICKS)
         values = [step * number for number in range(ceil(self.low / step), floor(self.high / step) + 1)]
         return [(self.place(value), axis_number(value)) for value in values]
+
+
+def heading(title: str) -> tuple[list[str], int]:
+    """Return the lines of a title, and the top of what follows."""
+    lines = wrapped(title, _TITLE_COLUMNS)
+    return lines, _TITLE + LINE * (len(lines) - 1)
+
+
+def label(text: str, space: int) -> tuple[list[str], int]:
+    """Return the lines of the label of a row, and the height of the row, with `space` between rows."""
+    lines = wrapped(text, _LABEL_COLUMNS)
+    return lines, LINE * len(lines) + space
 
 
 def axis_number(value: float) -> str:

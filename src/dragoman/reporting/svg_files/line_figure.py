@@ -8,12 +8,11 @@ from markupsafe import Markup
 
 from dragoman.reporting.html import render
 from dragoman.reporting.line_chart import Scale, Series, line_chart_svg
-from dragoman.reporting.svg_files.layout import LINE, MARGIN, WIDTH, wrapped
+from dragoman.reporting.svg_files.layout import LINE, MARGIN, WIDTH, heading, wrapped
 
 __all__ = ["line_figure_svg"]
 
 _CHART = (640, 357)  # the proportions of a line chart
-_TITLE_COLUMNS = 120
 _LEGEND_COLUMNS = 34
 _LEGEND_SPACE = 6
 _COLOURS = ("#2f6ead", "#c0611a", "#2f8560", "#a8428c", "#7a6a12", "#6a55c2", "#b23b3b", "#47707c")
@@ -30,8 +29,7 @@ def line_figure_svg(
     chart = line_chart_svg(title, lines, across=across, up=up, name="chart", description=points)
     if not chart:
         return ""
-    headings = wrapped(title, _TITLE_COLUMNS)
-    top = 40 + LINE * (len(headings) - 1)
+    headings, top = heading(title)
     entries, place = [], top + 34
     for number, name in enumerate(legend):
         words = wrapped(name, _LEGEND_COLUMNS)

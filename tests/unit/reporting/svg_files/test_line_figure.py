@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree as ET
 
+from dragoman.reporting.html import read_asset
 from dragoman.reporting.line_chart import Scale, Series
 from dragoman.reporting.svg_files.line_figure import line_figure_svg
 
@@ -27,3 +29,12 @@ def test_a_figure_has_its_title_unit_legend_and_note():
 
 def test_lines_without_points_give_no_figure():
     assert line_figure_svg("A title", [Series("new", 0, [])], across=ACROSS, up=UP, legend=["new"]) == ""
+
+
+def test_lines_have_the_light_colours_of_the_pages():
+    light = read_asset("palette.css").split("@media")[0]
+    lines = [Series(str(colour), colour, [(0.0, 1.0), (1.0, 2.0)]) for colour in range(8)]
+    figure = line_figure_svg("A title", lines, across=ACROSS, up=UP, legend=[each.name for each in lines])
+    colours = re.findall(r"--c\d: (#\w{6})", light)
+    assert len(colours) == 8
+    assert all(colour in figure for colour in colours)
