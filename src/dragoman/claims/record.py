@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ MAIN_SEARCH = "beam-4"
 """Search of all scores for which a claim names no other one."""
 
 _ORDERS = 4
+_FileVersion = tuple[int, int, int]  # time of change, size, inode
 
 
 class MissingStatisticsError(DataError):
@@ -83,9 +84,10 @@ class ModelRecord:
 
 @dataclass(frozen=True)
 class RecordStore:
-    """The folder of all records."""
+    """The folder of all records. A record is parsed once, and again only after its file has changed."""
 
     folder: Path
+    _parsed: dict[Path, tuple[_FileVersion, ModelRecord]] = field(default_factory=dict, repr=False, compare=False)
 
     def path(self, model: PoolRun) -> Path:
         """Return the file of a model's record."""
@@ -97,9 +99,18 @@ class RecordStore:
 
     def read(self, model: PoolRun) -> ModelRecord:
         """Return the record of a model."""
-        return ModelRecord.read(self.path(model))
+        return self._read(self.path(model))
 
     def all(self, base: str) -> Iterator[ModelRecord]:
         """Yield all records of a base, also those that no claim uses any more."""
         for path in sorted(self.folder.glob(f"{base}-*.json.gz")):
-            yield ModelRecord.read(path)
+            yield self._read(path)
+
+    def _read(self, path: Path) -> ModelRecord:
+        if not path.is_file():
+            return ModelRecord.read(path)  # raises
+        state = path.stat()
+        version = (state.st_mtime_ns, state.st_size, state.st_ino)
+        if path not in self._parsed or self._parsed[path][0] != version:
+            self._parsed[path] = version, ModelRecord.read(path)
+        return self._parsed[path][1]

@@ -32,7 +32,7 @@ _MOST = 1000  # an estimate of more than this many times as many sentences is no
 
 @dataclass(frozen=True)
 class LedgerReport:
-    """Verdicts of all claims whose variants have at least one model each, and the records behind them."""
+    """Verdicts of claims whose variants have at least one model each, and the records behind them."""
 
     ledger: Ledger
     results: Mapping[str, ClaimResult]
@@ -40,22 +40,23 @@ class LedgerReport:
     remaining: Mapping[str, RemainingRuns] = field(default_factory=dict)
     """Runs that a claim still requires, by claim; claims that require none are left out."""
     all_remaining: RemainingRuns | None = None
-    """Runs that all claims together still require; several claims share runs."""
+    """Runs that the claims together still require; several claims share runs."""
 
     @classmethod
-    def compute(cls, ledger: Ledger, store: RecordStore) -> LedgerReport:
-        """Read the records and decide on all claims that have enough of them."""
-        models = pool_models(ledger, ledger.claims)
+    def compute(cls, ledger: Ledger, store: RecordStore, claims: Sequence[Claim] | None = None) -> LedgerReport:
+        """Read the records and decide on the claims (default: all) that have enough of them."""
+        claims = ledger.claims if claims is None else claims
+        models = pool_models(ledger, claims)
         records = {model.key: store.read(model) for model in models if store.has(model)}
         results, remaining = {}, {}
-        for claim in ledger.claims:
+        for claim in claims:
             left = remaining_runs(ledger, [claim], store)
             if left.missing or left.incomplete:
                 remaining[claim.id] = left
             result = decide(claim, claim_records(ledger, claim, records))
             if result.comparisons:
                 results[claim.id] = result
-        return cls(ledger, results, records, remaining, remaining_runs(ledger, ledger.claims, store))
+        return cls(ledger, results, records, remaining, remaining_runs(ledger, claims, store))
 
     def claim_records(self, claim: Claim) -> dict[str, list[ModelRecord]]:
         """Return the records of each variant of a claim, by seed."""

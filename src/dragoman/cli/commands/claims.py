@@ -174,7 +174,7 @@ def _train(ledger: Ledger, missing: list[PoolRun], store: RecordStore, data: Pat
 def _print_verdicts(ledger: Ledger, chosen: list[Claim], store: RecordStore) -> None:
     from dragoman.claims.report import LedgerReport
 
-    report = LedgerReport.compute(ledger, store)
+    report = LedgerReport.compute(ledger, store, chosen)
     for claim in chosen:
         result = report.results[claim.id]
         echo(f"\n{claim.id}  {claim.title}: {result.verdict} ({result.seeds} seeds)")
