@@ -4,40 +4,87 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.claim_rerun import page, rerun_figures
+import pytest
+
+from benchmarks.claim_rerun import Curve, page, rerun_figures, same_losses
 from dragoman.claims.claim import Ledger
 from dragoman.claims.pool.pool_model import pool_models
 from dragoman.claims.record import FORMAT, MAIN_SEARCH, ModelRecord, RecordStore
+from dragoman.errors import DataError
 
-LEDGER = Path(__file__).parents[2] / "claims"
-COUNTS = [[6, 7], [6, 7], [4, 5], [3, 4], [2, 3], [1, 2]]  # both lengths, and matches by order, of two sentences
+LEDGER = Ledger.read(Path(__file__).parents[2] / "claims")
+CLAIM = LEDGER.claim("C6")
+LOW = [[6, 7], [6, 7], [4, 5], [3, 4], [2, 3], [1, 2]]  # both lengths, and matches by order, of two sentences
+HIGH = [[6, 7], [6, 7], [6, 7], [5, 6], [4, 5], [3, 4]]
 
 
-def test_a_changed_translation_and_loss_are_counted(tmp_path: Path):
-    ledger = Ledger.read(LEDGER)
-    claim = ledger.claim("C6")
-    stores = RecordStore(tmp_path / "first"), RecordStore(tmp_path / "second")
-    models = pool_models(ledger, [claim])
-    for store in stores:
+def stores(folder: Path) -> tuple[RecordStore, RecordStore]:
+    """The ledger, where the reversed source is better, and a second training, where it is not."""
+    found = RecordStore(folder / "ledger"), RecordStore(folder / "again")
+    models = pool_models(LEDGER, [CLAIM])
+    for store in found:
         store.folder.mkdir()
+        is_again = store is found[1]
         for model in models:
-            is_changed = store is stores[1] and model == models[0]
+            is_changed = is_again and model == models[0]
+            is_reversed = "model.reverse_source=true" in model.changes
+            curves = {"train": [[50, 2.0 if is_changed else 1.0]], "validation": [[50, 3.0]]}
+            scores = {"bleu": {"value": 31.0 if is_again else 30.0}}
+            counts = HIGH if is_reversed and not is_again else LOW
             facts = {
                 "format": FORMAT,
                 "name": model.name,
                 "key": model.key,
                 "seed": model.seed,
-                "machine": store.folder.name,
-                "code": {"commit": "abc"},
-                "training": {"cpu_seconds": 1.0, "curves": {"train": [[1, 2.0 if is_changed else 1.0]]}},
+                "machine": f"machine of {store.folder.name}",
+                "code": {"commit": f"{store.folder.name}0123456789"},
+                "training": {"cpu_seconds": 1.0, "curves": curves},
                 "test": {"source_words": [6, 7]},
-                "searches": {MAIN_SEARCH: {"counts": COUNTS, "scores": {"bleu": {"value": 30.0}}}},
+                "searches": {MAIN_SEARCH: {"counts": counts, "scores": scores}},
                 "hypotheses": ["one", "another" if is_changed else "two"],
             }
             ModelRecord(facts).write(store.path(model))
-    figures = rerun_figures(ledger, claim, stores)
+    return found
+
+
+def test_changed_losses_translations_and_verdicts_are_found(tmp_path: Path):
+    figures = rerun_figures(LEDGER, CLAIM, stores(tmp_path))
     same = [(each["same_losses"], each["same_translations"]) for each in figures["models"].values()]
     assert same == [(False, 1)] + [(True, 2)] * 5
-    text = page(claim, figures)
-    assert "| forward, seed 1 | 30.00 | 30.00 | no | 1 of 2 |" in text
-    assert "Machines of the second training: second." in text
+    assert [found["verdict"] for found in figures["verdicts"]] == ["holds here", "does not hold here"]
+    ledger, again = (found["effects"][0] for found in figures["verdicts"])
+    assert ledger["effect"] > 10
+    assert again["effect"] == 0
+    text = page(CLAIM, figures)
+    assert "Verdict of the ledger: holds here (3 seeds); trained again: does not hold here (3 seeds)." in text
+    assert "| forward, seed 1 | 30.00 | 31.00 | no | 1 of 2 |" in text
+    assert f"| ledger | {CLAIM.comparisons[0].name} | {ledger['effect']:.2f} |" in text
+    assert "(95 %) | does not hold here |" in text
+    assert "Ledger: machine of ledger. Commits: ledger0." in text
+    assert "Trained again: machine of again. Commits: again01." in text
+
+
+@pytest.mark.parametrize(
+    ("train", "is_same"),
+    [
+        ([[50, 4.0], [100, 3.0]], True),
+        ([[50, 4.0], [70, 3.5], [100, 2.9], [150, 2.0]], True),  # stopped after 70 updates
+        ([[50, 4.0], [70, 3.5], [100, 2.9], [150, 2.1]], False),
+        ([[50, 4.1], [100, 3.0]], False),
+        ([[20, 4.0]], False),
+    ],
+)
+def test_a_resumed_training_has_the_same_losses(train: Curve, is_same: bool):
+    def record(curve: Curve) -> ModelRecord:
+        return ModelRecord({"training": {"curves": {"train": curve, "validation": [[100, 3.0]]}}})
+
+    assert same_losses(record([[50, 4.0], [100, 3.0], [150, 2.0]]), record(train)) == is_same
+
+
+def test_missing_records_and_probes_are_errors(tmp_path: Path):
+    found = stores(tmp_path)
+    with pytest.raises(DataError, match="C11 must be a claim about models"):
+        rerun_figures(LEDGER, LEDGER.claim("C11"), found)
+    found[1].path(pool_models(LEDGER, [CLAIM])[0]).unlink()
+    with pytest.raises(DataError, match=r"again must contain the records of all models of C6, got 5 of 6"):
+        rerun_figures(LEDGER, CLAIM, found)

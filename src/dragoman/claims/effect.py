@@ -29,7 +29,7 @@ __all__ = ["Effect", "RESAMPLES", "SeedSampling", "compute_effect"]
 RESAMPLES = 2000
 _SEED = 20190101
 _BLOCK = 250  # resamples per matrix product
-_ROUNDING = 1e-9  # of degrees of freedom that are integers
+_TOLERANCE = 1e-9  # 3.9999999999 degrees of freedom are 4
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,10 @@ def compute_effect(
     resamples: int = RESAMPLES,
     seed: int = _SEED,
 ) -> Effect:
-    """Compute the effect of a comparison from the records of its variants, one per seed."""
+    """Compute the effect of a comparison from the records of its variants, one per seed of the training.
+
+    `seed` is that of the resampled sentences; the draws for seeds of the training are always the same.
+    """
     sampling = _sample_sentences(comparison, records, resamples, np.random.default_rng([seed, 0]))
     sentence_part = np.zeros(resamples)
     by_variant: dict[str, NDArray[np.float64]] = {}  # weighted sums of the terms of a variant, by seed
@@ -91,17 +94,20 @@ def compute_effect(
         value += weight * float(observed.mean())
         sentence_part += weight * resampled.mean(1)
         by_variant[name] = by_variant.get(name, 0.0) + weight * observed
-    has_spread = min(map(len, by_variant.values())) > 1
-    error, freedom = welch_error([scores.tolist() for scores in by_variant.values()]) if has_spread else (0.0, 0)
+    samples = [scores.tolist() for scores in by_variant.values()]
+    has_several_seeds = min(map(len, samples)) > 1
+    error, freedom = welch_error(samples) if has_several_seeds else (0.0, 0)
     by_seed = tuple(tuple(float(score) for score in observed) for observed in sampling.observed)
-    return Effect(comparison, value, by_seed, sentence_part, error, int(freedom + _ROUNDING))
+    return Effect(comparison, value, by_seed, sentence_part, error, int(freedom + _TOLERANCE))
 
 
 @functools.cache
 def _normal_draws(count: int) -> NDArray[np.float64]:
     """Return evenly spaced quantiles of the normal distribution in random order. Shape: [count]."""
     quantiles = [NormalDist().inv_cdf((place + 0.5) / count) for place in range(count)]
-    return np.random.default_rng([_SEED, 1]).permutation(quantiles)
+    draws = np.random.default_rng([_SEED, 1]).permutation(quantiles)
+    draws.flags.writeable = False
+    return draws
 
 
 def _sample_sentences(

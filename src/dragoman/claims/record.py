@@ -84,10 +84,15 @@ class ModelRecord:
 
 @dataclass(frozen=True)
 class RecordStore:
-    """The folder of all records. A record is parsed once, and again only after its file has changed."""
+    """The folder of all records. A record is parsed once, and again only after its file has changed.
+
+    The facts of a record must not be modified: all readers share them.
+    """
 
     folder: Path
-    _parsed: dict[Path, tuple[_FileVersion, ModelRecord]] = field(default_factory=dict, repr=False, compare=False)
+    _parsed: dict[Path, tuple[_FileVersion, ModelRecord]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def path(self, model: PoolRun) -> Path:
         """Return the file of a model's record."""
@@ -107,9 +112,10 @@ class RecordStore:
             yield self._read(path)
 
     def _read(self, path: Path) -> ModelRecord:
-        if not path.is_file():
-            return ModelRecord.read(path)  # raises
-        state = path.stat()
+        try:
+            state = path.stat()
+        except OSError:
+            return ModelRecord.read(path)  # reports the error
         version = (state.st_mtime_ns, state.st_size, state.st_ino)
         if path not in self._parsed or self._parsed[path][0] != version:
             self._parsed[path] = version, ModelRecord.read(path)

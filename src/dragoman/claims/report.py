@@ -20,7 +20,7 @@ from dragoman.claims.report_names import condition_name, probe_names
 from dragoman.claims.report_phrases import Phrases
 from dragoman.claims.report_summary import limit_text, size_note, verdict_table
 from dragoman.claims.required_size import MAX_SEEDS, seeds_needed, sentence_count, sentence_factor
-from dragoman.claims.verdict import ClaimResult, ClaimVerdict, ComparisonResult, decide
+from dragoman.claims.verdict import ClaimResult, ClaimVerdict, ComparisonResult, decide, decide_comparison
 from dragoman.files import atomic_write
 from dragoman.reporting.markdown import markdown_table
 
@@ -221,7 +221,10 @@ def _what_would_decide(
             yield word("precondition" if is_decided else "precondition-open", name=name)
         elif each.verdict == ClaimVerdict.OPEN and each.effect.freedom >= 1:
             needed = seeds_needed(each)
-            if needed is not None:
+            if decide_comparison(each.effect.comparison, each.interval) != ClaimVerdict.OPEN:
+                if each.effect.seeds >= claim.seeds:  # else the missing seeds are listed
+                    yield word("waits", name=name)
+            elif needed is not None:
                 yield word("more", name=name, seeds=needed)
             else:
                 yield _estimate(claim, each, sentence_count(each.effect.comparison, records), word)

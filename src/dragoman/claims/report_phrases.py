@@ -119,6 +119,10 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
         "en": "{name}: about {seeds} seeds per variant would decide it",
         "zh": "{name}：每个变体约需 {seeds} 个种子才能判定",
     },
+    "waits": {
+        "en": "{name}: its own interval would decide it, but in Holm's order a comparison before it is open",
+        "zh": "{name}：它自己的区间足以判定，但在 Holm 的次序中，它之前有一项比较没有判定",
+    },
     "precondition": {
         "en": "{name}: a precondition that is not met; the experiment decides nothing about the claim",
         "zh": "{name}：前提不满足，这个实验不能判定该论断",

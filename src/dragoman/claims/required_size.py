@@ -42,8 +42,8 @@ def sentence_factor(result: ComparisonResult) -> float | None:
 def seeds_needed(result: ComparisonResult) -> int | None:
     """Return the number of seeds per variant that would decide an undecided comparison, if its effect is right.
 
-    The level is that of its interval. None if it is decided, if the sentences alone leave it open, or if `MAX_SEEDS`
-    are not enough.
+    The level is that of its interval. None if it is decided, if a variant has a single seed, if the sentences alone
+    leave it open, or if `MAX_SEEDS` are not enough.
     """
     effect, half_width, distance = result.effect, _sentence_half_width(result), distance_to_limit(result)
     if result.verdict != ClaimVerdict.OPEN or effect.freedom < 1 or distance <= half_width:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from dragoman.claims.pool.missing_runs import RemainingRuns
 from dragoman.claims.pool.pool_model import pool_models
 from dragoman.claims.record import ModelRecord
 from dragoman.claims.report import LedgerReport, claim_records, report_markdown, write_report
-from dragoman.claims.verdict import decide
+from dragoman.claims.verdict import ClaimResult, ClaimVerdict, decide
 from tests.unit.claims.synthetic import claim, records
 
 
@@ -170,6 +171,16 @@ def test_the_chinese_page_has_the_punctuation_of_its_language():
     text = report_markdown(probed({"fast": [1.0, 4.0], "slow": [8.0, 32.0]}, "log2"), "zh")
     assert "\nA，2 核；Linux\n" in text
     assert "; " not in text
+
+
+def test_a_comparison_that_waits_for_another_one_needs_no_more_seeds():
+    """Its own interval is beyond the limit, but the comparison before it in Holm's order is open."""
+    (result,) = decide(claim(), {"new": records(0.7, 1), "old": records(0.6, 2)}).comparisons
+    waiting = replace(result, verdict=ClaimVerdict.OPEN)
+    found = ClaimResult(claim(), ClaimVerdict.OPEN, (waiting,), (), 3, 1.0)
+    text = report_markdown(LedgerReport(Ledger(Path(), (claim(),), {}, PoolSettings()), {"C1": found}, {}))
+    assert "- new minus old: its own interval would decide it, but in Holm's order" in text
+    assert "seeds per variant would decide" not in text
 
 
 def test_the_number_of_required_rounds_follows_from_the_records():

@@ -12,8 +12,15 @@ import pytest
 
 from dragoman.claims.claim import Comparison, Term
 from dragoman.claims.effect import Effect
-from dragoman.claims.required_size import distance_to_limit, seeds_needed, sentence_count, sentence_factor
+from dragoman.claims.required_size import (
+    MAX_SEEDS,
+    distance_to_limit,
+    seeds_needed,
+    sentence_count,
+    sentence_factor,
+)
 from dragoman.claims.verdict import ClaimVerdict, ComparisonResult, decide, decide_comparison
+from dragoman.evaluation.significance.student_t import t_quantile
 from tests.unit.claims.synthetic import SENTENCES, claim, records
 
 
@@ -92,3 +99,25 @@ def test_the_search_for_the_number_of_seeds_ends_quickly():
     began = time.process_time()
     assert seeds_needed(replace(result, effect=replace(result.effect, value=least + 1.000001 * half_width))) is None
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize("freedom", [2, 3, 4])
+@pytest.mark.parametrize("error", [0.3, 0.5, 0.8])
+def test_the_number_of_seeds_is_the_smallest_that_is_enough(freedom: int, error: float):
+    """An effect of 1 with a limit of 0, sentences without variance: the half-width must be less than 1."""
+    (comparison,) = claim(least=0.0).comparisons
+    effect = Effect(comparison, 1.0, ((1.0, 1.0, 1.0),) * 2, np.ones(10), error, freedom)
+    found = seeds_needed(ComparisonResult(effect, (-1.0, 3.0), 0.05, ClaimVerdict.OPEN))
+    half_widths = {
+        seeds: t_quantile(0.975, freedom * (seeds - 1) // 2) * error * math.sqrt(3 / seeds) for seeds in range(4, 100)
+    }
+    assert found == next(seeds for seeds, half_width in half_widths.items() if half_width < 1)
+
+
+def test_more_seeds_than_the_largest_number_are_not_proposed():
+    (comparison,) = claim(least=0.0).comparisons
+    for error, expected in ((0.99999, MAX_SEEDS), (1.00001, None)):
+        scale = math.sqrt(MAX_SEEDS / 3) / t_quantile(0.975, 2 * (MAX_SEEDS - 1) // 2)
+        effect = Effect(comparison, 1.0, ((1.0, 1.0, 1.0),) * 2, np.ones(10), error * scale, 2)
+        found = seeds_needed(ComparisonResult(effect, (-1.0, 3.0), 0.05, ClaimVerdict.OPEN))
+        assert found == expected

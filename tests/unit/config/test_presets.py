@@ -156,3 +156,10 @@ def test_the_nearest_presets_are_suggested(name: str, meant: str):
 def test_a_name_like_no_preset_is_answered_with_all_of_them():
     with pytest.raises(ConfigError, match=r"; presets: annotated-transformer, .*, pairs-5m, "):
         load_config("desk")
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_that_attends_before_the_step_has_the_deep_output(name: str):
+    """With the linear output such a model is far worse: claim C13."""
+    model = load_config(name).model
+    assert model.family != "rnn" or model.decoder.attend != "before" or model.decoder.output == "deep"

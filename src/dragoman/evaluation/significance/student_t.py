@@ -69,8 +69,11 @@ def welch_error(samples: Sequence[Sequence[float]]) -> tuple[float, float]:
     """
     shares = [statistics.variance(sample) / len(sample) for sample in samples]
     squares = sum(share**2 / (len(sample) - 1) for share, sample in zip(shares, samples, strict=True))
-    most = sum(len(sample) - 1 for sample in samples)
-    return math.sqrt(sum(shares)), sum(shares) ** 2 / squares if squares else most
+    if squares:
+        freedom = sum(shares) ** 2 / squares
+    else:
+        freedom = sum(len(sample) - 1 for sample in samples)
+    return math.sqrt(sum(shares)), freedom
 
 
 def two_sided_p(t: float, freedom: float) -> float:

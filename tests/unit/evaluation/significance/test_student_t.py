@@ -12,6 +12,7 @@ from dragoman.evaluation.significance.student_t import (
     standard_deviation,
     t_quantile,
     two_sided_p,
+    welch_error,
     welch_p_value,
     welch_test,
 )
@@ -86,6 +87,14 @@ def test_welch_on_students_own_data() -> None:
     second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
     assert welch_p_value(first, second) == pytest.approx(0.07939, abs=5e-6)
     assert two_sided_p(-1.8608, 17.776) == pytest.approx(0.07939, abs=1e-5)
+
+
+def test_the_standard_error_of_one_two_and_three_samples() -> None:
+    assert welch_error([[1.0, 2.0, 3.0]]) == pytest.approx((1 / math.sqrt(3), 2))
+    unequal = 1.5**2 / (1 / 9 / 2 + (14 / 12) ** 2 / 3)
+    assert welch_error([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0, 8.0]]) == pytest.approx((math.sqrt(1.5), unequal))
+    assert welch_error([[1.0, 2.0, 3.0]] * 3) == pytest.approx((1.0, 6))  # equal variances
+    assert welch_error([[1.0, 1.0, 1.0], [2.0, 2.0]]) == (0.0, 3)
 
 
 def test_nothing_is_known_of_chance_without_spread() -> None:
