@@ -45,7 +45,7 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     },
     "our-size": {
         "en": "Ours: models of {smallest} to {largest} million parameters and {fewest} to {most} updates, or probes.",
-        "zh": "本项目的规模：{smallest} 到 {largest} 百万参数的模型，{fewest} 到 {most} 次更新；或探针。",
+        "zh": "本项目的规模：参数量（百万）为 {smallest} 到 {largest} 的模型，{fewest} 到 {most} 次更新；或探针。",
     },
     "lacking": {"en": "{lacking} of {all} records missing", "zh": "缺少 {lacking} / {all} 条记录"},
     "measured": {"en": "Measured {first} to {last}", "zh": "测量日期：{first} 至 {last}"},
@@ -128,8 +128,8 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
         "zh": "{name}：前提不满足，这个实验不能判定该论断",
     },
     "precondition-open": {
-        "en": "{name}: a precondition that is not met so far; more seeds of these models would not change that",
-        "zh": "{name}：前提目前不满足，增加这些模型的种子也不会改变",
+        "en": "{name}: a precondition that is not shown to be met; more seeds of these models would not change that",
+        "zh": "{name}：没有证明满足前提，增加这些模型的种子也不会改变",
     },
     "sentences": {"en": "test sentences", "zh": "测试句"},
     "rounds": {"en": "rounds per seed", "zh": "轮次（每个种子）"},
