@@ -17,7 +17,7 @@ from dragoman.claims.claim import Claim, Ledger
 from dragoman.claims.pool.pool_model import pool_models, variant_models
 from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
 from dragoman.claims.report import LedgerReport
-from dragoman.errors import DataError
+from dragoman.errors import DataError, DragomanError
 
 Curve = list[tuple[int, float]]
 
@@ -65,7 +65,7 @@ def rerun_figures(ledger: Ledger, claim: Claim, stores: tuple[RecordStore, Recor
         if (count := sum(map(store.has, models))) < len(models):
             raise DataError(
                 f"{store.folder} must contain the records of all models of {claim.id}, got {count} of {len(models)}; "
-                f"run `dragoman claims run {claim.id}`"
+                f"run `dragoman claims run {claim.id}`, with --fresh for a second training"
             )
     verdicts = []
     for store in stores:
@@ -138,12 +138,12 @@ def main() -> None:
     arguments.add_argument("--fresh", type=Path, required=True, help="folder of the second training: WORK/fresh")
     arguments.add_argument("--ledger", type=Path, default=Path("claims"))
     options = arguments.parse_args()
-    ledger = Ledger.read(options.ledger)
-    claim = ledger.claim(options.claim)
     stores = RecordStore(options.ledger / "records"), RecordStore(options.fresh / "records")
     try:
+        ledger = Ledger.read(options.ledger)
+        claim = ledger.claim(options.claim)
         figures = rerun_figures(ledger, claim, stores)
-    except DataError as error:
+    except DragomanError as error:
         arguments.error(str(error))
     today = dt.datetime.now(dt.UTC).date().isoformat()
     command = f"python -m benchmarks.claim_rerun {claim.id} --fresh WORK/fresh"

@@ -72,7 +72,9 @@ def claim_records(ledger: Ledger, claim: Claim, records: Mapping[str, ModelRecor
 
 
 def remaining_text(remaining: RemainingRuns, word: Phrases) -> str:
-    """Describe what a claim lacks, and what it costs."""
+    """Describe what claims lack, and what it costs."""
+    if not (remaining.missing or remaining.incomplete):
+        return word("complete", all=remaining.total)
     phrase = "incomplete" if remaining.incomplete else "missing"
     return word(
         phrase,
@@ -220,11 +222,10 @@ def _what_would_decide(
             is_decided = each.verdict == ClaimVerdict.FAILS
             yield word("precondition" if is_decided else "precondition-open", name=name)
         elif each.verdict == ClaimVerdict.OPEN and each.effect.freedom >= 1:
-            needed = seeds_needed(each)
             if decide_comparison(each.effect.comparison, each.interval) != ClaimVerdict.OPEN:
                 if each.effect.seeds >= claim.seeds:  # else the missing seeds are listed
                     yield word("waits", name=name)
-            elif needed is not None:
+            elif (needed := seeds_needed(each)) is not None:
                 yield word("more", name=name, seeds=needed)
             else:
                 yield _estimate(claim, each, sentence_count(each.effect.comparison, records), word)

@@ -59,6 +59,7 @@ _WORDS: dict[str, dict[ReportLanguage, str]] = {
     "updates": {"en": "updates", "zh": "更新次数"},
     "untested": {"en": "not measured yet", "zh": "尚未测量"},
     "partly": {"en": "partly measured", "zh": "部分测量"},
+    "complete": {"en": "all {all} records exist", "zh": "{all} 条记录齐全"},
     "missing": {
         "en": "{missing} of {all} records missing, about {time} of training",
         "zh": "缺少 {missing} / {all} 条记录，训练约需 {time}",

@@ -47,12 +47,8 @@ def list_(ledger: LedgerFolder = _LEDGER, json: Json = False) -> None:
         if json:
             print_json([{"id": claim.id, "title": claim.title, **asdict(left)} for claim, left in remaining])
             return
-        word, rows = Phrases("en"), []
-        for claim, left in remaining:
-            lacks = left.missing or left.incomplete
-            state = remaining_text(left, word) if lacks else f"all {left.total} records exist"
-            rows.append([claim.id, claim.title, state])
-        print_table(rows)
+        word = Phrases("en")
+        print_table([[claim.id, claim.title, remaining_text(left, word)] for claim, left in remaining])
         echo(f"\nall claims: {remaining_text(remaining_runs(found, found.claims, store), word)}")
 
 
@@ -83,7 +79,7 @@ def run(
         store = _store(work if fresh else ledger)
         models = pool_models(found, chosen)
         missing = missing_runs(found, chosen, store)
-        _print_plan(found, store, models, missing, jobs)
+        _print_plan(found, store, _store(ledger), models, missing, jobs)
         if dry_run:
             return
         if missing:
@@ -145,15 +141,23 @@ def _chosen(ledger: Ledger, names: list[str], *, every: bool) -> list[Claim]:
     return list(ledger.claims) if every else [ledger.claim(name) for name in names]
 
 
-def _print_plan(ledger: Ledger, store: RecordStore, models: list[PoolRun], missing: list[PoolRun], jobs: int) -> None:
+def _print_plan(
+    ledger: Ledger, store: RecordStore, known: RecordStore, models: list[PoolRun], missing: list[PoolRun], jobs: int
+) -> None:
+    """Print what is trained, and for how long: as long as the `known` records of the same variant took."""
     from dragoman.claims.pool.cost import expected_minutes
 
-    absent = {model.key for model in missing}
+    minutes = {model.key: expected_minutes(ledger, known, model) for model in missing}
     for model in models:
-        minutes = f"about {expected_minutes(ledger, store, model):.0f} CPU minutes"
-        task = "measure" if store.has(model) else "train  "
-        echo(f"{f'{task}  {model.label}, {minutes}' if model.key in absent else f'trained  {model.label}'}")
-    total = sum(expected_minutes(ledger, store, model) for model in missing)
+        if model.key in minutes:
+            task = "measure" if store.has(model) else "train  "
+            echo(f"{task}  {model.label}, about {minutes[model.key]:.0f} CPU minutes")
+        else:
+            echo(f"trained  {model.label}")
+    if not missing:
+        echo(f"all {len(models)} records exist")
+        return
+    total = sum(minutes.values())
     echo(
         f"{len(missing)} of {len(models)} records missing: about {total:.0f} CPU minutes of training, at least "
         f"{total / jobs:.0f} minutes with {jobs} at a time"

@@ -51,7 +51,7 @@ def test_list_counts_missing_records_and_their_time(folder: Path):
     assert json.loads(output) == [{"id": "C1", "title": "Wide is better than narrow"} | remaining]
     assert "1 of 2 records missing, about 15 CPU minutes of training" in run("list", "--ledger", folder / "claims")[1]
     add_record(folder, 1)
-    assert "all 2 records exist" in run("list", "--ledger", folder / "claims")[1]
+    assert "all claims: all 2 records exist" in run("list", "--ledger", folder / "claims")[1]
 
 
 def test_a_dry_run_reports_what_would_be_trained_and_what_exists(folder: Path):
@@ -67,6 +67,12 @@ def test_a_fresh_run_ignores_the_records_of_the_ledger(folder: Path):
     assert "2 of 2 records missing" in output
 
 
+def test_a_fresh_run_is_estimated_from_the_records_of_the_ledger(folder: Path):
+    _, output = run("run", "C1", "--fresh", "--dry-run", "--ledger", folder / "claims", "--work", folder / "work")
+    assert "train    tiny, seed 1, about 2 CPU minutes" in output
+    assert "train    tiny model.dim=8, seed 1, about 15 CPU minutes" in output
+
+
 def test_a_fresh_run_does_not_reuse_trained_models(folder: Path, monkeypatch: pytest.MonkeyPatch):
     folders: list[Path] = []
     monkeypatch.setattr(claims, "_train", lambda *given: folders.append(given[4]))
@@ -79,6 +85,7 @@ def test_a_run_without_missing_models_prints_the_verdict(folder: Path):
     add_record(folder, 1)
     code, output = run("run", "--all", "--ledger", folder / "claims")
     assert code == 0
+    assert "all 2 records exist" in output
     assert "Wide is better than narrow: cannot be told at this size (1 seeds)" in output
 
 
