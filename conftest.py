@@ -14,9 +14,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # torch reads it once, at import
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 if os.environ.get("DRAGOMAN_BEARTYPE"):  # `just typed`: check annotations at every call
-    from beartype.claw import beartype_package
+    from beartype.claw import beartype_packages
 
-    beartype_package("dragoman")
+    beartype_packages("claims", "dragoman")
 
 ROOT = Path(__file__).resolve().parent
 
@@ -85,11 +85,19 @@ def demo_folder(once_per_run: Callable[[str, Callable[[Path], object]], Path]) -
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _export_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Sign exports with a key of the tests instead of the user's key."""
+def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Store exports in a folder of the tests instead of the user's cache."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DRAGOMAN_EXPORT_KEY_FILE", str(tmp_path_factory.mktemp("state") / "export-key"))
+        patch.setenv("DRAGOMAN_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of exports for one test, which does not exist yet."""
+    folder = tmp_path_factory.mktemp("own") / "cache"
+    monkeypatch.setenv("DRAGOMAN_CACHE", str(folder))
+    return folder
 
 
 @pytest.fixture(scope="session")

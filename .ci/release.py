@@ -38,7 +38,7 @@ BUNDLED = re.compile(r"^## (?P<name>\S+) - (?P<version>\S+) \((?P<license>[^)]+)
 MAX_FILE = 2_000_000  # bytes; a larger file in the wheel is a mistake
 REQUIRED = (
     "dragoman/py.typed",
-    "dragoman/api/demo/date_corpus.py",
+    "dragoman/api/demo/demo_project.py",
     "dragoman/config/presets/pairs-30k.toml",
     "dragoman/reporting/assets/inspection.js",
     "dragoman/reporting/templates/base.html",
@@ -65,7 +65,7 @@ def notices(root: Path = ROOT) -> str:
     text = path.read_text(encoding="utf-8")
     first = BUNDLED.search(text)
     if first is None:
-        raise ReleaseError(f"{path.name} must name the bundled packages, got none; the format of Vite has changed")
+        raise ReleaseError(f"{path.name} does not name the bundled packages; the format of Vite has changed")
     return f"{HEADING}\n{text[first.start() :].rstrip()}\n"
 
 
@@ -88,7 +88,7 @@ def check_version(tag: str, root: Path = ROOT) -> None:
         raise ReleaseError(f"the tag must be v{version}, got {tag}; change src/dragoman/version.py or the tag")
     citation = (root / "CITATION.cff").read_text(encoding="utf-8")
     if f"\nversion: {version}\n" not in citation:
-        raise ReleaseError(f"CITATION.cff must have version: {version}, got another; change it")
+        raise ReleaseError(f"CITATION.cff must have version: {version}; change it")
     notes(version, root)
 
 
@@ -97,9 +97,9 @@ def notes(version: str, root: Path = ROOT) -> str:
     text = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     found = re.search(rf"^## \[{re.escape(version)}\][^\n]*\n(.*?)(?=^## \[|\Z)", text, re.MULTILINE | re.DOTALL)
     if found is None or not found[1].strip():
-        raise ReleaseError(f"CHANGELOG.md must have a section [{version}], got none; rename the section [Unreleased]")
+        raise ReleaseError(f"CHANGELOG.md has no section [{version}]; rename the section [Unreleased]")
     if "### Saved models" not in found[1]:
-        raise ReleaseError(f"the section [{version}] must have a part on saved models, got none; write it")
+        raise ReleaseError(f"the section [{version}] has no part on saved models; write it")
     return f"{found[1].strip()}\n"
 
 
@@ -110,7 +110,7 @@ def check_contents(folder: Path, root: Path = ROOT) -> dict[str, int]:
     wheel, source = folder / f"{stem}-py3-none-any.whl", folder / f"{stem}.tar.gz"
     for path in (wheel, source):
         if not path.is_file():
-            raise ReleaseError(f"{folder} must have {path.name}, got none; run python -m build")
+            raise ReleaseError(f"{folder} has no {path.name}; run python -m build")
     with tarfile.open(source) as archive:
         names = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
     check_names(names, SOURCES)

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.reporting import heading, parser, table, write
-from dragoman.claims.claim import Comparison, Term
-from dragoman.claims.effect import compute_effect
-from dragoman.claims.record import ModelRecord
+from claims.ledger.claim import Comparison, Term
+from claims.ledger.effect import compute_effect
+from claims.ledger.record import ModelRecord
 
 TRIALS, RESAMPLES = 1500, 500
 SENTENCES, SEEDS = 100, 3

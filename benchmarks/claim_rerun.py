@@ -1,6 +1,6 @@
 """A claim trained a second time, compared with the records of the ledger: verdict, effects, losses, translations.
 
-`dragoman claims run CLAIM --fresh` on a clean checkout trains the models, one thread each; this command compares their
+`python -m claims run CLAIM --fresh` on a clean checkout trains the models, one thread each; this command compares their
 records with those of the ledger. Losses are compared as recorded, with four decimals; translations exactly.
 """
 
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reporting import table, write
-from dragoman.claims.claim import Claim, Ledger
-from dragoman.claims.pool.pool_model import pool_models, variant_models
-from dragoman.claims.record import MAIN_SEARCH, ModelRecord, RecordStore
-from dragoman.claims.report import LedgerReport
+from claims.ledger.claim import Claim, Ledger
+from claims.ledger.record import MAIN_SEARCH, ModelRecord, RecordStore
+from claims.pool.pool_model import pool_models, variant_models
+from claims.report.ledger_report import LedgerReport
 from dragoman.errors import DataError, DragomanError
 
 Curve = list[tuple[int, float]]
@@ -59,13 +59,13 @@ def model_figures(first: ModelRecord, second: ModelRecord) -> dict[str, Any]:
 def rerun_figures(ledger: Ledger, claim: Claim, stores: tuple[RecordStore, RecordStore]) -> dict[str, Any]:
     """Return the verdicts and effects of both stores, and the comparison of each model."""
     if any(variant.probe for variant in claim.variants.values()):
-        raise DataError(f"{claim.id} must be a claim about models, got one with a probe; choose another claim")
+        raise DataError(f"{claim.id} must be a claim about models, not about a probe; choose another claim")
     models = pool_models(ledger, [claim])
     for store in stores:
         if (count := sum(map(store.has, models))) < len(models):
             raise DataError(
                 f"{store.folder} must contain the records of all models of {claim.id}, got {count} of {len(models)}; "
-                f"run `dragoman claims run {claim.id}`, with --fresh for a second training"
+                f"run `python -m claims run {claim.id}`, with --fresh for a second training"
             )
     verdicts = []
     for store in stores:

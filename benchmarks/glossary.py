@@ -41,7 +41,7 @@ from dragoman.evaluation.metrics.corpus_scores import bleu, chrf
 from dragoman.search import Hypothesis, SearchInput, SearchSettings
 from dragoman.text import Normalizer, Tokenizer
 from dragoman.text.glossary import Glossary
-from dragoman.text.tokenizers.token_spans import word_boundary_tokens
+from dragoman.text.tokenizers.base import word_boundary_tokens
 
 CASES, MOST_TERMS = 500, 3
 LEAST_DICE, LEAST_TIMES, LEAST_LETTERS = 0.2, 3, 4

@@ -19,7 +19,7 @@ from dragoman.api.evaluation.system_arguments import System
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
 from dragoman.evaluation.results import LengthBin, MemberResult
-from dragoman.inspection.pages.fonts import import_matplotlib
+from dragoman.inspection.pages.attention_figure import import_matplotlib
 
 DIRECTION = "de-en"
 NAMES = {"plain": "no attention", "luong": "Luong, global", "transformer": "Transformer"}

@@ -53,9 +53,8 @@ from dragoman.evaluation.alignment.error_rate import GoldLinks, Links
 from dragoman.evaluation.alignment.formats import parse_gold_links
 from dragoman.markup.html_text import HtmlText
 from dragoman.markup.protected_spans import placeholder_strings
-from dragoman.markup.tag_nesting import parent_indices
 from dragoman.markup.tag_projection import project_tags
-from dragoman.markup.tagged_text import TaggedText, TagSpan
+from dragoman.markup.tagged_text import TaggedText, TagSpan, parent_indices
 
 HAND_MADE = Path(__file__).with_name("markup_cases.txt")
 CASES = 750
@@ -362,7 +361,7 @@ def translated_pages(translator: Translator, given: Sequence[str]) -> dict[str, 
     """How many pages have the same elements and the same kept strings when they are translated."""
     texts = [HtmlText.parse(page) for page in given]
     segments = [segment for text in texts for segment in text.segments]
-    results = iter(translate_markup(translator, segments))
+    results = iter(translate_markup(translator, segments).texts)
     well_formed = kept = with_kept = whole = 0
     for text, page in zip(texts, given, strict=True):
         mine = [next(results) for _ in text.segments]

@@ -33,8 +33,7 @@ from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.config.search import SearchSettings
 from dragoman.evaluation.markdown import evaluation_markdown
-from dragoman.evaluation.results import Evaluation
-from dragoman.evaluation.score_format import format_score
+from dragoman.evaluation.results import Evaluation, format_score
 
 LANGUAGES = ("en", "de", "fr")
 DIRECTIONS = tuple(permutations(LANGUAGES, 2))

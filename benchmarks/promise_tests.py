@@ -17,8 +17,6 @@ from typing import Any
 from benchmarks.reporting import RESULTS, heading, table, write
 from benchmarks.training_campaign.suites import Suite, suite_row
 
-__all__ = ["PROMISES", "main", "page"]
-
 NAME = "promise-tests"
 ALL = ""  # markers: every test
 
@@ -32,7 +30,7 @@ PROMISES = (
     Suite("linear time", ("tests/hostile/test_linear_time.py",), "a function of quadratic time", markers=ALL),
     Suite(
         "nothing before the key",
-        ("tests/unit/server/test_app.py", "tests/unit/server/http/test_body_key.py"),
+        ("tests/unit/server/test_app.py", "tests/unit/server/http/test_body_limits.py"),
         "",
         only="key or protected or served",
     ),
@@ -45,7 +43,7 @@ PROMISES = (
     Suite("the drain ends", ("tests/server/test_lifecycle.py", "tests/unit/server/test_exit_deadline.py"), ""),
     Suite(
         "configs are data",
-        ("tests/unit/data/readers/test_file_systems.py", "tests/unit/config/test_parse_toml.py"),
+        ("tests/unit/data/readers/test_file_systems.py", "tests/unit/config/test_base.py"),
         "",
     ),
     Suite("hot reload is a trial", ("tests/unit/server/models/test_registry.py",), "", only="bundle or bad"),

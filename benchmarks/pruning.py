@@ -32,7 +32,7 @@ from sentencepiece import sentencepiece_model_pb2 as pb
 
 from benchmarks.reporting import heading, parser, table, write
 from dragoman import SearchSettings, Translator
-from dragoman.api.pruning.prune_bundle import prune_bundle
+from dragoman.api.pruning import prune_bundle
 from dragoman.bundle import Bundle
 from dragoman.evaluation.metrics.corpus_scores import corpus_scores
 from dragoman.importing.import_model import import_model

@@ -313,7 +313,7 @@ def main() -> None:
     options.add_argument("--clients", type=int, default=4)
     chosen = options.parse_args()
     if not shutil.which("nginx"):
-        options.error("nginx must be installed, got none; on Debian: apt install nginx")
+        options.error("nginx must be installed; on Debian: apt install nginx")
     end_on_sigterm()
     settings = {"seconds": chosen.seconds, "clients": chosen.clients}
     found = run(chosen.bundle.resolve(), **settings)

@@ -1,7 +1,8 @@
 """How long the README takes: its commands, unchanged, in a fresh environment.
 
 The environment holds the extras `train`, `export` and `serve`; its installation is listed, but not counted, since most
-of it is download. MODEL is a folder of Firefox's en→pt student; the corpus has the first PAIRS pairs of Multi30k, and
+of it is download. MODEL is a folder of Firefox's en→pt student, which a local server offers as the real hosts do; the
+addresses and the flag for a server without TLS are added. The corpus has the first PAIRS pairs of Multi30k, and
 the training keeps all settings that `dragoman new` chooses. A server counts until its page is loaded.
 """
 
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reporting import heading, parser, table, write
+from testkit.model_server import ModelServer, firefox_files
 
 ROOT = Path(__file__).resolve().parents[1]
 CONSTRAINTS = ROOT / ".ci" / "constraints.txt"
@@ -73,6 +75,20 @@ def wait_for_page() -> str:
     raise SystemExit("the server did not start within two minutes")
 
 
+def measure(folder: Path, environment: dict[str, str]) -> list[dict[str, Any]]:
+    """Run the commands of the README; return the seconds of each, and in all within its block."""
+    found: list[dict[str, Any]] = []
+    for session in sessions():
+        total = 0.0
+        for line in session:
+            typed = f"{line} --allow-http" if line.startswith("dragoman get ") else line
+            seconds, printed = run(typed, folder, environment)
+            total += seconds
+            last = printed.splitlines()[-1] if printed else ""
+            found.append({"command": line, "seconds": seconds, "total": total, "last line": last})
+    return found
+
+
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("model", type=Path)
@@ -85,22 +101,19 @@ def main() -> None:
     given.work.mkdir(parents=True)
     folder = (given.environment or given.work / "environment").resolve()
     installed = None if folder.exists() else install(folder)
-    (given.work / "firefox-en-pt").symlink_to(given.model.resolve())
     for code in ("en", "de"):
         with gzip.open(given.corpus / f"train.{code}.gz", "rt", encoding="utf-8", newline="\n") as file:
             (given.work / f"train.{code}").write_text("".join(islice(file, given.pairs)), encoding="utf-8")
     environment = os.environ | {"PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     environment.pop("PYTHONPATH", None)
-    rows: list[list[str]] = []
-    found: list[dict[str, Any]] = []
-    for session in sessions():
-        total = 0.0
-        for line in session:
-            seconds, printed = run(line, given.work, environment)
-            total += seconds
-            last = printed.splitlines()[-1] if printed else ""
-            found.append({"command": line, "seconds": seconds, "total": total, "last line": last})
-            rows.append([f"`{line.replace('|', chr(92) + '|')}`", f"{seconds:.1f}", f"{total:.1f}", last[:100]])
+    environment |= {name: str((given.work / name.lower()).resolve()) for name in ("DRAGOMAN_MODELS", "DRAGOMAN_CACHE")}
+    with ModelServer() as server:
+        server.add_firefox("en", "pt", firefox_files(given.model))
+        found = measure(given.work, environment | server.environment)
+    rows = []
+    for each in found:
+        command = each["command"].replace("|", chr(92) + "|")
+        rows.append([f"`{command}`", f"{each['seconds']:.1f}", f"{each['total']:.1f}", each["last line"][:100]])
     totals = {
         each["command"].split()[1 if each["command"].startswith("dragoman") else -2]: each["total"] for each in found
     }

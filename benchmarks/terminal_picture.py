@@ -1,10 +1,11 @@
-"""Run the commands of the README with an existing model and draw what the terminal shows as a moving picture.
+"""Run the first commands of the README and draw what the terminal shows as a moving picture.
 
     python -m benchmarks.terminal_picture MODEL
 
-MODEL is a folder that `dragoman import` reads; the picture in the repository is made with Firefox's en→pt student. The
-output is what the commands print; the pauses are what they took, at most three seconds. The picture is one SVG file
-without scripts; readers who prefer reduced motion see it complete.
+MODEL is a folder with the files of Firefox's en→pt student. A server on this machine offers them as the real catalog
+does, so `get` is run with `--allow-http`; the picture shows neither. The output is what the commands print; the pauses
+are what they took, at most three seconds. The picture is one SVG file without scripts; readers who prefer reduced
+motion see it complete.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from testkit.model_server import ModelServer, firefox_files
+
+EMPTY: Mapping[str, str] = {}
 COLUMNS, LINE, LEFT, TOP, CHARACTER = 92, 20, 20, 56, 8.43
 TYPING = 0.035
 MAX_PAUSE, END_PAUSE = 3.0, 6.0
@@ -48,11 +52,17 @@ def free_port() -> int:
         return int(opened.getsockname()[1])
 
 
-def run(typed: str, command: str, folder: Path) -> Step:
+def run(typed: str, command: str, folder: Path, addresses: Mapping[str, str] = EMPTY) -> Step:
     """Run a command of the shell and note when each line came."""
     began = time.monotonic()
     process = subprocess.Popen(
-        command, shell=True, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment()
+        command,
+        shell=True,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment(folder) | addresses,
     )
     assert process.stdout is not None
     output = [(time.monotonic() - began, line.rstrip("\n").replace(str(folder), "~")) for line in process.stdout]
@@ -61,10 +71,17 @@ def run(typed: str, command: str, folder: Path) -> Step:
     return Step(typed, output)
 
 
-def environment() -> dict[str, str]:
-    """Return the environment with `dragoman` as a command and a narrow terminal."""
+def environment(folder: Path) -> dict[str, str]:
+    """Return the environment with `dragoman` as a command, a cache in a home folder and a narrow terminal."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    return {**os.environ, "PATH": path, "COLUMNS": str(COLUMNS), "NO_COLOR": "1"}
+    return {
+        **os.environ,
+        "PATH": path,
+        "DRAGOMAN_CACHE": str(folder / ".cache" / "dragoman"),
+        "DRAGOMAN_MODELS": str(folder / ".local" / "share" / "dragoman" / "models"),
+        "COLUMNS": str(COLUMNS),
+        "NO_COLOR": "1",
+    }
 
 
 @contextmanager
@@ -73,13 +90,13 @@ def serving(typed: str, folder: Path, bundle: str, port: int) -> Iterator[Step]:
     began = time.monotonic()
     command = ["dragoman", "serve", bundle, "--port", str(port)]
     process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment()
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(folder)
     )
     try:
         assert process.stdout is not None
         output = []
         for line in process.stdout:
-            shown = line.rstrip("\n").replace(str(port), "5000")
+            shown = line.rstrip("\n").replace(str(port), "5000").replace(str(folder), "~")
             output.append((time.monotonic() - began, shown))
             if "Ctrl-C" in line:
                 break
@@ -93,11 +110,14 @@ def serving(typed: str, folder: Path, bundle: str, port: int) -> Iterator[Step]:
 def record(model: Path) -> list[Step]:
     with tempfile.TemporaryDirectory() as temporary:
         folder, port = Path(temporary), free_port()
-        (folder / "firefox-en-pt").symlink_to(model.resolve())
-        first = "dragoman import firefox-en-pt -o en-pt"
+        first = "dragoman get en-pt"
         second = f'echo "{SENTENCE}" | dragoman translate en-pt'
         third = "dragoman serve en-pt &"
-        steps = [run(first, first, folder), run(second, second, folder)]
+        with ModelServer() as server:
+            server.add_firefox("en", "pt", firefox_files(model))
+            step = run(first, f"{first} --allow-http", folder, server.environment)
+        steps = [Step(step.typed, [each for each in step.output if "http://127.0.0.1" not in each[1]])]
+        steps.append(run(second, second, folder))
         asked = f'curl 127.0.0.1:5000/translate -d q="{SENTENCE}" -d source=en -d target=pt'
         with serving(third, folder, "en-pt", port) as served:
             steps.append(served)
@@ -150,7 +170,7 @@ def draw(steps: list[Step]) -> str:
                 f'fill="{COLOURS["background"]}" style="animation: b{number} {loop}"/>'
             )
     dots = "".join(f'<circle cx="{20 + 18 * place}" cy="17" r="5" fill="#4a545e"/>' for place in range(3))
-    title = "A terminal: a model of Firefox is imported, translates a sentence, and is served"
+    title = "A terminal: a model is downloaded by its language pair, translates a sentence, and is served"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'role="img" aria-label="{title}">\n<title>{title}</title>\n<style>{"".join(frames)}</style>\n'

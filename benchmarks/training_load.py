@@ -23,6 +23,7 @@ from typing import Any
 
 from benchmarks.reporting import RESULTS, heading, parser, table, write
 from benchmarks.training_loop import NEVER, make_project
+from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.training_run import train_model
 from dragoman.config import Config, load_config
 from dragoman.environment import peak_memory
@@ -80,7 +81,7 @@ def child(options: argparse.Namespace) -> None:
     """Train in this process, and print a line of JSON."""
     rate = Rate(options.settle, options.seconds, options.updates)
     with tempfile.TemporaryDirectory(dir=options.work) as run:
-        train_model(measured_config(options), options.work, run=Path(run) / "run", callbacks=[rate])
+        train_model(check_training(measured_config(options), options.work, Path(run) / "run"), callbacks=[rate])
     print(json.dumps({"tokens_per_second": rate.tokens / max(rate.took, 1e-9), "memory": rate.memory}))
 
 

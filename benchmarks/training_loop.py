@@ -26,6 +26,7 @@ import torch
 
 from benchmarks.reporting import heading, parser, table, write
 from benchmarks.training_step import VOCAB, make_models
+from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.preparation import prepare_corpora
 from dragoman.api.training.training_run import train_model
 from dragoman.config import Config, load_config
@@ -145,7 +146,7 @@ def compare(
         # Some kernels are compiled at the first use of each shape; without this step only the loop would pay for it.
         plain.step(update)
     turns = Interleaved(plain, every, rounds, seconds, clock)
-    train_model(_endless(config), folder, run=run, callbacks=[turns])
+    train_model(check_training(_endless(config), folder, run), callbacks=[turns])
     # The first checkpoint has no optimizer state yet: the last one has the usual size.
     return Comparison(
         turns.loop_seconds[1:],
@@ -223,7 +224,7 @@ def child(options: argparse.Namespace) -> None:
                 plain.step(update)
         elif options.child == "loop memory":
             few = {"max_updates": MEMORY_UPDATES, "checkpoint_every": MEMORY_UPDATES // 2}
-            train_model(_endless(config, **few), folder, run=Path(room) / "run")
+            train_model(check_training(_endless(config, **few), folder, Path(room) / "run"))
         else:
             _train_for(config, folder, options.seconds)
             return
@@ -234,7 +235,7 @@ def _train_for(config: Config, folder: Path, seconds: float) -> None:
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     rate = Rate(seconds)
     run = folder / f"scaling-{os.environ.get('TORCHELASTIC_RUN_ID', os.getpid())}"  # the same in all processes
-    train_model(_endless(config, micro_batches=processes), folder, run=run, resume=True, callbacks=[rate])
+    train_model(check_training(_endless(config, micro_batches=processes), folder, run, resume=True), callbacks=[rate])
     if rate.tokens:
         print(json.dumps(rate.tokens / rate.took))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +20,6 @@ SETS = {"base": (), "serve": ("serve",), "export": ("export",), "train": ("train
 """Sets of extras, by name."""
 
 PRESETS = {"transformer": "vaswani2017-desk", "rnn": "luong2015-desk", "ssru": "kim2019-ssru-desk"}
-_ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -77,12 +75,11 @@ LINES = (
     CommandLine("shortlist {folder}/ssru {folder}/small.en {folder}/small.de -o {folder}/shortlisted"),
     CommandLine("prune {folder}/transformer --text {folder}/small.en --text {folder}/small.de -o {folder}/pruned"),
     CommandLine("merge {folder}/transformer {folder}/adapter.safetensors -o {folder}/merged"),
-    CommandLine("claims list --ledger {folder}/claims"),
     CommandLine("serve {folder}/transformer --check"),
     CommandLine("serve --new-key me --keys {folder}/keys.txt"),
 )
 
-_INSTALL = re.compile(r'^error: .* must have the package \S+, got none; install it with pip install ".+\[(\w+)\]"$')
+_INSTALL = re.compile(r'^error: .* needs the package \S+; install it with pip install ".+\[(\w+)\]"$')
 
 
 def write_files(folder: Path) -> None:
@@ -105,7 +102,6 @@ def write_files(folder: Path) -> None:
     bundle = Bundle.open(folder / "transformer")
     _ctranslate2_model(folder / "foreign", bundle)
     _adapter(bundle).save(folder / ADAPTER)
-    shutil.copytree(_ROOT / "claims", folder / "claims", ignore=shutil.ignore_patterns("records", "*.md"))
 
 
 _PROJECT = """

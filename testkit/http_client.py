@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-__all__ = ["Connection", "ConnectionLost", "Pool", "Reply", "request_bytes"]
-
 HEAD_LIMIT = 1 << 16
 
 

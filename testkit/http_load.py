@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 
 from testkit.http_client import ConnectionLost, Pool, Reply
 
-__all__ = ["Bodies", "Outcome", "Tally", "closed_loop", "open_loop", "percentile"]
-
 
 @dataclass(frozen=True)
 class Outcome:

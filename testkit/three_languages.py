@@ -8,8 +8,6 @@ from pathlib import Path
 from dragoman.api.training.preparation import prepare_corpora
 from dragoman.config import load_config
 
-__all__ = ["LANGUAGES", "make_three_languages", "translate_words"]
-
 LANGUAGES = ("en", "de", "fr")
 _STEMS = ("ba", "ce", "di", "fo", "gu", "ha", "ji", "ke", "lu")
 _ENDINGS = {"en": "", "de": "en", "fr": "eau"}

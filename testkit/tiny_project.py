@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.training_run import TrainResult, train_model
 from dragoman.config import Config, load_config
 from dragoman.training.callbacks.events import (
@@ -111,7 +112,9 @@ def train_tiny(
     folder = tiny_project().folder
     for stop in stops:
         try:
-            train_model(config, folder, run=run, resume=True, callbacks=[*callbacks, Stopper(stop)], **settings)
+            train_model(
+                check_training(config, folder, run, resume=True), callbacks=[*callbacks, Stopper(stop)], **settings
+            )
         except Killed:
             continue
-    return train_model(config, folder, run=run, resume=True, callbacks=callbacks, **settings)
+    return train_model(check_training(config, folder, run, resume=True), callbacks=callbacks, **settings)

@@ -31,24 +31,6 @@ from dragoman.training.losses import RewardBaseline
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.step import train_step
 
-__all__ = [
-    "COPY",
-    "EXERCISES",
-    "REVERSE",
-    "REWRITE",
-    "SHORT_COPY",
-    "VOCABULARY",
-    "Budget",
-    "Exercise",
-    "Learned",
-    "Task",
-    "Translation",
-    "exact_match",
-    "learn",
-    "translate",
-    "well_aligned",
-]
-
 SYMBOLS = range(len(SPECIALS), len(SPECIALS) + 14)
 VOCABULARY = len(SPECIALS) + len(SYMBOLS)
 

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save, save_file
 
-__all__ = ["CASES", "SIGNAL", "as_archive", "reseal"]
-
 SIGNAL = "code-ran"  # a file of this name in the working directory would show that code of a bundle was run
 
 Case = Callable[[Path], Path | None]

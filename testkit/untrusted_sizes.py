@@ -8,8 +8,6 @@ from safetensors.numpy import load_file, save_file
 
 from testkit.untrusted_bundles import Case, put, reseal
 
-__all__ = ["SIZE_CASES"]
-
 SIZE_CASES: dict[str, Case] = {}
 
 

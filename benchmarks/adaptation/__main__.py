@@ -79,7 +79,7 @@ def with_protection(bundle: Path, lines: Sequence[str]) -> list[str]:
     """Translations of the server and of documents: placeholders that a model changes are put back."""
     translator = Translator.open(bundle, engine="onnx", precision="float32", threads=1, shortlist=False)
     marked = [TaggedText(line, (), find_placeholders(line)) for line in lines]
-    return [found.text for found in translate_markup(translator, marked)]
+    return [found.text for found in translate_markup(translator, marked).texts]
 
 
 def prepare_files(given: Namespace) -> dict[str, int]:

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["CORPORA", "LONGEST", "PAIRS", "Pair", "joined", "read", "words_of", "write_corpus"]
-
 LONGEST = 25
 """The most words of a sentence of Europarl that is learnt from: the hand-aligned ones are short, and time is too."""
 

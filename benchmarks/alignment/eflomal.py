@@ -16,10 +16,8 @@ from pathlib import Path
 from benchmarks.alignment.corpus import PAIRS
 from benchmarks.peers.environments import Environment, default_folder, install
 from dragoman.evaluation.alignment.error_rate import AlignmentScores, GoldLinks, Links, score_alignment
+from dragoman.evaluation.alignment.extraction import SYMMETRIZATIONS
 from dragoman.evaluation.alignment.formats import parse_gold_links, parse_links, pharaoh_line
-from dragoman.evaluation.alignment.symmetrization import SYMMETRIZATIONS
-
-__all__ = ["EFLOMAL", "eflomal_errors", "eflomal_links", "gold_of", "kept_files"]
 
 # Built from source without isolation: its package does not declare these two build requirements.
 EFLOMAL = Environment(

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from benchmarks.alignment.corpus import CORPORA, write_corpus
 
-__all__ = ["DIRECTIONS", "NAMES", "bundle_of", "corpus_of", "train"]
-
 NAMES = ("bahdanau", "luong", "local-p", "transformer", "plain")
 DIRECTIONS = {"de-en": "de-en", "en-de": "de-en", "en-fr": "en-fr", "fr-en": "en-fr", "en-zh": "en-zh"}
 """Which corpus a direction is learnt from."""

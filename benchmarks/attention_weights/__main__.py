@@ -1,6 +1,6 @@
 """Attention weights for claim C15: points of training, word classes, interventions, gold links, the Firefox student.
 
-`measure` measures trained models of the pool of claims (`--models`, folders of `dragoman claims run`) and the imported
+`measure` measures trained models of the pool of claims (`--models`, folders of `python -m claims run`) and the imported
 student (`--firefox`, a bundle), and writes the result. A model that `--work` has a result of is not measured again.
 `page` draws `claims/attention.html` and `claims/attention.zh.html` from the result and the records of the pool, and
 writes the result as Markdown.

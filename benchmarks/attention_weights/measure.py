@@ -13,22 +13,21 @@ import torch
 
 from benchmarks.attention_weights.statistics import bleu_change, gold_groups, weight_groups
 from benchmarks.attention_weights.word_classes import WordRanks
+from claims.measurement.attention_intervention import INTERVENTIONS
+from claims.measurement.measure_model import read_lines, search_texts
+from claims.pool.pool_corpus import PoolCorpus, open_corpus_files
+from claims.pool.pool_model import PoolModel
+from claims.pool.training_worker import WorkOrder
 from dragoman.api.translation.attention import AttentionMaps
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
-from dragoman.claims.measurement.attention_intervention import INTERVENTIONS
-from dragoman.claims.measurement.measure_model import read_lines, search_texts
-from dragoman.claims.pool.pool_corpus import PoolCorpus, open_corpus_files
-from dragoman.claims.pool.pool_model import PoolModel
-from dragoman.claims.pool.training_worker import WorkOrder
 from dragoman.data.batch import Batch
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.evaluation.metrics.corpus_scores import compute_score
 from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics
 from dragoman.files import read_json, write_json
 from dragoman.models.build import build_model
-from dragoman.training.checkpoint.state_tensors import load_weights
-from dragoman.training.checkpoint.store import CheckpointStore
+from dragoman.training.checkpoint import CheckpointStore, load_weights
 from dragoman.training.losses import cross_entropy
 
 VARIANTS = {

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from benchmarks.attention_weights.measure import CAPTIONS, FIREFOX, GOLD, SEARCHES, VARIANTS
 from benchmarks.attention_weights.statistics import GOLD_VALUES, VALUES, group_values
 from benchmarks.attention_weights.word_classes import CLASSES
-from dragoman.claims.measurement.attention_statistics import COLUMNS, TOP, row_values
-from dragoman.claims.record import ModelRecord
+from claims.ledger.record import ModelRecord
+from claims.measurement.attention_statistics import COLUMNS, TOP, row_values
 
 MODELS = ("general", "dot", "concat", "location", "bahdanau", "transformer", "firefox")
 """Models of the page, in this order."""

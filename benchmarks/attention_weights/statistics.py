@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.attention_weights.word_classes import CLASSES, WordRanks
+from claims.ledger.measures import bleu_of_totals
+from claims.measurement.attention_statistics import COLUMNS, TOP, row_values
 from dragoman.api.translation.attention import AttentionMaps
-from dragoman.claims.measurement.attention_statistics import COLUMNS, TOP, row_values
-from dragoman.claims.measures import bleu_of_totals
 from dragoman.evaluation.alignment.error_rate import GoldLinks
 
 VALUES = ("small", "effective", *(f"top-{k}" for k in TOP))

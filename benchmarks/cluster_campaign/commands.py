@@ -11,12 +11,10 @@ from typing import Any
 
 from benchmarks.scale.measurement import project
 from dragoman.files import read_json, sha256_of_file
-from dragoman.training.checkpoint.store import CheckpointStore
+from dragoman.training.checkpoint import CheckpointStore
 from testkit.random_bundle import random_bundle, words
 from testkit.training_faults.project import make_project
 from testkit.training_faults.run_differences import differences
-
-__all__ = ["COMMANDS", "Command", "Prepare", "Train", "Translate"]
 
 
 class Command(ABC):

@@ -11,8 +11,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Nodes", "two_nodes"]
-
 _WORKERS = (b"ray::_Actor", b"ray::TrainingWorker")
 _SETTINGS = {
     "RAY_AUTH_MODE": "token",

@@ -88,7 +88,7 @@ def rnn_sizes(bundle: Bundle) -> dict[str, Any]:
 
 
 def write_task(folder: Path, sentences: Sentences, transformer: Path, rnn: Path) -> dict[str, Any]:
-    """Write the folder that drivers read, and return its facts. Bundles are copied: exports are stored in them."""
+    """Write the folder that drivers read, and return its facts. Bundles are copied to it."""
     bundles = {}
     for kind, path in (("transformer", transformer), ("rnn", rnn)):
         shutil.copytree(path, folder / f"bundle-{kind}")

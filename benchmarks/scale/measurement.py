@@ -131,6 +131,7 @@ class Sleeper:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self.flagged: Counter[str] = Counter()
+        self.first_flags: dict[str, tuple[int, str]] = {}
         self.translator = SimpleNamespace(languages=("en", "de"))
 
     def job(self) -> dict[str, Any]:

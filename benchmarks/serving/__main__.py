@@ -24,8 +24,6 @@ from benchmarks.serving.report import NAME, keep, page
 from benchmarks.serving.task import Task, signature
 from benchmarks.serving.throughput import throughput
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the selected measurement."""

@@ -14,8 +14,6 @@ from benchmarks.serving.wrk import saturate, write_script
 from testkit.http_client import Connection
 from testkit.http_load import Bodies, Tally, open_loop, percentile
 
-__all__ = ["LOADS", "OVERHEAD_GOAL", "latency"]
-
 LOADS = (0.1, 0.2, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2)
 OVERHEAD_GOAL = 0.005
 PAUSE = 2.0

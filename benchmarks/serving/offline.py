@@ -19,8 +19,6 @@ from benchmarks.serving.process import ROOT
 from dragoman.api.translation.translator import Translator
 from dragoman.config.search import SearchSettings
 
-__all__ = ["Offline"]
-
 
 class Offline:
     """Client of the engine process."""

@@ -16,8 +16,6 @@ from benchmarks.serving.wrk import saturate, write_script
 from dragoman.bundle import Bundle
 from testkit.http_client import Pool
 
-__all__ = ["CLIENTS", "peer"]
-
 CLIENTS = (1, 8, 64)
 WAITRESS_THREADS = 64  # the default of 4 would leave most of 64 clients in the backlog
 COMPARED = 200

@@ -19,8 +19,6 @@ from dragoman.bundle import Bundle
 from dragoman.engines.ctranslate2.export import export_ctranslate2
 from dragoman.engines.export_cache import Precision
 
-__all__ = ["ENVIRONMENT", "Peer", "write_package"]
-
 ENVIRONMENT = Environment(
     "libretranslate", "libretranslate", packages=("libretranslate==1.9.6", "spacy==3.8.*"), torch=False
 )

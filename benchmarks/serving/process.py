@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["ROOT", "Server", "StartError", "dragoman_serve", "end_on_sigterm", "free_port", "served"]
-
 ROOT = Path(__file__).parents[2]
 _PATH = os.pathsep.join([str(ROOT / "src"), str(ROOT)])  # the server of this tree, even if another one is installed
 START_LIMIT = 120.0

@@ -12,8 +12,6 @@ from benchmarks.serving.latency import OVERHEAD_GOAL
 from benchmarks.serving.peer import medians
 from benchmarks.serving.throughput import OFFLINE_GOAL, TOGETHER_GOAL
 
-__all__ = ["keep", "page"]
-
 NAME = "serving"
 
 

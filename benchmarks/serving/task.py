@@ -18,8 +18,6 @@ from dragoman import __version__
 from dragoman.bundle import Bundle
 from dragoman.environment import machine_info
 
-__all__ = ["Task", "body_of", "signature"]
-
 TEST = "test_2016_flickr"
 PATH = "/translate"
 CLIENTS = 64

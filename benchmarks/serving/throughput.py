@@ -10,8 +10,6 @@ from benchmarks.serving.process import Server
 from benchmarks.serving.task import CLIENTS, PATH, Task
 from benchmarks.serving.wrk import saturate, write_script
 
-__all__ = ["OFFLINE_GOAL", "TOGETHER_GOAL", "throughput"]
-
 OFFLINE_GOAL = 0.9
 TOGETHER_GOAL = 3.0
 WARMUP = 2.0

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from benchmarks.serving.process import Server
 
-__all__ = ["Saturated", "saturate", "write_script"]
-
 SCRIPT = """
 local bodies, place = {}, 0
 for line in io.lines("BODIES") do bodies[#bodies + 1] = line end
@@ -68,7 +66,7 @@ def saturate(server: Server, script: Path, clients: int, seconds: float) -> Satu
     """Run clients for some seconds; each sends its next request after a response."""
     program = shutil.which("wrk")
     if program is None:
-        raise SystemExit("wrk must be installed, got none; install it, for instance with apt install wrk")
+        raise SystemExit("wrk must be installed, for instance with apt install wrk")
     command = [program, "-t", "1", "-c", str(clients), "-d", f"{seconds:.0f}s", "--timeout", "60s"]
     before, own = server.cpu_seconds, _children()
     done = subprocess.run(

@@ -34,8 +34,6 @@ from benchmarks.serving_campaign.soak import soak
 from benchmarks.serving_campaign.swaps import swaps
 from benchmarks.serving_campaign.untrusted_bundles import untrusted_bundles
 
-__all__ = ["EXPERIMENTS", "main"]
-
 EXPERIMENTS: dict[str, Callable[[Environment], ExperimentResult]] = {
     "hostile": hostile,
     "overload": overload,

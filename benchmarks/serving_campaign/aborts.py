@@ -15,8 +15,6 @@ from benchmarks.serving_campaign.environment import Environment
 from benchmarks.serving_campaign.experiment import ExperimentResult
 from testkit.http_client import Connection
 
-__all__ = ["aborts"]
-
 WASTED = 0.05  # of the CPU time
 SMALL_WASTED = 0.3  # a few short requests are measured coarsely; the planted fault wastes more than half
 IDLE_SAMPLES = 8  # consecutive samples without a running thread

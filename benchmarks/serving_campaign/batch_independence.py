@@ -11,8 +11,6 @@ from benchmarks.serving_campaign.environment import FAMILIES, Environment
 from benchmarks.serving_campaign.experiment import ExperimentResult
 from testkit.http_client import Pool
 
-__all__ = ["batch_independence"]
-
 CLIENTS = 12
 MAX_TEXTS = 16  # per request
 

@@ -13,8 +13,6 @@ from benchmarks.serving_campaign.environment import Environment
 from benchmarks.serving_campaign.experiment import ExperimentResult
 from testkit.http_client import Connection, ConnectionLost
 
-__all__ = ["draining"]
-
 CLIENTS = 6
 READY = 0.1  # seconds
 DRAIN = 20.0
@@ -33,8 +31,9 @@ class DrainOutcome:
 
 def draining(environment: Environment) -> ExperimentResult:
     """Run the experiment, and a control with a server that ends at once."""
-    result = _run(environment, environment.scaled(1, 50), "")
-    result.set_control("a server that ends at once", _run(environment, environment.scaled(3, 3), "no_drain"))
+    result = _run(environment, environment.scaled(1, 50), environment.pace)
+    control = _run(environment, environment.scaled(1, 3), ",".join(filter(None, (environment.pace, "no_drain"))))
+    result.set_control("a server that ends at once", control)
     return result
 
 

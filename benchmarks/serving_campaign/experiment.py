@@ -7,8 +7,6 @@ from typing import Any
 
 from benchmarks.serving.task import signature
 
-__all__ = ["ExperimentResult", "Target"]
-
 SHOWN = 5
 
 

@@ -12,8 +12,6 @@ from benchmarks.serving_campaign.experiment import ExperimentResult
 from benchmarks.serving_campaign.hostile_requests import MARK, HostileRequest, hostile_requests, slow_requests
 from testkit.http_client import Connection, ConnectionLost, Pool
 
-__all__ = ["hostile", "warm_up"]
-
 TIMEOUT = 60.0
 CPU = 1.0
 BODY_SECONDS = 2.0

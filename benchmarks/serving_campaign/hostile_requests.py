@@ -10,8 +10,6 @@ from typing import Any
 
 from testkit.http_client import request_bytes
 
-__all__ = ["MARK", "HostileRequest", "hostile_requests", "slow_requests"]
-
 MARK = "zqxmarkzqx"
 MIB = 1 << 20
 

@@ -16,8 +16,6 @@ from benchmarks.serving_campaign.experiment import ExperimentResult
 from benchmarks.serving_campaign.html_payloads import payloads
 from testkit.http_client import Pool
 
-__all__ = ["html", "elements_and_attributes"]
-
 TEXTS_PER_REQUEST = 8
 CLIENTS = 4
 

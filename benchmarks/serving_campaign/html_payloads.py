@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from testkit.random_bundle import words
 
-__all__ = ["payloads"]
-
 INLINE = ("b", "i", "em", "strong", "a", "span", "code", "u", "sub", "mark", "font", "abbr", "bdo", "s", "q")
 BLOCK = ("p", "div", "li", "td", "h1", "blockquote", "section", "ul", "table", "tr", "article")
 VOID = (

@@ -12,14 +12,11 @@ from benchmarks.serving_campaign.experiment import ExperimentResult
 from testkit.http_client import Connection
 from testkit.http_load import Bodies, Tally, closed_loop, open_loop, percentile
 
-__all__ = ["overload"]
-
 TIMES = 4.0
 SHED = 0.05
 REJECT_FRACTION = 0.25  # of the median time of admitted requests, for a busy machine
 GOODPUT = 0.9
 PATH = "/translate"
-CLIENTS = 16
 
 
 def overload(environment: Environment) -> ExperimentResult:
@@ -40,7 +37,8 @@ def _run(environment: Environment, seconds: float, *, is_bounded: bool) -> Exper
     texts = environment.texts(200, least=5, most=9)
     bodies = [json.dumps({"q": texts[n : n + 2], "source": "en", "target": "de"}).encode() for n in range(0, 200, 2)]
     what = Bodies(PATH, bodies)
-    with environment.served(environment.bundle(), **{"limits.queue_seconds": setting, "log": "off"}) as server:
+    settings = {"limits.queue_seconds": setting, "log": "off"}
+    with environment.served(environment.bundle(), fault=environment.pace, **settings) as server:
         capacity = asyncio.run(_capacity(server, what, environment))
         unloaded = asyncio.run(_unloaded(server, what, environment.scaled(20, 200)))
         tally = asyncio.run(open_loop(server.port, what, TIMES * capacity, seconds, patience=90.0))
@@ -75,9 +73,11 @@ def _compare_waits(result: ExperimentResult, tally: Tally, bound: float, factor:
 
 
 async def _capacity(server: Server, what: Bodies, environment: Environment) -> float:
-    """Return the throughput of a closed loop with few clients, so that none is rejected."""
-    await closed_loop(server.port, what, CLIENTS, 1.0)
-    tally = await closed_loop(server.port, what, CLIENTS, float(environment.scaled(1, 10)))
+    """Return the throughput of a closed loop with few clients; a rejected request would make it too low."""
+    clients = environment.scaled(4, 16)
+    await closed_loop(server.port, what, clients, 1.0)
+    tally = await closed_loop(server.port, what, clients, float(environment.scaled(1, 10)))
+    assert tally.count(200) == len(tally.outcomes), tally.statuses
     return tally.per_second
 
 

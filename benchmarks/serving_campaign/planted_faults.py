@@ -12,7 +12,9 @@ import html
 import itertools
 import os
 import runpy
+import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,25 +26,24 @@ from dragoman.server import uvicorn_server as lifecycle
 from dragoman.server.models.registry import ModelRegistry
 from dragoman.server.pipeline.service import TranslationService
 from dragoman.server.request_types import ReloadResult, TranslationRequest
-from dragoman.server.scheduling.batch_job import BatchJob, BatchMonitor
 from dragoman.server.scheduling.batcher import Batcher
-
-__all__ = ["FAULTS", "plant"]
+from dragoman.server.scheduling.sentence_queue import BatchJob, BatchMonitor
 
 KEPT: list[bytes] = []
+SECONDS_PER_SENTENCE = 0.02
 SUSPECT = ("os.exec", "os.fork", "os.posix_spawn", "os.system", "pickle.find_class", "socket.connect", "urllib")
 
 
 def failing_on_non_ascii() -> None:
     """Texts that are not plain ASCII break a route."""
-    translate = TranslationService.translate
+    translate = TranslationService.translate_pair
 
-    async def broken(self: TranslationService, request: TranslationRequest, *arguments: Any) -> Any:
+    async def broken(self: TranslationService, pair: Any, request: TranslationRequest, *arguments: Any) -> Any:
         if not all(text.isascii() for text in request.texts):
             raise RuntimeError("planted")
-        return await translate(self, request, *arguments)
+        return await translate(self, pair, request, *arguments)
 
-    _replace(TranslationService, "translate", broken)
+    _replace(TranslationService, "translate_pair", broken)
 
 
 def failing_model_list() -> None:
@@ -74,10 +75,11 @@ def ignore_cancellation() -> None:
 
 
 def no_drain() -> None:
-    """SIGTERM ends the process."""
+    """SIGTERM ends the process at once."""
 
     @contextlib.contextmanager
     def none(*_: object) -> Iterator[None]:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         yield
 
     _replace(lifecycle, "_signal_handlers", none)
@@ -106,6 +108,17 @@ def mixed_translations() -> None:
             batch[0].chunk.translation = batch[-1].chunk.translation
 
     _replace(Batcher, "_search", staticmethod(search))
+
+
+def slow_search() -> None:
+    """Every sentence takes the same time: no fault, but a capacity that does not depend on the machine."""
+    search = Batcher._search  # noqa: SLF001
+
+    def slow(batch: list[Any]) -> None:
+        time.sleep(SECONDS_PER_SENTENCE * len(batch))
+        search(batch)
+
+    _replace(Batcher, "_search", staticmethod(slow))
 
 
 def execute_bundle_code() -> None:
@@ -140,6 +153,7 @@ FAULTS: dict[str, Callable[[], None]] = {
         memory_leak,
         mixed_translations,
         no_reload,
+        slow_search,
         execute_bundle_code,
         unescaped_html,
     )
@@ -174,7 +188,7 @@ def watch(log: Path) -> None:
 
 
 def _replace(owner: Any, name: str, value: Any) -> None:
-    assert hasattr(owner, name), f"{owner} must have {name}, got none; the control would find nothing"
+    assert hasattr(owner, name), f"{owner} must have {name}; without it, the control would find nothing"
     setattr(owner, name, value)
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from benchmarks.reporting import RESULTS, table, write
 from benchmarks.serving_campaign.experiment import ExperimentResult
 
-__all__ = ["keep", "page", "report"]
-
 NAME = "serving-campaign"
 
 

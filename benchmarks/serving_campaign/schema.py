@@ -12,8 +12,6 @@ from pathlib import Path
 from benchmarks.serving_campaign.environment import Environment
 from benchmarks.serving_campaign.experiment import ExperimentResult
 
-__all__ = ["schema"]
-
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
 

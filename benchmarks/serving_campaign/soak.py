@@ -17,8 +17,6 @@ from benchmarks.serving_campaign.hostile import warm_up
 from benchmarks.serving_campaign.hostile_requests import HostileRequest, hostile_requests
 from testkit.http_client import Connection, ConnectionLost, Pool, request_bytes
 
-__all__ = ["soak"]
-
 GROWTH = 0.05
 WARMUP = 0.25  # of the samples
 WINDOW = 0.2  # of the other samples: the medians of the first and last window are compared

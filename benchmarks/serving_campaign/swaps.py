@@ -13,8 +13,6 @@ from benchmarks.serving_campaign.environment import Environment, admin_key
 from benchmarks.serving_campaign.experiment import ExperimentResult
 from testkit.http_client import Connection, ConnectionLost, Pool
 
-__all__ = ["swaps"]
-
 CLIENTS = 4
 BROKEN_EVERY = 10
 SEEDS = (1, 2)  # of the two bundles

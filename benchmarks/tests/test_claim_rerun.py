@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.claim_rerun import Curve, page, rerun_figures, same_losses
-from dragoman.claims.claim import Ledger
-from dragoman.claims.pool.pool_model import pool_models
-from dragoman.claims.record import FORMAT, MAIN_SEARCH, ModelRecord, RecordStore
+from claims.ledger.claim import Ledger
+from claims.ledger.record import FORMAT, MAIN_SEARCH, ModelRecord, RecordStore
+from claims.pool.pool_model import pool_models
 from dragoman.errors import DataError
 
 LEDGER = Ledger.read(Path(__file__).parents[2] / "claims")

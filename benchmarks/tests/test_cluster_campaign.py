@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.cluster_campaign.__main__ import Row, is_kept, page
 from benchmarks.cluster_campaign.commands import Prepare, Train, Translate
+from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.training_run import train_model
 from testkit.tiny_project import tiny_project, tiny_training
 
@@ -48,10 +49,10 @@ def test_another_position_is_found(tmp_path: Path):
     command = Train(tmp_path / "work")
     config, folder = tiny_training("luong2015-desk", "training.reproducible=true"), tiny_project().folder
     half = config.model_copy(update={"training": config.training.model_copy(update={"max_updates": 6})})
-    train_model(config, folder, run=tmp_path / "reference")
-    train_model(half, folder, run=tmp_path / "control")
+    train_model(check_training(config, folder, tmp_path / "reference"))
+    train_model(check_training(half, folder, tmp_path / "control"))
     command.plant(tmp_path / "control")
-    train_model(config, folder, run=tmp_path / "control", resume=True)
+    train_model(check_training(config, folder, tmp_path / "control", resume=True))
     assert command.differences(tmp_path / "control", tmp_path / "reference") != []
 
 

@@ -29,8 +29,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environmen
 
 # See tests/server/test_openapi.py and tests/equivalence/test_service_batch_independence.py.
 TESTED_ELSEWHERE = {"schema", "batch-independence"}
-# tests/hostile/test_untrusted_bundles.py opens the same bundles.
-LONG = {"soak", "untrusted-bundles"}
+# CONTRIBUTING.md names the faster tests of the same properties.
+LONG = {"aborts", "drain", "soak", "untrusted-bundles"}
 
 
 @pytest.mark.slow

@@ -33,8 +33,6 @@ from testkit.training_faults.project import VARIANTS, Project, make_project
 from testkit.training_faults.runs import Reference, Run, train_reference
 from testkit.training_faults.trials import DISK_ROOM, OutOfTime, Row, disk_trials, kill_trials, small_disk, stop_trials
 
-__all__ = ["NAMES", "Campaign", "main", "page"]
-
 CONTROLS = 4  # trials with a planted fault
 NAME = "training-campaign"
 NAMES = ("kills", "sigterms", "sigints", "disks", *(suite.promise for suite in SUITES))

@@ -12,8 +12,6 @@ from pathlib import Path
 from testkit.training_faults.process_start import ROOT, environment
 from testkit.training_faults.trials import Row
 
-__all__ = ["SUITES", "Suite", "suite_row"]
-
 
 @dataclass(frozen=True)
 class Suite:
@@ -32,7 +30,7 @@ class Suite:
 SUITES = (
     Suite(
         "a crash inside a save",
-        ("tests/unit/training/checkpoint/test_store.py",),
+        ("tests/unit/training/test_checkpoint.py",),
         "a careless save",
         "stopped or careless",
     ),

@@ -6,8 +6,6 @@ import re
 
 from sphinx.search.en import SearchEnglish
 
-__all__ = ["SearchEnglishAndChinese"]
-
 _PARTS = re.compile(r"[\u3400-\u9fff]+|[^\W\u3400-\u9fff]+")
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
 
-__all__ = ["add_math_markup", "block_markup", "split_formulas"]
-
 _SPACE = re.compile(r"(?:\\q?quad\b\s*)+")
 _OPEN, _CLOSE = (re.compile(rf"{brace}|\\(?:{names})\b") for brace, names in (("{", "left|begin"), ("}", "right|end")))
 # The padding keeps the height of tall formulas, which would otherwise scroll vertically.

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["openapi_page"]
-
 Schema = dict[str, Any]
 
 

@@ -18,6 +18,7 @@ from dragoman.version import __version__
 
 if TYPE_CHECKING:
     from dragoman.api.public import align, compare, evaluate, export, inspect, prepare, train
+    from dragoman.api.translation.multi_model.translators import Translators
     from dragoman.api.translation.translation import Translation
     from dragoman.api.translation.translator import Translator
     from dragoman.bundle.bundle import Bundle
@@ -33,6 +34,7 @@ __all__ = [
     "SearchSettings",
     "Translation",
     "Translator",
+    "Translators",
     "__version__",
     "align",
     "compare",
@@ -51,6 +53,7 @@ _MODULES = {
     "SearchSettings": "config.search",
     "Translation": "api.translation.translation",
     "Translator": "api.translation.translator",
+    "Translators": "api.translation.multi_model.translators",
     "load_config": "config.config_file",
 } | dict.fromkeys(("align", "compare", "evaluate", "export", "inspect", "prepare", "train"), "api.public")
 

@@ -1,15 +1,17 @@
 """Describe the machine and the installed packages; works without torch."""
 
-from __future__ import annotations
-
+import ctypes
+import importlib
 import importlib.metadata
 import importlib.util
 import json
 import os
 import platform
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from dragoman.errors import ConfigError, MissingExtraError
@@ -73,7 +75,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def machine_info(*, accelerators: bool = True) -> Machine:
     """Describe this machine. To find `accelerators`, torch is imported if installed, which takes seconds."""
-    version, found = _torch() if accelerators else (_version("torch"), ())
+    version, found = _torch() if accelerators else (package_version("torch"), ())
     return Machine(
         system=platform.system(),
         processor=_processor(),
@@ -100,7 +102,7 @@ def default_threads() -> int:
 def extras(distribution: str = DISTRIBUTION) -> dict[str, list[Package]]:
     """The dependencies of an installed distribution by extra (`""`: the base install), with installed versions.
 
-    The extra `all`, which repeats the packages of others, is left out.
+    Extras in other extras, and the extra `all`, which repeats the packages of others, are left out.
     """
     try:
         requirements = importlib.metadata.requires(distribution) or []
@@ -111,8 +113,8 @@ def extras(distribution: str = DISTRIBUTION) -> dict[str, list[Package]]:
         required, _, condition = requirement.partition(";")
         extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", condition)
         name = re.split(r"[\s<>=!~\[;(]", required.strip(), maxsplit=1)[0]
-        package = Package(name, required.strip().removeprefix(name).strip(), _version(name))
-        if extra and extra.group(1) == _COMBINED:
+        package = Package(name, required.strip().removeprefix(name).strip(), package_version(name))
+        if (extra and extra.group(1) == _COMBINED) or name == distribution:
             continue
         found.setdefault(extra.group(1) if extra else "", []).append(package)
     return found
@@ -121,7 +123,7 @@ def extras(distribution: str = DISTRIBUTION) -> dict[str, list[Package]]:
 def package_versions() -> dict[str, str]:
     """Return the versions of Dragoman, of Python, and of the installed packages that results depend on."""
     versions = {"dragoman": __version__, "python": platform.python_version()}
-    return versions | {name: version for name in _RESULT_PACKAGES if (version := _version(name)) is not None}
+    return versions | {name: version for name in _RESULT_PACKAGES if (version := package_version(name)) is not None}
 
 
 def is_installed(module: str) -> bool:
@@ -133,6 +135,20 @@ def require(module: str, extra: str, what: str) -> None:
     """Raise a `MissingExtraError` with the install command unless `module` is installed."""
     if not is_installed(module):
         raise MissingExtraError(_missing_message(module, extra, what))
+
+
+def import_package(module: str, extra: str, what: str) -> Any:
+    """Import a package or one of its modules; a missing or a damaged one is a `MissingExtraError`."""
+    package = module.partition(".")[0]
+    require(package, extra, what)
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:  # of a library of the system, or of another version of a package
+        command = install_command(extra).replace("pip install", "pip install --force-reinstall")
+        reason = " ".join(str(error).split())
+        raise MissingExtraError(
+            f"{what} needs the package {package}, which cannot be imported: {reason}; install it again with {command}"
+        ) from error
 
 
 def missing_package(module: str, what: str, preferred: str = "train") -> MissingExtraError:
@@ -149,28 +165,35 @@ def missing_package(module: str, what: str, preferred: str = "train") -> Missing
 
 def _missing_message(module: str, extra: str | None, what: str, package: str = "") -> str:
     command = f"pip install {package}" if extra is None else install_command(extra)
-    return f"{what} must have the package {module}, got none; install it with {command}"
+    return f"{what} needs the package {module}; install it with {command}"
 
 
 def install_command(extra: str = "", *, upgrade: bool = False) -> str:
-    """Return the pip command for an extra, from the folder that Dragoman was installed from, if it is still there."""
-    folder = _source_folder()
-    name = f"{folder or DISTRIBUTION}{f'[{extra}]' if extra else ''}"
-    quoted = name if name == DISTRIBUTION else f'"{name}"'
-    return f"pip install {'--upgrade ' if upgrade else ''}{quoted}"
+    """Return a pip command for an extra that needs no index with Dragoman on it.
+
+    It names the clone or wheel that Dragoman comes from; if that is gone, the packages that are missing or too old.
+    """
+    source = _source()
+    if source is not None:
+        names = [f"{source}{f'[{extra}]' if extra else ''}"]
+    else:
+        needed = extras().get(extra, [])
+        missing = [each for each in needed if not each.is_satisfied] or needed
+        names = [f"{each.name}{each.required}".replace(" ", "") for each in missing] or [f".[{extra}]"]
+    return " ".join(["pip install", *(["--upgrade"] if upgrade else []), *(f'"{name}"' for name in names)])
 
 
-def _source_folder() -> Path | None:
-    """Return the folder from which pip installed Dragoman; None if it was an index, or if the folder is gone."""
+def _source() -> Path | None:
+    """Return the folder or wheel from which pip installed Dragoman, or the clone that it runs from; None if gone."""
     from urllib.request import url2pathname  # noqa: PLC0415 -- imports a whole HTTP client; only for error messages
 
-    try:
+    found = [Path(__file__).resolve().parents[2]]
+    with suppress(importlib.metadata.PackageNotFoundError, ValueError, AttributeError):
         text = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
         url = urlsplit(json.loads(text or "{}").get("url", ""))
-    except (importlib.metadata.PackageNotFoundError, ValueError, AttributeError):
-        return None
-    folder = Path(url2pathname(url.path))
-    return folder if url.scheme == "file" and (folder / "pyproject.toml").is_file() else None
+        if url.scheme == "file":
+            found.insert(0, Path(url2pathname(url.path)))
+    return next((path for path in found if path.is_file() or (path / "pyproject.toml").is_file()), None)
 
 
 def peak_memory() -> int:
@@ -194,7 +217,15 @@ def limit_kernel_caches() -> None:
         os.environ.setdefault(name, str(_KERNELS))
 
 
-def _version(name: str) -> str | None:
+def trim_heap() -> None:
+    """Return freed memory to the operating system; glibc keeps it otherwise."""
+    trim = None if os.name == "nt" else getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def package_version(name: str) -> str | None:
+    """The version of an installed distribution; None if it is not installed."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -239,6 +270,6 @@ def check_process(opened_in: int) -> None:
     """Raise in a fork of the process that opened a translator: it lacks the threads of the engine."""
     if os.getpid() != opened_in:
         raise ConfigError(
-            "a translator must be used in the process that opened it, got a fork of that process; open it after the "
+            "a translator works only in the process that opened it, not in a fork of it; open it after the "
             "fork, or start processes with multiprocessing's spawn"
         )

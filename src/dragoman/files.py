@@ -1,7 +1,5 @@
 """Atomic writes, JSON files, file locks, hashes and similar names."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json
@@ -11,12 +9,12 @@ import secrets
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.errors import DataError
+from dragoman.errors import ConfigError, DataError
 
 try:
     import fcntl
@@ -25,14 +23,50 @@ except ImportError:  # Windows
 
 NO_LINKS: int = getattr(os, "O_NOFOLLOW", 0)
 """Flags of `os.open` that some systems lack."""
-NON_BLOCKING: int = getattr(os, "O_NONBLOCK", 0)
 BINARY: int = getattr(os, "O_BINARY", 0)  # without it, Windows changes line ends
+
+CACHE = "DRAGOMAN_CACHE"
+"""The environment variable with the path of the cache folder."""
 
 _BLOCK = 1 << 20
 _IS_WINDOWS = os.name == "nt"
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _LOCKED_BYTE = 1 << 30  # of a file on Windows, where a lock also prevents reading: a byte that no file of ours has
 _NEAR = 0.8  # similarity of two names of which one is probably a typing error
 _RETRIES = (0.05, 0.1, 0.2, 0.5, 1.0)  # seconds
+
+
+def as_path(value: object) -> Path:
+    """Return a path that a caller of the library gave; anything but text or a path is a `ConfigError`."""
+    if isinstance(value, str | os.PathLike):
+        return Path(value)
+    raise ConfigError(f"a file or folder must be text or a pathlib.Path, got {type(value).__name__}; name one")
+
+
+def cache_folder() -> Path:
+    """The cache folder of the user, existing or not; an `OSError` if there is no home folder."""
+    if named := os.environ.get(CACHE):
+        return Path(named).absolute()
+    import platformdirs  # noqa: PLC0415 -- only for the default
+
+    with suppress(RuntimeError):  # of new versions; older ones return a relative path
+        folder = platformdirs.user_cache_path("dragoman", appauthor=False)
+        if folder.is_absolute():
+            return folder
+    raise OSError(errno.ENOENT, "there is no home folder")
+
+
+def check_private(folder: Path) -> None:
+    """Raise an `OSError` if another user than root could write to an existing folder of the cache."""
+    try:
+        found = folder.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISDIR(found.st_mode):
+        raise OSError(errno.ENOTDIR, "it is not a folder", str(folder))
+    # Windows has no such modes: there the folder is protected like the profile of the user.
+    if hasattr(os, "geteuid") and (found.st_mode & _OTHERS or found.st_uid not in (os.geteuid(), 0)):
+        raise OSError(errno.EPERM, "other users can write to it", str(folder))
 
 
 @contextmanager
@@ -48,6 +82,23 @@ def atomic_write(path: Path) -> Iterator[Path]:
         replace_file(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_overwrite(path: Path) -> Iterator[Path]:
+    """Write a file of a user atomically, as `atomic_write`: a link to it stays, and so do its permissions."""
+    path = path.resolve()
+    with atomic_write(path) as draft:
+        if path.exists():
+            draft.touch(0o600)
+        yield draft
+        copy_permissions(path, draft)
+
+
+def copy_permissions(path: Path, draft: Path) -> None:
+    """Give a new file the permissions of the one that it will replace, if any."""
+    if path.exists():
+        draft.chmod(stat.S_IMODE(path.stat().st_mode))
 
 
 def replace_file(draft: Path, path: Path) -> None:
@@ -70,9 +121,11 @@ def remove_temporary_files(path: Path) -> None:
             found.unlink(missing_ok=True)
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write indented JSON atomically."""
+def write_json(path: Path, value: Any, *, is_private: bool = False) -> None:
+    """Write indented JSON atomically; a private file is readable by its owner only."""
     with atomic_write(path) as draft:
+        if is_private:
+            draft.touch(0o600)
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         draft.write_bytes(
             text.encode("utf-8", "backslashreplace")
@@ -107,7 +160,7 @@ def open_without_links(path: Path, flags: int) -> IO[bytes]:
         descriptor = os.open(path, flags | NO_LINKS | BINARY | getattr(os, "O_CLOEXEC", 0), 0o666)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise DataError(f"{path} must be a file, got a symbolic link; rename the link") from None
+            raise DataError(f"{path} is a symbolic link, which is not followed; rename the link") from None
         raise
     return os.fdopen(descriptor, "ab+" if flags & os.O_APPEND else "rb+")
 

@@ -4,29 +4,12 @@ The canonical form is that of BCP 47: the shortest code of the language in lower
 region in upper case, joined by hyphens: ``en``, ``zh-Hant``, ``pt-BR``.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dragoman.errors import ConfigError
-
-__all__ = [
-    "LanguageKey",
-    "canonical_language",
-    "check_language",
-    "equivalent_languages",
-    "is_known_language",
-    "is_same_language",
-    "language_key",
-    "language_of_country",
-    "match_language",
-    "match_rank",
-    "parse_language",
-    "primary_language",
-]
 
 # The two-letter code (ISO 639-1) of a language and its other codes: three-letter codes (ISO 639-2 and 639-3), withdrawn
 # codes, and codes of the usual written variety (Mandarin for Chinese).
@@ -81,6 +64,8 @@ _MAX_CODE = 35  # characters of a language tag (RFC 5646, section 4.4.1)
 
 # Language, script, region, and variants of BCP 47, in any case.
 _TAG = re.compile(r"[a-z]{2,3}(-[a-z]{4})?(-([a-z]{2}|[0-9]{3}))?(-[a-z0-9]{1,8})*", re.IGNORECASE)
+_SIDE = r"([A-Za-z]{2,3}(?:[-_][A-Za-z]{4})?(?:[-_](?:[A-Z]{2}|[0-9]{3}))?)"
+_PAIR = re.compile(rf"{_SIDE}[-_]{_SIDE}")
 
 
 def canonical_language(code: str) -> str:
@@ -138,6 +123,18 @@ def is_known_language(code: str) -> bool:
     return len(primary) == 3 or primary in _two_letter_codes()
 
 
+def is_corpus_language(ending: str) -> bool:
+    """Return whether the ending of a file name is a language: ``en``, ``deu``, ``pt_BR`` or ``ace_Arab``.
+
+    Other codes of three letters are not: ``php`` and ``rst`` are languages of ISO 639-3.
+    """
+    primary, *rest = _plain(ending).split("-")
+    if not _TAG.fullmatch("-".join([primary, *rest])):
+        return False
+    has_script = bool(rest) and len(rest[0]) == 4
+    return primary in _two_letter_codes() or primary in _shortest_codes() or (len(primary) == 3 and has_script)
+
+
 def parse_language(code: str) -> str:
     """Return the canonical form of a code, or raise `ConfigError` if it does not have the form of a language code."""
     canonical = canonical_language(code)
@@ -146,6 +143,18 @@ def parse_language(code: str) -> str:
             f"a language must be a code of two or three letters, got {code!r}; for instance en, de or zh-Hant"
         )
     return canonical
+
+
+def parse_pair(text: str) -> tuple[str, str] | None:
+    """Return both languages of a pair such as ``en-pt``, ``zh_hant-en`` or ``pt-BR-en``, as canonical codes, or None.
+
+    A region is written in upper case: ``en-pt`` is a pair, not English of Portugal.
+    """
+    found = _PAIR.fullmatch(text)
+    if found is None:
+        return None
+    source, target = canonical_language(found[1]), canonical_language(found[2])
+    return (source, target) if is_known_language(source) and is_known_language(target) else None
 
 
 def language_of_country(code: str) -> str | None:

@@ -1,12 +1,14 @@
-"""Whether files may be read over the network: only while the user allows it."""
+"""Whether the network may be used: only while the user allows it, and never with DRAGOMAN_OFFLINE=1."""
 
-from __future__ import annotations
-
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["is_network_allowed", "network_access"]
+from dragoman.errors import ConfigError
+
+OFFLINE = "DRAGOMAN_OFFLINE"
+"""The environment variable that forbids every use of the network."""
 
 _lock = threading.Lock()
 _allowing = 0  # blocks of the process, because corpora are read on several threads
@@ -27,7 +29,18 @@ def network_access(is_allowed: bool) -> Iterator[None]:
 
 def is_network_allowed() -> bool:
     """Whether the network may be used now."""
-    return _allowing > 0
+    return _allowing > 0 and not is_offline()
+
+
+def is_offline() -> bool:
+    """Whether the environment forbids the network."""
+    return os.environ.get(OFFLINE, "").strip().lower() not in ("", "0", "false", "no", "off")
+
+
+def check_online(address: str) -> None:
+    """Raise a `ConfigError` if the environment forbids the network, before an address is opened."""
+    if is_offline():
+        raise ConfigError(f"{address} needs the network, which {OFFLINE} forbids; unset {OFFLINE}, or use a local copy")
 
 
 def _count(change: int) -> None:

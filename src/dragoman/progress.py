@@ -1,10 +1,6 @@
 """Protocol of callbacks that receive the progress of long-running work, such as data preparation or evaluation."""
 
-from __future__ import annotations
-
 from typing import Protocol
-
-__all__ = ["NoProgress", "Progress"]
 
 
 class Progress(Protocol):

@@ -1,6 +1,4 @@
-"""Version of this package, and the name under which package indexes have it."""
-
-__all__ = ["DISTRIBUTION", "__version__"]
+"""Version of this package, and the name of its distribution."""
 
 __version__ = "0.1.0"
 

@@ -15,20 +15,6 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from testkit.random_models.random_marian import Arrays, layer_shapes, random_array, random_sentences, scramble_int
 
-__all__ = [
-    "M2M100_CODES",
-    "NLLB_CODES",
-    "SHAPES",
-    "TEXTS",
-    "Shape",
-    "language_ids",
-    "random_pairs",
-    "random_weights",
-    "subword_model",
-    "weight_shapes",
-    "write_folder",
-]
-
 TEXTS = {
     "en": """The committee will publish its report on Tuesday morning. Why did nobody tell us about the new timetable?
 Heavy rain is expected in the mountains, and roads may be closed. She bought 250 g of flour, two eggs and some butter.

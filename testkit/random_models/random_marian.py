@@ -14,17 +14,6 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from sentencepiece import SentencePieceTrainer
 
-__all__ = [
-    "SHAPES",
-    "Shape",
-    "layer_shapes",
-    "random_array",
-    "random_sentences",
-    "random_weights",
-    "write_folder",
-    "write_vocabularies",
-]
-
 Arrays = dict[str, NDArray[np.float32]]
 _WORD = 1 << 64
 

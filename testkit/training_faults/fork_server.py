@@ -23,8 +23,6 @@ import dragoman.cli.screens.training
 from dragoman.cli.main import main
 from testkit.training_faults.planted_faults import plant
 
-__all__ = ["serve"]
-
 IMPORTED = (torch.utils.tensorboard, dragoman.api.training.training_run, dragoman.cli.screens.training)
 
 

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["FAULTS", "plant"]
-
 
 def _forget_optimizer() -> None:
     """A resumed run has a new optimizer."""
-    from dragoman.training.checkpoint import manager
+    from dragoman.training import checkpoint
 
-    setattr(manager, "load_optimizer_state", lambda model, optimizer, tensors: None)  # noqa: B010 -- imported there
+    setattr(checkpoint, "load_optimizer_state", lambda model, optimizer, tensors: None)  # noqa: B010 -- imported there
 
 
 def _forget_place() -> None:
@@ -26,7 +24,7 @@ def _forget_place() -> None:
 
 def _careless_disk() -> None:
     """Errors of writing a checkpoint are ignored."""
-    from dragoman.training.checkpoint.manager import CheckpointManager
+    from dragoman.training.checkpoint import CheckpointManager
 
     save = CheckpointManager.save
 

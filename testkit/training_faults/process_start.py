@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Protocol
 
-__all__ = ["ROOT", "CommandLine", "ForkServer", "Start", "Started", "environment", "fork_server"]
-
 ROOT = Path(__file__).parents[2]
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from dragoman.api.training.preparation import prepare_corpora
 from dragoman.config import load_config
 
-__all__ = ["VARIANTS", "Project", "make_project"]
-
 _WORDS = {"ba": "ka", "ce": "lo", "di": "mi", "fo": "nu", "gu": "pa", "ha": "re", "ji": "su", "ke": "ta", "lu": "vi"}
 _SEED = 4
 _PAIRS = 180

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle.verified_folder import MANIFEST, verify
-from dragoman.training.checkpoint.store import CheckpointStore
-
-__all__ = ["curve", "differences", "weights_hash"]
+from dragoman.training.checkpoint import CheckpointStore
 
 _TIMED = ("time", "seconds", "tokens_per_second")  # of an entry: what is not the training's own doing
 

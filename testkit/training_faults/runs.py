@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dragoman.training.checkpoint.store import CheckpointStore
+from dragoman.training.checkpoint import CheckpointStore
 from testkit.training_faults.process_start import Start, Started
 from testkit.training_faults.project import Project
-
-__all__ = ["TIMEOUT", "Run", "interrupted_phase", "train_reference"]
 
 TIMEOUT = 300.0  # seconds that a command may take, on a machine with other work
 _POLL_SECONDS = 0.001

@@ -17,8 +17,6 @@ from testkit.training_faults.process_start import Start, Started
 from testkit.training_faults.run_differences import differences
 from testkit.training_faults.runs import TIMEOUT, Reference, Run, interrupted_phase
 
-__all__ = ["DISK_ROOM", "OutOfTime", "Row", "disk_trials", "kill_trials", "small_disk", "stop_trials"]
-
 CHECKPOINT_EVERY = 5
 IN_TIME = 10.0  # seconds from SIGTERM to the end
 DISK_ROOM = (0, 4, 16, 30, 60, 100, 140, 200)  # KiB that a full disk has free: too few for a run of these tests

@@ -1,4 +1,4 @@
-"""Folders: their sizes, tests that mirror the package, and imports of tests, benchmarks and testkit."""
+"""Folders: their sizes, tests that mirror the packages, and imports between the top-level folders."""
 
 import ast
 from collections import Counter
@@ -11,7 +11,13 @@ from tests.architecture.conftest import Repository
 MAX_MODULES = 15
 LARGE_FOLDERS = {"src/dragoman/cli/commands": "one module per command"}
 # Importing folder to the folders it must not import.
-FORBIDDEN = {"tests": {"benchmarks"}, "benchmarks": {"tests"}, "testkit": {"tests", "benchmarks"}}
+FORBIDDEN = {
+    "src": {"benchmarks", "claims", "testkit", "tests"},
+    "claims": {"benchmarks", "testkit", "tests"},
+    "tests": {"benchmarks"},
+    "benchmarks": {"tests"},
+    "testkit": {"benchmarks", "claims", "tests"},
+}
 
 
 def imported_folders(text: str) -> set[str]:
@@ -25,20 +31,21 @@ def imported_folders(text: str) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-def test_folders_of_the_package_are_small(repository: Repository):
+def test_folders_of_the_packages_are_small(repository: Repository):
     modules = Counter(
         PurePosixPath(repository.name(path)).parent.as_posix()
-        for path in repository.python("src")
+        for path in repository.python("src", "claims")
         if path.name != "__init__.py"
     )
     assert {folder for folder, count in modules.items() if count > MAX_MODULES} == set(LARGE_FOLDERS)
 
 
-def test_unit_tests_mirror_the_package(repository: Repository):
-    packages = {path.parent.relative_to(repository.root / "src/dragoman") for path in repository.python("src/dragoman")}
-    tests = [path for path in repository.python("tests/unit") if path.name.startswith("test_")]
-    assert len(tests) > 100
-    unit = repository.root / "tests/unit"
+@pytest.mark.parametrize(("package", "folder"), [("src/dragoman", "tests/unit"), ("claims", "tests/claims")])
+def test_unit_tests_mirror_the_package(package: str, folder: str, repository: Repository):
+    packages = {path.parent.relative_to(repository.root / package) for path in repository.python(package)}
+    tests = [path for path in repository.python(folder) if path.name.startswith("test_")]
+    assert len(tests) > 20
+    unit = repository.root / folder
     assert [str(path) for path in tests if path.parent.relative_to(unit) not in packages] == []
 
 
@@ -64,7 +71,7 @@ def public_classes(sources: dict[str, str]) -> dict[str, list[str]]:
 
 
 def test_a_public_class_name_is_defined_once(repository: Repository):
-    sources = {repository.name(path): path.read_text(encoding="utf-8") for path in repository.python("src")}
+    sources = {repository.name(path): path.read_text(encoding="utf-8") for path in repository.python("src", "claims")}
     classes = public_classes(sources)
     assert len(classes) > 100
     assert {name: modules for name, modules in classes.items() if len(modules) > 1} == {}

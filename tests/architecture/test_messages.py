@@ -1,4 +1,4 @@
-"""Messages advise nothing that destroys a user's files."""
+"""Messages advise nothing that destroys a user's files, and name a value after "got"."""
 
 from __future__ import annotations
 
@@ -11,8 +11,16 @@ import dragoman
 
 SOURCE = Path(dragoman.__file__).parent
 ADVICE = re.compile(r"(?i)\b(delete|remove|erase|wipe|unlink|rm(?=\s)|rmdir|throw away|get rid of|clear out)\b")
+VAGUE = re.compile(r"\bgot (?:it|its|none|neither|both|nothing|others?|another|one|something|no|an? \w+)\b(?! layer)")
+NAMES_A_VALUE = (
+    "got an ensemble of ",  # how many bundles
+    "got a field of type ",
+    "got a table of ",
+    "got no attention",  # a description of a flag
+)
 HARMLESS = (
     "nyn oc odt",  # a list of language codes
+    "List the stored models; search, ",  # the help of dragoman models
 )
 
 
@@ -44,6 +52,29 @@ def test_no_message_advises_deleting():
         for each in advice(path.read_text(encoding="utf-8"))
     ]
     assert found == []
+
+
+def vague(source: str) -> list[str]:
+    """Messages whose "got" is followed by no value; such an error is about a state: it is one plain sentence."""
+    found = messages(ast.parse(source))
+    return [
+        f"{line}: {text}" for line, text in found if VAGUE.search(text) and not any(x in text for x in NAMES_A_VALUE)
+    ]
+
+
+def test_messages_name_the_value_that_they_got():
+    found = [
+        f"{path.relative_to(SOURCE)}:{each}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for each in vague(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_the_search_finds_messages_without_a_value():
+    assert len(vague('raise ValueError(f"{path} must have rows, got none; add one")')) == 1
+    assert len(vague('raise ValueError(f"{path} must be new, got an existing file")')) == 1
+    assert vague('raise ValueError(f"beam must be positive, got {beam}")') == []
 
 
 def test_the_search_finds_advice_and_ignores_docstrings():

@@ -63,7 +63,7 @@ def known(root: Path) -> dict[str, dict[str, str]]:
 
 
 def test_every_key_in_the_code_is_pinned(repository: Repository, known: dict[str, dict[str, str]]):
-    sources = repository.python("src", "tests/equations")
+    sources = repository.python("src", "claims", "tests/equations")
     cited = [c for path in sources for c in citations(path.read_text(encoding="utf-8"), repository.name(path))]
     assert unknown(cited, known) == []
 

@@ -71,7 +71,7 @@ def prose(name: str, text: str) -> Iterator[tuple[int, str]]:
     """Line numbers and lines of prose of one file, without what is code in them."""
     suffix = PurePosixPath(name).suffix
     if suffix == ".py":
-        found = python_prose(text, with_messages=name.startswith("src/"))
+        found = python_prose(text, with_messages=name.startswith(("src/", "claims/")))
     elif suffix == ".md":
         found = markdown_prose(text)
     elif suffix in COMMENT_SIGNS:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Chromium", "Seen", "missing", "plain_page"]
-
 HERE = Path(__file__).resolve().parent
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 

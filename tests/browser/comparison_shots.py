@@ -13,8 +13,6 @@ from dragoman.api.evaluation.system_arguments import System, parse_systems
 from dragoman.api.files.input_lines import read_lines
 from dragoman.inspection.comparison.page import render_comparison_page
 
-__all__ = ["shots_by_hand", "shots_of_runs"]
-
 SAMPLES = (
     (
         (

@@ -7,8 +7,6 @@ from typing import Any
 
 from tests.browser.chromium import Chromium
 
-__all__ = ["ENGLISH", "GERMAN", "HELPERS", "SECOND", "look", "typed"]
-
 ENGLISH = "Two dogs play here."
 GERMAN = "hier spielen Hunde Zwei."
 SECOND = "A man sleeps there."

@@ -8,8 +8,6 @@ import numpy as np
 
 from dragoman.inspection.result import BeamNode, Candidate, Counterfactual, InspectionResult
 
-__all__ = ["ARABIC", "CHINESE", "ENGLISH", "HEBREW", "HOSTILE", "PLAIN", "drawn"]
-
 HOSTILE = (
     "<script>document.title='run'</script>",
     '"><img src=x onerror="document.title=1">',

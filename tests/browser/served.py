@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["PATIENT", "served"]
-
 PATIENT = ("--limits-seconds", "300", "--limits-queue-seconds", "120")
 """Flags of a server that must not reject a request because the machine is busy."""
 

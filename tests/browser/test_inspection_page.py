@@ -46,6 +46,20 @@ def test_it_opens_and_asks_for_nothing(chromium: Chromium, written: Write):
     assert (seen.result, seen.requests, seen.complaints) == (4, [], [])
 
 
+def test_it_works_in_the_frame_of_a_notebook(chromium: Chromium, tmp_path: Path):
+    page = tmp_path / "notebook.html"
+    page.write_text(f"<!DOCTYPE html><meta charset='utf-8'>{ENGLISH._repr_html_()}", encoding="utf-8")
+    steps = """
+    const frame = page.frameLocator('iframe');
+    await frame.locator('.sample .target .word').nth(1).hover();
+    return [await frame.locator('.maps .map text.target.lit').first().textContent(),
+            await page.locator('iframe').evaluate(frame => frame.offsetHeight)]"""
+    seen = chromium.visit(page, steps)
+    label, height = seen.result
+    assert (label, seen.requests, seen.complaints) == (ENGLISH.target_words[1], [], [])
+    assert 300 < height < 800
+
+
 @pytest.mark.measure
 def test_it_opens_sooner_than_plain_text(chromium: Chromium, written: Write):
     words = [f"word{number}" for number in range(25)]

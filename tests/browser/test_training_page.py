@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.api.training.live_page import LivePage
-from dragoman.api.training.run_files import REPORT
 from dragoman.inspection.pages.training_report import render_training_report
+from dragoman.run_files import REPORT
 from dragoman.training.callbacks.events import TrainingEnded, TrainingStarted
 from tests.browser.chromium import Chromium
 from tests.unit.inspection.pages.training_runs import write_run

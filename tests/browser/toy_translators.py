@@ -18,8 +18,6 @@ from dragoman.text import SPECIALS, Vocabulary, WordTokenizer
 from testkit.toy_tasks import Budget, Sentence, Task, learn
 from tests.learning.small_models import small
 
-__all__ = ["toy_translator"]
-
 WORDS = {
     "en": "Two dogs play here A man sleeps there small cats run with us",
     "de": "Zwei Hunde spielen hier Ein Mann schläft dort kleine Katzen laufen mit uns",

@@ -79,7 +79,7 @@ def test_a_metric_that_is_not_there_is_seen():
     "path", [DEPLOY / "Containerfile", DEPLOY / "compose/compose.yaml", DEPLOY / "kubernetes/deployment.yaml"], ids=str
 )
 def test_variables_are_settings(path: Path):
-    known = {*ServerSettings.model_fields, *(f"limits_{name}" for name in Limits.model_fields)}
+    known = {"cache", "models", *ServerSettings.model_fields, *(f"limits_{name}" for name in Limits.model_fields)}
     named = {name.lower() for name in VARIABLE.findall(path.read_text(encoding="utf-8"))}
     assert named
     assert named - known == set()
@@ -102,11 +102,14 @@ def test_there_is_time_to_drain():
     assert int(timeout) > ServerSettings().drain_seconds
 
 
-def test_the_container_may_write_nowhere():
+def test_the_container_may_write_temporary_files_and_its_cache_only():
     security = container()["securityContext"]
     assert security["readOnlyRootFilesystem"] is True
     assert security["capabilities"] == {"drop": ["ALL"]}
-    assert all(mount.get("readOnly") or mount["mountPath"] == "/tmp" for mount in container()["volumeMounts"])
+    assert all(
+        mount.get("readOnly") or mount["mountPath"] in ("/tmp", "/var/cache/dragoman")
+        for mount in container()["volumeMounts"]
+    )
     assert re.search(r"^USER 65532:65532$", (DEPLOY / "Containerfile").read_text(encoding="utf-8"), re.MULTILINE)
 
 

@@ -17,12 +17,13 @@ BLOCK = re.compile(
     r"(?:^(?P<kind>New file|In) `(?P<path>[^`]+)`:\n\n)?^```(?P<language>\w+)\n(?P<code>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-SECTIONS = ("A score function", "A corpus reader", "An importer", "An HTTP route", "A claim")
+SECTIONS = ("A score function", "A corpus reader", "A document format", "An importer", "An HTTP dialect", "A claim")
 TESTS = [
-    f"tests/unit/{name}.py"
+    f"tests/{name}.py"
     for name in (
-        *("nn/attention/test_cosine", "data/readers/test_fast_align", "importing/test_plain_folder"),
-        *("server/routes/test_sentences", "claims/test_c900"),
+        *("unit/nn/attention/test_cosine", "unit/data/readers/test_fast_align"),
+        *("unit/documents/text/test_lrc", "unit/importing/test_plain_folder", "unit/server/routes/test_cloud"),
+        "claims/test_c900",
     )
 ]
 IGNORED = shutil.ignore_patterns("__pycache__", "static")
@@ -57,10 +58,15 @@ def changed(text: str, diff: str) -> str:
     return text.replace(before, after)
 
 
-def apply(section: str, tree: Path) -> list[str]:
-    """Apply the blocks of a section to a copy of the source; return its tests."""
+def section(title: str) -> str:
     page = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
-    (text,) = (part for part in page.split("\n## ") if part.startswith(f"{section}\n"))
+    (text,) = (part for part in page.split("\n## ") if part.startswith(f"{title}\n"))
+    return text
+
+
+def apply(title: str, tree: Path) -> list[str]:
+    """Apply the blocks of a section to a copy of the source; return its tests."""
+    text = section(title)
     for block in blocks(text):
         path = tree / block.path
         assert path.exists() != block.is_new, block.path
@@ -73,15 +79,19 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what the examples change and use, with all of them."""
     folder = tmp_path_factory.mktemp("extending")
     ignored = shutil.ignore_patterns("__pycache__", "static", "records", "report.*", "*-figures")
-    for name in ("src", "testkit", "claims", "tests/unit/claims", "tests/server"):
+    for name in ("src", "testkit", "claims", "tests/claims", "tests/server"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored if name != "src" else IGNORED)
-    for name in ("nn/attention", "data/readers", "importing", "server/routes"):
+    for name in ("nn/attention", "data/readers", "documents/text", "importing", "server/routes"):
         (folder / "tests/unit" / name).mkdir(parents=True)
     for name in ("pyproject.toml", "conftest.py"):
         shutil.copy(ROOT / name, folder)
-    tests = [path for section in SECTIONS for path in apply(section, folder)]
+    tests = [path for title in SECTIONS for path in apply(title, folder)]
     assert tests == TESTS
     return folder
+
+
+def test_a_score_function_changes_few_source_files():
+    assert len({block.path for block in blocks(section("A score function")) if block.path.startswith("src/")}) <= 3
 
 
 def run(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -93,7 +103,7 @@ def run(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_every_example_works(tree: Path):
     """All of them together: they must not depend on each other, and each must leave the others intact."""
-    every = "tests/unit/claims/test_every_claim.py::test_a_claim_is_decided_from_its_records[C900]"
+    every = "tests/claims/test_every_claim.py::test_a_claim_is_decided_from_its_records[C900]"
     done = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS, every)
     assert done.returncode == 0, done.stdout[-5000:]
 
@@ -114,15 +124,15 @@ def original(path: Path, tree: Path) -> str:
 
 
 def test_a_route_without_its_declaration_is_refused(tree: Path):
-    path = tree / "src/dragoman/server/routes/sentences.py"
+    path = tree / "src/dragoman/server/routes/cloud.py"
     before = path.read_text(encoding="utf-8")
-    path.write_text(before.replace('    @route_policy("key")\n', ""), encoding="utf-8")
+    path.write_text(before.replace('    @route_policy("body_key", translates=True)\n', ""), encoding="utf-8")
     try:
         done = run(tree, "-c", "from tests.server.asgi_calls import Caller; Caller()")
     finally:
         path.write_text(before, encoding="utf-8")
     assert done.returncode == 1
-    assert "every route must declare who may use it, got '/v1/sentences'" in done.stderr
+    assert "every route must declare who may use it, got '/language/translate/v2'" in done.stderr
 
 
 @pytest.mark.parametrize(

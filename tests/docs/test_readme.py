@@ -10,13 +10,15 @@ import shutil
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sentencepiece import SentencePieceTrainer
 
-from dragoman.cli.options.locate import locate_bundle
+from dragoman.cli.options.models import locate_bundle
 from dragoman.config import load_config
+from testkit.model_server import ModelServer, firefox_files
 from testkit.random_bundle import random_bundle
 from testkit.random_models.random_firefox import firefox_folder
 from tests.browser.served import served
@@ -47,19 +49,22 @@ def sessions(root: Path) -> list[list[str]]:
 
 SHORTER = {
     "check": ["--no-measure"],
+    "get": ["--allow-http"],
     "train": ["--set", "training.max_updates=3", "--set", "training.validation_sentences=5"],
     "translate": ["--max-length", "4"],
     "evaluate": ["--max-length", "4", "--resamples", "10"],
     "compare": ["--max-length", "4"],
     "inspect": ["--max-length", "4"],
 }
-"""What a test adds to commands that take long: fewer updates of the same training, shorter translations."""
+"""What a test adds to commands: fewer updates of the same training, shorter translations, a server without TLS."""
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("session", sessions(ROOT), ids=lambda session: session[0])
 def test_what_is_typed_runs(session: list[str], tmp_path: Path, request: pytest.FixtureRequest):
+    if any(line.startswith("dragoman get ") for line in session):
+        request.getfixturevalue("models")
     if "dragoman demo" in session:  # trained by the same command, once per test run
         shutil.copytree(request.getfixturevalue("demo_folder"), tmp_path / "dragoman-demo")
     write_pairs(tmp_path, "train", pairs(600))
@@ -69,14 +74,24 @@ def test_what_is_typed_runs(session: list[str], tmp_path: Path, request: pytest.
         if line.startswith("cd "):
             folder /= line.removeprefix("cd ")
         elif line.startswith("dragoman serve "):
-            assert_serves(folder / line.removeprefix("dragoman serve "))
+            assert_serves(folder, line.removeprefix("dragoman serve "))
         elif line.startswith("echo "):
             text, _, command = line.partition(" | ")
             run_command(command, folder, text=shlex.split(text)[1] + "\n")
         else:
-            if line.startswith("dragoman import "):
-                firefox_folder(folder / line.split()[2], tiny_vocabulary())
             run_command(line, folder)
+
+
+@pytest.fixture
+def models(tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A store without models, and a local server of the catalogs with a student of random weights."""
+    monkeypatch.setenv("DRAGOMAN_MODELS", str(tmp_path / "models"))
+    monkeypatch.delenv("DRAGOMAN_OFFLINE", raising=False)
+    with ModelServer() as server:
+        server.add_firefox("en", "pt", firefox_files(firefox_folder(tmp_path / "student", tiny_vocabulary())))
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        yield
 
 
 def tiny_vocabulary() -> bytes:
@@ -93,9 +108,9 @@ def tiny_vocabulary() -> bytes:
     return written.getvalue()
 
 
-def assert_serves(model: Path) -> None:
-    """The server starts with a bundle or a project, and answers."""
-    bundle = locate_bundle(model)
+def assert_serves(folder: Path, model: str) -> None:
+    """The server starts with a bundle, a project or a stored model, and answers."""
+    bundle = locate_bundle(folder / model if (folder / model).exists() else Path(model))
     with served({"model": bundle}) as address, urllib.request.urlopen(f"{address}/languages", timeout=30) as answer:
         assert json.load(answer)
 

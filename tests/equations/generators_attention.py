@@ -13,11 +13,10 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.config.rnn_combinations import CONTENT_SCORES, EVERY_SCORE, LEGAL_WIRINGS, SAME_SIZE_SCORES, Wiring
-from dragoman.config.schema import AttentionConfig, RnnConfig
+from dragoman.config.rnn import LEGAL_WIRINGS, AttentionConfig, RnnConfig, Wiring
 from dragoman.models import Model, build_model
 from dragoman.nn.attention import Alignment, Attention, Memory
-from dragoman.nn.attention.build import build_attention
+from dragoman.nn.attention.single_head import build_attention
 from dragoman.nn.recurrent import CELLS
 from dragoman.nn.stateless_noise import number_sites
 from testkit.generators import (
@@ -32,6 +31,7 @@ from testkit.generators import (
 from tests.equations.comparison import Tensors, assert_agrees
 from tests.equations.literal_attention import DECODERS, Attended, attend, over_words
 from tests.equations.literal_recurrent import Weights, encode
+from tests.equations.score_names import CONTENT_SCORES, EVERY_SCORE, SAME_SIZE_SCORES
 
 VOCAB = 5
 ATTENDING = [wiring for wiring in LEGAL_WIRINGS if wiring.attend != "none"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dragoman.config.schema import AttentionConfig, RnnConfig
+from dragoman.config.rnn import AttentionConfig, RnnConfig
 from tests.equations.literal_recurrent import (
     Encoding,
     Weights,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dragoman.config.schema import RnnConfig
+from dragoman.config.rnn import RnnConfig
 
 Weights = Mapping[str, Tensor]
 State = tuple[Tensor, ...]

@@ -13,14 +13,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.config.rnn_combinations import CONTENT_SCORES
-from dragoman.config.schema import AttentionConfig
+from dragoman.config.rnn import AttentionConfig
 from dragoman.nn.attention import Attention
 from dragoman.nn.attention.alignment import LocalPredictiveAligner
 from testkit.generators import Numbers, many_cases, seeds
 from tests.equations.comparison import Tensors, as_leaves, assert_close, assert_same, evaluate, parameters
 from tests.equations.generators_attention import Look, looks, off_whole_numbers
 from tests.equations.literal_attention import predicted_centre, window
+from tests.equations.score_names import CONTENT_SCORES
 
 LATEST = 14
 """A first step so late that the windows of local-m lie wholly behind any sentence here."""

@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.config.rnn_combinations import CONTENT_SCORES, EVERY_SCORE, SAME_SIZE_SCORES
-from dragoman.config.schema import AttentionConfig
-from dragoman.nn.attention.build import SCORES
+from dragoman.config.rnn import AttentionConfig
 from dragoman.nn.attention.score import (
     ConcatScore,
     DotScore,
@@ -22,11 +20,13 @@ from dragoman.nn.attention.score import (
     ScaledDotScore,
     ScoreFunction,
 )
+from dragoman.nn.attention.single_head import build_attention
 from testkit.generators import Numbers, many_cases, randomised, seeds, sizes
 from tests.equations.comparison import Tensors, assert_agrees, assert_close
 from tests.equations.generators_attention import Look, looks
 from tests.equations.literal_attention import score as literal_score
 from tests.equations.literal_recurrent import Weights
+from tests.equations.score_names import CONTENT_SCORES, EVERY_SCORE, SAME_SIZE_SCORES
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Case:
     seed: int
 
     def score(self) -> ScoreFunction:
-        made = SCORES[self.config.score](self.config, self.queries.size(-1), self.keys.size(-1))
+        made = build_attention(self.config, self.queries.size(-1), self.keys.size(-1)).score
         return randomised(made, self.seed)
 
     def given(self) -> dict[str, Tensor]:
@@ -107,14 +107,14 @@ def test_dot_and_its_scaled_form():
 
 
 def test_general_has_the_query_on_its_left():
-    score = GeneralScore(4, 2)
+    score = GeneralScore(query=4, key=2)
     with torch.no_grad():
         score.W_a.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [2.0, 0.0]]))
     assert of(score, torch.tensor([[[1.0, 0.0], [0.0, 1.0], [3.0, 5.0]]])) == [2.0, 2.0, 16.0]
 
 
 def test_concat_adds_before_the_tanh():
-    score = ConcatScore(4, 4, 1)
+    score = ConcatScore(query=4, key=4, hidden=1)
     with torch.no_grad():
         score.W_q.copy_(torch.tensor([[1.0, 0.0, 0.0, 0.0]]))
         score.U_k.copy_(torch.tensor([[0.0, 1.0, 0.0, 0.0]]))
@@ -123,7 +123,7 @@ def test_concat_adds_before_the_tanh():
 
 
 def test_location_looks_at_no_key():
-    score = LocationScore(4, 3)
+    score = LocationScore(query=4, positions=3)
     with torch.no_grad():
         score.W_a.copy_(torch.tensor([[1.0, 0, 0, 0], [0, 1.0, 0, 0], [0, 0, 1.0, 0]]))
     assert of(score) == of(score, 100 * KEYS) == [1.0, 2.0]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from dragoman.config.schema import RnnConfig
+from dragoman.config.rnn import RnnConfig
 from dragoman.models.base import Encoded
 from dragoman.models.rnn_encoder import BiLayer, RnnEncoder
 from dragoman.nn.embedding import Embedding

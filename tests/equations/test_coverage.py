@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from dragoman.config import ModelConfig, TrainingConfig, TransformerConfig
-from dragoman.config.rnn_combinations import CONTENT_SCORES
 from dragoman.data.batch import Batch
 from dragoman.models import build_model
 from dragoman.nn.attention import Alignment
@@ -20,6 +19,7 @@ from dragoman.training.step import objective
 from testkit.generators import Numbers, lengths, many_cases, randomised, seeds, sizes
 from tests.equations.comparison import Tensors, as_leaves, assert_same, evaluate, parameters
 from tests.equations.generators_attention import VOCAB, Translating, small_config, translating
+from tests.equations.score_names import CONTENT_SCORES
 
 
 @dataclass(frozen=True)

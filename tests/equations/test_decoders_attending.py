@@ -11,8 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.config.rnn_combinations import CONTENT_SCORES, Wiring
-from dragoman.config.schema import RnnConfig
+from dragoman.config.rnn import RnnConfig, Wiring
 from dragoman.models import build_model
 from dragoman.nn.attention.score import ConcatScore
 from dragoman.nn.recurrent import CELLS
@@ -27,6 +26,7 @@ from tests.equations.generators_attention import (
     translating,
     windows_are_clear,
 )
+from tests.equations.score_names import CONTENT_SCORES
 
 BEFORE = [wiring for wiring in ATTENDING if wiring.attend == "before"]
 AFTER = [wiring for wiring in ATTENDING if wiring.attend == "after"]

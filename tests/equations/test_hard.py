@@ -21,7 +21,7 @@ from dragoman.data.batch import Batch
 from dragoman.models import build_model
 from dragoman.nn.attention import Alignment
 from dragoman.nn.attention.alignment import HardAligner
-from dragoman.nn.attention.build import build_attention
+from dragoman.nn.attention.single_head import build_attention
 from dragoman.nn.stateless_noise import Noise, number_sites
 from dragoman.training.losses import RewardBaseline, reinforce_loss
 from dragoman.training.step import objective

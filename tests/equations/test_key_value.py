@@ -9,8 +9,7 @@ import torch
 from hypothesis import assume, given
 from torch import Tensor
 
-from dragoman.config.rnn_combinations import Wiring, legal_wirings
-from dragoman.config.schema import RnnConfig
+from dragoman.config.rnn import RnnConfig, Wiring, legal_wirings
 from dragoman.models import Encoded
 from testkit.generators import Numbers, Sentences, many_cases
 from tests.equations.comparison import assert_close

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.nn.output_layer import DeepOutput, Output
+from dragoman.nn.embedding import DeepOutput, Output
 from dragoman.training.losses import cross_entropy
 from testkit.generators import Numbers, Padded, many_cases, padded_batches, randomised, seeds, sizes
 from tests.equations.comparison import TOLERANCE, Tensors, assert_agrees, assert_close

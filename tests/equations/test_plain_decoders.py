@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.config.schema import RnnConfig
+from dragoman.config.rnn import RnnConfig
 from dragoman.models import Model, build_model
 from dragoman.nn.recurrent import CELLS
 from testkit.generators import Sentences, many_cases, randomised, seeds, sentence_batches, sizes

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dragoman.config.schema import RnnConfig
+from dragoman.config.rnn import RnnConfig
 from dragoman.config.training import TrainingConfig
 from dragoman.data.batch import Batch
 from dragoman.models import build_model

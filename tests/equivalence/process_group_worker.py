@@ -24,6 +24,7 @@ from unittest import mock
 import torch
 from torch import distributed
 
+from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.training_run import train_model
 from dragoman.config import Config
 from dragoman.data.batch import Batch
@@ -131,6 +132,8 @@ def train_in_world(rank: int, size: int, job: Job) -> Report:
     if job.setup is not None:
         job.setup()
     with mock.patch.object(BatchLoader, "__next__", watched):
-        trained = train_model(job.config, job.folder, run=job.run, resume=True, callbacks=[_Watching(report)])
+        trained = train_model(
+            check_training(job.config, job.folder, job.run, resume=True), callbacks=[_Watching(report)]
+        )
     report.why, report.update = trained.ended.why, trained.ended.update
     return report

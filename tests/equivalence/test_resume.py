@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.api.training.resume_check import verify_resume
+from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.training_run import train_model
 from dragoman.data.loader import BatchLoader
-from dragoman.training.checkpoint import manager
-from dragoman.training.divergence import DivergenceMonitor
-from dragoman.training.train_state import TrainState
+from dragoman.training import checkpoint
+from dragoman.training.train_state import DivergenceMonitor, TrainState
 from testkit.presets import MODELS
+from testkit.resume_check import verify_resume
 from testkit.tiny_project import EventRecorder, Stop, tiny_project, tiny_training, train_tiny
 from testkit.training_faults.run_differences import differences
 
@@ -114,9 +114,9 @@ def test_a_run_that_is_over_stays_as_it_is(tmp_path: Path):
 def test_a_longer_run_is_a_shorter_one_that_goes_on(tmp_path: Path):
     longer = tiny_training("luong2015-desk", "training.validate_every=1000")
     shorter = tiny_training("luong2015-desk", "training.validate_every=1000", "training.max_updates=6")
-    train_model(longer, tiny_project().folder, run=tmp_path / "whole")
-    train_model(shorter, tiny_project().folder, run=tmp_path / "parts")
-    train_model(longer, tiny_project().folder, run=tmp_path / "parts", resume=True)
+    train_model(check_training(longer, tiny_project().folder, tmp_path / "whole"))
+    train_model(check_training(shorter, tiny_project().folder, tmp_path / "parts"))
+    train_model(check_training(longer, tiny_project().folder, tmp_path / "parts", resume=True))
     weights = [tmp_path / run / "checkpoints" / "step_12" / "weights.safetensors" for run in ("whole", "parts")]
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
@@ -142,15 +142,15 @@ FORGETFUL = ("xu2015-desk", "training.ema_decay=0.9")  # hard attention has a ba
 
 
 def forget_optimizer(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(manager, "load_optimizer_state", lambda model, optimizer, tensors: None)
+    patch.setattr(checkpoint, "load_optimizer_state", lambda model, optimizer, tensors: None)
 
 
 def forget_weights(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(manager, "load_weights", lambda model, weights: None)
+    patch.setattr(checkpoint, "load_weights", lambda model, weights: None)
 
 
 def forget_average(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(manager, "load_tensors", lambda mine, others: None)
+    patch.setattr(checkpoint, "load_tensors", lambda mine, others: None)
 
 
 def forget_place(patch: pytest.MonkeyPatch) -> None:

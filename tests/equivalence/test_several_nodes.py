@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.training_run import train_model
 from dragoman.config import load_config
 from testkit.tiny_project import tiny_project
@@ -89,7 +90,7 @@ def two_nodes(run: Path, updates: int) -> Iterator[Nodes]:
 
 
 def one_process(run: Path, updates: int) -> Path:
-    train_model(load_config(tiny_project().config, settings(updates)), tiny_project().folder, run=run)
+    train_model(check_training(load_config(tiny_project().config, settings(updates)), tiny_project().folder, run))
     return run
 
 

@@ -19,11 +19,12 @@ from typing import Any
 import pytest
 from torch import Tensor
 
+from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.training_run import train_model
 from dragoman.config import Config, load_config
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.errors import ConfigError
-from dragoman.training.checkpoint.store import CheckpointStore
+from dragoman.training.checkpoint import CheckpointStore
 from dragoman.training.distributed import gradient
 from testkit.three_languages import make_three_languages
 from testkit.tiny_project import tiny_project, tiny_training
@@ -169,9 +170,9 @@ def wrongly_normalised() -> None:
     """Each process divides by its own target tokens, and the mean of the gradients is taken: the common mistake."""
     make = gradient.GradientAccumulator.accumulate
 
-    def wrong(self: Any, batches: Any, tokens: int, update: int, baseline: Any) -> Any:
+    def wrong(self: Any, batches: Any, tokens: int, update: int) -> Any:
         mine = sum(batch.target_tokens for batch in batches)
-        found = make(self, batches, mine * 2, update, baseline)
+        found = make(self, batches, mine * 2, update)
         return gradient.Gradient(found.nll, tokens)
 
     gradient.GradientAccumulator.accumulate = wrong  # type: ignore[method-assign]
@@ -279,5 +280,5 @@ def test_a_process_that_is_killed_is_started_again_and_nothing_is_lost(tmp_path:
             launched.wait(timeout=PATIENCE)
     assert launched.returncode == 0, said
     assert "-9" in said, "torchrun tells of the kill"
-    train_model(load_config(tiny_project().config, ELASTIC), tiny_project().folder, run=whole)
+    train_model(check_training(load_config(tiny_project().config, ELASTIC), tiny_project().folder, whole))
     assert differences(run, whole) == []

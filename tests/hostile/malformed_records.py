@@ -164,7 +164,7 @@ def tmx_document_cases() -> list[Case]:
             says=("a.tmx:3", "&nbsp;"),
         ),
         Case("tmx-other-document", {"a.tmx": b"<html></html>"}, says=("a.tmx", "<html>")),
-        Case("tmx-without-units", {"a.tmx": b"<tmx><body></body></tmx>"}, says=("a.tmx", "without any")),
+        Case("tmx-without-units", {"a.tmx": b"<tmx><body></body></tmx>"}, says=("a.tmx", "without translation units")),
     ]
 
 
@@ -231,7 +231,7 @@ def refused_parquet_cases() -> list[Case]:
             {"a.parquet": parquet(pa.table([["x"], ["y"], ["z"]], names=["de", "en", "en"]))},
             says=("a.parquet", "one column en", "got 2"),
         ),
-        Case("parquet-packed", {"a.parquet.gz": gzip.compress(whole)}, says=("a.parquet.gz", "plain Parquet")),
+        Case("parquet-packed", {"a.parquet.gz": gzip.compress(whole)}, says=("a.parquet.gz", "decompress it")),
         Case("parquet-numbers", {"a.parquet": parquet({"de": ["x"], "en": [1]})}, says=("a.parquet", "en", "int64")),
         Case(
             "parquet-without-rows",

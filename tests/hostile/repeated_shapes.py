@@ -8,8 +8,6 @@ from tests.unit.documents.office.test_odt import odt_of
 from tests.unit.documents.office_files import deck, report
 from tests.unit.documents.uppercase_translation import members, packed
 
-__all__ = ["DOCUMENTS", "TEXTS"]
-
 TEXTS = (
     *(
         "a",

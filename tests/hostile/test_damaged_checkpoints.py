@@ -13,7 +13,7 @@ import torch
 
 from dragoman.bundle import verify
 from dragoman.config import load_config
-from dragoman.training.checkpoint.store import CheckpointStore
+from dragoman.training.checkpoint import CheckpointStore
 
 FLIPS = 1000
 CUTS = 200
@@ -97,7 +97,7 @@ def test_every_bit_of_the_manifest_counts(folder: Path):
 
 
 def test_without_hashes_flipped_bits_go_unnoticed(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("dragoman.training.checkpoint.store.verify", functools.partial(verify, hash_files=False))
+    monkeypatch.setattr("dragoman.training.checkpoint.verify", functools.partial(verify, hash_files=False))
     missed = 0
     for path, data in flips(folder, 200):
         with damaged(path, data):

@@ -20,7 +20,7 @@ SECONDS = 2.0
 MEMORY = 200 << 20
 
 
-@pytest.mark.measure
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is measured on Linux")
 @pytest.mark.parametrize("suffix", ["txt", "srt", "po", "md", "html", "tmx", "xlf", "docx", "pptx", "odt"])
 def test_the_largest_documents_take_little_time_and_memory(suffix: str):

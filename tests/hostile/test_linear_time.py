@@ -7,7 +7,7 @@ import pytest
 
 from dragoman.documents.formats import read_document
 from dragoman.documents.limits import DocumentTooLargeError
-from dragoman.documents.text.line_breaks import balanced_breaks
+from dragoman.documents.text.text_file import balanced_breaks
 from dragoman.errors import DataError
 from dragoman.markup.html_text import HtmlText
 from dragoman.markup.masking import mask_protected
@@ -15,9 +15,8 @@ from dragoman.markup.protected_spans import find_placeholders, locate_placeholde
 from dragoman.markup.tag_projection import project_tags
 from dragoman.markup.tagged_text import TaggedText, TagSpan
 from dragoman.text import Normalizer, map_words
-from dragoman.text.addresses import find_addresses
 from dragoman.text.glossary import Glossary
-from dragoman.text.numbers import find_numbers
+from dragoman.text.numbers_and_addresses import find_addresses, find_numbers
 from dragoman.text.sentences import split_sentences
 from dragoman.text.words import split_words, word_spans
 from testkit.growth import doubling
@@ -78,13 +77,13 @@ TEXT_FUNCTIONS: dict[str, Callable[[str], object]] = {
 }
 
 
-@pytest.mark.measure
+@pytest.mark.long
 @pytest.mark.parametrize("name", TEXT_FUNCTIONS)
 def test_text_functions_are_linear(name: str):
     check(TEXT_FUNCTIONS[name], every=3)
 
 
-@pytest.mark.measure
+@pytest.mark.long
 def test_markup_functions_are_linear():
     check(markup_functions)
 
@@ -93,7 +92,7 @@ def test_html_is_linear():
     check(html_functions)
 
 
-@pytest.mark.measure
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     ["a.txt", "a.srt", "a.po", pytest.param("a.md", marks=pytest.mark.slow), "a.html"],
@@ -109,7 +108,7 @@ def test_text_documents_are_linear(name: str):
     check(documents_of(name, wrap.get(name, lambda text: text + "a")), longest=8_000, every=2)
 
 
-@pytest.mark.measure
+@pytest.mark.long
 @pytest.mark.parametrize("shape", DOCUMENTS)
 def test_other_documents_are_linear(shape: str):
     name, build = DOCUMENTS[shape]

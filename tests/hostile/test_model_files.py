@@ -133,7 +133,7 @@ def test_a_zip_that_is_no_package_is_refused(tmp_path: Path):
     with pytest.raises(DragomanError, match=r"must hold sentencepiece\.model once, as a plain file of at most"):
         import_model(archive, tmp_path / "b")
     archive.write_bytes(gzip.compress(b"x"))
-    with pytest.raises(DragomanError, match="must be a folder with a model, got a file"):
+    with pytest.raises(DragomanError, match="is a file; name the folder of the model"):
         import_model(archive, tmp_path / "b")
     shutil.rmtree(tmp_path / "b", ignore_errors=True)
 
@@ -188,7 +188,7 @@ def test_a_header_of_many_arrays_is_refused_before_it_is_parsed(tmp_path: Path):
     entry = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
     header = json.dumps({f"e{number}": entry for number in range(50_000)}).encode()
     (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
-    assert "got other data" in refusal(folder, tmp_path / "b")
+    assert "must be a safetensors file; get" in refusal(folder, tmp_path / "b")
 
 
 @pytest.mark.parametrize("data", [b"[" + b"[]," * 1_500_000 + b"[]]", b"{" + b'"a":1,' * 1_500_000 + b'"b":1}'])

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.training_run import train_model
 from dragoman.bundle.verified_folder import verify
 from dragoman.errors import TrainingError
-from dragoman.training.checkpoint.store import CheckpointStore
-from dragoman.training.divergence import DivergenceMonitor
+from dragoman.training.checkpoint import CheckpointStore
+from dragoman.training.train_state import DivergenceMonitor
 from testkit.tiny_project import EventRecorder, Killed, Stop, Stopper, tiny_project, tiny_training, train_tiny
 from testkit.training_faults.process_start import CommandLine, ForkServer, fork_server
 from testkit.training_faults.project import VARIANTS
@@ -93,7 +94,9 @@ def test_without_the_monitor_bad_updates_change_the_weights(tmp_path: Path, monk
     poison(monkeypatch, config, {4: "nan"})
     monkeypatch.setattr(DivergenceMonitor, "skip_reason", lambda *_: "")
     with pytest.raises(Killed):  # before a validation
-        train_model(config, tiny_project().folder, run=tmp_path / "run", callbacks=[Stopper(Stop(8, "killed"))])
+        train_model(
+            check_training(config, tiny_project().folder, tmp_path / "run"), callbacks=[Stopper(Stop(8, "killed"))]
+        )
     assert not weights_are_finite(tmp_path / "run")
 
 
@@ -193,7 +196,7 @@ def test_batches_too_large_for_memory_are_split(name: str, tmp_path: Path, monke
 
 def test_a_pair_too_large_for_memory_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     starve(monkeypatch, 2)
-    with pytest.raises(TrainingError, match=r"memory must suffice for one pair, got: CUDA out of memory"):
+    with pytest.raises(TrainingError, match=r"one pair does not fit into memory: CUDA out of memory"):
         train_tiny(tiny_training(MODEL), tmp_path / "run")
 
 
@@ -302,9 +305,7 @@ def test_a_disk_without_room_for_a_checkpoint(tmp_path: Path, monkeypatch: pytes
 
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
-        with pytest.raises(
-            TrainingError, match=r"must be writable for the checkpoint of update 6, .*--resume"
-        ) as error:
+        with pytest.raises(TrainingError, match=r"the checkpoint of update 6 cannot be written to .*--resume") as error:
             train_tiny(config, tmp_path / "run", callbacks=[Full()])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -100,7 +100,7 @@ def test_hashes_are_compared_even_if_all_else_is_right(good: Path, tmp_path: Pat
     shutil.copytree(good, folder)
     CASES["weights of another bundle"](folder)
     message, _, _ = refused(folder, monkeypatch)
-    assert "weights.safetensors must" in message
+    assert "weights.safetensors has other content" in message
     reseal(folder)
     Bundle.open(folder)  # the control: nothing else was wrong with it
 

@@ -53,7 +53,7 @@ def test_one_vector_is_enough_for_short_copies(preset: str) -> None:
     [
         "bahdanau2015-desk",
         pytest.param("luong2015-desk", marks=pytest.mark.slow),
-        pytest.param("lin2017-desk", marks=pytest.mark.slow),
+        pytest.param("lin2017-desk", marks=pytest.mark.long),
         pytest.param("luong2015-location-desk", marks=pytest.mark.long),
     ],
 )
@@ -64,7 +64,7 @@ def test_attention_reverses(preset: str) -> None:
     assert learned.aligned >= 0.9
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_predictive_local_attention_reverses() -> None:
     exercise, learned = train("luong2015-local-p-desk")
     assert learned.exact >= exercise.goal

@@ -46,7 +46,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("web/package-lock.json", "CITATION.cff", "CHANGELOG.md"):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
-    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("static", "__pycache__"))
+    for name in ("src", "claims"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("static", "records", "__pycache__"))
     return folder
 
 
@@ -77,9 +78,9 @@ def test_the_name_is_declared_once_for_the_code():
     assert PROJECT["scripts"] == {"dragoman": "dragoman.cli.main:main"}
 
 
-def test_all_is_train_export_and_serve():
+def test_all_is_every_extra_of_users_without_the_cluster():
     """Ray is for clusters: it is large and starts processes that listen on ports (decision 0033)."""
-    assert PROJECT["optional-dependencies"]["all"] == [f"{DISTRIBUTION}[train,export,serve]"]
+    assert PROJECT["optional-dependencies"]["all"] == [f"{DISTRIBUTION}[train,export,serve,hub]"]
 
 
 def test_messages_name_the_extra_of_a_package_and_not_all_of_them():
@@ -99,7 +100,7 @@ def test_no_code_or_text_has_another_name_of_the_distribution():
 
 def test_the_wheel_is_complete(wheel: Path):
     assert wheel.name == f"dragoman_nmt-{__version__}-py3-none-any.whl"
-    assert release.check_wheel(wheel) > 700
+    assert release.check_wheel(wheel) > 550
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,7 @@ def test_the_notes_of_a_release_are_its_section(tmp_path: Path):
     )
     (tmp_path / "CHANGELOG.md").write_text(text, encoding="utf-8")
     assert release.notes("0.2.0", tmp_path) == "### Saved models\n\n- all\n"
-    for version, message in {"0.3.0": "must have a section", "0.1.0": "saved models"}.items():
+    for version, message in {"0.3.0": "has no section", "0.1.0": "saved models"}.items():
         with pytest.raises(release.ReleaseError, match=message):
             release.notes(version, tmp_path)
 
@@ -197,6 +198,6 @@ def test_the_lowest_versions_are_found(tmp_path: Path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = dict(line.split("==") for line in done.stdout.split())
-    named = {each.name for extra in ("", "train", "export", "serve") for each in extras()[extra]}
+    named = {each.name for extra in ("", "get", "hub", "train", "export", "serve") for each in extras()[extra]}
     assert set(found) == named
     assert all(re.fullmatch(r"[\d.]+", version) for version in found.values())

@@ -13,8 +13,6 @@ from dragoman.server.app import create_app
 from dragoman.server.settings import ServerSettings
 from tests.server.fake_service import FakeService
 
-__all__ = ["Caller", "events_in"]
-
 
 @dataclass
 class Caller:

@@ -22,8 +22,6 @@ from dragoman.server.request_types import TranslationRequest, TranslationResult
 from dragoman.server.settings import ServerSettings
 from testkit.random_bundle import random_bundle
 
-__all__ = ["PRESETS", "request", "serving", "tiny_bundle", "translate", "translate_text"]
-
 PRESETS = {"transformer": "vaswani2017-desk", "rnn": "luong2015-desk"}
 
 
@@ -70,7 +68,8 @@ async def translate(
     """Translate texts as one request, from its admission to its release."""
     reservation = service.admit(seconds)
     try:
-        return await service.translate(replace(wanted, texts=texts), reservation)
+        pair = await service.open_pair(wanted, reservation)
+        return await service.translate_pair(pair, replace(wanted, texts=texts), reservation)
     finally:
         reservation.release()
 

@@ -23,14 +23,11 @@ from typing import Any
 from dragoman.server.access_log import set_up_logging
 from dragoman.server.app import create_app
 from dragoman.server.metrics import PrometheusMetrics
-from dragoman.server.request_types import TranslationRequest, TranslationResult
-from dragoman.server.run import new_event_loop
-from dragoman.server.scheduling.admission import Reservation
+from dragoman.server.request_types import TranslationResult
+from dragoman.server.run import new_event_loop  # type: ignore[attr-defined]
 from dragoman.server.settings import ServerSettings
 from dragoman.server.uvicorn_server import bind_socket, serve_until_signal
 from tests.server.fake_service import FakeReservation, FakeService
-
-__all__ = ["RunningServer", "eventually", "exchange", "running"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,13 +59,13 @@ class TellingService(FakeService):
             pass
         return TellingReservation(super().admit(seconds).deadline, charge)
 
-    async def translate(self, request: TranslationRequest, reservation: Reservation) -> list[TranslationResult]:
+    async def translate_pair(self, *asked: Any) -> list[TranslationResult]:
         while self.plant == "stubborn":
             with suppress(asyncio.CancelledError):
                 await asyncio.sleep(60)
         if self.plant == "thread":
             await asyncio.to_thread(time.sleep, 60)
-        return await super().translate(request, reservation)
+        return await super().translate_pair(*asked)
 
 
 async def _serve(settings: ServerSettings, options: dict[str, Any]) -> None:

@@ -6,19 +6,19 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from dragoman.api.translation.multi_model.routing import Route
 from dragoman.api.translation.translation import Translation, join_sentences
 from dragoman.evaluation.quality_flags import Flag
 from dragoman.inspection.result import BeamNode, Candidate, Counterfactual, InspectionResult
 from dragoman.server.errors import Draining, Overloaded
-from dragoman.server.pipeline.service import TranslationService
-from dragoman.server.request_types import ModelInfo, ReloadResult, Route, TranslationRequest, TranslationResult
+from dragoman.server.pipeline.service import OpenPair, TranslationService
+from dragoman.server.request_types import ModelInfo, ReloadResult, TranslationRequest, TranslationResult
 from dragoman.server.scheduling.admission import Reservation
-
-__all__ = ["FakeReservation", "FakeService", "in_fake"]
 
 _SIGNS = re.compile(r"[{}%@:/\[\]]")
 _PAIRS = (("de", "en"), ("en", "de"), ("fr", "en"), ("zh", "en"))
@@ -43,8 +43,12 @@ class FakeReservation(Reservation):
     charge: Callable[[int], None] = lambda tokens: None
     tokens: int = 0
     is_cancelled: bool = False
+    is_expected: bool = False
     is_released: bool = False
     is_served: bool = False
+
+    def expect(self) -> None:
+        self.is_expected = True
 
     def reserve(self, tokens: int) -> None:
         self.charge(tokens)
@@ -85,13 +89,22 @@ class FakeService(TranslationService):
         self, seconds: float | None = None, charge: Callable[[int], None] = lambda tokens: None
     ) -> FakeReservation:
         if self.is_draining:
-            raise Draining("the server is shutting down", retry_after=1.0)
+            raise Draining
         if self.is_full:
             raise Overloaded("the server is overloaded", retry_after=2.0)
         self.reservations.append(FakeReservation(asyncio.get_running_loop().time() + (seconds or 30.0), charge))
         return self.reservations[-1]
 
-    async def translate(self, request: TranslationRequest, reservation: Reservation) -> list[TranslationResult]:
+    async def open_pair(self, request: TranslationRequest, reservation: Reservation) -> Any:
+        """The fake model reads all characters."""
+        return SimpleNamespace(unreadable=lambda text: ())
+
+    async def offload(self, characters: int, work: Callable[[], Any]) -> Any:
+        return await asyncio.to_thread(work) if characters > 600 else work()
+
+    async def translate_pair(
+        self, pair: OpenPair, request: TranslationRequest, reservation: Reservation
+    ) -> list[TranslationResult]:
         self.requests.append(request)
         reservation.reserve(sum(len(text.split()) for text in request.texts))
         if self.delay:
@@ -100,8 +113,8 @@ class FakeService(TranslationService):
             raise self.fault
         return [self._fake(text, request) for text in request.texts]
 
-    async def stream(
-        self, request: TranslationRequest, reservation: Reservation
+    async def stream_pair(
+        self, pair: OpenPair, request: TranslationRequest, reservation: Reservation
     ) -> AsyncIterator[str | TranslationResult]:
         (text,) = request.texts
         self.requests.append(request)

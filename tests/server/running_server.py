@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-__all__ = ["running_server"]
-
 
 @contextmanager
 def running_server(*bundles: Path) -> Iterator[str]:

@@ -94,7 +94,10 @@ def test_import_translate_fine_tune_export_and_serve(tmp_path: Path) -> None:
     )
     assert after > before, "20 updates raise the log-probability of held-out text"
     assert with_lora > before, "and so do 20 updates of LoRA"
-    assert tuned.quantization() is None
+    kept = tuned.quantization()
+    assert kept is not None
+    assert kept.inputs
+    assert not kept.weights, "fine-tuned weights have new scales"
     assert tuned.tokenizers()["source"].to_bytes() == imported.tokenizers()["source"].to_bytes()
 
     exported = export_bundle(tuned, "onnx", precision="int8")

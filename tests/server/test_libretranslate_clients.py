@@ -57,7 +57,7 @@ GOOD: list[tuple[str, dict[str, Any], Any]] = [
     ("through a third language", {"q": "Deux", "source": "fr", "target": "de"}, {"translatedText": "Deux-de"}),
     ("codes in capitals", {"q": "Two", "source": "EN", "target": "DE"}, {"translatedText": "Two-de"}),
     ("an alias", {"q": "你好", "source": "zh-Hans", "target": "en"}, {"translatedText": "你好-en"}),
-    ("format text", {"q": "a <b>", **EN_DE, "format": "text"}, {"translatedText": "a-de <b>-de"}),
+    ("format text", {"q": "a <b>", **EN_DE, "format": "text"}, {"translatedText": "a-de <b>"}),
     ("an empty format", {"q": "Two", **EN_DE, "format": ""}, {"translatedText": "Two-de"}),
     ("fewer alternatives than none", {"q": "Two", **EN_DE, "alternatives": -1}, {"translatedText": "Two-de"}),
     ("an empty key", {"q": "Two", **EN_DE, "api_key": ""}, {"translatedText": "Two-de"}),
@@ -107,7 +107,7 @@ GOOD: list[tuple[str, dict[str, Any], Any]] = [
     ),
 ]
 MISSING = "Invalid request: missing {} parameter"
-EMPTY = MISSING.format("q") + "; it must have text, got an empty value"
+EMPTY = MISSING.format("q") + "; it is empty"
 BAD: list[tuple[str, dict[str, Any], str]] = [
     ("nothing", {}, MISSING.format("q")),
     ("an empty text", {"q": "", **EN_DE}, EMPTY),

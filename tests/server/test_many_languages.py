@@ -9,12 +9,12 @@ import httpx
 import pytest
 from babel import Locale
 
+from dragoman.api.translation.multi_model.routing import RoutingTable
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import load_config, parse_config
 from dragoman.language_codes import is_known_language, language_key
 from dragoman.models import build_model
-from dragoman.server.models.routing import RoutingTable, routes_of_models
-from dragoman.server.models.served_languages import Languages
+from dragoman.server.models.routing import Languages, find_route, routes_of_models
 from dragoman.server.models.served_model import ServedModel
 from dragoman.text import train_sentencepiece
 from testkit.random_bundle import TRANSFORMER, words
@@ -119,7 +119,7 @@ def test_routes_are_found_without_comparing_all(bundle: Bundle):
     assert languages.match_pair("en", "de-AT") == ("en", "de")
     assert len(languages.to_target("deu")) == LANGUAGES
     assert len([languages.listed_code(code) for _ in range(LANGUAGES) for code in languages.codes]) == LANGUAGES**2
-    assert table.find("eng", "de-AT")[0].target == "de"
+    assert find_route(table, "eng", "de-AT").target == "de"
     print(f"languages of a request: {time.thread_time() - start:.2f} s")
     assert time.thread_time() - start < 5 * SECONDS
     start = time.thread_time()

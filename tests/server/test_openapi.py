@@ -49,6 +49,33 @@ def test_every_operation_has_a_description(method: str, path: str) -> None:
     assert "403" in operation["responses"] or path in {"/health", "/livez", "/readyz"}
 
 
+def test_operations_have_short_names_and_state_their_keys() -> None:
+    operations = [operation for methods in DESCRIPTION["paths"].values() for operation in methods.values()]
+    names = [operation["operationId"] for operation in operations]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-z][a-z0-9_]{1,40}", name) for name in names)
+    assert DESCRIPTION["components"]["securitySchemes"].keys() == {"bearer", "deepl"}
+    signed = {operation["operationId"] for operation in operations if {"bearer": []} in operation.get("security", ())}
+    assert {"translate", "v1_translate", "v2_document", "v1_models_reload"} <= signed
+    assert not {"languages", "health", "v1_models"} & signed
+
+
+def test_generators_of_clients_accept_every_schema() -> None:
+    assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", name) for name in DESCRIPTION["components"]["schemas"])
+    for each in _objects(DESCRIPTION):
+        assert "prefixItems" not in each
+        assert len({type(value) for value in each["enum"]} if isinstance(each.get("enum"), list) else ()) <= 1
+        properties = each.get("properties", {})
+        assert all(value.get("type") != "null" and "title" not in value for value in properties.values())
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _objects(each)
+
+
 def test_every_reference_leads_somewhere() -> None:
     found = set(re.findall(r"'\$ref': '#/components/schemas/(\w+)'", str(DESCRIPTION)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,22 @@ def test_a_browser_may_ask_beforehand(server: RunningServer):
     assert response.status_code == 204
     assert response.headers["access-control-allow-origin"] == "*"
     assert "Authorization" in response.headers["access-control-allow-headers"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"), [({}, 413), ({"host": "evil.example"}, 421)], ids=["too large", "another host"]
+)
+def test_a_client_that_sends_its_whole_body_first_reads_the_error(
+    server: RunningServer, headers: dict[str, str], status: int
+):
+    url, size = httpx.URL(server.url), 4 << 20
+    head = {"host": "127.0.0.1", "content-type": "application/json", "content-length": str(size)} | headers
+    with socket.create_connection((url.host, url.port or 0), timeout=30) as client:
+        client.sendall(
+            "".join(["POST /translate HTTP/1.1\r\n", *map("%s: %s\r\n".__mod__, head.items()), "\r\n"]).encode()
+        )
+        client.sendall(b"x" * size)  # as nginx does: a closed connection resets it, and loses the response
+        assert client.recv(100).startswith(f"HTTP/1.1 {status} ".encode())
 
 
 def test_errors_are_problems(server: RunningServer):
@@ -139,8 +156,8 @@ def test_keys(tmp_path: Path):
         assert eventually(lambda: post(server, json=ASKED | {"api_key": late}).status_code == 200)
         path.write_text("nonsense")
         server.process.send_signal(signal.SIGHUP)
-        assert eventually(lambda: sum(" reload " in line for line in server.log) == 2)
-        assert any("keys kept=3 why=" in line for line in server.log)
+        assert eventually(lambda: sum(" reload: " in line for line in server.log) == 2)
+        assert any("keys: 3 kept: " in line for line in server.log)
         assert post(server, json=ASKED | {"api_key": late}).status_code == 200
 
 

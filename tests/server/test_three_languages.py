@@ -10,6 +10,7 @@ import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
+from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.training_run import train_model
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle, write_bundle
@@ -31,7 +32,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings: dict[str, float] = {"max_updates": 120, "validate_every": 60, "checkpoint_every": 60}
     settings |= {"learning_rate": 0.01, "warmup_updates": 10}
     overrides = [f"training.{name}={value}" for name, value in settings.items()]
-    trained = train_model(load_config(config, overrides), config.parent, run=config.parent / "many")
+    trained = train_model(check_training(load_config(config, overrides), config.parent, config.parent / "many"))
     assert trained.bundle is not None
     return trained.bundle.folder
 

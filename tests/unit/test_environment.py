@@ -6,12 +6,21 @@ import importlib.metadata
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from dragoman.environment import default_threads, extras, install_command, machine_info, require, usable_cores
+from dragoman.environment import (
+    default_threads,
+    extras,
+    import_package,
+    install_command,
+    machine_info,
+    require,
+    usable_cores,
+)
 from dragoman.errors import MissingExtraError
 
 
@@ -29,6 +38,18 @@ def test_cores_are_those_we_may_use_or_all_where_the_system_does_not_say(monkeyp
     assert usable_cores() == 7
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert usable_cores() == 1
+
+
+def test_a_package_that_cannot_be_imported_is_named_with_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "onnxdamaged.py").write_text("raise ImportError('libonnx.so: no such file')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(
+        MissingExtraError, match=r"cannot be imported: libonnx\.so: no such file; .* pip install --force-reinstall "
+    ):
+        import_package("onnxdamaged", "export", "the ONNX engine")
+    with pytest.raises(MissingExtraError, match="needs the package onnxnone"):
+        import_package("onnxnone", "export", "the ONNX engine")
+    assert import_package("json", "export", "the ONNX engine") is json
 
 
 def test_extras_are_read_from_the_installed_package():
@@ -50,28 +71,49 @@ def test_require_passes_what_is_there_and_says_how_to_mend_what_is_not():
         require("no_such_module", "train", "this test")
 
 
-@pytest.mark.parametrize("is_there", [True, False])
-def test_extras_are_installed_from_the_folder_of_the_install(
-    is_there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def installed_from(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], None]:
+    """Pretend an installation with a record of its source, and not a clone."""
+
+    def pretend(record: str | None) -> None:
+        found = SimpleNamespace(read_text=lambda _: record)
+        monkeypatch.setattr(importlib.metadata, "distribution", lambda _: found)
+        monkeypatch.setattr("dragoman.environment.__file__", "/site-packages/dragoman/environment.py")
+        listed = ["numpy>=2", "absent>=1.5; extra == 'train'", "numpy<9,>=2 ; extra == 'train'"]
+        monkeypatch.setattr(importlib.metadata, "requires", lambda _: listed)
+        monkeypatch.setattr("dragoman.environment.package_version", {"numpy": "2.1"}.get)
+
+    return pretend
+
+
+def test_extras_are_installed_from_the_clone_or_wheel_of_the_install(
+    tmp_path: Path, installed_from: Callable[[str | None], None]
 ):
-    folder = tmp_path / "a clone"
+    folder, wheel = tmp_path / "a clone", tmp_path / "dragoman_nmt-0.1.0-py3-none-any.whl"
     folder.mkdir()
-    if is_there:
-        (folder / "pyproject.toml").touch()
-    found = SimpleNamespace(read_text=lambda _: json.dumps({"url": folder.as_uri(), "dir_info": {}}))
-    monkeypatch.setattr(importlib.metadata, "distribution", lambda _: found)
-    assert install_command("train") == f'pip install "{folder if is_there else "dragoman-nmt"}[train]"'
-    assert install_command(upgrade=True) == (
-        f'pip install --upgrade "{folder}"' if is_there else "pip install --upgrade dragoman-nmt"
-    )
+    for source, path in ((folder, folder / "pyproject.toml"), (wheel, wheel)):
+        installed_from(json.dumps({"url": source.as_uri()}))
+        assert install_command("train") == 'pip install "absent>=1.5"', "the source is gone"
+        path.touch()
+        assert install_command("train") == f'pip install "{source}[train]"'
+        assert install_command(upgrade=True) == f'pip install --upgrade "{source}"'
 
 
 @pytest.mark.parametrize("text", [None, "{", "[]", '{"url": 1}', '{"url": "https://example.org/x.whl"}'])
-def test_an_install_from_an_index_or_an_unreadable_record_names_the_distribution(
-    text: str | None, monkeypatch: pytest.MonkeyPatch
+def test_without_its_source_the_missing_packages_are_named(
+    text: str | None, installed_from: Callable[[str | None], None]
 ):
-    monkeypatch.setattr(importlib.metadata, "distribution", lambda _: SimpleNamespace(read_text=lambda _: text))
-    assert install_command("train") == 'pip install "dragoman-nmt[train]"'
+    installed_from(text)
+    assert install_command("train") == 'pip install "absent>=1.5"', "no index has to hold Dragoman"
+    assert install_command() == 'pip install "numpy>=2"'
+
+
+def test_a_clone_that_is_not_installed_is_its_own_source(monkeypatch: pytest.MonkeyPatch):
+    def missing(_: str) -> None:
+        raise importlib.metadata.PackageNotFoundError
+
+    monkeypatch.setattr(importlib.metadata, "distribution", missing)
+    assert install_command("export") == f'pip install "{Path(__file__).resolve().parents[2]}[export]"'
 
 
 @pytest.mark.parametrize(("variable", "threads"), [("3", 3), ("2,4", 2), ("", 7), ("0", 7), ("many", 7)])

@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.errors import DataError
 from dragoman.files import (
+    atomic_overwrite,
     atomic_write,
     file_lock,
     read_json,
@@ -77,7 +78,7 @@ def test_the_hash_is_that_of_the_content(tmp_path: Path):
 def test_a_lock_does_not_follow_a_link(tmp_path: Path):
     (tmp_path / "target").write_bytes(b"precious")
     (tmp_path / "lock").symlink_to("target")
-    with pytest.raises(DataError, match="lock must be a file, got a symbolic link"), file_lock(tmp_path / "lock"):
+    with pytest.raises(DataError, match="lock is a symbolic link"), file_lock(tmp_path / "lock"):
         pass
     assert (tmp_path / "target").read_bytes() == b"precious"
 
@@ -108,3 +109,13 @@ def test_a_log_is_read_up_to_an_incomplete_line(tmp_path: Path):
     assert list(read_json_lines(log)) == []
     log.write_bytes(b'{"a": 1}\n\xff\n[2]\n' + b"[" * 100_000 + b'\n{"a": 3}\n{"a": ')
     assert list(read_json_lines(log)) == [{"a": 1}, {"a": 3}]
+
+
+def test_links_and_permissions_of_an_output_stay(tmp_path: Path):
+    path, link = tmp_path / "a", tmp_path / "link"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    link.symlink_to(path)
+    with atomic_overwrite(link) as draft:
+        draft.write_bytes(b"new")
+    assert (link.is_symlink(), path.read_bytes(), path.stat().st_mode & 0o777) == (True, b"new", 0o600)

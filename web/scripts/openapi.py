@@ -22,7 +22,7 @@ OPENAPI_FILE = Path(__file__).resolve().parents[1] / "openapi.json"
 def openapi_text() -> str:
     """The description as JSON text, without the release number: a release alone must not change the file."""
     no_service: Any = None  # describing the routes does not call the translation service
-    description = create_app(no_service, ServerSettings()).app.openapi()
+    description = create_app(no_service, ServerSettings()).openapi()
     description["info"]["version"] = "0"
     return json.dumps(description, indent=1, ensure_ascii=False) + "\n"
 

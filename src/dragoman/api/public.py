@@ -4,23 +4,26 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from dragoman.api.notebook.cell_output import in_notebook
-from dragoman.api.notebook.stage_display import shown_progress
+from dragoman.api.notebook.stage_display import in_notebook, shown_progress
 from dragoman.api.training.project_config import open_project
 from dragoman.bundle import Bundle
+from dragoman.bundle.locate import open_located
 from dragoman.config import Config
 from dragoman.config.alignment import AlignmentSettings, AttentionReading, Extraction, Symmetrization, Words
 from dragoman.config.engine import EngineName, EngineSettings, PrecisionName
-from dragoman.config.evaluation import METRICS, EvaluationSettings, MetricName, TestName
+from dragoman.config.evaluation import METRICS, EvaluationSettings, TestName
 from dragoman.config.search import SearchSettings
 from dragoman.config.validation_errors import validate
 from dragoman.environment import limit_kernel_caches
 from dragoman.errors import ConfigError
+from dragoman.files import as_path, atomic_write
 from dragoman.network_access import network_access
+from dragoman.run_files import PROJECT
 
 if TYPE_CHECKING:
     from dragoman.api.evaluation.system_arguments import System
@@ -35,8 +38,6 @@ if TYPE_CHECKING:
     from dragoman.progress import Progress
     from dragoman.training.callbacks.events import TrainerCallback
 
-__all__ = ["align", "compare", "evaluate", "export", "inspect", "prepare", "train"]
-
 Systems = Path | str | Sequence[Path | str] | Mapping[str, Path | str | Sequence[Path | str]]
 """Run folders, bundles or files of translations: one, several, or by name; a list under a name is one system that was
 trained with several seeds."""
@@ -46,7 +47,7 @@ Lines = Path | str | Sequence[str]
 
 
 def prepare(
-    config: Config | Path | str = "dragoman.toml",
+    config: Config | Path | str = PROJECT,
     folder: Path | str | None = None,
     *,
     overrides: Sequence[str] = (),
@@ -74,7 +75,7 @@ def prepare(
 
 
 def train(
-    config: Config | Path | str = "dragoman.toml",
+    config: Config | Path | str = PROJECT,
     folder: Path | str | None = None,
     *,
     overrides: Sequence[str] = (),
@@ -84,31 +85,35 @@ def train(
     loader_workers: int = 0,
     allow_network: bool = False,
 ) -> TrainResult:
-    """Train on prepared data, and write checkpoints, curves and a bundle.
+    """Train a model, and write checkpoints, curves and a bundle; data that were never prepared are prepared first.
 
-    Several processes train together when a launcher such as torchrun starts them.
+    Several processes train together when a launcher such as torchrun starts them; the data must be prepared before.
 
     Args:
         config: Configuration, or a file or project folder that has it.
         folder: Folder that relative paths start from; by default that of the file, or the current folder.
-        overrides: Settings in the form ``section.name=value``.
+        overrides: Settings in the form ``section.name=value``; a resumed run also has those it was started with.
         run: Folder of the run; by default ``run`` in `folder`.
         resume: Resume from the newest checkpoint, or start if there is none.
         callbacks: Receive events of the training; by default a notebook shows them.
         loader_workers: Number of processes that load batches; 0 loads them in this process.
-        allow_network: Read test sets from URLs of the network.
+        allow_network: Read corpora and test sets from URLs of the network.
     """
     limit_kernel_caches()
+    from dragoman.api.training.checked_training import open_training
+
+    def prepare_data(opened: Config, start: Path) -> None:
+        prepare(opened, start, allow_network=allow_network)
+
+    training = open_training(config, folder, overrides, run, resume=resume, prepare=prepare_data)
     from dragoman.api.training.training_run import train_model
 
-    opened, start = open_project(config, folder, overrides)
-    where = start / "run" if run is None else Path(run)
     if not callbacks and in_notebook():
         from dragoman.api.notebook.training_display import TrainingDisplay
 
-        callbacks = [TrainingDisplay(stops_early=opened.training.patience > 0)]
+        callbacks = [TrainingDisplay()]
     with network_access(allow_network):
-        return train_model(opened, start, run=where, resume=resume, callbacks=callbacks, loader_workers=loader_workers)
+        return train_model(training, callbacks=callbacks, loader_workers=loader_workers)
 
 
 def evaluate(  # noqa: PLR0913 -- one keyword per setting
@@ -123,7 +128,7 @@ def evaluate(  # noqa: PLR0913 -- one keyword per setting
     batch_tokens: int | None = None,
     baseline: str | None = None,
     languages: tuple[str, str] | None = None,
-    metrics: Sequence[MetricName] = METRICS,
+    metrics: Sequence[str] = METRICS,
     resamples: int = 1000,
     test_kind: TestName = "bootstrap",
     trials: int | None = None,
@@ -165,7 +170,7 @@ def evaluate(  # noqa: PLR0913 -- one keyword per setting
         {
             "baseline": baseline,
             "languages": languages,
-            "metrics": tuple(metrics),
+            "metrics": (metrics,) if isinstance(metrics, str) else tuple(metrics),
             "resamples": resamples,
             "test_kind": test_kind,
             "trials": trials,
@@ -224,8 +229,9 @@ def compare(  # noqa: PLR0913 -- one keyword per setting
     """
     from dragoman.api.evaluation.comparison import ScoredTestSet, compare_systems
 
+    file = None if output is None else _output_file(output)
     if (sources is None) != (references is None):
-        raise ConfigError("a test set must be sources and references, got one of them; give both, or none")
+        raise ConfigError("a test set is sources and references; give both, or none")
     opened, test = _systems(systems), None
     if sources is not None and references is not None:
         evaluation = evaluate(
@@ -242,10 +248,11 @@ def compare(  # noqa: PLR0913 -- one keyword per setting
         )
         test = ScoredTestSet(evaluation, _lines(sources), _lines(references))
     comparison = compare_systems(opened, test, sentences=sentences, maps=maps, threads=threads)
-    if output is not None:
+    if file is not None:
         from dragoman.inspection.comparison.page import render_comparison_page
 
-        _write_page(Path(output), render_comparison_page(comparison))
+        with atomic_write(file) as draft:
+            draft.write_text(render_comparison_page(comparison), encoding="utf-8")
     return comparison
 
 
@@ -287,7 +294,7 @@ def align(  # noqa: PLR0913 -- one keyword per setting
         ignore_end: Link words whose largest weight is on the end of the source, too.
         words: ``usual``, or ``spaces`` for words that are delimited by white space only.
     """
-    from dragoman.api.alignment.aligner import align_pairs
+    from dragoman.api.alignment.align_pairs import align_pairs
 
     settings = validate(
         AlignmentSettings,
@@ -332,18 +339,20 @@ def inspect(
         counterfactuals: Number of other words to try at each word of the translation.
         at: Word of the translation; others are tried only there.
         search_tree: Record the search tree.
-        output: HTML file for an interactive page.
+        output: File for a page (``.html``), the attention map (``.png`` or ``.svg``), or the data (``.json``).
     """
     from dragoman.api.inspection.inspector import inspect_sentence
+    from dragoman.inspection.pages.inspection import INSPECTION_SUFFIXES, write_inspection
 
+    file = None if output is None else _output_file(output, INSPECTION_SUFFIXES)
     opened = _translator(translator, engine="torch", threads=1)  # more threads are slower for one sentence
     result = inspect_sentence(
         opened, text, target=target, prefix=prefix, counterfactuals=counterfactuals, at=at, search_tree=search_tree
     )
-    if output is not None:
-        from dragoman.inspection.pages.inspection import render_inspection_page
-
-        _write_page(Path(output), render_inspection_page([result], title=text))
+    if file is not None:
+        for _, notes in write_inspection([result], file, title=text):
+            for note in notes:
+                warnings.warn(note, stacklevel=2)
     return result
 
 
@@ -351,20 +360,21 @@ def export(
     bundle: Bundle | Path | str,
     to: Literal["ctranslate2", "onnx"],
     *,
-    precision: Literal["float32", "int8"] = "float32",
+    precision: Literal["auto", "float32", "int8"] = "auto",
     output: Path | str | None = None,
 ) -> ExportResult:
     """Export a bundle for CTranslate2 (Transformers) or ONNX Runtime (recurrent models).
 
     Args:
-        bundle: Bundle.
+        bundle: Bundle, run or project folder.
         to: Target engine.
-        precision: Precision of the exported weights.
-        output: Folder of the export; by default next to the bundle, where engines find it.
+        precision: Precision of the exported weights; auto is the one that engines use by default.
+        output: Folder of the export; by default in the cache, where engines find it.
     """
     from dragoman.engines.export import export_bundle
 
-    return export_bundle(bundle, to, precision=precision, output=None if output is None else Path(output))
+    opened = bundle if isinstance(bundle, Bundle) else open_located(bundle)
+    return export_bundle(opened, to, precision=precision, output=None if output is None else as_path(output))
 
 
 def _translator(
@@ -385,27 +395,31 @@ def _engine(
 def _systems(systems: Systems) -> tuple[System, ...]:
     from dragoman.api.evaluation.system_arguments import System, parse_systems
 
-    if isinstance(systems, Path | str):
-        return parse_systems([str(systems)])
     if not isinstance(systems, Mapping):
-        return parse_systems([str(each) for each in systems])
-    members = {name: [paths] if isinstance(paths, Path | str) else paths for name, paths in systems.items()}
-    return tuple(System(name, tuple(map(Path, paths))) for name, paths in members.items())
+        return parse_systems([str(path) for path in _paths(systems)])
+    return tuple(System(name, tuple(_paths(paths))) for name, paths in systems.items())
+
+
+def _paths(paths: Path | str | Sequence[Path | str]) -> list[Path]:
+    """Return one or several paths as a list."""
+    return [as_path(each) for each in (paths if isinstance(paths, list | tuple) else [paths])]
 
 
 def _lines(lines: Lines) -> Sequence[str]:
     from dragoman.api.files.input_lines import read_lines
+    from dragoman.api.translation.preprocessor import check_texts
 
-    return read_lines(lines) if isinstance(lines, Path | str) else lines
+    return read_lines(lines) if isinstance(lines, Path | str) else check_texts(lines)
 
 
 def _set_name(sources: Lines) -> str:
     return Path(sources).name.partition(".")[0] if isinstance(sources, Path | str) else ""
 
 
-def _write_page(path: Path, page: str) -> None:
-    from dragoman.files import atomic_write
-
+def _output_file(output: Path | str, endings: Sequence[str] = (".html",)) -> Path:
+    """Return the path of an output file, whose folder is created; another ending is a `ConfigError`."""
+    path = as_path(output)
+    if path.suffix.lower() not in endings:
+        raise ConfigError(f"output must end in {' or '.join(endings)}, got {path}; the ending selects the format")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as draft:
-        draft.write_text(page, encoding="utf-8")
+    return path

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,6 @@ from dragoman.config.base import Positive, Settings, Size
 from dragoman.errors import BundleError
 from dragoman.files import atomic_write, usual_permissions
 
-__all__ = ["ADAPTER", "Adapter", "base_hash", "merge_adapter"]
-
 ADAPTER = "adapter.safetensors"
 """Name of the file in the folder of a run."""
 
@@ -29,6 +27,9 @@ _FORMAT = "dragoman-lora-1"
 """Key of the metadata; its value is JSON, since safetensors stores several keys in a random order."""
 _FIX = "name the adapter.safetensors of a run with [training.lora]"
 Matrix = NDArray[np.float32]
+_PARTS = "parametrizations"  # the name that torch.nn.utils.parametrize gives them
+_ORIGINAL = "original"
+Weight = TypeVar("Weight")
 
 
 def base_hash(bundle: Bundle) -> str:
@@ -61,21 +62,21 @@ class Adapter:
     def open(cls, path: Path) -> Self:
         """Read and check a file."""
         if not path.is_file():
-            raise BundleError(f"the adapter must be a file, got {path}; {_FIX}")
+            raise BundleError(f"{path} does not exist; {_FIX}")
         check_weights(path)
         refuse_non_finite(path)
         with safe_open(path, framework="numpy") as file:
             stated, names = (file.metadata() or {}).get(_FORMAT), sorted(file.keys())
             if stated is None:
-                raise BundleError(f"{path} must be an adapter of the format {_FORMAT}, got another file; {_FIX}")
+                raise BundleError(f"{path} is no adapter of the format {_FORMAT}; {_FIX}")
             weights = [name.removesuffix(".lora_A") for name in names if name.endswith(".lora_A")]
             if names != sorted(f"{name}.{part}" for name in weights for part in ("lora_A", "lora_B")):
-                raise BundleError(f"{path} must hold lora_A and lora_B of each weight, got others; {_FIX}")
+                raise BundleError(f"{path} does not hold exactly lora_A and lora_B of each weight; {_FIX}")
             factors = {name: (file.get_tensor(f"{name}.lora_A"), file.get_tensor(f"{name}.lora_B")) for name in weights}
         try:
             facts = _Facts.model_validate_json(stated)
         except ValidationError:
-            raise BundleError(f"{path} must state its rank, alpha and base, got something else; {_FIX}") from None
+            raise BundleError(f"{path} does not state its rank, alpha and base; {_FIX}") from None
         return cls(facts.base, facts.rank, facts.alpha, factors)
 
     def save(self, path: Path) -> None:
@@ -91,10 +92,10 @@ class Adapter:
 
     def check_base(self, bundle: Bundle) -> None:
         """Require the bundle whose weights the adapter was trained with."""
-        if (found := base_hash(bundle)) != self.base:
+        if (weights := base_hash(bundle)) != self.base:
             raise BundleError(
-                f"the adapter must be merged into the weights it was trained with, SHA-256 {self.base[:16]}, got "
-                f"{found[:16]} in {bundle.path}; name the bundle of start.bundle"
+                f"{bundle.path} is not the base of the adapter: its weights have the SHA-256 {weights[:16]}…, those of "
+                f"the base {self.base[:16]}…; name the bundle of start.bundle"
             )
 
     def merged(self, weights: Mapping[str, Matrix]) -> dict[str, Matrix]:
@@ -112,14 +113,44 @@ class Adapter:
         return result
 
 
+def split_lora(weights: Mapping[str, Weight]) -> tuple[dict[str, Weight], dict[str, tuple[Weight, Weight]]]:
+    """Split the weights of a checkpoint into those of the base model, by their usual names, and the factors.
+
+    The factors are lora_A [rank, in] and lora_B [out, rank], by the name of the weight.
+    """
+    base: dict[str, Weight] = {}
+    parts: dict[str, dict[str, Weight]] = {}
+    for name, tensor in weights.items():
+        module, found, rest = name.partition(f"{_PARTS}.")
+        if not found:
+            base[name] = tensor
+            continue
+        weight, part = rest.split(".", 1)
+        if part == _ORIGINAL:
+            base[module + weight] = tensor
+        else:
+            parts.setdefault(module + weight, {})[part.rpartition(".")[2]] = tensor
+    return base, {name: (part["lora_A"], part["lora_B"]) for name, part in parts.items()}
+
+
 def merge_adapter(bundle: Bundle, adapter: Adapter, output: Path) -> Bundle:
     """Write a bundle with the weights of the base and the changes of an adapter of this base.
 
-    Its int8 weights and its shortlist are not copied: they are those of the base.
+    It keeps the shortlist and the way the base is used; int8 weights are made from its own weights.
     """
     if output.resolve() == bundle.folder.resolve():
-        raise BundleError(f"--output must be another folder than the base, got {output}; name a new one")
+        raise BundleError(f"--output {output} is the folder of the base; name a new one")
     adapter.check_base(bundle)
     note = f"A LoRA adapter of rank {adapter.rank} and alpha {adapter.alpha:g} is merged into its weights."
     card = f"{bundle.card().rstrip()}\n\n{note} Scores above are those of the base, {bundle.digest[:16]}.\n"
-    return write_bundle(output, bundle.config, adapter.merged(bundle.weights()), bundle.tokenizers(), card)
+    config = bundle.config.model_copy(update={"inference": bundle.inference()})
+    weights, stored = adapter.merged(bundle.weights()), bundle.quantization()
+    return write_bundle(
+        output,
+        config,
+        weights,
+        bundle.tokenizers(),
+        card,
+        quantization=stored and stored.for_weights({name: each.shape for name, each in weights.items()}),
+        shortlist=bundle.shortlist(),
+    )

@@ -1,4 +1,4 @@
-"""Read and write model bundles (saved models). Opening an untrusted bundle runs no code from it."""
+"""Read and write model bundles, and check ensembles. Opening an untrusted bundle runs no code from it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -15,25 +15,38 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.bundle.bundle_config import read_shared_config, shared_config
-from dragoman.bundle.locate import explain_checkpoint
-from dragoman.bundle.quantization import Quantization
+from dragoman.bundle.bundle_config import read_shared_config, shared_toml
 from dragoman.bundle.sandboxed_parse import check_sentencepiece
 from dragoman.bundle.shortlist import Shortlist
-from dragoman.bundle.verified_folder import MANIFEST, check_hashes, manifest_digest, verify, write_verified
+from dragoman.bundle.verified_folder import (
+    MANIFEST,
+    check_hashes,
+    explain_checkpoint,
+    file_facts,
+    is_sealed,
+    manifest_digest,
+    seal,
+    verify,
+    write_verified,
+)
 from dragoman.bundle.weight_shapes import weight_shapes
 from dragoman.bundle.weights import (
+    Quantization,
     check_shapes,
     check_weights,
     count_parameters,
+    read_integer_names,
     read_shapes,
     read_weights,
     refuse_non_finite,
     write_weights,
 )
 from dragoman.bundle.zip_archive import unpack
-from dragoman.config import Config, TokenizerConfig, to_toml
-from dragoman.errors import BundleError, TokenizerError
+from dragoman.config import Config, TokenizerConfig
+from dragoman.config.search import InferenceConfig
+from dragoman.errors import BundleError, ConfigError, TokenizerError
+from dragoman.files import as_path
+from dragoman.run_files import CARD, PROJECT
 from dragoman.text import (
     TOKENIZER_FILES,
     Tokenizer,
@@ -41,10 +54,9 @@ from dragoman.text import (
     tokenizer_class,
     tokenizer_from_bytes,
 )
+from dragoman.text.language_tokens import language_place
 
-CONFIG = "dragoman.toml"
 WEIGHTS = "weights.safetensors"
-CARD = "card.md"
 QUANTIZATION = "quantization.safetensors"
 SHORTLIST = "shortlist.safetensors"
 
@@ -52,7 +64,7 @@ _SIDES = ("source", "target")
 _TOKENIZERS = (*TOKENIZER_FILES, *(f"{side}.{name}" for side in _SIDES for name in TOKENIZER_FILES))
 _MAX_BYTES = {
     MANIFEST: 1 << 16,
-    CONFIG: 1 << 18,
+    PROJECT: 1 << 18,
     CARD: 1 << 20,
     WEIGHTS: 1 << 38,
     QUANTIZATION: 1 << 26,
@@ -75,20 +87,22 @@ class Bundle:
     manifest: dict[str, Any] = field(repr=False)
 
     @classmethod
-    def open(cls, folder: Path | str, *, trusted: bool = False) -> Self:
+    def open(cls, folder: Path | str, *, trusted: bool = False, verify_again: bool = False) -> Self:
         """Verify and read a folder or a zip archive; raise a `BundleError` if anything is wrong.
 
-        The tokenizer of a bundle that is not `trusted` (not written by this process) is first parsed in a sandbox.
+        The tokenizer of a bundle that is not `trusted` (not written by this process) is first parsed in a sandbox. A
+        folder that this user checked before, and whose files did not change since by their size, inode and times, is
+        not hashed, unless `verify_again`.
         """
-        path = Path(folder)
+        path = as_path(folder)
         try:
             if not path.is_file():
                 if explained := explain_checkpoint(path):
                     raise BundleError(explained)
-                return cls._open(path, path, trusted)
+                return cls._open(path, path, trusted, verify_again)
             return cls._open_archive(path, trusted)
         except OSError as error:
-            raise BundleError(f"{path} must be a readable bundle, got: {error}; check its permissions") from None
+            raise BundleError(f"{path} cannot be read: {error}; check its permissions") from None
         except ValueError as error:  # a name that no file can have
             raise BundleError(f"a bundle must be a folder, got {ascii(str(folder))[:80]}: {error}") from None
 
@@ -97,7 +111,7 @@ class Bundle:
         unpacked = Path(tempfile.mkdtemp(prefix="dragoman-bundle-"))
         try:
             unpack(archive, unpacked, lambda name: _MAX_BYTES.get(name, 0))
-            bundle = cls._open(unpacked, archive, trusted)
+            bundle = cls._open(unpacked, archive, trusted, True)
         except BaseException:
             shutil.rmtree(unpacked, ignore_errors=True)
             raise
@@ -105,7 +119,7 @@ class Bundle:
         return bundle
 
     @classmethod
-    def _open(cls, folder: Path, path: Path, trusted: bool) -> Self:
+    def _open(cls, folder: Path, path: Path, trusted: bool, verify_again: bool) -> Self:
         manifest = verify(folder, allowed=_MAX_BYTES.__contains__, hash_files=False)
         for name, facts in manifest["files"].items():
             if facts["size"] > _MAX_BYTES[name]:
@@ -113,18 +127,26 @@ class Bundle:
                     f"{folder / name} must have at most {_MAX_BYTES[name]:,} bytes, got {facts['size']:,}; it is "
                     "not a file of a bundle"
                 )
-        check_hashes(folder, manifest)
+        before = file_facts(folder, manifest)
+        is_checked = not verify_again and is_sealed(folder, manifest)
+        files = manifest["files"]
+        check_hashes(
+            folder, {"files": {name: files[name] for name in {PROJECT} & files.keys()} if is_checked else files}
+        )
         config = _check_names(folder, set(manifest["files"]), manifest["version"])
-        check_weights(folder / WEIGHTS)
+        check_weights(folder / WEIGHTS, allow_int8=True)
         bundle = cls(folder, path, config, manifest)
         bundle.card()
-        if not trusted:
+        if not trusted and not is_checked:
             bundle._check_subword_models()
         sizes = [tokenizer.size for tokenizer in bundle.tokenizers().values()]
         check_shapes(folder, read_shapes(folder / WEIGHTS), weight_shapes(config.model, *sizes))
-        refuse_non_finite(folder / WEIGHTS)
-        bundle.quantization()
+        if not is_checked:
+            refuse_non_finite(folder / WEIGHTS)
+        (bundle.quantization() or Quantization({}, {})).check_integers(read_integer_names(folder / WEIGHTS))
         bundle.shortlist()
+        if not is_checked and not trusted and folder == path:
+            seal(folder, manifest, before)
         return bundle
 
     @property
@@ -139,11 +161,22 @@ class Bundle:
     def weights(self) -> dict[str, NDArray[np.float32]]:
         """The weights by parameter name, in float32; their hash is checked again."""
         check_hashes(self.folder, {"files": {WEIGHTS: self.manifest["files"][WEIGHTS]}})
-        return read_weights(self.folder / WEIGHTS)
+        stored, quantization = read_weights(self.folder / WEIGHTS), self.quantization()
+        if quantization is not None:
+            for name in [each for each, array in stored.items() if array.dtype == np.int8]:
+                stored[name] = quantization.dequantized(name, stored[name])
+        return stored
 
     def quantization(self) -> Quantization | None:
-        """The int8 form of the weights, if the model was imported with int8 weights and not trained since."""
+        """The multipliers of an imported int8 model; those of inputs only if it was trained since."""
         return self._quantization
+
+    def inference(self) -> InferenceConfig | None:
+        """How the model was made to be used; a model with int8 weights is for int8."""
+        own = self.config.inference
+        if self.quantization() is None:
+            return own
+        return (own or InferenceConfig()).model_copy(update={"precision": "int8"})
 
     def shortlist(self) -> Shortlist | None:
         """The lexical shortlist, if the model has one."""
@@ -158,16 +191,16 @@ class Bundle:
         try:
             return self._verified(CARD).decode("utf-8")
         except UnicodeDecodeError:
-            raise BundleError(f"{self.folder / CARD} must be UTF-8 text, got something else; write it again") from None
+            raise BundleError(f"{self.folder / CARD} is not UTF-8 text; write it again") from None
 
     def _check_subword_models(self) -> None:
         """Parse the SentencePiece models of the tokenizers in a sandbox."""
         file_name = tokenizer_class(self.config.tokenizer.kind).file_name
-        for name in _tokenizer_names(self.config.tokenizer):
+        for name in tokenizer_names(self.config.tokenizer):
             try:
                 model = sentencepiece_model(file_name, self._verified(name))
             except TokenizerError as error:
-                raise BundleError(f"{self.folder / name} must be a tokenizer, got an error: {error}") from None
+                raise BundleError(f"{self.folder / name} is not a valid tokenizer: {error}") from None
             if model is not None:
                 check_sentencepiece(model)
 
@@ -186,7 +219,7 @@ class Bundle:
 
     @functools.cached_property
     def _tokenizers(self) -> dict[str, Tokenizer]:
-        names = _tokenizer_names(self.config.tokenizer)
+        names = tokenizer_names(self.config.tokenizer)
         loaded = {name: self._tokenizer(name) for name in names}
         return dict(zip(_SIDES, (loaded[names[0]], loaded[names[-1]]), strict=True))
 
@@ -195,10 +228,10 @@ class Bundle:
         try:
             tokenizer = tokenizer_from_bytes(tokenizer_class(settings.kind).file_name, self._verified(name))
         except (TokenizerError, RuntimeError, ValueError) as error:
-            raise BundleError(f"{self.folder / name} must be a tokenizer, got an error: {error}") from None
+            raise BundleError(f"{self.folder / name} is not a valid tokenizer: {error}") from None
         if tokenizer.kind != settings.kind:
             raise BundleError(
-                f"{self.folder / name} must be of the kind {settings.kind}, as in {CONFIG}, got {tokenizer.kind}; "
+                f"{self.folder / name} must be of the kind {settings.kind}, as in {PROJECT}, got {tokenizer.kind}; "
                 "write the bundle again"
             )
         return tokenizer
@@ -207,9 +240,7 @@ class Bundle:
         """Read a small file and check its hash again, so that the content used is the content verified."""
         data = (self.folder / name).read_bytes()
         if hashlib.sha256(data).hexdigest() != self.manifest["files"][name]["sha256"]:
-            raise BundleError(
-                f"{self.folder / name} must not change while it is open, got other content; open it again"
-            )
+            raise BundleError(f"{self.folder / name} changed while the bundle was open; open it again")
         return data
 
 
@@ -229,19 +260,15 @@ def write_bundle(
     """
     source, target = (tokenizers[side] for side in _SIDES)
     if config.tokenizer.joint and source is not target and source.to_bytes() != target.to_bytes():
-        raise BundleError(
-            "tokenizers must be equal where tokenizer.joint is true, got two; set tokenizer.joint to false"
-        )
+        raise BundleError("tokenizer.joint is true, but the two tokenizers differ; set tokenizer.joint to false")
     if folder.exists() and not (folder / MANIFEST).is_file():
-        raise BundleError(
-            f"{folder} must be a new folder or an earlier bundle, got other files, which would be lost; name another"
-        )
+        raise BundleError(f"{folder} has other files than those of a bundle, which would be lost; name another folder")
     shapes = {name: array.shape for name, array in weights.items()}
     check_shapes(folder, shapes, weight_shapes(config.model, source.size, target.size))
     with write_verified(folder) as draft:
-        (draft / CONFIG).write_text(to_toml(shared_config(config)), encoding="utf-8")
-        write_weights(draft / WEIGHTS, weights)
-        names = _tokenizer_names(config.tokenizer)
+        (draft / PROJECT).write_text(shared_toml(config), encoding="utf-8")
+        write_weights(draft / WEIGHTS, weights, {} if quantization is None else quantization.stored_integers(weights))
+        names = tokenizer_names(config.tokenizer)
         for name, tokenizer in dict(zip(names, (source, target), strict=False)).items():
             (draft / name).write_bytes(tokenizer.to_bytes())
         (draft / CARD).write_text(card, encoding="utf-8")
@@ -252,7 +279,22 @@ def write_bundle(
     return Bundle.open(folder, trusted=True)
 
 
-def _tokenizer_names(settings: TokenizerConfig) -> tuple[str, ...]:
+def inherit_inference(
+    base: Bundle, config: Config, tokenizers: Mapping[str, Tokenizer]
+) -> tuple[Config, Quantization | None, Shortlist | None]:
+    """Return what a model that was trained from `base` keeps of the way that the base is used.
+
+    This is its beam and precision, the ranges of its int8 inputs, and its shortlist if the tokens are the same.
+    """
+    own = base.tokenizers()
+    is_same = all(each.to_bytes() == own[side].to_bytes() for side, each in tokenizers.items())
+    stored = base.quantization()
+    shapes = weight_shapes(config.model, *(tokenizers[side].size for side in _SIDES))
+    kept = config.model_copy(update={"inference": config.inference or base.inference()})
+    return kept, stored and stored.for_weights(dict(shapes)), base.shortlist() if is_same else None
+
+
+def tokenizer_names(settings: TokenizerConfig) -> tuple[str, ...]:
     """The file names of the tokenizers: one for both sides, or one per side."""
     name = tokenizer_class(settings.kind).file_name
     return (name,) if settings.joint else tuple(f"{side}.{name}" for side in _SIDES)
@@ -260,12 +302,50 @@ def _tokenizer_names(settings: TokenizerConfig) -> tuple[str, ...]:
 
 def _check_names(folder: Path, names: set[str], version: int) -> Config:
     """Read the configuration, and require exactly the files that it implies."""
-    if missing := {CONFIG, WEIGHTS, CARD} - names:
-        raise BundleError(f"{folder} must hold {min(missing)}, got no such file; the bundle is incomplete")
-    config = read_shared_config(str(folder / CONFIG), (folder / CONFIG).read_bytes(), version)
-    expected = {CONFIG, WEIGHTS, CARD, *_tokenizer_names(config.tokenizer)}
+    if missing := {PROJECT, WEIGHTS, CARD} - names:
+        raise BundleError(f"{folder} has no {min(missing)}: the bundle is incomplete; copy it again")
+    config = read_shared_config(str(folder / PROJECT), (folder / PROJECT).read_bytes(), version)
+    expected = {PROJECT, WEIGHTS, CARD, *tokenizer_names(config.tokenizer)}
     if missing := expected - names:
-        raise BundleError(f"{folder} must hold {min(missing)}, as its {CONFIG} requires, got no such file")
+        raise BundleError(
+            f"{folder} has no {min(missing)}, which its {PROJECT} requires: the bundle is incomplete; copy it again"
+        )
     if others := names - expected - {QUANTIZATION, SHORTLIST}:
-        raise BundleError(f"{folder} must hold only what its {CONFIG} requires, got {min(others)} as well; use another")
+        raise BundleError(
+            f"{folder} must hold only what its {PROJECT} requires, got {min(others)} as well; use another"
+        )
     return config
+
+
+def max_source_tokens(config: Config) -> int | None:
+    """Return the maximum number of source tokens of a model, without the end; None if there is no limit."""
+    model = config.model
+    if model.family == "transformer" and model.positions == "learned":
+        return max(1, model.max_positions - 1)
+    return None
+
+
+def check_compatible(bundles: Sequence[Bundle]) -> tuple[Config, dict[str, Tokenizer]]:
+    """Return the common tokenizers, and the configuration of the bundle with the lowest limit of source tokens."""
+    if not bundles:
+        raise ConfigError("no bundle is given; name at least one")
+    if len(bundles) == 1:
+        return bundles[0].config, bundles[0].tokenizers()
+    first, *others = (_spelling(bundle) for bundle in bundles)
+    for bundle, other in zip(bundles[1:], others, strict=True):
+        if other != first:
+            raise ConfigError(
+                f"{bundle.path} and {bundles[0].path} cannot be an ensemble: their tokenizers, normal forms or "
+                "directions differ; train them on the same prepared data"
+            )
+    config = min((bundle.config for bundle in bundles), key=lambda each: max_source_tokens(each) or float("inf"))
+    return config, bundles[0].tokenizers()
+
+
+def _spelling(bundle: Bundle) -> tuple[Any, ...]:
+    tokenizers, data = bundle.tokenizers(), bundle.config.data
+    directions = None
+    if data is not None and data.is_multilingual:
+        directions = (language_place(data), sorted(data.all_directions()))
+    texts = (tokenizers[side].to_bytes() for side in ("source", "target"))
+    return bundle.config.tokenizer.normal_form, directions, *texts

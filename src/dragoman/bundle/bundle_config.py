@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import tomllib
 from typing import Any
 from urllib.parse import urlsplit
 
-from dragoman.bundle.config_migration import migrate_config
-from dragoman.config import Config, parse_config
+from dragoman.config import Config, RnnConfig, parse_config, to_toml
+from dragoman.config.attention_scores import SCORES
 from dragoman.errors import BundleError, ConfigError
+from dragoman.plugins import Plugin, find_plugin, plugin_names
 
 _MAX_LINES = 4000
 _MAX_MESSAGE = 300
 _TABLE = re.compile(r"\[{1,2}[a-z0-9_]+(\.[a-z0-9_]+){0,3}\]{1,2}")
 _SETTING = re.compile(r"[a-z0-9_]+ = (.+)")
+_PLUGINS = "plugins"
+_PLUGIN = re.compile(r"scores ([A-Za-z0-9][\w.-]{0,59}) ([A-Za-z0-9][A-Za-z0-9._-]{0,59}) ([\w.+!-]{1,40})", re.ASCII)
+
+
+_RENAMED_IN_VERSION_2 = {
+    "data.max_pieces": "max_tokens",
+    "start.new_pieces": "new_tokens",
+}
+"""Settings by their dotted names in version 1, with their new names in the same table."""
+
+
+def shared_toml(config: Config) -> str:
+    """Return the configuration file of a bundle: without local paths, and with the plug-ins that the model needs."""
+    needed = json.dumps([f"{each.group} {each.name} {each.package} {each.version}" for each in _plugins_of(config)])
+    return (f"{_PLUGINS} = {needed}\n\n" if needed != "[]" else "") + to_toml(shared_config(config))
 
 
 def shared_config(config: Config) -> Config:
-    """Replace paths by file names, and URLs by the last part of their path."""
+    """Replace paths by file names, and URLs by the last part of their path; leave out what only training needs."""
     table = config.model_dump(exclude_none=True)
+    table["training"].pop("callbacks", None)
     if data := table.get("data"):
         data["folder"] = _last_part(data["folder"])
         for corpus in _corpora(data):
             corpus["files"] = [_last_part(file) for file in corpus["files"]]
             corpus["name"] = _last_part(corpus["name"]) if corpus["name"] else ""
+            if corpus["format"] in plugin_names("corpus_readers"):
+                corpus["format"] = "auto"
     if start := table.get("start"):
         start["bundle"] = _last_part(start["bundle"])
     return parse_config(table)
@@ -40,13 +60,47 @@ def read_shared_config(name: str, data: bytes, version: int) -> Config:
     try:
         text = data.decode("utf-8")
         _check_lines(text.split("\n"))
-        return parse_config(migrate_config(tomllib.loads(text), version))
+        table = tomllib.loads(text)
+        _check_plugins(name, table.pop(_PLUGINS, []))
+        return parse_config(migrate_config(table, version))
     except (ConfigError, ValueError, RecursionError) as error:
         reason = str(error).partition("\n")[0][:_MAX_MESSAGE]
         raise BundleError(
             f"{name} must be a configuration written by Dragoman, got: {reason}; "
             "write the bundle again with dragoman train"
         ) from None
+
+
+def _plugins_of(config: Config) -> list[Plugin]:
+    """Return the plug-ins without which a model cannot be built."""
+    if not isinstance(config.model, RnnConfig) or config.model.attention.score in SCORES:
+        return []
+    plugin = find_plugin("scores", config.model.attention.score)
+    assert plugin is not None, "the configuration was validated"
+    return [plugin]
+
+
+def _check_plugins(file: str, needed: Any) -> None:
+    """Raise a `BundleError` for a plug-in that is not installed. Nothing is imported, or chosen by what a file names.
+
+    The names are shown as advice, so only names that a package can have are accepted.
+    """
+    for entry in needed if isinstance(needed, list) else [needed]:
+        match = _PLUGIN.fullmatch(str(entry))
+        if match is None:
+            raise ValueError(f"{_PLUGINS} has {entry!a}")
+        name, package, version = match.groups()
+        found = find_plugin("scores", name)
+        if found is None:
+            raise BundleError(
+                f"{file}: this model needs the attention score {name} of the package {package} {version}, which is not "
+                f"installed; pip install {package}, if you trust its author"
+            )
+        if found.package != package:
+            raise BundleError(
+                f"{file}: this model needs the attention score {name} of the package {package} {version}, but that of "
+                f"{found.package} is installed; uninstall {found.package} and install {package}"
+            )
 
 
 def _check_lines(lines: list[str]) -> None:
@@ -75,3 +129,17 @@ def _last_part(path: str) -> str:
         path = urlsplit(path).path
     parts = [part for part in re.split(r"[/\\]", path) if part not in ("", ".", "..", "~")]
     return parts[-1] if parts else "unnamed"
+
+
+def migrate_config(table: dict[str, Any], version: int) -> dict[str, Any]:
+    """The settings of a `dragoman.toml` from a bundle or checkpoint of a format version, with their current names."""
+    table = copy.deepcopy(table)
+    if version < 2:
+        for path, name in _RENAMED_IN_VERSION_2.items():
+            *sections, old = path.split(".")
+            section: Any = table
+            for each in sections:
+                section = section.get(each) if isinstance(section, dict) else None
+            if isinstance(section, dict) and old in section and name not in section:
+                section[name] = section.pop(old)
+    return table

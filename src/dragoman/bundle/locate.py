@@ -1,31 +1,36 @@
-"""Find the bundle of a path: a bundle itself, the bundle of a run, or the best bundle of a project folder."""
+"""Find the bundle of a path or of a name in the model store.
+
+A path is a bundle itself, a run, which has one, or a project folder, of which the best bundle is chosen. An existing
+path takes precedence over a name.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dragoman.bundle.verified_folder import MANIFEST
+from dragoman.bundle.model_store import propose_get, stored_bundles
+from dragoman.bundle.verified_folder import MANIFEST, explain_checkpoint
 from dragoman.config import load_config
 from dragoman.errors import BundleError, DragomanError
-from dragoman.files import similar_path
+from dragoman.files import as_path, similar_path
+from dragoman.run_files import BUNDLE, CARD, CHECKPOINT_STATE, CHECKPOINTS, LOG, PROJECT, RECORD, RUN
 
-__all__ = ["LocatedBundle", "explain_checkpoint", "find_bundle", "find_run", "has_fixed_end"]
+if TYPE_CHECKING:
+    from dragoman.bundle.bundle import Bundle
 
-_BUNDLE, _RUN, _LOG, _CONFIG = "bundle", "run.json", "log.jsonl", "dragoman.toml"
-_CHECKPOINTS, _STATE = "checkpoints", "state.json"
-_DEFAULT_RUN = "run"  # folder of a run without --output
 _KINDS = "a bundle, a run or a project folder"
 _MAX_RECORD = 1 << 20  # bytes of run.json
 _MAX_DEPTH = 2  # of runs in a project: runs/first
 _MAX_FOLDERS = 1000
 _LISTED = 5  # models in a message
-_CARD, _MAX_CARD = "card.md", 1 << 20  # bytes
+_MAX_CARD = 1 << 20  # bytes of a model card
 _CARD_UPDATES = re.compile(r"^\| Updates \| (\d[\d,]{0,24}) \|$", re.MULTILINE)
 _CHECKPOINT = re.compile(r"step_(\d{1,18})")
 
@@ -37,17 +42,20 @@ class LocatedBundle:
     path: Path
     reason: str = ""
     note: str = ""
-    """A message if the run was trained further after the bundle was written."""
+    """A message if the run is not finished, or was trained further after the bundle was written."""
+    run: Path | None = None
+    """The run of a bundle that was found in a folder of runs."""
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """The bundle of a run, with its best validation: metric and value."""
+    """A run, with its best validation: metric and value."""
 
-    path: Path
+    run: Path
     metric: str
     value: float | None
     written: float
+    is_finished: bool = True
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -58,50 +66,87 @@ class _Candidate:
 
 
 def find_bundle(path: Path) -> LocatedBundle:
-    """Return the bundle of a path; raise a `BundleError` that names the next step if there is none.
+    """Return the bundle of a path or a name; raise a `BundleError` that names the next step if there is none.
 
-    The best of several runs of a project has the best validation if all of them stopped on one metric; otherwise it is
+    That of a run which is not finished is made of its best checkpoint; finished runs of a project come first. The best
+    of several runs of a project has the best validation if all of them stopped on one metric; otherwise it is
     the newest.
     """
-    if path.is_file() and path.name == _CONFIG:
+    stored = named_bundles(path)
+    if len(stored) > 1:
+        legs = " and ".join(each.parent.name for each in stored)
+        raise BundleError(
+            f"{path} is a route of two models, {legs}; dragoman translate, dragoman serve and Translators.open accept "
+            "it, here name one model"
+        )
+    return LocatedBundle(stored[0], f"{path} in the model store") if stored else _find_in_path(path)
+
+
+def _find_in_path(path: Path) -> LocatedBundle:
+    if path.is_file() and path.name == PROJECT:
         path = path.parent
     if explained := explain_checkpoint(path):
         raise BundleError(explained)
     if path.is_file() and not _is_zip(path):
-        raise BundleError(f"{path} must be {_KINDS}, got a file that is no zip archive; name the model first")
+        raise BundleError(f"{path} is a file, and no zip archive of a bundle; name the model first: {_KINDS}")
     if path.is_file() or (path / MANIFEST).is_file():
         return LocatedBundle(path)
-    if (path / _BUNDLE / MANIFEST).is_file():
-        return _located(path / _BUNDLE, f"the bundle of {path}")
-    found = list(_candidates(path))
+    if (path / BUNDLE / MANIFEST).is_file():
+        return LocatedBundle(path / BUNDLE, f"the bundle of {path}", _continued_note(path / BUNDLE))
+    if (own := _candidate(path)) is not None:
+        return _located(own, f"a checkpoint of {path}")
+    every = [each for folder in _folders(path) if (each := _candidate(folder)) is not None]
+    found = [each for each in every if each.is_finished] or every
     if not found:
         raise BundleError(_explain(path))
     if len(found) == 1:
-        return _located(found[0].path, f"the only bundle in {path}")
-    if not (path / _CONFIG).is_file() and any((each.path.parent.parent / _CONFIG).is_file() for each in found):
-        listed = ", ".join(str(each.path.parent) for each in found[:_LISTED])
-        raise BundleError(
-            f"{path} must be {_KINDS}, got a folder with {len(found)} models of projects; name one: {listed}"
-        )
+        return _located(found[0], f"the only {'bundle' if found[0].is_finished else 'run'} in {path}")
+    if not (path / PROJECT).is_file() and any((each.run.parent / PROJECT).is_file() for each in found):
+        listed = ", ".join(str(each.run) for each in found[:_LISTED])
+        raise BundleError(f"{path} has {len(found)} models of several projects; name one: {listed}")
     metrics = {each.metric for each in found if each.value is not None}
     if len(metrics) == 1 and all(each.value is not None for each in found):
         best = max(found, key=lambda each: each.rank)
-        return _located(best.path, f"best of {len(found)} in {path}: {best.metric} {best.value:g} in validation")
+        return _located(best, f"best of {len(found)} in {path}: {best.metric} {best.value:g} in validation")
     newest = max(found, key=lambda each: each.written)
-    return _located(newest.path, f"newest of {len(found)} in {path}: their validations are not comparable")
+    return _located(newest, f"newest of {len(found)} in {path}: their validations are not comparable")
 
 
-def _located(bundle: Path, reason: str) -> LocatedBundle:
-    return LocatedBundle(bundle, reason, _continued_note(bundle))
+def named_bundles(path: Path | str) -> list[Path]:
+    """Return the bundle of a name in the model store, or both bundles of a route; empty for a path that exists."""
+    path = as_path(path)
+    return [] if len(path.parts) != 1 or path.exists() else stored_bundles(str(path))
+
+
+def open_located(path: Path | str) -> Bundle:
+    """Open the bundle of a path; a run that is not finished, or was trained further, gives a warning."""
+    from dragoman.bundle.bundle import Bundle  # noqa: PLC0415 -- finding one needs no arrays
+
+    found = find_bundle(as_path(path))
+    if found.note:
+        warnings.warn(found.note, stacklevel=3)
+    return Bundle.open(found.path)
+
+
+def _located(found: _Candidate, reason: str) -> LocatedBundle:
+    if found.is_finished:
+        return LocatedBundle(found.run / BUNDLE, reason, _continued_note(found.run / BUNDLE), found.run)
+    from dragoman.bundle.checkpoint_bundle import checkpoint_bundle  # noqa: PLC0415 -- few runs are not finished
+
+    try:
+        bundle, note = checkpoint_bundle(found.run)
+    except BundleError as error:
+        raise BundleError(f"{error}; continue it with {_resume_command(found.run)}") from None
+    return LocatedBundle(bundle, reason, note, found.run)
 
 
 def _continued_note(bundle: Path) -> str:
     """Return a message if the run of a bundle has checkpoints of later updates; empty otherwise."""
     run = bundle.parent
     try:
-        with (bundle / _CARD).open("rb") as file:
+        with (bundle / CARD).open("rb") as file:
             card = file.read(_MAX_CARD).decode(errors="replace")
-        names = [each.name for each in (run / _CHECKPOINTS).iterdir() if (each / _STATE).is_file()]
+        names = [each.name for each in (run / CHECKPOINTS).iterdir() if (each / CHECKPOINT_STATE).is_file()]
     except OSError:
         return ""
     written = _CARD_UPDATES.search(card)
@@ -121,41 +166,30 @@ def find_run(path: Path) -> Path:
     """
     if explained := explain_checkpoint(path):
         raise BundleError(explained)
-    if (path / _RUN).is_file():
+    if (path / RECORD).is_file():
         return path
-    if path.name == _BUNDLE and (path.parent / _RUN).is_file():
+    if path.name == BUNDLE and (path.parent / RECORD).is_file():
         return path.parent
-    runs = [each for each in _folders(path) if (each / _RUN).is_file()]
+    runs = [each for each in _folders(path) if (each / RECORD).is_file()]
     if not runs:
-        got = "a project that is not trained" if (path / _CONFIG).is_file() else "another path"
-        near = "" if path.exists() else similar_path(path, ())
-        raise BundleError(f"{path} must be a run or a project folder, got {got}{near or '; dragoman train makes runs'}")
-    bundles = {each.path.parent: each for each in _candidates(path)}
-    return max(runs, key=lambda run: bundles[run].rank if run in bundles else (float("-inf"), _time(run / _RUN)))
-
-
-def explain_checkpoint(path: Path) -> str:
-    """Return which path to name instead of a checkpoint, or of a folder of checkpoints; empty for other paths."""
-    is_one = (path / _STATE).is_file() and (path / MANIFEST).is_file()
-    if not is_one and (path.name != _CHECKPOINTS or not path.is_dir()):
-        return ""
-    got = "a checkpoint" if is_one else "a folder of checkpoints"
-    run = next((each for each in path.parents[:2] if (each / _RUN).is_file() or (each / _BUNDLE).is_dir()), None)
-    if run is None:
-        return f"{path} must be {_KINDS}, got {got} without its run; name the run, or the bundle that training wrote"
-    if (run / _BUNDLE / MANIFEST).is_file():
-        return f"{path} must be {_KINDS}, got {got}; name its run: {run}"
-    return (
-        f"{path} must be {_KINDS}, got {got} of a run without a bundle; train it to the end with {_resume_command(run)}"
-    )
+        if not path.exists():
+            raise BundleError(f"{path} does not exist{similar_path(path, ()) or '; check its spelling'}")
+        which = "it is neither a run nor a project"
+        if (path / MANIFEST).is_file():
+            which = "it is a bundle; name the run that wrote it"
+        elif (path / PROJECT).is_file():
+            which = "the project is not trained yet"
+        raise BundleError(f"{path} has no run: {which}; dragoman train makes runs")
+    found = [each for run in runs if (each := _candidate(run)) is not None]
+    return max(found, key=lambda each: (each.is_finished, each.rank)).run if found else runs[0]
 
 
 def _resume_command(run: Path) -> str:
     """Return the command that continues a run of a project in the folder above it."""
-    project = run.parent if (run.parent / _CONFIG).is_file() else None
+    project = run.parent if (run.parent / PROJECT).is_file() else None
     name = f" {shlex.quote(str(project))}" if project is not None and str(project) != "." else ""
-    output = "" if run.name == _DEFAULT_RUN else f" --output {shlex.quote(str(run))}"
-    return f"dragoman train{name}{output} --resume, and the --set options that it was started with"
+    output = "" if run.name == RUN else f" --output {shlex.quote(str(run))}"
+    return f"dragoman train{name}{output} --resume"
 
 
 def _is_zip(path: Path) -> bool:
@@ -166,12 +200,15 @@ def _is_zip(path: Path) -> bool:
         return True  # `Bundle.open` explains it
 
 
-def _candidates(project: Path) -> Iterator[_Candidate]:
-    for folder in _folders(project):
-        bundle = folder / _BUNDLE
-        if (bundle / MANIFEST).is_file():
-            metric, value = _best(folder / _RUN)
-            yield _Candidate(bundle, metric, value, _time(bundle / MANIFEST))
+def _candidate(folder: Path) -> _Candidate | None:
+    """Return the run in a folder if it has a bundle or a checkpoint."""
+    manifest = folder / BUNDLE / MANIFEST
+    if manifest.is_file():
+        return _Candidate(folder, *_best(folder / RECORD), _time(manifest))
+    has_record = (folder / RECORD).is_file() or (folder / LOG).is_file()
+    if not has_record or not any((folder / CHECKPOINTS).glob("step_*")):
+        return None
+    return _Candidate(folder, *_best(folder / RECORD), _time(folder / RECORD), is_finished=False)
 
 
 def _folders(project: Path) -> Iterator[Path]:
@@ -189,7 +226,7 @@ def _folders(project: Path) -> Iterator[Path]:
             if count > _MAX_FOLDERS:
                 return
             yield folder
-        level = [folder for folder in below if not (folder / _RUN).is_file()]
+        level = [folder for folder in below if not (folder / RECORD).is_file()]
 
 
 def _best(record: Path) -> tuple[str, float | None]:
@@ -231,15 +268,11 @@ def has_fixed_end(config: Path) -> bool:
 def _explain(path: Path) -> str:
     """Return why a path has no bundle, with the next step."""
     if not path.exists():
-        near = similar_path(path, (".zip",)) or "; check its spelling"
-        return f"{path} must be {_KINDS}, got a path that does not exist{near}"
+        near = similar_path(path, (".zip",)) or propose_get(str(path)) or f"; check its spelling, and name {_KINDS}"
+        return f"{path} does not exist{near}"
     runs = [path, *_folders(path)]
-    if unfinished := next((run for run in runs if (run / _RUN).is_file() or (run / _LOG).is_file()), None):
-        earlier = "" if has_fixed_end(unfinished / _CONFIG) else "; --set training.max_updates=N sets an earlier end"
-        return (
-            f"{path} must hold a bundle, got an unfinished run in {unfinished}; train it to the end with "
-            f"{_resume_command(unfinished)}{earlier}"
-        )
-    if (path / _CONFIG).is_file():
-        return f"{path} must hold a bundle, got a project that is not trained; run dragoman train {path}"
-    return f"{path} must be {_KINDS}, got another folder; dragoman train and dragoman import write a bundle"
+    if unfinished := next((run for run in runs if (run / RECORD).is_file() or (run / LOG).is_file()), None):
+        return f"the run in {unfinished} has no checkpoint yet; continue it with {_resume_command(unfinished)}"
+    if (path / PROJECT).is_file():
+        return f"the project in {path} is not trained yet; run dragoman train {shlex.quote(str(path))}"
+    return f"{path} has no model: name {_KINDS}; dragoman train and dragoman import write a bundle"

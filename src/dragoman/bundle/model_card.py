@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dragoman.config import Config, CorpusConfig, DataConfig, ModelConfig, TrainingConfig
+from dragoman.config import Config, CorpusConfig, DataConfig, TrainingConfig
 
 _LIMITS = """\
 It covers the subjects of its corpora and little else. Names, numbers and long sentences are the most frequent errors,
@@ -51,7 +52,7 @@ def model_card(config: Config, facts: Mapping[str, Any]) -> str:
         _section("Base model", _base(config.training, facts.get("base"))),
         _section("Origin", (facts.get("base") or {}).get("origin", "")),
         _section("Data", _data(config.data, facts)),
-        _section("Model", _model(config.model, facts)),
+        _section("Model", _model(config, facts)),
         _section("Training", _training(config, facts)),
         _section("Scores", _scores(facts.get("scores", ()))),
         _section("Limits", _LIMITS),
@@ -67,6 +68,12 @@ def card_section(card: str, title: str) -> str:
     return rest.partition("\n## ")[0].strip()[:_MAX_SECTION] if found else ""
 
 
+def stated_licence(card: str) -> str:
+    """Return the licence that a card states in one line; empty if it states none."""
+    found = card_section(card, "Licence")
+    return "" if "\n" in found else found
+
+
 def imported_model_card(config: Config, facts: Mapping[str, Any]) -> str:
     """Write the card of a model that another toolkit trained.
 
@@ -80,7 +87,7 @@ def imported_model_card(config: Config, facts: Mapping[str, Any]) -> str:
         _title(config),
         _section("Directions", _directions(config.data)),
         _section("Origin", _table(rows)),
-        _section("Model", _model(config.model, facts)),
+        _section("Model", _model(config, facts)),
         _section("Notes", "\n".join(f"- {_line(note)}" for note in facts["notes"])),
         _section("Limits", _LIMITS),
         _section("Use", _use(config.data)),
@@ -168,7 +175,8 @@ def _corpus(corpus: CorpusConfig) -> str:
     )
 
 
-def _model(model: ModelConfig, facts: Mapping[str, Any]) -> str:
+def _model(config: Config, facts: Mapping[str, Any]) -> str:
+    model, own = config.model, config.inference
     rows: list[tuple[str, str]] = [("Family", model.family)]
     if model.family == "transformer":
         rows += [
@@ -184,6 +192,9 @@ def _model(model: ModelConfig, facts: Mapping[str, Any]) -> str:
             ("Attention", "none" if model.decoder.attend == "none" else attention),
         ]
     rows += [("Parameters", f"{facts['parameters']:,}")] if "parameters" in facts else []
+    if own is not None:
+        search = "" if own.beam is None else "greedy search, " if own.beam == 1 else f"a beam of {own.beam}, "
+        rows.append(("Made for", f"{search}{own.precision}; used unless an option names others"))
     return _table(rows)
 
 
@@ -233,8 +244,13 @@ def _time(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
+_HTML = re.compile("<(?=[A-Za-z/!?])")
+
+
 def _line(text: object) -> str:
-    return " ".join(str(text).split())
+    """Return text in one line, without control characters and HTML tags: it may come from an untrusted file."""
+    plain = "".join(character if character.isprintable() else " " for character in str(text))
+    return _HTML.sub("&lt;", " ".join(plain.split()))
 
 
 def _cell(text: object) -> str:

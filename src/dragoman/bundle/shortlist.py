@@ -17,8 +17,6 @@ from safetensors.numpy import load, save
 from dragoman.errors import BundleError
 from dragoman.text import EOS_ID, SPECIALS
 
-__all__ = ["Shortlist"]
-
 _NAMES = {"always", "offsets", "tokens"}
 _FIX = "write the bundle again, or leave the shortlist out"
 
@@ -27,18 +25,19 @@ _FIX = "write the bundle again, or leave the shortlist out"
 class Shortlist:
     """Target tokens of the source token s: `tokens[offsets[s] : offsets[s + 1]]`; `always` are those of every sentence.
 
-    Shapes: always [n], offsets [source vocab + 1], tokens [offsets[-1]], all int64.
+    Shapes: always [n], offsets [source vocab + 1], tokens [offsets[-1]]. The last two are int32, as in the file: they
+    take most of the memory.
     """
 
     always: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    tokens: NDArray[np.int64]
+    offsets: NDArray[np.int32]
+    tokens: NDArray[np.int32]
 
     @classmethod
     def of_lists(cls, always: Sequence[int], lists: Sequence[Sequence[int] | NDArray[np.int64]]) -> Self:
         """A shortlist from one list of target tokens per source token; the special tokens are always included."""
-        offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-        tokens = np.concatenate([np.empty(0, np.int64), *(np.asarray(each, np.int64) for each in lists)])
+        offsets = np.cumsum([0, *map(len, lists)], dtype=np.int32)
+        tokens = np.concatenate([np.empty(0, np.int32), *(np.asarray(each, np.int32) for each in lists)])
         return cls(np.union1d(np.arange(len(SPECIALS)), np.asarray(always, np.int64)), offsets, tokens)
 
     @classmethod
@@ -49,20 +48,19 @@ class Shortlist:
         except (SafetensorError, ValueError, KeyError, TypeError, OverflowError) as error:
             raise BundleError(f"the shortlist of a bundle must be safetensors, got: {error}; {_FIX}") from None
         if arrays.keys() != _NAMES or any(_is_other(array) for array in arrays.values()):
-            raise BundleError(f"the shortlist of a bundle must hold three lists of int32, got others; {_FIX}")
-        always, offsets, tokens = (arrays[name].astype(np.int64) for name in ("always", "offsets", "tokens"))
+            raise BundleError(f"the shortlist of the bundle does not hold three lists of int32; {_FIX}")
+        always, offsets, tokens = (arrays[name] for name in ("always", "offsets", "tokens"))
         if len(offsets) != source_vocab + 1 or offsets[0] != 0 or offsets[-1] != len(tokens):
             raise BundleError(f"the shortlist must have one list per source token, got {len(offsets):,}; {_FIX}")
-        if (np.diff(offsets) < 0).any():
-            raise BundleError(f"the lists of a shortlist must be in order, got another order; {_FIX}")
-        both = np.concatenate([always, tokens])
-        if both.min(initial=0) < 0 or both.max(initial=0) >= target_vocab:
-            raise BundleError(f"a shortlist must hold tokens below {target_vocab:,}, got others; {_FIX}")
-        return cls(np.union1d(np.arange(len(SPECIALS)), always), offsets, tokens)
+        if (offsets[1:] < offsets[:-1]).any():
+            raise BundleError(f"the lists of the shortlist are not in order; {_FIX}")
+        if any(each.min(initial=0) < 0 or each.max(initial=0) >= target_vocab for each in (always, tokens)):
+            raise BundleError(f"the shortlist holds tokens that are not below {target_vocab:,}; {_FIX}")
+        return cls(np.union1d(np.arange(len(SPECIALS)), always.astype(np.int64)), offsets, tokens)
 
     def to_bytes(self) -> bytes:
         """The content of the file."""
-        arrays = {"always": self.always, "offsets": self.offsets, "tokens": self.tokens}
+        arrays: dict[str, NDArray[Any]] = {"always": self.always, "offsets": self.offsets, "tokens": self.tokens}
         return bytes(save({name: array.astype(np.int32) for name, array in arrays.items()}))
 
     def candidates(self, source: Sequence[int]) -> NDArray[np.int64]:

@@ -2,24 +2,31 @@
 
 Files are written to `<name>.tmp` and flushed to the disk. `manifest.json`, with the size and the SHA-256 of each file,
 is written last, and then the folder is renamed. A crash at any moment leaves the old folder, the new one or both.
+
+A *seal* in the cache folder of the user records that a folder was checked, with size, inode and times of its files, so
+that unchanged files are not hashed at every start (docs/decisions/0010).
 """
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import hashlib
 import json
 import os
 import re
 import shutil
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundle.atomic_swap import swap_folders
 from dragoman.errors import BundleError
-from dragoman.files import fsync, sha256_of_file
+from dragoman.files import cache_folder, check_private, fsync, sha256_of_file, write_json
+from dragoman.run_files import BUNDLE, CHECKPOINT_STATE, CHECKPOINTS, RECORD
+from dragoman.version import __version__
 
 MANIFEST = "manifest.json"
 
@@ -31,7 +38,12 @@ _MAX_BYTES = 1 << 16  # of a manifest
 _MAX_FILES = 64
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_FIX = "restore it from its source, or use another one"
+_AT_FDCWD = -100  # of renameat2: paths are relative to the working directory
+_RENAME_EXCHANGE = 2
+_NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP}
+_SETTLED_NS = 2_000_000_000  # age of files of which a later change certainly changes a time of the file system
+_SEAL_SECONDS = 30 * 24 * 3600  # then everything is hashed again
+_FIX = "it is damaged or still being written: wait, copy it again, or use another one"
 
 
 @contextmanager
@@ -80,14 +92,14 @@ def verify(folder: Path, *, allowed: Callable[[str], bool] | None = None, hash_f
     names = {MANIFEST, *manifest["files"]}
     for name in sorted(names | set(sizes)):
         if allowed is not None and name != MANIFEST and not allowed(name):
-            raise BundleError(f"{folder} must hold only expected files, got {_shown(name)}; {_FIX}")
+            raise BundleError(f"{folder} has the file {_shown(name)}, which does not belong there; {_FIX}")
         if name not in sizes:
-            raise BundleError(f"{folder / name} must exist, got no such file; {_FIX}")
+            raise BundleError(f"{folder / name} is missing; {_FIX}")
         if name not in names:
-            raise BundleError(f"{folder} must hold what its manifest lists, got {_shown(name)} as well; {_FIX}")
+            raise BundleError(f"{folder} has the file {_shown(name)}, which its manifest does not list; {_FIX}")
     for name, facts in manifest["files"].items():
         if sizes[name] != facts["size"]:
-            raise BundleError(f"{folder / name} must have {facts['size']:,} bytes, got {sizes[name]:,}; {_FIX}")
+            raise BundleError(f"{folder / name} has {sizes[name]:,} bytes instead of {facts['size']:,}; {_FIX}")
     if hash_files:
         check_hashes(folder, manifest)
     return manifest
@@ -98,18 +110,83 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return _read_manifest(folder, _regular_files(folder))
 
 
-def check_hashes(folder: Path, manifest: dict[str, Any]) -> None:
+def check_hashes(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Compare the SHA-256 of every file with the manifest."""
     for name, facts in manifest["files"].items():
         try:
             found = sha256_of_file(folder / name)
         except OSError as error:
-            raise BundleError(f"{folder / name} must be readable, got: {error.strerror}; {_FIX}") from None
+            raise BundleError(f"{folder / name} cannot be read: {error.strerror}; {_FIX}") from None
         if found != facts["sha256"]:
-            raise BundleError(f"{folder / name} must not be changed, got other content; {_FIX}")
+            raise BundleError(f"{folder / name} has other content than its manifest states; {_FIX}")
 
 
-def manifest_digest(manifest: dict[str, Any]) -> str:
+FileFacts = Mapping[str, Sequence[int]]
+"""Size, device, inode, and the times of modification and change, by file name."""
+
+
+def file_facts(folder: Path, manifest: Mapping[str, Any]) -> FileFacts:
+    """What a change of a listed file or of the manifest changes too. Read it before the files are checked."""
+    found = {}
+    for name in (MANIFEST, *manifest["files"]):
+        facts = (folder / name).lstat()
+        found[name] = [facts.st_size, facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns]
+    return found
+
+
+def is_sealed(folder: Path, manifest: Mapping[str, Any]) -> bool:
+    """Whether this version of Dragoman checked this folder in the last 30 days, and no file changed since."""
+    try:
+        path = _seal_path(folder)
+        check_private(path.parent)
+        if path.stat().st_mtime < time.time() - _SEAL_SECONDS:
+            return False
+        return bool(json.loads(path.read_bytes()) == _seal(manifest, file_facts(folder, manifest)))
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+def seal(folder: Path, manifest: Mapping[str, Any], before: FileFacts) -> None:
+    """Record that a folder was checked; `before` are its `file_facts` from before the check.
+
+    Files that changed in the last seconds are not sealed: another change could leave their times the same. Without a
+    private cache folder nothing is recorded.
+    """
+    newest = max(time_ns for facts in before.values() for time_ns in facts[3:])
+    with suppress(OSError):
+        if time.time_ns() - newest < _SETTLED_NS or file_facts(folder, manifest) != before:
+            return
+        path = _seal_path(folder)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        check_private(path.parent)
+        for each in path.parent.iterdir():
+            if each.stat().st_mtime < time.time() - _SEAL_SECONDS:
+                each.unlink(missing_ok=True)
+        write_json(path, _seal(manifest, before), is_private=True)
+
+
+def _seal(manifest: Mapping[str, Any], facts: FileFacts) -> dict[str, Any]:
+    return {"digest": manifest_digest(manifest), "dragoman": __version__, "files": facts}
+
+
+def _seal_path(folder: Path) -> Path:
+    key = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:32]
+    return cache_folder() / "seals" / f"{key}.json"
+
+
+def explain_checkpoint(path: Path) -> str:
+    """Return which path to name instead of a checkpoint, or of a folder of checkpoints; empty for other paths."""
+    is_one = (path / CHECKPOINT_STATE).is_file() and (path / MANIFEST).is_file()
+    if not is_one and (path.name != CHECKPOINTS or not path.is_dir()):
+        return ""
+    got = "a checkpoint" if is_one else "a folder of checkpoints"
+    run = next((each for each in path.parents[:2] if (each / RECORD).is_file() or (each / BUNDLE).is_dir()), None)
+    if run is None:
+        return f"{path} is {got} without its run; name the run, or the bundle that training wrote"
+    return f"{path} is {got}; name its run: {run}"
+
+
+def manifest_digest(manifest: Mapping[str, Any]) -> str:
     """The SHA-256 of a manifest. It depends on the content of every listed file."""
     return hashlib.sha256(_serialized(manifest)).hexdigest()
 
@@ -152,7 +229,22 @@ def _replace(draft: Path, folder: Path) -> None:
     _remove(_previous(folder))
 
 
-def _serialized(manifest: dict[str, Any]) -> bytes:
+def swap_folders(one: Path, other: Path) -> bool:
+    """Exchange two folders in one atomic operation; False if the system or the file system does not support it."""
+    if os.name == "nt":
+        return False
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # Linux; not in the standard library
+    if rename is None:
+        return False
+    if rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+        return True
+    error = ctypes.get_errno()
+    if error in _NO_EXCHANGE:
+        return False
+    raise OSError(error, os.strerror(error), str(other))
+
+
+def _serialized(manifest: Mapping[str, Any]) -> bytes:
     """Serialize a manifest in a canonical form, so that any changed bit is detected."""
     return (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
 
@@ -165,22 +257,21 @@ def _regular_files(folder: Path) -> dict[str, int]:
             for entry in entries:
                 facts = entry.stat(follow_symlinks=False)
                 if not stat.S_ISREG(facts.st_mode):
-                    raise BundleError(
-                        f"{folder} must hold only files, got {_shown(entry.name)}, which is not a file; {_FIX}"
-                    )
+                    raise BundleError(f"{folder} has {_shown(entry.name)}, which is not a plain file; {_FIX}")
                 sizes[entry.name] = facts.st_size
                 if len(sizes) > _MAX_FILES:
-                    raise BundleError(f"{folder} must hold at most {_MAX_FILES} files, got more; {_FIX}")
+                    raise BundleError(f"{folder} has more than {_MAX_FILES} files; {_FIX}")
     except (OSError, ValueError) as error:
-        got = getattr(error, "strerror", None) or error
-        raise BundleError(f"{folder} must be a readable folder, got: {got}; check its name") from None
+        if isinstance(error, FileNotFoundError):
+            raise BundleError(f"{folder} does not exist; check its name") from None
+        raise BundleError(f"{folder} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     return sizes
 
 
 def _read_manifest(folder: Path, sizes: dict[str, int]) -> dict[str, Any]:
     path = folder / MANIFEST
     if MANIFEST not in sizes:
-        raise BundleError(f"{path} must exist, got no such file; {folder} is not a complete bundle or checkpoint")
+        raise BundleError(f"{folder} is no bundle or checkpoint, or not a complete one: it has no {MANIFEST}")
     if sizes[MANIFEST] > _MAX_BYTES:
         raise BundleError(f"{path} must have at most {_MAX_BYTES:,} bytes, got {sizes[MANIFEST]:,}; {_FIX}")
     try:
@@ -188,20 +279,20 @@ def _read_manifest(folder: Path, sizes: dict[str, int]) -> dict[str, Any]:
         manifest = json.loads(data)
         canonical = _serialized(manifest)
     except OSError as error:
-        raise BundleError(f"{path} must be readable, got: {error.strerror}; check its permissions") from None
+        raise BundleError(f"{path} cannot be read: {error.strerror}; check its permissions") from None
     except (ValueError, TypeError, RecursionError):
-        raise BundleError(f"{path} must be JSON, got something else; {_FIX}") from None
+        raise BundleError(f"{path} is not JSON; {_FIX}") from None
     if fault := _fault(manifest):
         raise BundleError(f"{path} must {fault}; {_FIX}")
     if canonical != data:
-        raise BundleError(f"{path} must not be changed, got other content; {_FIX}")
+        raise BundleError(f"{path} was changed after it was written; {_FIX}")
     return dict(manifest)
 
 
 def _fault(manifest: Any) -> str | None:
     """The rule of the schema that a manifest violates, if any."""
     if not isinstance(manifest, dict) or manifest.get("format") not in _FORMATS.values():
-        return f"be of the format {_FORMATS[VERSION]}, got another one"
+        return f"be of the format {_FORMATS[VERSION]}"
     version = manifest.get("version")
     if type(version) is not int or _FORMATS.get(version) != manifest["format"]:
         return f"be of version {VERSION} or an earlier one, got {_shown(version)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dragoman.config import ModelConfig, RnnConfig, TransformerConfig
+from dragoman.config.attention_scores import score_rules
 
 NamedShape = tuple[str, tuple[int, ...]]
 
@@ -138,14 +139,9 @@ def _attention(config: RnnConfig) -> Iterator[NamedShape]:
     name = "decoder.attention"
     if config.decoder.attend == "after":
         yield "decoder.W_c", (config.decoder.hidden, key + config.decoder.hidden)
-    if attention.score == "general":
-        yield f"{name}.score.W_a", (query, key)
-    elif attention.score == "location":
-        yield f"{name}.score.W_a", (attention.positions, query)
-    elif attention.score == "concat":
-        yield f"{name}.score.W_q", (inner, query)
-        yield f"{name}.score.U_k", (inner, key)
-        yield f"{name}.score.v_a", (inner,)
+    sizes = {"query": query, "key": key, "hidden": inner, "positions": attention.positions}
+    for weight, shape in score_rules(attention.score).shapes(**sizes).items():
+        yield f"{name}.score.{weight}", shape
     if attention.alignment == "local-p":
         yield f"{name}.aligner.W_p", (inner, query)
         yield f"{name}.aligner.v_p", (inner,)

@@ -1,4 +1,8 @@
-"""Read, write and check safetensors files of float32 weights."""
+"""Read, write and check safetensors files of weights: float32, and int8 matrices of imported int8 models.
+
+Weights of an imported int8 model are integers divided by a multiplier, so that either can be computed from the other
+without loss. The file has the integers; bundles of earlier versions have the quotients.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +10,123 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load, load_file, save, save_file
 
 from dragoman.bundle.weight_shapes import NamedShape
 from dragoman.errors import BundleError
 from dragoman.files import usual_permissions
 
+Array = NDArray[np.float32]
+
+_WEIGHTS, _INPUTS = "weights/", "inputs/"
+_LEVELS = 127
+_TOLERANCE = 1e-3  # of a step; rounding to float32 moves an integer up to 127 by less than 1e-5
+_FIX_INT8 = "import the model again"
+_INT8 = "I8"
 _MAX_HEADER = 4 << 20
 _MAX_DIMENSIONS = 8
 _BLOCK = 1 << 18  # bytes: two blocks and their mask fit the cache of a core
 _FIX = "write the bundle again with dragoman train"
 _DIVERGED = "the training diverged: use an earlier checkpoint"
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """Multipliers by the name of a matrix, one per row. Shapes: each [rows].
+
+    `weights`: row × multiplier are integers from −127 to 127. `inputs`: the multiplier of the input of the product with
+    a row, fixed when the model was quantized; a matrix without an entry takes the range of each input. A model that was
+    trained since has only `inputs`: its integers are made from its weights.
+    """
+
+    weights: Mapping[str, Array]
+    inputs: Mapping[str, Array]
+
+    @classmethod
+    def from_bytes(cls, data: bytes, shapes: Mapping[str, tuple[int, ...]]) -> Self:
+        """Parse and check the file of a bundle; `shapes` are those of its weights."""
+        try:
+            arrays = load(data)
+        except (SafetensorError, ValueError, KeyError, TypeError, OverflowError) as error:
+            raise BundleError(f"the quantization of a bundle must be safetensors, got: {error}; {_FIX_INT8}") from None
+        found = cls(_with_prefix(arrays, _WEIGHTS), _with_prefix(arrays, _INPUTS))
+        if len(found.weights) + len(found.inputs) != len(arrays) or (
+            found.weights and not found.weights.keys() >= found.inputs.keys()
+        ):
+            raise BundleError(
+                f"the quantization of the bundle holds other arrays than multipliers of weights; {_FIX_INT8}"
+            )
+        for name, multipliers in (*found.weights.items(), *found.inputs.items()):
+            rows = shapes.get(name, ())
+            if len(rows) != 2 or multipliers.dtype != np.float32 or multipliers.shape != rows[:1]:
+                raise BundleError(
+                    f"the quantization of {ascii(name)[1:-1][:80]} is not one float32 multiplier per row of a matrix "
+                    f"of the model; {_FIX_INT8}"
+                )
+            if not (np.isfinite(multipliers) & (multipliers > 0)).all():
+                raise BundleError(f"the multipliers of {name} are not all positive and finite; {_FIX_INT8}")
+        return found
+
+    def for_weights(self, shapes: Mapping[str, tuple[int, ...]]) -> Self | None:
+        """The multipliers of inputs, for other weights of the same model; None if there is none."""
+        inputs = {name: array for name, array in self.inputs.items() if shapes.get(name, ())[:1] == array.shape}
+        return type(self)({}, inputs) if inputs else None
+
+    def to_bytes(self) -> bytes:
+        """The content of the file."""
+        arrays = {_WEIGHTS + name: array for name, array in self.weights.items()}
+        arrays |= {_INPUTS + name: array for name, array in self.inputs.items()}
+        return bytes(save({name: np.ascontiguousarray(array, np.float32) for name, array in arrays.items()}))
+
+    def stored_integers(self, weights: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.int8]]:
+        """The integers of the matrices that `dequantized` makes again from them, to the bit."""
+        found = {}
+        for name in self.weights.keys() & weights.keys():
+            try:
+                integers = self.integers(name, weights[name])
+            except BundleError:
+                continue
+            again = self.dequantized(name, integers)
+            if np.array_equal(again.view(np.uint32), np.ascontiguousarray(weights[name]).view(np.uint32)):
+                found[name] = integers
+        return found
+
+    def dequantized(self, name: str, integers: NDArray[np.int8]) -> Array:
+        """The float32 numbers of integers, as importers compute them. Shapes: [rows, columns] -> the same."""
+        return integers.astype(np.float32) / self.weights[name][:, np.newaxis]
+
+    def check_integers(self, names: Collection[str]) -> None:
+        """Require multipliers for all matrices of integers, with which every number is finite."""
+        if others := set(names) - self.weights.keys():
+            raise BundleError(f"{ascii(min(others))[1:-1][:80]} is int8 and has no multipliers; {_FIX_INT8}")
+        least = np.float32((_LEVELS + 1) / np.finfo(np.float32).max)
+        for name in names:
+            if (self.weights[name] <= least).any():
+                raise BundleError(
+                    f"the multipliers of {ascii(name)[1:-1][:80]} make numbers that are not finite; {_FIX_INT8}"
+                )
+
+    def integers(self, name: str, weight: Array) -> NDArray[np.int8]:
+        """The stored integers of a matrix. Shapes: [rows, columns] -> the same."""
+        exact = weight.astype(np.float64) * self.weights[name][:, np.newaxis]
+        rounded = np.rint(exact)
+        if np.abs(exact - rounded).max(initial=0.0) > _TOLERANCE or np.abs(rounded).max(initial=0.0) > _LEVELS + 1:
+            raise BundleError(f"{name} does not hold integers divided by their multipliers; {_FIX_INT8}")
+        return rounded.astype(np.int8)
+
+
+def _with_prefix(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 @contextmanager
@@ -40,8 +142,10 @@ def disk_errors(path: Path) -> Iterator[None]:
         raise OSError(number, os.strerror(number), str(path)) from None
 
 
-def write_weights(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays by name; they must be float32 and finite."""
+def write_weights(
+    path: Path, weights: Mapping[str, NDArray[Any]], integers: Mapping[str, NDArray[np.int8]] = MappingProxyType({})
+) -> None:
+    """Write arrays by name; they must be float32 and finite. `integers` are written instead of those of their names."""
     for name, array in weights.items():
         if array.dtype != np.float32:
             raise BundleError(
@@ -50,11 +154,11 @@ def write_weights(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
         if not np.isfinite(array).all():
             raise BundleError(f"{name} must be finite in a bundle, got NaN or infinity; {_DIVERGED}")
     with disk_errors(path), usual_permissions(path):
-        save_file({name: np.asarray(array, order="C") for name, array in weights.items()}, path)
+        save_file({name: np.asarray(array, order="C") for name, array in {**weights, **integers}.items()}, path)
 
 
-def read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
-    """Read arrays by name."""
+def read_weights(path: Path) -> dict[str, NDArray[Any]]:
+    """Read arrays by name, with the types of the file."""
     try:
         return load_file(path)
     except (SafetensorError, OSError, ValueError) as error:
@@ -67,25 +171,35 @@ def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
         return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118 -- not a mapping
 
 
+def read_integer_names(path: Path) -> set[str]:
+    """Read the names of the int8 matrices from the header of the file."""
+    with safe_open(path, framework="numpy") as file:
+        return {name for name in file.keys() if file.get_slice(name).get_dtype() == _INT8}  # noqa: SIM118
+
+
 def count_parameters(path: Path) -> int:
     """Return the number of weights, read from the header of the file."""
     return sum(math.prod(shape) for shape in read_shapes(path).values())
 
 
-def check_weights(path: Path) -> None:
-    """Check from the header that all tensors are float32 and that they cover the file."""
+def check_weights(path: Path, *, allow_int8: bool = False) -> None:
+    """Check from the header that all tensors are float32, or int8 matrices, and that they cover the file."""
     with path.open("rb") as file:
         header = int.from_bytes(file.read(8), "little")
     if header > _MAX_HEADER:
         raise BundleError(f"{path} must have a header of at most {_MAX_HEADER:,} bytes, got {header:,}; {_FIX}")
     try:
         with safe_open(path, framework="numpy") as file:
-            faults = [fault for name in file.keys() if (fault := _fault(name, file.get_slice(name)))]  # noqa: SIM118
+            faults = [
+                fault
+                for name in file.keys()  # noqa: SIM118 -- not a mapping
+                if (fault := _fault(name, file.get_slice(name), allow_int8=allow_int8))
+            ]
             empty = not file.keys()
     except (SafetensorError, OSError, ValueError, OverflowError) as error:
         raise BundleError(f"{path} must be a safetensors file, got: {error}; {_FIX}") from None
     if empty:
-        raise BundleError(f"{path} must hold weights, got none; {_FIX}")
+        raise BundleError(f"{path} holds no weights; {_FIX}")
     if faults:
         raise BundleError(f"{path} must hold float32 weights, got {faults[0]}; {_FIX}")
 
@@ -105,37 +219,51 @@ def check_shapes(folder: Path, found: Mapping[str, tuple[int, ...]], expected: I
 
 def _other_model(folder: Path, got: str) -> BundleError:
     return BundleError(
-        f"the weights of {folder} must be those of the model that its configuration describes, got {got}; restore it "
-        "from its source"
+        f"the weights of {folder} are not those of the model that its configuration describes: {got}; copy it again"
     )
 
 
 def refuse_non_finite(path: Path) -> None:
-    """Raise a `BundleError` if a file of float32 weights, checked with `check_weights`, has NaN or infinity."""
+    """Raise a `BundleError` if a file of weights, checked with `check_weights`, has NaN or infinity."""
     with path.open("rb") as file:
-        header = file.read(int.from_bytes(file.read(8), "little"))
-        block = bytearray(_BLOCK)
-        done = 0
-        while size := file.readinto(block):
-            is_finite = np.isfinite(np.frombuffer(block, "<f4", size // 4))
-            if not is_finite.all():
-                name = _name_at(header, done + 4 * int(is_finite.argmin()))
-                raise BundleError(f"{path} must hold finite weights, got NaN or infinity in {name}; {_DIVERGED}")
-            done += size
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        header.pop("__metadata__", None)
+        start, block = file.tell(), bytearray(_BLOCK)
+        for begin, end in _float_spans(header):
+            file.seek(start + begin)
+            done = begin
+            while size := file.readinto(memoryview(block)[: end - done]):
+                is_finite = np.isfinite(np.frombuffer(block, "<f4", size // 4))
+                if not is_finite.all():
+                    name = _name_at(header, done + 4 * int(is_finite.argmin()))
+                    raise BundleError(f"{path} must hold finite weights, got NaN or infinity in {name}; {_DIVERGED}")
+                done += size
 
 
-def _name_at(header: bytes, offset: int) -> str:
+def _float_spans(header: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    """Yield the parts of the data with float32 numbers; adjacent tensors are one part."""
+    spans = sorted(tuple(facts["data_offsets"]) for facts in header.values() if facts["dtype"] == "F32")
+    begin = end = 0
+    for first, last in spans:
+        if first != end:
+            yield begin, end
+            begin = first
+        end = last
+    yield begin, end
+
+
+def _name_at(header: Mapping[str, Any], offset: int) -> str:
     """Return the name of the tensor at an offset in the data of a file."""
-    for name, facts in json.loads(header).items():
-        begin, end = facts.get("data_offsets", (0, 0))
+    for name, facts in header.items():
+        begin, end = facts["data_offsets"]
         if begin <= offset < end:
             return ascii(name)[1:-1][:80]
     return "a tensor"
 
 
-def _fault(name: str, entry: Any) -> str | None:
+def _fault(name: str, entry: Any, *, allow_int8: bool) -> str | None:
     shape, kind = entry.get_shape(), entry.get_dtype()
-    if kind != "F32":
+    if kind != "F32" and not (allow_int8 and kind == _INT8 and len(shape) == 2):
         return f"{kind} in {ascii(name)[:80]}"
     if 0 in shape or len(shape) > _MAX_DIMENSIONS:
         return f"the shape {shape[: _MAX_DIMENSIONS + 1]} of {ascii(name)[:80]}"

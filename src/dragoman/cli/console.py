@@ -1,7 +1,5 @@
 """Console output of commands: results on stdout, messages and one-line errors with a fix on stderr."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -17,30 +15,16 @@ from dragoman.errors import ConfigError, DragomanError, MissingExtraError
 from dragoman.reporting.safe_display_text import without_controls
 from dragoman.stop_signal import Terminated
 
-__all__ = [
-    "EXIT_CODES",
-    "EXIT_STOPPED",
-    "echo",
-    "exit_code",
-    "print_error",
-    "print_json",
-    "print_next",
-    "print_stop",
-    "print_table",
-    "print_warning",
-    "report_errors",
-    "set_command",
-    "write_bytes",
-]
-
 EXIT_CODES = {
     0: "success",
     1: "an error that the message explains",
     2: "a wrong option or setting",
     3: "a missing package; the message has the command that installs it",
+    4: "the output is written, but texts could not keep their placeholders, or have a flag of --fail-on",
     75: "stopped before the end; the message has the way to continue",
     130: "interrupted",
 }
+EXIT_FLAGGED = 4
 EXIT_STOPPED = {"terminated": 75, "interrupted": 130}
 
 
@@ -55,6 +39,11 @@ def set_command(name: str, *, json_errors: bool) -> None:
     """Store the command that runs, and the form of its errors: one JSON object on one line, or plain text."""
     _COMMAND.set(name)
     _JSON_ERRORS.set(json_errors)
+
+
+def see_help() -> str:
+    """Return the command that prints the help of the running command."""
+    return f"see dragoman {_COMMAND.get()} --help".replace("  ", " ")
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:

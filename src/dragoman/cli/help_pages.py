@@ -1,27 +1,17 @@
 """Help pages as plain text, wrapped to the terminal. Rich renders them too slowly: `--help` must appear at once."""
 
-from __future__ import annotations
-
+import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from textwrap import wrap
+from textwrap import fill
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dragoman.environment import is_installed
-
-__all__ = [
-    "HELP_NAMES",
-    "PAIR_OF_FILES",
-    "PlainCommand",
-    "PlainGroup",
-    "default_shown",
-    "metavar_of",
-    "option_names",
-    "usage_line",
-]
+from dragoman.errors import did_you_mean
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 """Context settings of every command."""
@@ -31,19 +21,81 @@ PAIR_OF_FILES = "FILE [FILE]"
 
 _MAX_WIDTH, _MIN_WIDTH = 100, 40
 _MAX_TERM = 28  # columns of names; a longer name has a line of its own
-_GAP = 2
 
 Row = tuple[str, str]
 
+UsageFault: Any = next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException")
+"""Base class of the errors of Typer's parser."""
 
-def _parse(parse: Callable[[Any, list[str]], list[str]], ctx: Any, args: list[str]) -> list[str]:
-    """Parse arguments; errors carry the context and the arguments as `parsed`, for their message."""
-    typed = tuple(args)  # the parser consumes the list
+
+class PlainCommand(TyperCommand):
+    """A command with a plain help page: one section per panel of options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments; an option of one or two files need not be repeated."""
+        pairs = {name for each in self.get_params(ctx) if each.metavar == PAIR_OF_FILES for name in each.opts}
+        return _with_context(super().parse_args, ctx, _repeat_options(args, pairs))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the page."""
+        formatter.write(_page(self, ctx))
+
+
+class PlainGroup(TyperGroup):
+    """A group with a plain help page; without arguments it prints this page, unless it has something else to do."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Print the help page if there are no arguments."""
+        if not args and not ctx.resilient_parsing and not self.invoke_without_command:
+            args = ["--help"]
+        return _with_context(super().parse_args, ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the page."""
+        rows = [(name, (each.help or "").partition("\n\n")[0]) for name, each in self.commands.items()]
+        formatter.write(_page(self, ctx, {"Commands": rows}))
+
+
+def usage_line(command: Any, path: str) -> str:
+    """Return the command with its arguments: ``dragoman translate [OPTIONS] MODEL [INPUT]``."""
+    shown = [each for each in command.params if each.param_type_name == "argument" and not each.hidden]
+    arguments = [metavar_of(each) if each.required else f"[{metavar_of(each)}]" for each in shown]
+    inner = "[COMMAND]" if getattr(command, "invoke_without_command", False) else "COMMAND"
+    return " ".join([path, "[OPTIONS]", *arguments, *([inner] if hasattr(command, "commands") else [])])
+
+
+def metavar_of(parameter: Any) -> str:
+    """Return the placeholder of a parameter's value; empty for a flag."""
+    if getattr(parameter, "is_flag", False):
+        return ""
+    text = str(parameter.metavar or parameter.name.upper())
+    is_optional = text.startswith("[") and text.find("]") == len(text) - 1
+    return text[1:-1] if is_optional else text
+
+
+def option_names(option: Any) -> str:
+    """Return the names of an option, the short one first, and the placeholder of its value."""
+    names = sorted(option.opts, key=lambda name: name.startswith("--"))
+    return f"{', '.join(names)}{''.join(f' / {name}' for name in option.secondary_opts)} {metavar_of(option)}".rstrip()
+
+
+def default_shown(parameter: Any) -> str:
+    """Return the default of a parameter, as users write it; empty if there is none, or if it is not shown."""
+    shown, value = parameter.show_default, parameter.default
+    if isinstance(shown, str):
+        return shown
+    if not shown or callable(value) or value is None or value is False or value in ("", (), []):
+        return ""
+    return "yes" if value is True else ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _with_context(parse: Callable[[Any, list[str]], list[str]], ctx: Any, args: list[str]) -> list[str]:
+    """Parse arguments; every error has the context that its message needs."""
     try:
         return parse(ctx, args)
     except Exception as error:
-        if not hasattr(error, "parsed"):
-            error.parsed = (ctx, typed)  # type: ignore[attr-defined]
+        if getattr(error, "ctx", ctx) is None:
+            error.ctx = ctx  # type: ignore[attr-defined]
         raise
 
 
@@ -70,127 +122,105 @@ def _is_missing_file(first: str, word: str) -> bool:
     return Path(first).is_file() and lacks_translations(CorpusConfig(files=[first]))
 
 
-class PlainCommand(TyperCommand):
-    """A command with a plain help page: one section per panel of options."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse arguments; errors carry what their message needs."""
-        pairs = {name for each in self.get_params(ctx) if each.metavar == PAIR_OF_FILES for name in each.opts}
-        return _parse(super().parse_args, ctx, _repeat_options(args, pairs))
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the page."""
-        formatter.write(_page(self, ctx))
-
-
-class PlainGroup(TyperGroup):
-    """A group with a plain help page; without arguments it prints this page."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the page."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, _first_paragraph(each.help or "")) for name, each in commands if each and not each.hidden]
-        formatter.write(_page(self, ctx, rows))
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Print the help page if there are no arguments."""
-        if not args and not ctx.resilient_parsing:
-            args = ["--help"]
-        return _parse(super().parse_args, ctx, args)
-
-
-def usage_line(command: Any, ctx: Any) -> str:
-    """Return the command with its arguments: ``dragoman translate [OPTIONS] BUNDLE [INPUT]``."""
-    shown = [each for each in command.get_params(ctx) if each.param_type_name == "argument" and not each.hidden]
-    arguments = [metavar_of(each) if each.required else f"[{metavar_of(each)}]" for each in shown]
-    tail = ["COMMAND"] if hasattr(command, "commands") else []
-    return " ".join([ctx.command_path, "[OPTIONS]", *arguments, *tail])
-
-
-def metavar_of(parameter: Any) -> str:
-    """Return the placeholder of a parameter's value; empty for a flag."""
-    if getattr(parameter, "is_flag", False) or parameter.metavar == "":
-        return ""
-    text = str(parameter.metavar or parameter.name.upper())
-    is_optional = text.startswith("[") and text.find("]") == len(text) - 1
-    return text[1:-1] if is_optional else text
-
-
-def option_names(option: Any, *, value: bool = True) -> str:
-    """Return the names of an option, the short one first, and the placeholder of its value."""
-    names = sorted(option.opts, key=lambda name: name.startswith("--"))
-    text = ", ".join(names) + "".join(f" / {name}" for name in option.secondary_opts)
-    return f"{text} {metavar_of(option)}".rstrip() if value else text
-
-
-def default_shown(parameter: Any) -> str:
-    """Return the default of a parameter, as users write it; empty if there is none or if it is not shown."""
-    value = parameter.default
-    if not parameter.show_default or callable(value) or value is None or value is False or value in ("", (), []):
-        return ""
-    if isinstance(value, (list, tuple)):
-        return ",".join(map(str, value))
-    return "yes" if value is True else str(value)
-
-
-def _page(command: Any, ctx: Any, commands: Sequence[Row] = ()) -> str:
+def _page(command: Any, ctx: Any, more: dict[str, list[Row]] | None = None) -> str:
+    """Return the page: usage, description, arguments, options by panel, and the sections of `more`."""
     width = min(max(shutil.get_terminal_size().columns, _MIN_WIDTH), _MAX_WIDTH)
-    sections = _sections(command, ctx)
-    column = _column(row for rows in sections.values() for row in rows)
-    usage = wrap(usage_line(command, ctx), width - 7, break_on_hyphens=False, break_long_words=False)
-    blocks = ["\n".join(f"{'Usage:' if not number else '      '} {line}" for number, line in enumerate(usage))]
-    blocks += [_wrapped(paragraph, width) for paragraph in (command.help or "").split("\n\n")]
-    blocks += [_section(title, rows, column, width) for title, rows in sections.items() if rows]
-    if commands:
-        blocks.append(_section("Commands", commands, _column(commands), width))
-    if command.epilog:
-        blocks.append(_wrapped(command.epilog, width))
-    return "\n\n".join(blocks) + "\n"
+
+    def wrapped(text: str, start: str = "", indent: int = 0) -> str:
+        text = " ".join(text.split())
+        return fill(text, width, initial_indent=start, subsequent_indent=" " * indent, break_on_hyphens=False) or start
+
+    blocks = [wrapped(usage_line(command, ctx.command_path), "Usage: ", len("Usage: "))]
+    blocks += map(wrapped, (command.help or "").split("\n\n"))
+    for sections in (_sections(command.get_params(ctx)), more or {}):
+        names = [name for rows in sections.values() for name, _ in rows if len(name) <= _MAX_TERM]
+        column = max(map(len, names), default=0) + 4
+        for title, rows in sections.items():
+            lines = [f"{title}:"]
+            for name, text in rows:
+                start = f"  {name}".ljust(column)
+                is_long = len(name) + 4 > column
+                lines += [start.rstrip()] if is_long else []
+                lines.append(wrapped(text, " " * column if is_long else start, column).rstrip())
+            blocks.append("\n".join(lines))
+    return "\n\n".join([*blocks, *([wrapped(command.epilog)] if command.epilog else [])]) + "\n"
 
 
-def _sections(command: Any, ctx: Any) -> dict[str, list[Row]]:
+def _sections(parameters: Sequence[Any]) -> dict[str, list[Row]]:
     """Return the rows of arguments and options by panel, in their order; options without a panel come first."""
     sections: dict[str, list[Row]] = {"Arguments": [], "Options": []}
-    for each in command.get_params(ctx):
+    for each in parameters:
         if getattr(each, "hidden", False):
             continue
-        if each.param_type_name == "argument":
-            sections["Arguments"].append((metavar_of(each), _help(each)))
-        else:
-            panel = getattr(each, "rich_help_panel", None) or "Options"
-            sections.setdefault(panel, []).append((option_names(each), _help(each)))
-    return sections
+        is_argument, default = each.param_type_name == "argument", default_shown(each)
+        note = "" if is_argument or not each.required else " [required]"
+        text = f"{each.help or ''}{f' [default: {default}]' if default else note}"
+        panel = "Arguments" if is_argument else getattr(each, "rich_help_panel", None) or "Options"
+        sections.setdefault(panel, []).append((metavar_of(each) if is_argument else option_names(each), text))
+    return {title: rows for title, rows in sections.items() if rows}
 
 
-def _help(parameter: Any) -> str:
-    text, default = parameter.help or "", default_shown(parameter)
-    if "[default:" not in text and default:
-        text = f"{text} [default: {default}]"
-    return f"{text} [required]" if parameter.required and parameter.param_type_name == "option" else text
+def check_overrides(overrides: list[str] | None) -> list[str] | None:
+    """Reject values of --set without an equals sign, before the word after them is taken for an argument."""
+    for override in overrides or ():
+        if "=" not in override:
+            rule = (
+                f"must be of the form section.setting=value, got {override}; write --set {override}=…, without spaces"
+            )
+            raise typer.BadParameter(rule)
+    return overrides
 
 
-def _column(rows: Iterable[Row]) -> int:
-    """Return the column of the texts of rows."""
-    return 2 + max((len(name) for name, _ in rows if len(name) <= _MAX_TERM), default=0) + _GAP
+def usage_message(error: Any) -> str:
+    """Return the message of an error of the parser."""
+    ctx, message, kind = getattr(error, "ctx", None), str(error.message).rstrip("."), type(error).__name__
+    parameter, option = getattr(error, "param", None), getattr(error, "option_name", "")
+    if ctx is None:
+        return message
+    usage, see = usage_line(ctx.command, ctx.command_path), f"; see {ctx.command_path} --help"
+    if kind in ("MissingParameter", "BadOptionUsage"):
+        return f"{error.format_message().rstrip('.')}; write {_written(parameter, option, ctx, usage)}"
+    if kind == "BadParameter" and parameter is not None:
+        rule = message if message.startswith("must ") else f"is not valid: {message}"
+        return f"{_name(parameter)} {rule}{'' if ';' in rule else see}"
+    if kind == "NoSuchOption":
+        return f"{option} is no option of {ctx.command_path}{_similar_option(option, ctx) or see}"
+    if unknown := re.match(r"No such command '(.*?)'", message):
+        near = did_you_mean(unknown[1], ctx.command.commands)
+        return f"{unknown[1]} is no command of {ctx.command_path}{near or see}"
+    if extra := re.search(r"unexpected extra argument\S* \((.*)\)", message):
+        message, see = f"{extra[1]} is too much: the command is {usage}", f"; {_one_argument(ctx)}"
+    return f"{message}{see}"
 
 
-def _section(title: str, rows: Sequence[Row], column: int, width: int) -> str:
-    return f"{title}:\n" + "\n".join(_rows(rows, column, width))
+def _one_argument(ctx: Any) -> str:
+    """Return what to do instead of giving several arguments; two files of text are a corpus."""
+    if not any(each.param_type_name == "argument" for each in ctx.command.params):
+        return "it takes options only"
+    if ctx.info_name in ("check", "prepare", "train"):
+        return "make a project of two text files with dragoman new --corpus, and quote a name with spaces"
+    return "quote a name with spaces"
 
 
-def _rows(rows: Sequence[Row], column: int, width: int) -> Iterator[str]:
-    for name, text in rows:
-        lines = wrap(text, width - column, break_on_hyphens=False) or [""]
-        if len(name) + 2 + _GAP > column:
-            yield f"  {name}"
-        else:
-            yield f"  {name}".ljust(column) + lines.pop(0)
-        yield from (" " * column + line for line in lines)
+def _written(parameter: Any, option: str, ctx: Any, usage: str) -> str:
+    """Return how an option, or the command with an argument, is written, with the meaning of the parameter."""
+    found = parameter or next((each for each in ctx.command.get_params(ctx) if option in each.opts), None)
+    if found is None:
+        return usage
+    form = usage if found.param_type_name == "argument" else f"{_name(found)} {metavar_of(found)}".rstrip()
+    return f"{form} ({(found.help or '').rstrip('.')})"
 
 
-def _wrapped(text: str, width: int) -> str:
-    return "\n".join(wrap(" ".join(text.split()), width, break_on_hyphens=False))
+def _similar_option(option: str, ctx: Any) -> str:
+    """Return the option or the setting of the configuration that an unknown option may mean; empty if there is none."""
+    legal = [name for each in ctx.command.get_params(ctx) for name in (*each.opts, *each.secondary_opts)]
+    if "--set" in legal:
+        from dragoman.config.config_file import find_setting  # only for this message: help pages need no configuration
+
+        if setting := find_setting(option.lstrip("-").replace("-", "_")):
+            return f"; write --set {setting}=…"
+    return did_you_mean(option, [name for name in legal if name.startswith("--")], prefix="--")
 
 
-def _first_paragraph(text: str) -> str:
-    return " ".join(text.split("\n\n", maxsplit=1)[0].split())
+def _name(parameter: Any) -> str:
+    return metavar_of(parameter) if parameter.param_type_name == "argument" else str(max(parameter.opts, key=len))

@@ -1,7 +1,5 @@
 """The `dragoman` command; each subcommand is imported only when it runs."""
 
-from __future__ import annotations
-
 import gc
 import inspect
 import os
@@ -14,12 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from dragoman.cli.console import EXIT_CODES, print_error, print_stop, report_errors, set_command
-from dragoman.cli.help_pages import HELP_NAMES, PlainCommand, PlainGroup
-from dragoman.cli.usage_errors import UsageFault, usage_message
+from dragoman.cli.help_pages import HELP_NAMES, PlainCommand, PlainGroup, UsageFault, usage_message
+from dragoman.plugins import installed_plugins
 from dragoman.stop_signal import raise_on_sigterm
 from dragoman.version import __version__
-
-__all__ = ["COMMANDS", "LazyGroup", "app", "load_command", "main"]
 
 COMMANDS = {
     "demo": "Train a small model of dates in about a minute and show its attention.",
@@ -37,21 +33,28 @@ COMMANDS = {
     "align": "Print word alignments of sentence pairs.",
     "compare": "Compare runs, bundles or files of translations in one HTML page.",
     "inspect": "Inspect a translation: attention, alternatives and their continuations.",
-    "claims": "Test claims about translation models: list, run and report.",
     "import": "Convert a model to a bundle: OPUS-MT, M2M100, NLLB, Argos, CTranslate2, Firefox or Marian.",
     "export": "Export a bundle for CTranslate2 or ONNX Runtime.",
     "merge": "Merge a LoRA adapter into the weights of the bundle it was trained from.",
     "prune": "Copy a bundle without the tokens that some languages or text do not need.",
     "shortlist": "Copy a bundle and add a lexical shortlist, for an SSRU decoder.",
     "serve": "Serve models over HTTP: LibreTranslate and DeepL APIs, our own API, and a web page.",
+    "get": "Download a model of a language pair, verify it and store it as a bundle.",
+    "models": "List the stored models; search, remove, verify and update them.",
+    "mirror": "Write a folder of models for machines without network, or for a web server.",
     "model": "Summarize a model: modules, parameters, FLOPs and memory.",
     "config": "Show configurations, presets, the JSON Schema and the reference page.",
     "doctor": "Report the machine, installed packages, and commands that install missing ones.",
 }
-"""Subcommands with the first line of their help; each is in the module of its name in `dragoman.cli.commands`."""
+"""Subcommands with the first line of their help."""
 
-_MODULES = {"import": "import_model"}
-"""Modules and functions of subcommands whose name is a keyword of Python."""
+_MODULES = {
+    "import": "import_model",
+    "mirror": "get",
+    **dict.fromkeys(("average", "merge", "prune", "shortlist"), "changed_bundles"),
+    **dict.fromkeys(("backtranslate", "distill"), "synthetic_corpora"),
+}
+"""Modules of subcommands in `dragoman.cli.commands` that have another name than the command."""
 
 
 def load_command(name: str) -> Any:
@@ -62,7 +65,7 @@ def load_command(name: str) -> Any:
     if hasattr(module, "app"):
         return _group(name, module.app)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    function = getattr(module, module_name)
+    function = getattr(module, name, None) or getattr(module, module_name)  # import is a keyword
     paragraphs = inspect.cleandoc(function.__doc__).split("\n\n")
     help_ = "\n\n".join(" ".join(each.split()) for each in paragraphs)
     single.command(name, cls=PlainCommand, help=help_, context_settings=HELP_NAMES)(function)
@@ -80,6 +83,7 @@ def _group(name: str, app_: typer.Typer) -> Any:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
+    group.registered_callback = app_.registered_callback  # what the group does without a command
     for each in app_.registered_commands:
         each.cls, each.context_settings = PlainCommand, HELP_NAMES
         group.registered_commands.append(each)
@@ -112,9 +116,7 @@ class LazyGroup(PlainGroup):
         try:
             code = super().main(args, *more, **{**extra, "standalone_mode": False})
         except UsageFault as error:
-            ctx, typed = getattr(error, "parsed", (getattr(error, "ctx", None), args))
-            message = str(error.format_message()) if ctx is None else usage_message(error, ctx, typed)
-            print_error(message, error.exit_code, "UsageError")
+            print_error(usage_message(error), error.exit_code, "UsageError")
             code = error.exit_code
         except typer.Abort as error:  # a stop signal while a question waits for its answer
             code = print_stop(error.__context__)
@@ -156,6 +158,8 @@ for _name, _help in COMMANDS.items():
 def _print_version(is_given: bool) -> None:
     if is_given:
         typer.echo(f"dragoman {__version__}")
+        for plugin in installed_plugins():
+            typer.echo(f"plug-in {plugin}")
         raise typer.Exit
 
 
@@ -164,7 +168,11 @@ def _root(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and exit.", show_default=False
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and the plug-ins, and exit.",
+            show_default=False,
         ),
     ] = False,
 ) -> None:
@@ -173,6 +181,7 @@ def _root(
 
 def main() -> None:
     """Run the command line; entry point of the console script."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # finding them reads the metadata of all packages
     _open_missing_streams()
     _set_command(sys.argv[1:])  # the exit code after SIGTERM depends on it
     raise_on_sigterm()

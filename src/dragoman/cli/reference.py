@@ -1,30 +1,26 @@
 """Write the reference page of commands, options and settings from their declarations."""
 
-from __future__ import annotations
-
-import re
 from collections.abc import Iterable, Iterator
-from inspect import isclass
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from dragoman.cli.help_pages import default_shown, metavar_of, option_names, usage_line
 from dragoman.cli.main import COMMANDS, load_command
 from dragoman.cli.options.derive import default_text, described_fields, help_text
-from dragoman.config.options_environment_toml import flag_name, variable
+from dragoman.config.base import PartName
 from dragoman.config.schema import Config
+from dragoman.config.settings_sources import flag_name, variable
+from dragoman.config.validation_errors import models_in
 from dragoman.server.settings import ServerSettings
-
-__all__ = ["reference_page"]
 
 _HEAD = """# Reference
 
 Commands, options and settings with their defaults. `dragoman config reference` writes this page from the declarations
 in the code; a test compares it with them.
 """
-_DEFAULT = re.compile(r"\s*\[default: (.*)\]")
 
 
 def reference_page() -> str:
@@ -38,54 +34,29 @@ def _command_section(name: str) -> str:
     command = load_command(name)
     if hasattr(command, "commands"):
         inner = [_command_text(f"{name} {sub}", each) for sub, each in command.commands.items()]
-        return "\n".join([f"### dragoman {name}\n", f"{COMMANDS[name]}\n", *inner])
+        head = [f"### dragoman {name}\n", f"{COMMANDS[name]}\n"]
+        own = [_command_text(name, command)] if command.invoke_without_command else head
+        return "\n".join([*own, *inner])
     return _command_text(name, command)
 
 
 def _command_text(name: str, command: Any) -> str:
-    level = "####" if " " in name else "###"
     text = "\n\n".join(" ".join(each.split()) for each in str(command.help).split("\n\n"))
     arguments = [each for each in command.params if each.param_type_name == "argument" and not each.hidden]
     options = [each for each in command.params if each.param_type_name == "option" and each.name != "help"]
-    usage = " ".join(_usage(each) for each in arguments)
-    lines = [f"{level} dragoman {name}\n", f"{text}\n"]
-    lines += ["```", f"dragoman {name} [OPTIONS] {usage}".rstrip(), "```\n"]
+    lines = [f"{'####' if ' ' in name else '###'} dragoman {name}\n", f"{text}\n"]
+    lines += ["```", usage_line(command, f"dragoman {name}"), "```\n"]
     if arguments:
-        lines += _table(("argument", "meaning"), ([_code(_metavar(each)), _plain(each.help)] for each in arguments))
+        rows = ([_code(metavar_of(each)), default_shown(each), each.help or ""] for each in arguments)
+        lines += _table(("argument", "default", "meaning"), rows)
     if options:
-        rows = ([_code(_option_names(each)), _default(each), _plain(each.help)] for each in options)
+        rows = ([_code(option_names(each)), _default(each), each.help or ""] for each in options)
         lines += _table(("option", "default", "meaning"), rows)
     return "\n".join(lines)
 
 
-def _usage(argument: Any) -> str:
-    name = _metavar(argument)
-    return name if argument.required else f"[{name}]"
-
-
-def _metavar(parameter: Any) -> str:
-    return str(parameter.metavar or parameter.name.upper()).strip("[]") if parameter.metavar != "" else ""
-
-
-def _option_names(option: Any) -> str:
-    names = ", ".join((*option.opts, *option.secondary_opts))
-    if option.is_flag:
-        return names
-    return f"{names} {option.metavar}"
-
-
-def _plain(text: str | None) -> str:
-    """Return help text without the default."""
-    return _DEFAULT.sub("", text or "")
-
-
 def _default(option: Any) -> str:
-    if found := _DEFAULT.search(option.help or ""):
-        return found.group(1)
-    value = option.default
-    if option.required:
-        return "required"
-    return "" if value is None or value is False or value in ("", (), []) else "yes" if value is True else str(value)
+    return "required" if option.required else default_shown(option)
 
 
 def _configuration_section() -> str:
@@ -102,7 +73,7 @@ def _tables(path: str, model: type[BaseModel]) -> Iterator[tuple[str, type[BaseM
     yield (f"[{path}]" if path else "Top level", model)
     for name, field in model.model_fields.items():
         inner = f"{path}.{name}" if path else name
-        models = _models_in(field.annotation)
+        models = models_in(field.annotation)
         for each in models:
             if each.__name__ == "CorpusConfig" and name != "train":
                 continue  # the same keys as in [[data.train]]
@@ -112,15 +83,9 @@ def _tables(path: str, model: type[BaseModel]) -> Iterator[tuple[str, type[BaseM
                 yield (heading + kind, table)
 
 
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isclass(annotation) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for part in get_args(annotation) for model in _models_in(part)]
-
-
 def _own_fields(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
     for name, field in model.model_fields.items():
-        if not _models_in(field.annotation) or "CorpusConfig" in str(field.annotation):
+        if not models_in(field.annotation) or "CorpusConfig" in str(field.annotation):
             yield name, field
 
 
@@ -130,6 +95,8 @@ def _field_default(field: FieldInfo) -> str:
     if isinstance(field.default, bool):
         return str(field.default).lower()
     choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    for part in field.metadata:
+        choices = part.names if isinstance(part, PartName) else choices
     others = [str(each) for each in choices if each != field.default]
     return default_text(field) + (f" (or {', '.join(others)})" if others else "")
 

@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.console import echo
-from dragoman.cli.options.error_names import named_as_typed
+from dragoman.cli.options.derive import named_as_typed
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.errors import DataError
 
 if TYPE_CHECKING:
+    from dragoman.api.evaluation.run_test_sets import RunTestSet
     from dragoman.api.evaluation.system_arguments import System
-    from dragoman.api.evaluation.test_sets import RunTestSet
     from dragoman.config.search import SearchSettings
     from dragoman.evaluation.results import Evaluation
-
-__all__ = ["Systems", "TRANSLATION_ONLY", "print_message", "score_systems", "typed_command"]
 
 TRANSLATION_ONLY = frozenset(
     {
@@ -86,7 +84,7 @@ def score_systems(
 
 
 def _own_test_set(systems: Sequence[System], languages: tuple[str, str] | None) -> RunTestSet:
-    from dragoman.api.evaluation.test_sets import find_test_set
+    from dragoman.api.evaluation.run_test_sets import find_test_set
 
     found = find_test_set(systems[0].members[0], languages)
     print_message(f"test    {found.origin}")
@@ -114,7 +112,7 @@ def _check_lines(test: tuple[Path, Path], sources: int, references: int) -> None
             "missing lines, or name the files of one test set"
         )
     if not sources:
-        raise DataError(f"{test[0]} and {test[1]} must have at least one line, got none; name the test set")
+        raise DataError(f"{test[0]} and {test[1]} have no lines; name the test set")
 
 
 def _test_name(source: Path, reference: Path) -> str:

@@ -1,3 +1,1 @@
 """Adapters that run commands on a Ray cluster. They contain no algorithms, and only they import Ray."""
-
-__all__: list[str] = []

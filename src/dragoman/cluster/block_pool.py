@@ -1,4 +1,4 @@
-"""Translate blocks of lines on workers of a Ray cluster, in the order of the input."""
+"""Translate blocks of lines on workers of a Ray cluster; results keep their order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from dragoman.api.files.file_translation import translate_block
@@ -15,8 +14,6 @@ from dragoman.cluster.worker_pool import PoolMessages, WorkerPool, installed_ver
 
 if TYPE_CHECKING:
     from dragoman.api.files.output_lines import LineTranslator
-
-__all__ = ["BlockPool"]
 
 _PACKAGES = ("ctranslate2", "onnxruntime", "torch", "sentencepiece")
 
@@ -32,10 +29,11 @@ class _Description:
 
 @dataclass(frozen=True)
 class _Translated:
-    """Output of a block, and the number of its lines by flag."""
+    """Output of a block, the number of its lines by flag, and the first of each."""
 
     data: bytes
     flagged: Counter[str]
+    first_flags: dict[str, tuple[int, str]]
 
 
 class _BlockTranslator:
@@ -49,16 +47,14 @@ class _BlockTranslator:
 
     def __call__(self, block: LineBlock) -> _Translated:
         self._work.flagged.clear()
+        self._work.first_flags.clear()
         data = translate_block(self._work, block)
-        return _Translated(data, Counter(self._work.flagged))
+        return _Translated(data, Counter(self._work.flagged), dict(self._work.first_flags))
 
 
 _MESSAGES: PoolMessages[LineBlock] = PoolMessages(
     name=lambda block: f"{block.name}:{block.first}-{block.first + block.lines - 1} must be translated",
-    same=(
-        "model, engine and version, got different ones; install the same packages on every node, and copy the same "
-        "bundle there"
-    ),
+    same=("model, engine and version; install the same packages on every node, and copy the same bundle there"),
     start="load the model",
     unit="block",
     again="use --resume with fewer --workers",
@@ -69,11 +65,13 @@ class BlockPool:
     """Workers that hold the same model; call it with blocks. A context manager; Ray must be initialised.
 
     `open_` opens the model in each worker; all of them must get the same one. `flagged` counts the lines per flag,
-    `job` is what the output depends on, `languages` are those of the source and the target.
+    `first_flags` has the first line of each, `job` is what the output depends on, `languages` are those of the source
+    and the target.
     """
 
     def __init__(self, open_: Callable[[], LineTranslator], *, workers: int, processors: int) -> None:
         self.flagged: Counter[str] = Counter()
+        self.first_flags: dict[str, tuple[int, str]] = {}
         self.pool: WorkerPool[LineBlock, _Translated] = WorkerPool(
             partial(_BlockTranslator, open_), _MESSAGES, workers=workers, processors=processors
         )
@@ -83,11 +81,12 @@ class BlockPool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.pool.close()
 
     def __call__(self, blocks: Iterator[LineBlock]) -> Iterator[tuple[LineBlock, bytes]]:
         """Yield each block with its translation, in the order of the input."""
         for block, translated in self.pool.run(blocks):
             self.flagged.update(translated.flagged)
+            self.first_flags = translated.first_flags | self.first_flags
             yield block, translated.data

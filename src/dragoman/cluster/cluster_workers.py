@@ -3,8 +3,6 @@
 This module has no heavy imports: a new worker process loads it first.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -12,8 +10,6 @@ from typing import Any, TypeVar
 from dragoman.cluster.worker_pool import PoolMessages, WorkerPool, installed_versions
 from dragoman.data.worker_processes import Workers
 from dragoman.errors import ConfigError, DataError
-
-__all__ = ["ClusterWorkers"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -25,7 +21,7 @@ _PACKAGES = (
 )
 _MESSAGES: PoolMessages[_Call] = PoolMessages(
     name=lambda _: "a part of the corpus must be prepared",
-    same="versions as this process, got different ones; install the same packages on every node",
+    same="versions as this process; install the same packages on every node",
     start="start",
     unit="part",
     again="run the command again with fewer --workers",
@@ -72,6 +68,6 @@ class _TaskRunner:
             return work(task)
         except FileNotFoundError as error:
             raise DataError(
-                f"{error.filename or error} must exist on every node, got a node without it; all nodes must share the "
+                f"{error.filename or error} is missing on a node; all nodes must share the "
                 "folder of the prepared data at the same path"
             ) from None

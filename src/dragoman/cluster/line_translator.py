@@ -1,18 +1,18 @@
-"""Open a model in a worker: everything that it needs is passed as plain, picklable values."""
+"""Describe a model for workers, which open it: all that it needs as plain, picklable values.
 
-from __future__ import annotations
+A command uses this before it starts Ray, so this module must not import Ray (see `ray_session`).
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.api.files.output_lines import LineFormat, LineTranslator
+from dragoman.api.translation.glossary_constraints import read_glossary
 from dragoman.api.translation.translator import Translator
+from dragoman.bundle import Bundle
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
 from dragoman.errors import BundleError
-from dragoman.text.glossary import Glossary
-
-__all__ = ["LineTranslatorOptions"]
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,20 @@ class LineTranslatorOptions:
     glossary: Path | None = None
     split_sentences: bool = False
     round_trip: Path | None = None
+    counted_flags: frozenset[str] = frozenset()
 
     def open(self) -> LineTranslator:
         """Load the model in this process."""
         for path in (*self.bundles, *filter(None, (self.glossary, self.round_trip))):
             if not path.exists():
-                raise BundleError(f"{path} must exist on every node, got a node without it; use a shared folder")
-        terms = None if self.glossary is None else Glossary.from_file(self.glossary)
-        opened = Translator.open(*self.bundles, search=self.search, glossary=terms, **self.engine.model_dump())
+                raise BundleError(f"{path} is missing on a node; use a shared folder")
+        first = Bundle.open(self.bundles[0])
+        terms = None if self.glossary is None else read_glossary(self.glossary, first)
+        opened = Translator.open(
+            first, *self.bundles[1:], search=self.search, glossary=terms, **self.engine.model_dump()
+        )
         translator = opened.direction()
         back = None
         if self.round_trip is not None:
             back = Translator.open(self.round_trip, **self.engine.reversed().model_dump()).direction()
-        return LineTranslator(translator, self.form, split_sentences=self.split_sentences, round_trip=back)
+        return LineTranslator(translator, self.form, self.split_sentences, back, self.counted_flags)

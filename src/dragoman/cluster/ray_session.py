@@ -1,26 +1,26 @@
 """Start Ray on this machine, or connect to a running cluster.
 
 Ray executes the code of every client that can reach it, so a client has to set its token, or state that there is none;
-the dashboard is not started.
+the dashboard is not started. Ray reads the token when it is imported: this module must not import it at its top.
 """
-
-from __future__ import annotations
 
 import logging
 import os
 import secrets
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from dragoman.environment import require
 from dragoman.errors import ConfigError
 
-__all__ = ["check_address", "is_started_here", "ray_session"]
-
 _LOCAL = "ray"
 _CLIENT = "ray://"
 _MODE, _TOKEN, _TOKEN_PATH = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"
+_SHORT_FOLDER = "/tmp"  # noqa: S108 -- only for a private folder with a random name
 _OBJECT_STORE = 256 << 20  # bytes: blocks of text are small, and Ray's default is 30 % of the memory
 
 
@@ -31,8 +31,8 @@ def check_address(address: str) -> None:
     mode = os.environ.get(_MODE) or ("token" if is_started_here(address) else "")
     if mode not in ("token", "disabled"):
         raise ConfigError(
-            f"{_MODE} must be token or disabled, got {mode or 'none'}; set {_MODE}=token and {_TOKEN_PATH} as on the "
-            "cluster, or disabled for a cluster that no other person can reach"
+            f"{_MODE} must be token or disabled{f', got {mode}' if mode else ''}; set {_MODE}=token and {_TOKEN_PATH} "
+            "as on the cluster, or disabled for a cluster that no other person can reach"
         )
 
 
@@ -60,9 +60,14 @@ def ray_session(address: str, *, processors: int) -> Iterator[None]:
     import ray  # noqa: PLC0415 -- Ray reads the environment when it is imported
 
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    private: str | None = None
     if is_new:  # an address: without one, Ray also looks for a cluster that another user has started
         options |= {"address": "local", "num_cpus": processors, "include_dashboard": False}
         options["object_store_memory"] = _OBJECT_STORE
+        # Ray opens its folder and its sockets to every user of the machine; the parent folder is private. Names of
+        # sockets are limited to about 100 characters, so it is not in a longer folder for temporary files.
+        private = tempfile.mkdtemp(prefix="ray-", dir=_SHORT_FOLDER if Path(_SHORT_FOLDER).is_dir() else None)
+        options["_temp_dir"] = str(Path(private) / "ray")
     elif address != _LOCAL:
         options["address"] = address
     try:
@@ -76,3 +81,5 @@ def ray_session(address: str, *, processors: int) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+        if private is not None:
+            shutil.rmtree(private, ignore_errors=True)

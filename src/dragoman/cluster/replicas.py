@@ -26,8 +26,6 @@ with warnings.catch_warnings():  # of pydantic, about Ray's own models
     from ray.serve.exceptions import RayServeException
     from ray.serve.handle import DeploymentHandle
 
-__all__ = ["ReplicaApplication", "ReplicaOptions", "serve_replicas"]
-
 _NAME = "dragoman"
 _START_TIMEOUT = 300.0  # seconds
 _CALL_TIMEOUT = 10.0  # seconds, for a call to all replicas
@@ -93,7 +91,7 @@ def serve_replicas(app: ReplicaApplication, options: ReplicaOptions, on_start: C
     logging.getLogger("ray.serve").setLevel(logging.ERROR)  # of this process; its messages are not for users
     if serve.status().proxies:
         raise ConfigError(
-            "the cluster must not run Ray Serve yet, got one that does; its address is fixed when it starts: use "
+            "the cluster runs Ray Serve already, whose address is fixed when it starts: use "
             "another cluster, or end it with serve shutdown"
         )
     try:
@@ -143,7 +141,7 @@ def _deploy(app: ReplicaApplication, options: ReplicaOptions, signals: _Signals)
             return handle
         if found is not None and found.status == "DEPLOY_FAILED":
             raise ConfigError(
-                "replicas must open the models, got some that failed; the logs of Ray on their nodes have the reason: "
+                "some replicas could not open the models; the logs of Ray on their nodes have the reason: "
                 "all nodes need the same packages, and the bundles at the same path"
             )
         if signals.is_stopped:

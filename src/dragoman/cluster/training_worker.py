@@ -9,26 +9,25 @@ import os
 import socket
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ray
 
-from dragoman.api.training.run_files import LOCK
 from dragoman.cluster.worker_pool import installed_versions
 from dragoman.config import Config
 from dragoman.environment import limit_kernel_caches
 from dragoman.errors import DataError
 from dragoman.files import file_lock, sha256_of_file
 from dragoman.network_access import network_access
+from dragoman.run_files import LOCK
 from dragoman.stop_signal import StopSignal
 
 if TYPE_CHECKING:
     from dragoman.api.training.training_run import TrainResult
     from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
-
-__all__ = ["Event", "TrainingJob", "TrainingWorker", "WorkerDescription"]
 
 _LOCK_TIMEOUT = 60.0  # seconds in which the processes of a lost node, or of a killed command, must have ended
 _PACKAGES = ("numpy", "pyarrow", "safetensors", "sentencepiece", "torch")
@@ -48,6 +47,7 @@ class TrainingJob:
     loader_workers: int = 0
     allow_network: bool = False
     checkpoint_url: str | None = None
+    overrides: Sequence[str] | None = None
 
     @property
     def manifest(self) -> Path:
@@ -83,7 +83,7 @@ class TrainingWorker:
         for path in (job.manifest, mark):
             if not path.is_file():
                 raise DataError(
-                    f"{path.parent} must be shared by all nodes, got one that does not see {path.name} in it; put the "
+                    f"a node does not see {path.name} in {path.parent}; put the "
                     "prepared data and the run (--output) on a file system that every node has at the same path"
                 )
         return WorkerDescription.of_this_process(job)
@@ -102,14 +102,12 @@ class TrainingWorker:
         os.environ["LOCAL_RANK"] = "0"  # Ray shows a process its own GPU only
         if rank == 0 and resume:
             _wait_for_lock(job.run / LOCK)
+        from dragoman.api.training.checked_training import check_training  # noqa: PLC0415 -- takes a second
         from dragoman.api.training.training_run import train_model  # noqa: PLC0415 -- imports torch
 
         with network_access(job.allow_network):
             trained = train_model(
-                job.config,
-                job.folder,
-                run=job.run,
-                resume=resume,
+                check_training(job.config, job.folder, job.run, resume=resume, overrides=job.overrides),
                 callbacks=[self._events],
                 loader_workers=job.loader_workers,
                 stop=self._stop,

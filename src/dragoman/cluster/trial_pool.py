@@ -1,22 +1,17 @@
 """Train the trials of a search on workers of a Ray cluster."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
 from typing import Any, Self
 
 from dragoman.api.tuning.trial_run import TrialRecord, TrialTask, run_trial
 from dragoman.cluster.worker_pool import PoolMessages, WorkerPool, installed_versions
 from dragoman.errors import ConfigError, DataError
 
-__all__ = ["TrialPool"]
-
 _PACKAGES = ("torch", "numpy", "sacrebleu", "sentencepiece")
 _MESSAGES: PoolMessages[TrialTask] = PoolMessages(
     name=lambda task: f"{task.run.name} must be trained",
-    same="versions as this process, got different ones; install the same packages on every node",
+    same="versions as this process; install the same packages on every node",
     start="start",
     unit="trial",
     again="run the command again with fewer --workers",
@@ -43,7 +38,7 @@ class TrialPool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.pool.close()
 
     def __call__(self, tasks: Sequence[TrialTask], on_update: Callable[[int, int], None]) -> Iterator[TrialRecord]:
@@ -59,7 +54,6 @@ class _TrialRunner:
     def __call__(self, task: TrialTask) -> Any:
         if not task.project.is_dir():
             raise DataError(
-                f"{task.project} must exist on every node, got a node without it; all nodes must share the folder of "
-                "the project at the same path"
+                f"{task.project} is missing on a node; all nodes must share the folder of the project at the same path"
             )
         return run_trial(task)

@@ -5,8 +5,6 @@ again. The results do not change if each depends on its task and the description
 compared with the description of the first worker.
 """
 
-from __future__ import annotations
-
 import functools
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -20,8 +18,6 @@ from ray.exceptions import RayError, RayTaskError
 
 from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.version import __version__
-
-__all__ = ["PoolMessages", "PoolWorker", "WorkerPool", "default_workers", "installed_versions", "task_error"]
 
 _RETRIES = 3  # of a task whose worker ended
 _AHEAD = 2  # tasks of each worker: the next one is there when a task is finished
@@ -155,7 +151,7 @@ class WorkerPool(Generic[Task, Result]):
             ) from None
         except RayError:
             raise ConfigError(
-                f"workers must {self._messages.start}, got one that ended unexpectedly; they may need more memory: use "
+                f"a worker ended unexpectedly before it could {self._messages.start}; they may need more memory: use "
                 "fewer --workers"
             ) from None
         for other in others:
@@ -198,7 +194,7 @@ class WorkerPool(Generic[Task, Result]):
                 ready, _ = ray.wait(list(running), num_returns=1, timeout=None if isinf(seconds) else seconds)
                 if not ready:
                     raise DataError(
-                        f"workers must finish a {self._messages.unit} within {seconds:.0f} seconds, got none; "
+                        f"workers must finish a {self._messages.unit} within {seconds:.0f} seconds; "
                         f"the cluster may have lost a node: {self._messages.again}"
                     )
                 finished = running.pop(ready[0])

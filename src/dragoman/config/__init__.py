@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dragoman.config.config_file import file_schema, load_config, parse_config, preset_names, to_toml
     from dragoman.config.corpus import CleaningConfig, CorpusConfig, DataConfig, OnBadLine, SamplingConfig
-    from dragoman.config.schema import (
-        AttentionConfig,
-        Config,
-        ModelConfig,
-        RnnConfig,
-        RnnDecoderConfig,
-        RnnEncoderConfig,
-        TokenizerConfig,
-        TransformerConfig,
-    )
+    from dragoman.config.rnn import AttentionConfig, RnnConfig, RnnDecoderConfig, RnnEncoderConfig
+    from dragoman.config.schema import Config, ModelConfig, TokenizerConfig, TransformerConfig
     from dragoman.config.training import LoraConfig, StartConfig, TrainingConfig
 
 __all__ = [
@@ -45,6 +37,7 @@ __all__ = [
 _NAMES = {
     "corpus": ("CleaningConfig", "CorpusConfig", "DataConfig", "OnBadLine", "SamplingConfig"),
     "config_file": ("file_schema", "load_config", "parse_config", "preset_names", "to_toml"),
+    "rnn": ("AttentionConfig", "RnnConfig", "RnnDecoderConfig", "RnnEncoderConfig"),
     "training": ("LoraConfig", "StartConfig", "TrainingConfig"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

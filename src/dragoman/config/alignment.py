@@ -10,16 +10,6 @@ from pydantic import Field, model_validator
 from dragoman.config.base import Cli, Settings, Size
 from dragoman.config.validation_errors import SettingError
 
-__all__ = [
-    "AlignmentSettings",
-    "AttentionChoice",
-    "AttentionReading",
-    "Extraction",
-    "Symmetrization",
-    "USUAL_MAP",
-    "Words",
-]
-
 AttentionReading = Literal["predicted", "input", "posterior", "lexical"]
 """The step whose attention weights belong to a target word.
 
@@ -124,7 +114,7 @@ class AlignmentSettings(Settings):
     @model_validator(mode="after")
     def _check_rules(self) -> Self:
         if self.extraction == "threshold" and self.threshold is None:
-            raise SettingError("{threshold} must be given with {extraction} threshold, got none; 0.2 is a common value")
+            raise SettingError("{extraction} threshold needs {threshold}; 0.2 is a common value")
         if self.extraction != "threshold" and self.threshold is not None:
             raise SettingError(
                 "{threshold} must come with {extraction} threshold, got {value}; leave it out or change the extraction",
@@ -132,7 +122,8 @@ class AlignmentSettings(Settings):
             )
         if self.extraction == "threshold" and self.ignore_end:
             raise SettingError(
-                "{ignore_end} must be left out with {extraction} threshold, got both; a threshold ignores the end"
+                "{ignore_end} cannot be combined with {extraction} threshold, which ignores the end anyway; leave it "
+                "out"
             )
         if self.symmetrization == "product" and self.extraction != "argmax":
             raise SettingError(

@@ -1,21 +1,60 @@
-"""Base class of all settings: immutable, unknown names are rejected; number ranges, command-line metadata."""
+"""Base class of all settings: immutable, with number ranges and command-line metadata; parse TOML of limited size."""
 
 from __future__ import annotations
 
+import ast
+import functools
+import itertools
+import re
+import sys
+import tomllib
 from dataclasses import dataclass
+from inspect import cleandoc
+from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from dragoman.config.attribute_docstrings import attribute_docstrings
+from dragoman.errors import ConfigError
+from dragoman.plugins import plugin_names
 
-__all__ = ["Cli", "NotNegative", "Positive", "Rate", "Settings", "Share", "Size"]
-
+_MAX_BYTES = 1 << 20
+_MAX_PARTS = 32
+_LONG_KEY = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_MAX_PARTS}}}")
 Size = Annotated[int, Field(ge=1)]
+Width = Annotated[int, Field(ge=1, le=1 << 17)]  # a matrix of a larger width and height takes more than 64 GiB
+Layers = Annotated[int, Field(ge=1, le=1000)]
 Rate = Annotated[float, Field(ge=0.0, lt=1.0)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
 NotNegative = Annotated[float, Field(ge=0.0)]
+
+
+def read_toml_text(path: Path) -> str:
+    """Read a TOML file of at most 1 MiB.
+
+    Raises `OSError`, `UnicodeDecodeError`, or `ConfigError` if the file is larger.
+    """
+    with path.open("rb") as file:
+        data = file.read(_MAX_BYTES + 1)
+    if len(data) > _MAX_BYTES:
+        raise ConfigError(f"{path} has more than {_MAX_BYTES:,} bytes; name a configuration file")
+    return data.decode("utf-8-sig")
+
+
+def parse_toml(text: str, name: str, fix: str = "correct it there") -> dict[str, Any]:
+    """Return the table of a TOML text; `name` and `fix` are used in messages.
+
+    Raises:
+        ConfigError: The text is not valid TOML, or has a key that is too long.
+    """
+    if _LONG_KEY.search(text):
+        raise ConfigError(f"{name} has a key of more than {_MAX_PARTS} parts; shorten it")
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{name} must be valid TOML, got: {error}; {fix}") from None
 
 
 @dataclass(frozen=True)
@@ -28,6 +67,29 @@ class Cli:
     """Text shown for the default value where the value itself is unclear."""
     metavar: str = ""
     """Placeholder for the value; the type by default."""
+
+
+@dataclass(frozen=True)
+class PartName:
+    """Metadata of a field with the name of a part: one of `names`, or one that an installed package adds."""
+
+    group: str
+    names: tuple[str, ...]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Add the check to the schema of a text; the names of plug-ins are read when a value is no other name."""
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Suggest the names to editors, and allow others."""
+        text = handler(schema)
+        return {"anyOf": [{"enum": list(self.names)}, text]} if self.names else text
+
+    def _check(self, name: str) -> str:
+        if name not in self.names and name not in plugin_names(self.group):
+            legal = ", ".join(f"'{each}'" for each in (*self.names, *plugin_names(self.group)))
+            raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": legal})
+        return name
 
 
 class Settings(BaseModel):
@@ -45,6 +107,21 @@ class Settings(BaseModel):
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
         """Describe fields by the docstrings below them."""
         super().__pydantic_init_subclass__(**options)
-        for name, text in attribute_docstrings(cls).items():
-            if name in cls.__pydantic_fields__ and cls.__pydantic_fields__[name].description is None:
-                cls.__pydantic_fields__[name].description = text
+        texts = _attribute_docstrings(sys.modules[cls.__module__].__file__).get(cls.__name__, {})
+        for name in texts.keys() & cls.__pydantic_fields__.keys():
+            cls.__pydantic_fields__[name].description = texts[name]
+
+
+@functools.cache
+def _attribute_docstrings(file: str | None) -> dict[str, dict[str, str]]:
+    """Return the docstrings of attributes by class, parsing a file once: pydantic tokenizes it once per class."""
+    tree = ast.parse(Path(file).read_text(encoding="utf-8")) if file else ast.Module([], [])
+    return {
+        node.name: {
+            ast.unparse(field.target): cleandoc(str(ast.literal_eval(text.value)))
+            for field, text in itertools.pairwise(node.body)
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+        }
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }

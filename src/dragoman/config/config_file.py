@@ -11,13 +11,11 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from dragoman.config.bundle_model import read_bundle_model
-from dragoman.config.parse_toml import parse_toml, read_toml_text
-from dragoman.config.schema import Config, RnnConfig, TransformerConfig
-from dragoman.config.validation_errors import did_you_mean, error_message
-from dragoman.errors import ConfigError
-
-__all__ = ["file_schema", "find_setting", "load_config", "parse_config", "preset_names", "to_toml"]
+from dragoman.config.base import parse_toml, read_toml_text
+from dragoman.config.schema import Config
+from dragoman.config.validation_errors import setting_message
+from dragoman.errors import ConfigError, did_you_mean
+from dragoman.run_files import PROJECT
 
 Table = dict[str, Any]
 
@@ -35,6 +33,7 @@ _OTHER_NAMES = {
     "vocab_size": "size",
 }
 """Settings by their names in other toolkits."""
+_FAMILIES = ("rnn", "transformer")
 
 
 def preset_names() -> list[str]:
@@ -44,6 +43,8 @@ def preset_names() -> list[str]:
 
 def load_config(source: str | Path, overrides: Sequence[str] = ()) -> Config:
     """Load a configuration from a file or a preset, and apply ``a.b=c`` overrides."""
+    if isinstance(overrides, str):
+        raise ConfigError(f"overrides must be a list, got text; write [{overrides!r}]")
     name = str(source)
     is_preset = name in preset_names() or not (name.endswith(".toml") or os.path.isfile(name))  # noqa: PTH113 -- see below
     # os.path.isfile returns False for illegal file names, where Path.is_file raises.
@@ -58,7 +59,7 @@ def parse_config(table: Mapping[str, Any], overrides: Sequence[str] = ()) -> Con
     try:
         return Config.model_validate(merged)
     except ValidationError as error:
-        raise ConfigError(_explain(error, merged)) from None
+        raise ConfigError("\n".join(dict.fromkeys(map(_explain_one, error.errors())))) from None
 
 
 def to_toml(config: Config) -> str:
@@ -118,7 +119,7 @@ def _parse(text: str, name: str, folder: Path | None, seen: tuple[str, ...]) -> 
     if name in seen:
         raise ConfigError(f"extends must not be circular, got {' → '.join((*seen, name))}; change one of them")
     if len(seen) > _MAX_EXTENDS:
-        raise ConfigError(f"extends must go through at most {_MAX_EXTENDS} files, got more, from {seen[0]}; merge some")
+        raise ConfigError(f"extends goes through more than {_MAX_EXTENDS} files, from {seen[0]}; merge some")
     fix = (
         "correct it there" if folder is None or name.endswith(".toml") else "name a .toml file, as dragoman new writes"
     )
@@ -191,53 +192,19 @@ def _read_override(override: str) -> Table:
     return value
 
 
-_FAMILIES = {"rnn": RnnConfig, "transformer": TransformerConfig}
-
-
-def _explain(error: ValidationError, table: Table) -> str:
-    """Return one line per error: `<setting> must be <rule>, got <value>; <fix>`."""
-    return "\n".join(dict.fromkeys(_explain_one(fault, table) for fault in error.errors()))
-
-
-def _explain_one(fault: Mapping[str, Any], table: Table) -> str:
+def _explain_one(fault: Mapping[str, Any]) -> str:
     place = [str(part) for part in fault["loc"]]  # in a list: its name, then a number from 0
     if len(place) > 1 and place[0] == "model" and place[1] in _FAMILIES:
         del place[1]  # pydantic names the branch of the union; the file does not
     name, kind, value = ".".join(place), fault["type"], fault["input"]
-    if kind == "extra_forbidden":
-        meant = find_setting(place[-1])
-        hint = (
-            f"; did you mean {meant}?"
-            if meant
-            else did_you_mean(place[-1], _settings_beside(place, table), otherwise="known here")
-        )
-        return f"{name} must be a known setting, got an unknown one{hint}"
+    if kind == "extra_forbidden" and (meant := find_setting(place[-1])):
+        return f"{name} is no known setting; did you mean {meant}?"
     if kind in ("union_tag_not_found", "union_tag_invalid"):
         got = value.get("family") if isinstance(value, dict) else value
         return f"{name}.family must be one of {', '.join(_FAMILIES)}, got {got!r}{did_you_mean(str(got), _FAMILIES)}"
-    if kind in ("model_type", "model_attributes_type"):
-        return f"{name} must be a table of settings, got {value!r}; write [{name}] and its settings below"
     if kind == "missing":
-        return f'{name} must be given, got nothing; start from a preset with extends = "…", or write it out'
-    return error_message(fault, name)
-
-
-def _settings_beside(place: Sequence[str], table: Table) -> list[str]:
-    """Return the legal names in the table of an unknown setting."""
-    schema: Any = Config
-    for key in place[:-1]:
-        if key == "model":
-            model = table.get("model")
-            schema = _FAMILIES[model["family"] if isinstance(model, dict) else "rnn"]
-        elif not key.isdigit():  # a number is the position in a list of tables
-            schema = _table_in(schema.model_fields[key].annotation)
-    return list(schema.model_fields)
-
-
-def _table_in(annotation: Any) -> Any:
-    """Return the model in ``Table``, ``Table | None`` and ``list[Table]``."""
-    inside = [_table_in(part) for part in get_args(annotation)]
-    return next((table for table in inside if hasattr(table, "model_fields")), annotation)
+        return f'{name} is missing; start from a preset with extends = "…", or write it out'
+    return setting_message(fault, name, Config)
 
 
 def _write_table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str], brackets: str = "[]") -> None:
@@ -268,3 +235,23 @@ def _toml_value(value: object) -> str:
         return f"[{', '.join(_toml_value(entry) for entry in value)}]"
     assert isinstance(value, int | float)
     return repr(value)
+
+
+def read_bundle_model(bundle: Path) -> dict[str, Any]:
+    """Return the table ``[model]`` of the folder of a bundle; nothing else of the bundle is read or verified."""
+    if bundle.is_file():
+        raise ConfigError(
+            f"start.bundle {bundle} is a file, and [model] has no family; unpack the archive, or copy the section "
+            f"[model] of its {PROJECT}"
+        )
+    path = bundle / PROJECT
+    try:
+        text = read_toml_text(path)
+    except FileNotFoundError:
+        raise ConfigError(f"start.bundle must be a bundle, got {bundle}; there is no {path}") from None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} must be a readable UTF-8 file, got: {error}; name another bundle") from None
+    model = parse_toml(text, str(path), "name another bundle").get("model")
+    if not isinstance(model, dict) or "family" not in model:
+        raise ConfigError(f"{path} has no section [model] with a family; name the folder of a bundle")
+    return model

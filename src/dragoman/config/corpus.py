@@ -5,24 +5,13 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from itertools import combinations, permutations
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
-from dragoman.config.base import NotNegative, Settings, Share, Size
+from dragoman.config.base import NotNegative, PartName, Settings, Share, Size
 from dragoman.errors import ConfigError
 from dragoman.language_codes import parse_language
-
-__all__ = [
-    "CleaningConfig",
-    "CorpusConfig",
-    "DataConfig",
-    "Direction",
-    "FileFormat",
-    "OnBadLine",
-    "SamplingConfig",
-    "parse_direction",
-]
 
 _MAX_LANGUAGES = 500  # 249,500 directions take 20 MB
 _MAX_TOKEN = 60  # characters of the name of a language token
@@ -46,7 +35,7 @@ class CorpusConfig(Settings):
     """Paths, globs, URLs, or - for standard input. In the format lines: source files first, then target files."""
     name: str = ""
     """Name in reports; the first file by default."""
-    format: FileFormat = "auto"
+    format: Annotated[str, PartName("corpus_readers", get_args(FileFormat))] = "auto"
     """lines: one file per side. Files of other formats have both sides. auto selects the format by file names."""
     columns: list[str] = Field(default_factory=list, max_length=2)
     """Source and target column: numbers from 1 in TSV and CSV, names in CSV, JSONL and Parquet.

@@ -1,12 +1,8 @@
 """Engine settings: the inference engine that runs a model, and its resources."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from dragoman.config.base import Cli, Settings, Size
-
-__all__ = ["DeviceName", "EngineName", "EngineSettings", "PrecisionName"]
 
 EngineName = Literal["auto", "torch", "ctranslate2", "onnx"]
 PrecisionName = Literal["auto", "float32", "bfloat16", "int8"]

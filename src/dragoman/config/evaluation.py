@@ -1,19 +1,14 @@
 """Evaluation settings: metrics, confidence intervals and significance tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, model_validator
 
-from dragoman.config.base import Cli, Settings, Size
+from dragoman.config.base import Cli, PartName, Settings, Size
 from dragoman.config.validation_errors import SettingError
 
-__all__ = ["EvaluationSettings", "METRICS", "MetricName", "TestName"]
-
-MetricName = Literal["bleu", "chrf", "ter"]
-METRICS: tuple[MetricName, ...] = get_args(MetricName)
+METRICS = ("bleu", "chrf", "ter")
 
 TestName = Literal["bootstrap", "randomization"]
 """Paired significance tests."""
@@ -47,8 +42,12 @@ class EvaluationSettings(Settings):
         tuple[str, str] | None, BeforeValidator(_language_pair), Cli(default="from the bundles", metavar="SRC-TGT")
     ] = None
     """Languages of the test set, such as en-de or en:zh-Hant; they choose the direction of a model with several."""
-    metrics: Annotated[tuple[MetricName, ...], BeforeValidator(_metric_names), Cli(_SCORES, metavar="NAME,…")] = METRICS
-    """Metrics, separated by commas: bleu, chrf, ter."""
+    metrics: Annotated[
+        tuple[Annotated[str, PartName("metrics", METRICS)], ...],
+        BeforeValidator(_metric_names),
+        Cli(_SCORES, metavar="NAME,…"),
+    ] = METRICS
+    """Metrics, separated by commas: bleu, chrf, ter, and those of plug-ins."""
     resamples: Annotated[int, Cli(_SCORES, metavar="N")] = 1000
     """Number of bootstrap resamples of confidence intervals; 0 disables intervals."""
     test_kind: Annotated[TestName, Cli(_SCORES)] = "bootstrap"
@@ -70,7 +69,7 @@ class EvaluationSettings(Settings):
     def _check_rules(self) -> Self:
         if not self.metrics:
             raise SettingError(
-                "{metrics} must be one or several of {legal}, got none; leave it out for all", legal=", ".join(METRICS)
+                "{metrics} is empty; name one or several of {legal}, or leave it out for all", legal=", ".join(METRICS)
             )
         if self.resamples < 0 or self.resamples == 1:
             raise SettingError(
@@ -78,5 +77,5 @@ class EvaluationSettings(Settings):
                 value=self.resamples,
             )
         if self.comet_python is not None and self.comet is None:
-            raise SettingError("{comet_python} must come with {comet}, got it without; name a COMET model")
+            raise SettingError("{comet_python} needs {comet}; name a COMET model")
         return self

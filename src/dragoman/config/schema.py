@@ -1,31 +1,16 @@
 """Schema of the configuration file: all keys with types, ranges and defaults; unknown keys are rejected."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dragoman.config.base import Positive, Rate, Settings, Size
+from dragoman.config.base import Layers, Positive, Rate, Settings, Size, Width
 from dragoman.config.corpus import DataConfig
-from dragoman.config.rnn_combinations import check_rnn
+from dragoman.config.rnn import RnnConfig, Tie
+from dragoman.config.search import InferenceConfig
 from dragoman.config.training import StartConfig, TrainingConfig
 from dragoman.errors import ConfigError
 
-__all__ = [
-    "AttentionConfig",
-    "Config",
-    "ModelConfig",
-    "RnnConfig",
-    "RnnDecoderConfig",
-    "RnnEncoderConfig",
-    "TokenizerConfig",
-    "TransformerConfig",
-    "has_guided_alignment",
-]
-
-CellName = Literal["rnn", "lstm", "gru-published", "gru-fused"]
-Tie = Literal["none", "target", "all"]
 Positions = Literal["sinusoidal", "sinusoidal-halves", "sinusoidal-tensor2tensor", "learned", "none"]
 
 
@@ -59,135 +44,25 @@ class TokenizerConfig(Settings):
         return self
 
 
-class RnnEncoderConfig(Settings):
-    """Encoder of a recurrent model."""
-
-    cell: CellName = "lstm"
-    """Recurrent cell; gru-published is the one of the paper, gru-fused the one of cuDNN: different functions."""
-    layers: Size = 2
-    """Number of layers."""
-    hidden: Size = 512
-    """Size of an encoder state, both directions together."""
-    bidirectional: bool = True
-    """Encode in both directions."""
-    join: Literal["concat", "linear"] = "concat"
-    """Combination of both directions: concatenation (each has half the size), or a learned linear map."""
-    structured_rows: Annotated[int, Field(ge=0, le=1000)] = 0
-    """Structured self-attention: number of weighted means of the states that replace them in the memory of the decoder;
-    0 is none. Without attention in the decoder, 1: the source vector."""
-    structured_hidden: Size | None = None
-    """Inner size of structured self-attention; the size of an encoder state by default."""
-
-
-class RnnDecoderConfig(Settings):
-    """Decoder of a recurrent model."""
-
-    cell: CellName = "lstm"
-    """Recurrent cell, as for the encoder."""
-    layers: Size = 2
-    """Number of layers."""
-    hidden: Size = 512
-    """Size of a decoder state."""
-    attend: Literal["before", "after", "none"] = "after"
-    """Attend before the step of the cell (Bahdanau), after it (Luong), or not at all."""
-    input_feeding: bool = False
-    """Pass the attentional state to the next step (Luong, section 3.3)."""
-    query_context: bool = False
-    """Add the previous context to the query of attention, so that it depends on past alignments."""
-    context: Literal["initial", "every-step"] = "initial"
-    """Without attention: the source vector initializes the decoder (Sutskever), or is an input of every step (Cho)."""
-    output: Literal["linear", "deep"] = "linear"
-    """Layer before the softmax: none, or maxout over state, previous word and context."""
-    output_hidden: Size | None = None
-    """Size of the maxout layer; the embedding size by default."""
-    start: Literal["copy", "project"] = "project"
-    """First state: the last state of the encoder, layer by layer, or tanh of a learned map of it."""
-
-
-class AttentionConfig(Settings):
-    """Attention of a recurrent model: score × alignment, over a memory. Unused if `decoder.attend` is none."""
-
-    score: Literal["dot", "scaled-dot", "general", "concat", "location"] = "general"
-    """Score function of a decoder state and a source position."""
-    alignment: Literal["global", "local-m", "local-p", "hard"] = "global"
-    """Positions: all, a window around t or around a predicted position, or one sampled position."""
-    memory: Literal["shared", "split"] = "shared"
-    """Encoder states are both keys and values, or one half is the key and the other the value."""
-    window: Annotated[int, Field(ge=1, le=1000)] = 10
-    """D of local attention: positions p − D to p + D. The paper uses 10."""
-    positions: Size = 100
-    """Number of source positions of the location score; later words of a source get no attention."""
-    hidden: Size | None = None
-    """Inner size of the concat score and of the predictor of local-p; the size of the query by default."""
-
-
-class RnnConfig(Settings):
-    """Recurrent encoder and decoder."""
-
-    family: Literal["rnn"]
-    """Model family."""
-    embedding: Size = 512
-    """Embedding size."""
-    tie: Tie = "none"
-    """Shared weights: output and target embedding, or these and the source embedding."""
-    dropout: Rate = 0.2
-    """Dropout of embeddings, between layers and before the output."""
-    reverse_source: bool = False
-    """Encode the source in reverse order (Sutskever, section 3.3). Alignments keep the original order."""
-    encoder: RnnEncoderConfig = RnnEncoderConfig()
-    """Encoder."""
-    decoder: RnnDecoderConfig = RnnDecoderConfig()
-    """Decoder."""
-    attention: AttentionConfig = AttentionConfig()
-    """Attention of the decoder."""
-
-    @property
-    def directions_halved(self) -> bool:
-        """Whether each direction has half of the encoder's hidden size."""
-        return self.encoder.bidirectional and self.encoder.join == "concat"
-
-    @property
-    def value_size(self) -> int:
-        """Size of a key, and of a value."""
-        return self.encoder.hidden // 2 if self.attention.memory == "split" else self.encoder.hidden
-
-    @property
-    def query_size(self) -> int:
-        """Size of a query of attention: a decoder state, and the previous context if it is part of the query."""
-        return self.decoder.hidden + (self.value_size if self.decoder.query_context else 0)
-
-    @property
-    def features(self) -> int:
-        """Size of the input of the output layer."""
-        if self.decoder.output == "deep":
-            return self.decoder.output_hidden or self.embedding
-        return self.decoder.hidden
-
-    @model_validator(mode="after")
-    def _composes(self) -> Self:
-        check_rnn(self)
-        return self
-
-
 class TransformerConfig(Settings):
     """Transformer."""
 
     family: Literal["transformer"]
     """Model family."""
-    dim: Size = 256
+    dim: Width = 256
     """Model dimension: embeddings, states and outputs."""
     heads: Size = 4
     """Number of attention heads; it must divide the model dimension."""
-    encoder_layers: Size = 3
+    encoder_layers: Layers = 3
     """Number of encoder layers."""
-    decoder_layers: Size = 3
+    decoder_layers: Layers = 3
     """Number of decoder layers."""
     decoder: Literal["self-attention", "ssru"] = "self-attention"
     """How the decoder reads previous target words; ssru is a recurrent unit with a state of constant size."""
     alignment_map: Literal["penultimate", "guided"] = "penultimate"
     """Attention map for word links: the mean over the heads of the last layer but one, or the first head of the last
     layer, which Marian trains by guided alignment."""
-    feedforward: Size = 1024
+    feedforward: Width = 1024
     """Inner size of the feed-forward layers."""
     norm: Literal["post", "pre"] = "pre"
     """Layer normalization after the residual sum, as published, or before the sub-layer, which trains more stably."""
@@ -203,7 +78,7 @@ class TransformerConfig(Settings):
     positions: Positions = "sinusoidal"
     """Position encoding. sinusoidal-halves: all sines, then all cosines; sinusoidal-tensor2tensor: the same with its
     frequencies."""
-    max_positions: Size = 1024
+    max_positions: Annotated[int, Field(ge=1, le=1 << 20)] = 1024
     """Maximum sentence length of learned positions; the other encodings have none."""
     position_offset: Annotated[int, Field(ge=0, le=1024)] = 0
     """Number of the first position."""
@@ -260,15 +135,15 @@ class Config(Settings):
     """Training."""
     start: StartConfig | None = None
     """Model to fine-tune; without it weights are initialized at random."""
+    inference: InferenceConfig | None = None
+    """How the model was made to be used; imported students have it, and models that are fine-tuned from them."""
 
     @model_validator(mode="after")
     def _adapts_a_base(self) -> Self:
         if self.training.lora is None:
             return self
         if self.start is None:
-            raise ConfigError(
-                "[training.lora] must be used with [start], got none; name the bundle to adapt as start.bundle"
-            )
+            raise ConfigError("[training.lora] needs a model to adapt; name its bundle as start.bundle")
         if self.start.vocabulary != "same":
             raise ConfigError(
                 f"start.vocabulary must be same where [training.lora] is given, got {self.start.vocabulary}; the "

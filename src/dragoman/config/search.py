@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from dragoman.config.base import Cli, NotNegative, Positive, Settings, Size
-from dragoman.config.validation_errors import SettingError
-
-__all__ = ["SearchSettings"]
+from dragoman.config.validation_errors import SettingError, validate
 
 _SEARCH, _SAMPLING = "Search", "Sampling"
 
 Count = Annotated[int, Field(ge=0)]
+Width = Annotated[int, Field(ge=1, le=1000)]  # of each step: memory grows with the width times the vocabulary
+
+
+class InferenceConfig(Settings):
+    """How a model was made to be used: defaults of translation, which options override."""
+
+    beam: Size | None = None
+    """Beam size; 1 is greedy search, none is the default of each command."""
+    precision: Literal["float32", "int8"] = "float32"
+    """Number format of weights on ONNX Runtime."""
 
 
 class SearchSettings(Settings):
     """Settings of beam search, or of sampling if `sample` is true; a beam of 1 is greedy search."""
 
-    beam: Annotated[Size, Cli(_SEARCH)] = 5
+    if not TYPE_CHECKING:  # type checkers read the fields
+
+        def __new__(cls, **values: Any) -> Self:
+            """Raise `ConfigError` where pydantic has its own error; `validate` passes no values here."""
+            if values:
+                validate(cls, values)
+            return super().__new__(cls)
+
+    beam: Annotated[Width, Cli(_SEARCH)] = 5
     """Beam size; 1 is greedy search."""
-    nbest: Annotated[Size, Cli("Lines", metavar="N")] = 1
+    nbest: Annotated[Width, Cli("Lines", metavar="N")] = 1
     """Number of translations per sentence."""
     length_penalty: Annotated[Literal["average", "gnmt", "none"], Cli(_SEARCH)] = "average"
     """Divisor of log p: length^alpha, ((5 + length) / 6)^alpha, or 1."""
@@ -81,9 +97,7 @@ class SearchSettings(Settings):
         for name, other in required.items():
             is_used = self.sample if other == "sample" else other in self.model_fields_set
             if not is_used and getattr(self, name) != type(self).model_fields[name].default:
-                raise SettingError(
-                    f"{{{name}}} must come with {{{other}}}, got it without; add that one, or leave this out"
-                )
+                raise SettingError(f"{{{name}}} needs {{{other}}}; add that one, or leave this out")
 
     def limit(self, source: int, longest: int | None, least: int = 1) -> int:
         """Return the maximum number of target tokens, end included, for a source of `source` tokens.
@@ -92,3 +106,16 @@ class SearchSettings(Settings):
         """
         limit = max(self.max_length or 2 * source + 20, least)
         return limit if longest is None else min(limit, longest)
+
+
+def replace_search(search: SearchSettings, **changed: Any) -> SearchSettings:
+    """Return valid settings with other values; a beam that was left to the model still is."""
+    values = SearchSettings(**(search.model_dump() | changed)).model_dump()
+    return SearchSettings.model_construct(_fields_set=search.model_fields_set | changed.keys(), **values)
+
+
+def search_for_model(search: SearchSettings, own: InferenceConfig | None) -> SearchSettings:
+    """Take the beam of the model, unless settings have a beam or need a wider one."""
+    if own is None or own.beam is None or "beam" in search.model_fields_set or search.sample:
+        return search
+    return search if search.nbest > own.beam or own.beam % search.groups else replace_search(search, beam=own.beam)

@@ -1,16 +1,12 @@
 """Training settings: optimization, validation, checkpoints and fine-tuning."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dragoman.config.base import NotNegative, Positive, Rate, Settings, Size
+from dragoman.config.base import NotNegative, PartName, Positive, Rate, Settings, Size
 from dragoman.config.engine import DeviceName
 from dragoman.errors import ConfigError
-
-__all__ = ["LoraConfig", "StartConfig", "TrainingConfig"]
 
 
 class LoraConfig(Settings):
@@ -112,6 +108,8 @@ class TrainingConfig(Settings):
     """Shard weights, gradients and optimizer state over the processes (FSDP2) instead of copying them (DDP)."""
     recompute: bool = False
     """Transformers: recompute activations in the backward pass instead of storing them; less memory, slower."""
+    callbacks: list[Annotated[str, PartName("callbacks", ())]] | None = None
+    """Plug-ins that receive the events of the training, such as loggers of experiments."""
     compile: bool = False
     """Use torch.compile; slow to start, and rarely useful on a CPU."""
 
@@ -119,6 +117,16 @@ class TrainingConfig(Settings):
     def has_fixed_end(self) -> bool:
         """Whether all learning rates depend on the number of updates, so that a resumed run cannot change it."""
         return self.schedule == "cosine"
+
+    def batches_per_process(self, processes: int) -> int:
+        """Return the number of batches per update of a process, which is the same for all of them."""
+        if self.micro_batches % processes:
+            raise ConfigError(
+                f"training.micro_batches must be a multiple of the number of processes = {processes}, got "
+                f"{self.micro_batches}; for instance --set training.micro_batches="
+                f"{processes * -(-self.micro_batches // processes)}"
+            )
+        return self.micro_batches // processes
 
     @model_validator(mode="after")
     def _sums_whole_gradients(self) -> Self:

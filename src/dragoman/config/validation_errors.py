@@ -1,16 +1,13 @@
 """Convert pydantic validation errors to one-line messages: `<setting> must be <rule>, got <value>; <fix>`."""
 
-from __future__ import annotations
-
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
-from typing import Any, TypeVar
+from inspect import isclass
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from dragoman.errors import ConfigError
-
-__all__ = ["SettingError", "did_you_mean", "error_message", "setting_name", "shown", "validate"]
+from dragoman.errors import ConfigError, did_you_mean
 
 NameOf = Callable[[str], str]
 """Dotted path of a setting -> its name in the user's input: ``--beam``, ``DRAGOMAN_BEAM``, ``serve.toml: beam``."""
@@ -18,8 +15,6 @@ NameOf = Callable[[str], str]
 Model = TypeVar("Model", bound=BaseModel)
 
 _MAX_SHOWN = 60
-_SIMILAR = 0.6  # ratio of SequenceMatcher
-_MAX_SUGGESTIONS = 4
 _RULES = {
     "a valid integer": "a whole number",
     "a valid number": "a number",
@@ -64,19 +59,43 @@ def validate(model: type[Model], values: Mapping[str, Any], name_of: NameOf = st
         return model.model_validate(dict(values))
     except ValidationError as error:
         faults = [fault for fault in error.errors() if fault["loc"][:1] == error.errors()[0]["loc"][:1]]
-        message = _union_message(faults, name_of, model.model_fields)
+        message = _union_message(faults, name_of, model)
         raise ConfigError(f"{message}; {hint}" if hint and ";" not in message else message) from None
     except SettingError as error:
         raise ConfigError(error.named(name_of)) from None
 
 
-def _union_message(faults: Sequence[Any], name_of: NameOf, known: Iterable[str]) -> str:
+def _union_message(faults: Sequence[Any], name_of: NameOf, model: type[BaseModel]) -> str:
     """Return one message for the alternatives of a union, or that of the first error."""
     name = name_of(setting_name(faults[0]["loc"]))
     literal = next((fault for fault in faults if fault["type"] == "literal_error"), None)
     if len(faults) == 1 or literal is None or isinstance(faults[0]["input"], dict):
-        return error_message(faults[0], name, known)
+        return setting_message(faults[0], name, model)
     return f"{name} must be a whole number or {_legal(literal)[0]}, got {shown(literal['input'])}; choose one of them"
+
+
+def setting_message(fault: Mapping[str, Any], name: str, model: type[BaseModel]) -> str:
+    """Return the message of one error about the setting `name` of `model`, or of a table in it."""
+    if fault["type"] in ("model_type", "model_attributes_type"):
+        return f"{name} must be a table of settings, got {shown(fault['input'])}; write [{name}] and its settings below"
+    return error_message(fault, name, _names_beside(model, fault["loc"]))
+
+
+def models_in(annotation: Any) -> list[type[BaseModel]]:
+    """Return the classes of settings in an annotation: ``Table``, ``Table | None``, ``list[Table]``, unions."""
+    if isclass(annotation) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in models_in(part)]
+
+
+def _names_beside(model: type[BaseModel], location: Sequence[Any]) -> list[str]:
+    """Return the legal names in the table of a setting."""
+    for part, following in itertools.pairwise(location):
+        inner = models_in(model.model_fields[part].annotation) if part in model.model_fields else []
+        if inner:  # of a union pydantic names the branch by its family
+            families = [get_args(each.model_fields["family"].annotation) for each in inner] if inner[1:] else [()]
+            model = next((each for each, family in zip(inner, families, strict=True) if following in family), inner[0])
+    return list(model.model_fields)
 
 
 def setting_name(location: Iterable[object]) -> str:
@@ -93,40 +112,20 @@ def error_message(fault: Mapping[str, Any], name: str, known: Iterable[str] = ()
     kind, value, context = fault["type"], fault["input"], fault.get("ctx", {})
     got = shown(value) if show_value else _json_type(value)
     if kind == "missing":
-        return f"{name} must be given, got nothing; add it"
+        return f"{name} is missing; add it"
     if kind == "extra_forbidden":
-        return f"{name} must be a known setting, got an unknown one{did_you_mean(name, known, otherwise='known')}"
+        return f"{name} is no known setting{did_you_mean(str(fault['loc'][-1]), known, otherwise='known here')}"
     if kind in ("literal_error", "enum"):
         legal = _legal(fault)
         return f"{name} must be one of {', '.join(legal)}, got {got}{did_you_mean(str(value), legal)}"
     if kind in ("too_long", "too_short", "string_too_long", "string_too_short"):
         return f"{name} must have {_size_rule(kind, context)}, got {context.get('actual_length', got)}"
     if kind in ("string_unicode", "string_sub_type"):
-        return f"{name} must be valid Unicode, got a lone surrogate; decode it as UTF-8"
+        return f"{name} has a lone surrogate, which is not valid Unicode; decode it as UTF-8"
     rule = str(fault["msg"]).removeprefix("Input should be ").removeprefix("Value error, ")
     for theirs, ours in _RULES.items():
         rule = rule.replace(theirs, ours, 1) if rule.startswith(theirs) else rule
     return rule if " must be " in rule else f"{name} must be {rule}, got {got}"
-
-
-def did_you_mean(name: str, legal: Iterable[str], *, otherwise: str = "") -> str:
-    """Return ``; did you mean …?`` if legal names are similar; else, under the heading `otherwise`, all legal names."""
-    known = list(legal)
-    close = _closest(name, known) or [other for other in known if name and f"-{name}-" in f"-{other}-"]
-    if 0 < len(close) <= _MAX_SUGGESTIONS:
-        return f"; did you mean {' or '.join(close)}?"
-    return f"; {otherwise}: {', '.join(known)}" if known and otherwise else ""
-
-
-def _closest(name: str, known: Sequence[str]) -> list[str]:
-    """Return the most similar of the legal names, all of them if several are equally similar; case is ignored."""
-    matcher = SequenceMatcher(b=name.lower())
-    similar: dict[str, float] = {}
-    for other in known:
-        matcher.set_seq1(other.lower())
-        similar[other] = matcher.ratio()
-    most = max(similar.values(), default=0.0)
-    return [other for other, ratio in similar.items() if ratio == most >= _SIMILAR]
 
 
 def shown(value: object) -> str:

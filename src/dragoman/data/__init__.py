@@ -2,5 +2,3 @@
 
 Nothing is imported here because only `batch` and `loader` need torch.
 """
-
-__all__: list[str] = []

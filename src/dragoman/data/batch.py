@@ -15,8 +15,6 @@ from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.errors import DataError
 from dragoman.text import BOS_ID, EOS_ID, PAD_ID
 
-__all__ = ["Batch"]
-
 
 @dataclass(frozen=True)
 class Batch:
@@ -48,7 +46,7 @@ class Batch:
     def from_flat(cls, pairs: Pairs, rows: NDArray[np.integer]) -> Batch:
         """Make a batch from flat pairs, as shards return them. Shapes: rows [batch]."""
         if not len(pairs):
-            raise DataError("a batch must have at least one pair, got none; leave empty batches out")
+            raise DataError("a batch has no pairs; leave empty batches out")
         source, target = _padded(pairs.source), _padded(pairs.target)
         inputs = np.empty_like(target)
         inputs[:, 0] = BOS_ID

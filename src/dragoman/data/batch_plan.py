@@ -8,8 +8,6 @@ divided into batches by token budget, and the batches are shuffled.
 Only integers are stored: any batch of any epoch is found by computing its window.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
@@ -20,16 +18,6 @@ from numpy.typing import NDArray
 
 from dragoman.data.permutation import Permutation, mix_key
 from dragoman.errors import ConfigError, DataError
-
-__all__ = [
-    "BatchPlan",
-    "CorpusRows",
-    "PlannedBatch",
-    "StreamPosition",
-    "corpus_shares",
-    "cut_by_tokens",
-    "order_by_length",
-]
 
 Rows = NDArray[np.int64]
 
@@ -177,7 +165,7 @@ def corpus_shares(corpora: Sequence[CorpusRows], temperature: float) -> list[int
     drawn = [corpus.rows if corpus.weight > 0 and corpus.share is None else 0 for corpus in corpora]
     total = sum(drawn)
     if not total:
-        raise DataError("training must have pairs to draw from, got none; give a corpus that has some a weight above 0")
+        raise DataError("there are no pairs to draw from; give a corpus that has some a weight above 0")
     mass = [c.weight * rows ** (1 / temperature) for c, rows in zip(corpora, drawn, strict=True)]
     exact = [total * m / sum(mass) for m in mass]
     found = [int(share) for share in exact]

@@ -1,7 +1,5 @@
 """Read the files of a new project once: count pairs and characters, and detect the languages."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -12,29 +10,26 @@ from pathlib import Path
 import polars as pl
 
 from dragoman.config import CorpusConfig
-from dragoman.config.corpus import FileFormat
-from dragoman.data.check.advice import wrong_language
-from dragoman.data.cleaning.filters.language import detect_language, language_shares
+from dragoman.data.cleaning.filters.language import detect_language, language_shares, sample_rows
 from dragoman.data.reader_protocol import CorpusReader
-from dragoman.data.readers.corpus_reader import file_format, open_corpus
-from dragoman.data.readers.foreign_encodings import explain_encodings, foreign_encodings
+from dragoman.data.readers.corpus_reader import explain_encodings, file_format, foreign_encodings, open_corpus
 from dragoman.data.readers.streams import is_url, plain_name, stored_size
 from dragoman.data.reason_counts import HEADER, Tally, header_warning, reading_notes
+from dragoman.data.side_languages import SideLanguage
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.language_codes import canonical_language, check_language, is_known_language, primary_language
-from dragoman.text.chinese_script import chinese_script, other_script
+from dragoman.text.language_scripts import chinese_script, other_script
 from dragoman.text.other_language import is_detectable
-
-__all__ = ["CorpusSurvey", "check_files", "survey_corpus"]
 
 _COUNT_AT_MOST = 5_000_000
 _CHUNK = 65_536
 _COUNTED_CHARACTERS = 200_000  # pairs; as many as the tokenizer learns from by default
 _SAMPLED = 400  # sentences per side, for the languages
-_AGREES = 0.5  # minimum share of sentences in the language that a file name has
+_DISAGREES = 0.5  # maximum share of sentences in other languages than that of the file name
 _HEAD = 2  # rows
 _NO_TEXT = 0.5  # share of bad lines in files that are no text
+_ENCODING = ("not UTF-8", "NUL byte")  # reasons of bad lines
 _RULES = {  # by the reason of bad lines that are text
     "missing column": "two columns in every row",
     "open quotation": "a closing mark for every quotation",
@@ -75,12 +70,10 @@ class CorpusSurvey:
         )
         return (source, missing) if source else (missing, target)
 
-    def wrong_language(self, side: str, code: str) -> tuple[str, float]:
-        """Return the language of most texts of a side and its share, if most are not in this one; else empty and 0."""
+    def judged_side(self, side: str, code: str) -> SideLanguage:
+        """Return the languages of the texts of a side, and the declared one."""
         texts = pl.Series(self.samples.get(side, []), dtype=pl.String)
-        shares = language_shares(texts, code) if len(texts) else {}
-        most = wrong_language(shares, code)
-        return (most, shares[most]) if most else ("", 0.0)
+        return SideLanguage(code, language_shares(texts, code) if len(texts) else {})
 
     def other_script(self, side: str, code: str) -> tuple[str, str]:
         """Return the name and the code of the Chinese script of a side if `code` has the other one; else empty."""
@@ -88,14 +81,14 @@ class CorpusSurvey:
 
 
 def _open_files(
-    files: Sequence[str], source: str, target: str, form: FileFormat = "auto", columns: Sequence[str] = ()
+    files: Sequence[str], source: str, target: str, form: str = "auto", columns: Sequence[str] = ()
 ) -> CorpusReader:
     """Open files of a new project; relative paths start at the working directory."""
     corpus = CorpusConfig(files=[*files], format=form, columns=[*columns])
     return open_corpus(corpus, source=source, target=target, folder=Path())
 
 
-def check_files(files: Sequence[str], form: FileFormat = "auto", columns: Sequence[str] = ()) -> None:
+def check_files(files: Sequence[str], form: str = "auto", columns: Sequence[str] = ()) -> None:
     """Raise an error if files are missing or do not make a corpus; their content is not read."""
     for name in _open_files(files, _UNNAMED, _UNNAMED, form, columns).files():
         if not is_url(name):
@@ -106,7 +99,7 @@ def survey_corpus(
     files: Sequence[str],
     source: str | None = None,
     target: str | None = None,
-    form: FileFormat = "auto",
+    form: str = "auto",
     columns: Sequence[str] = (),
 ) -> CorpusSurvey:
     """Read the training files, and detect their languages.
@@ -118,9 +111,7 @@ def survey_corpus(
     corpus = CorpusConfig.model_validate({"files": [*files], "format": form})
     check_files(files, form, columns)
     if None in given and (found := file_format(corpus)) not in ("lines", "tsv", "csv"):
-        raise ConfigError(
-            f"--source and --target must be given for {found}, got none; its files may have many languages"
-        )
+        raise ConfigError(f"--source and --target must be given for {found}; its files may have many languages")
     languages = given[0] or _UNNAMED, given[1] or _UNNAMED
     survey = _survey(corpus, *languages, columns)
     known = survey.complete_languages(*given)
@@ -149,9 +140,9 @@ def _survey(corpus: CorpusConfig, source: str, target: str, columns: Sequence[st
         if survey.pairs < _COUNTED_CHARACTERS:
             for side in SIDES:
                 survey.characters.update("".join(read.frame[side].to_list()))
+        few = sample_rows(read.frame, _SAMPLED - len(samples["source"]))
         for side in SIDES:
-            few = read.frame.gather_every(max(1, read.frame.height // _SAMPLED))[side]
-            samples[side] += few.head(_SAMPLED - len(samples[side])).to_list()
+            samples[side] += few[side].to_list()
         survey.pairs += read.records
         if survey.pairs >= _COUNT_AT_MOST:
             survey.is_exact = False
@@ -166,9 +157,7 @@ def _survey(corpus: CorpusConfig, source: str, target: str, columns: Sequence[st
     return survey
 
 
-def _heads(
-    files: Sequence[str], source: str, target: str, form: FileFormat, columns: Sequence[str]
-) -> list[tuple[int, int]]:
+def _heads(files: Sequence[str], source: str, target: str, form: str, columns: Sequence[str]) -> list[tuple[int, int]]:
     """Return the number of pairs and headers in the first rows of each table."""
     found = []
     for name in files:
@@ -187,6 +176,12 @@ def _explain_bad_lines(files: Sequence[str], bad: Tally, pairs: int) -> str:
             f"{names} must have {_RULES[reason]}, got {bad.counts[reason]:,} rows of {pairs:,} without, first "
             f"{first.place}: {first.detail}; correct the rows, or choose another --format"
         )
+    if reason not in _ENCODING:
+        first = bad.examples[reason][0]
+        return (
+            f"{names} must have good lines, got {bad.counts[reason]:,} of {pairs:,} with the problem {reason!r}, first "
+            f"{first.place}: {first.detail}; correct them, or choose keys with --columns SRC TGT"
+        )
     return (
         f"{names} must be UTF-8 text, got {bad.total:,} bad lines of {pairs:,}; name other files, or convert them with "
         "iconv -f ENCODING -t UTF-8"
@@ -200,9 +195,8 @@ def _detect(texts: list[str], file: str) -> str | None:
         return named
     sentences = pl.Series(texts, dtype=pl.String)
     if named is not None:
-        shares = language_shares(sentences, named)
-        is_other = wrong_language(shares, named) != ""
-        if shares.get(named.partition("-")[0], 0.0) >= _AGREES or (not is_detectable(named) and not is_other):
+        judged = SideLanguage(named, language_shares(sentences, named))
+        if judged.foreign <= _DISAGREES or (not is_detectable(named) and not judged.other):
             return named
     return detect_language(sentences)
 

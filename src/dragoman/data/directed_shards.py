@@ -1,7 +1,5 @@
 """Pairs of shards in several translation directions: each pair is stored once, and language tokens are not stored."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,8 +8,6 @@ from numpy.typing import NDArray
 
 from dragoman.data.shards import Shards
 from dragoman.data.token_pairs import Pairs, Sentences
-
-__all__ = ["DirectedShards", "DirectionView"]
 
 
 @dataclass(frozen=True)

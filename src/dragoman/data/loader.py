@@ -1,7 +1,5 @@
 """Load training batches in the planned order, which does not depend on the number of processes or loader workers."""
 
-from __future__ import annotations
-
 import atexit
 import signal
 from collections import deque
@@ -10,7 +8,6 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from multiprocessing import context as contexts
 from multiprocessing import get_all_start_methods
-from types import TracebackType
 from typing import Any, Self
 from weakref import WeakSet
 
@@ -28,8 +25,6 @@ from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.data.worker_processes import StartedProcesses, end_with_parent, without_main_module
 from dragoman.errors import ConfigError, DataError
 from dragoman.text import Tokenizer
-
-__all__ = ["BatchLoader", "SubwordSampling"]
 
 _PREFETCHED = 4  # batches per worker
 
@@ -152,7 +147,7 @@ class BatchLoader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __iter__(self) -> Self:

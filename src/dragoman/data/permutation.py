@@ -1,10 +1,8 @@
-"""Keyed random permutations of any size, computed without storing a table.
+"""Keyed random permutations of any size, computed without storing a table, and the mixing of 64-bit words.
 
 A Feistel network (Luby and Rackoff, 1988) permutes the numbers of b bits; it is applied again to results outside
 ``range(n)`` until they are inside (cycle walking), which gives a permutation of ``range(n)``.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -15,20 +13,34 @@ from numpy.typing import NDArray
 
 from dragoman.errors import DataError
 
-__all__ = ["MAX_ITEMS", "Permutation", "mix_key"]
-
 MAX_ITEMS: Final = 2**40
 """Maximum number of items of a permutation."""
 
+GAMMA: Final = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 divided by the golden ratio, an odd number."""
+
+_WORD = 64
 _ROUNDS = 8
 _ROUNDS_WHEN_SMALL = 24  # one round changes little in halves of a few bits
 _SMALL_BITS = 16
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 Words = NDArray[np.uint64]
 Integers = NDArray[np.integer] | Sequence[int] | int
+
+
+def mix(words: Words) -> Words:
+    """Apply a step of SplitMix64, a bijection, to each word; the result is the same on every machine."""
+    return _scrambled(words + GAMMA)
+
+
+def mix_seed(seed: int) -> Words:
+    """Return a word that depends on all bits of a seed of any size, 0 or more. Shape: [1]."""
+    word = np.zeros(1, dtype=np.uint64)
+    for shift in range(0, max(1, seed.bit_length()), _WORD):
+        word = mix(word ^ np.uint64(seed >> shift & (1 << _WORD) - 1))
+    return word
 
 
 def mix_key(key: tuple[int, ...], words: int) -> Words:
@@ -60,7 +72,7 @@ class Permutation:
         """Return the image of each index under the permutation with its number. Shapes: [n], [n] or one -> [n]."""
         words = np.atleast_1d(np.asarray(indices)).astype(np.uint64)
         numbers = np.atleast_1d(np.asarray(turns)).astype(np.uint64)
-        tweaks = np.broadcast_to(_scrambled(numbers * _GAMMA + _GAMMA), words.shape)
+        tweaks = np.broadcast_to(_scrambled(numbers * GAMMA + GAMMA), words.shape)
         words = self._network(words, tweaks)
         outside = np.flatnonzero(words >= self.size)
         while len(outside):
@@ -72,9 +84,9 @@ class Permutation:
         low, high = words & self._low_mask, words >> self._low_bits
         for number, key in enumerate(self._keys):
             if number % 2:
-                low = low ^ (_scrambled(high * _GAMMA + (tweaks ^ key)) & self._low_mask)
+                low = low ^ (_scrambled(high * GAMMA + (tweaks ^ key)) & self._low_mask)
             else:
-                high = high ^ (_scrambled(low * _GAMMA + (tweaks ^ key)) & self._high_mask)
+                high = high ^ (_scrambled(low * GAMMA + (tweaks ^ key)) & self._high_mask)
         return (high << self._low_bits) | low
 
 

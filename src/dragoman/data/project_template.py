@@ -1,7 +1,5 @@
 """Create a new project: write a commented configuration file for given corpora."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import textwrap
@@ -11,29 +9,17 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle
 from dragoman.config import CorpusConfig, DataConfig, load_config, preset_names
-from dragoman.config.corpus import Direction, FileFormat
+from dragoman.config.corpus import Direction
 from dragoman.data.corpus_survey import CorpusSurvey, check_files, survey_corpus
 from dragoman.data.readers.corpus_reader import file_format
 from dragoman.data.readers.streams import STDIN, is_url
+from dragoman.data.side_languages import are_swapped, swapped_problem
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError
 from dragoman.files import atomic_write
 from dragoman.language_codes import check_language, is_same_language, match_language
-from dragoman.reporting.number_format import format_percent
-from dragoman.text.other_language import is_detectable
-from dragoman.text.tokenizers.vocabulary_size import count_needed_tokens, fitting_size
-
-__all__ = [
-    "Project",
-    "bundle_languages",
-    "check_held_out",
-    "check_side",
-    "new_project",
-    "preset_for",
-    "suggested_pairs",
-]
-
-CONFIG = "dragoman.toml"
+from dragoman.run_files import PROJECT
+from dragoman.text.tokenizers.vocabulary import count_needed_tokens, fitting_size
 
 _PRESETS = ((15_000, "pairs-5k"), (80_000, "pairs-30k"), (1_500_000, "pairs-200k"))
 
@@ -128,7 +114,7 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
     test: Sequence[str] = (),
     preset: str | None = None,
     bundle: Bundle | Path | None = None,
-    form: FileFormat = "auto",
+    form: str = "auto",
     columns: Sequence[str] = (),
     survey: CorpusSurvey | None = None,
     language_check: bool = True,
@@ -138,9 +124,9 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
     Languages that are not given are those of the bundle, or detected. `survey` is that of the training files, if they
     were read before. Text that is certainly in another language is rejected; without `language_check` it is a warning.
     """
-    path = folder / CONFIG
+    path = folder / PROJECT
     if path.exists():
-        raise ConfigError(f"{path} must be new, got an existing file; edit it, or name another folder")
+        raise ConfigError(f"{path} already exists; edit it, or name another folder")
     if STDIN in (*train, *validation, *test):
         raise ConfigError("a new project must name files, got - for standard input; write it into the file afterwards")
     if preset is not None and preset not in preset_names():
@@ -182,7 +168,7 @@ def new_project(  # noqa: PLR0913 -- one keyword per part of the file
     text = _TEMPLATE.format(
         source=source,
         target=target,
-        config=CONFIG,
+        config=PROJECT,
         base=base,
         directions="" if base_data is None else _direction_settings(base_data, (source, target)),
         splits=_splits(survey.pairs, has_validation=bool(validation), has_test=bool(test)),
@@ -266,7 +252,7 @@ def _check_two_languages(source: str, target: str, given: tuple[str | None, str 
 
 def _language(side: str, code: str | None) -> str:
     if code is None:
-        raise ConfigError(f"--{side} must be given, got none, and the text is in no language that was recognised")
+        raise ConfigError(f"--{side} must be given, as the language of the text was not recognised")
     return code
 
 
@@ -298,12 +284,8 @@ def _exchange(corpus: CorpusConfig, *, is_fixed: bool) -> str:
 
 def _check_sides(survey: CorpusSurvey, source: str, target: str, *, fix: str, name: str = "training") -> None:
     """Reject sides in the wrong order: the languages of the text are those given, for the other side."""
-    found = tuple((survey.languages.get(side) or "").partition("-")[0] for side in SIDES)
-    wanted = tuple(code.partition("-")[0] for code in (source, target))
-    if found == wanted[::-1] and found != wanted:
-        raise ConfigError(
-            f"the {name} text must be in {source} and {target}, in this order, got {found[0]} and {found[1]}; {fix}"
-        )
+    if are_swapped([survey.languages.get(side) or "" for side in SIDES], (source, target)):
+        raise ConfigError(swapped_problem(f"the {name} text", (source, target), fix))
 
 
 def _wrong_languages(
@@ -332,18 +314,16 @@ def check_side(
     Raise a `ConfigError` if it is certain and `is_checked`. `other` is the language of the other side. With `is_fixed`
     the languages are those of the bundle or of the training files.
     """
-    language, share = survey.wrong_language(side, code)
+    judged = survey.judged_side(side, code)
     name = corpus.files[SIDES.index(side)] if file_format(corpus) == "lines" else corpus.files[0]
-    if not language:
+    if not judged.other:
         script, intended = survey.other_script(side, code)
         fix = "convert it" if is_fixed else f"--{side} {intended} declares it"
         return f"the {side} of {name} looks like {script} Chinese, got {code}; {fix}" if script else ""
-    problem = f"the {side} of {name} must be {code}, got {format_percent(share)} {language}"
-    if not is_detectable(code):
-        problem += f" ({code} itself cannot be detected)"
-    can_change = not is_fixed and (other is None or not is_same_language(language, other))
-    fix = f"write --{side} {language}, or name another file" if can_change else "name another file"
-    if is_checked and share >= _CERTAIN and len(survey.samples[side]) >= _CERTAIN_TEXTS:
+    problem = judged.problem(side, name)
+    can_change = not is_fixed and (other is None or not is_same_language(judged.other, other))
+    fix = f"write --{side} {judged.other}, or name another file" if can_change else "name another file"
+    if is_checked and judged.share >= _CERTAIN and len(survey.samples[side]) >= _CERTAIN_TEXTS:
         raise ConfigError(f"{problem}; {fix}; if it is {code}, add --no-language-check")
     return f"{problem}; {fix}"
 
@@ -359,17 +339,18 @@ def _tokenizer(preset: str, survey: CorpusSurvey) -> str:
 
 
 def _splits(pairs: int, *, has_validation: bool, has_test: bool) -> str:
-    lines = []
+    lines, some = [], suggested_pairs(pairs)
+    origin = "taken from the training pairs" if some else "too few pairs to hold any out"
     if not has_validation:
-        lines.append(f"validation_pairs = {suggested_pairs(pairs):_} # taken from the training pairs")
+        lines.append(f"validation_pairs = {some:_} # {origin}")
     if not has_test:
-        lines.append(f"test_pairs = {suggested_pairs(pairs):_} # taken from the training pairs, for dragoman evaluate")
+        lines.append(f"test_pairs = {some:_} # {origin}{', for dragoman evaluate' if some else ''}")
     return "\n".join(lines)
 
 
 def suggested_pairs(pairs: int) -> int:
-    """Return the size of a held-out set: at most 2,000 pairs and a twentieth of all."""
-    return min(2000, pairs // 20)
+    """Return the size of a held-out set: at most 2,000 pairs and a twentieth of all; one if there are four or more."""
+    return min(2000, max(pairs // 20, int(pairs >= 4)))
 
 
 def _tables(folder: Path, validation: Sequence[str], test: Sequence[str]) -> str:

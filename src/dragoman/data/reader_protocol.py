@@ -4,8 +4,6 @@ A reader splits files into chunks in the parent process, which is cheap; a chunk
 checks it. Every dropped pair and every changed character is counted in `ChunkPairs.faults` or `ChunkPairs.notes`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -14,8 +12,6 @@ import polars as pl
 
 from dragoman.config.corpus import OnBadLine
 from dragoman.data.reason_counts import Tally
-
-__all__ = ["ChunkPairs", "CorpusChunk", "CorpusReader"]
 
 
 @dataclass(frozen=True)

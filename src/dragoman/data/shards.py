@@ -5,13 +5,10 @@ Files are memory-mapped, and only the pages of requested rows are read. The offs
 lengths are computed without reading tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -21,8 +18,6 @@ from numpy.typing import NDArray
 from dragoman.data.token_pairs import SIDES, Pairs, Sentences
 from dragoman.errors import DataError
 from dragoman.files import fsync
-
-__all__ = ["ShardWriter", "Shards"]
 
 _FORMAT = b"dragoman shard 1"
 _MAX_TOKENS = 2**31 - 1  # of a side in one record batch: Arrow's list offsets are signed 32-bit numbers
@@ -47,7 +42,7 @@ class ShardWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.close() if kind is None else self.discard()
 
     def append(self, pairs: Pairs) -> None:
@@ -196,11 +191,11 @@ def _open(path: Path) -> list[pa.RecordBatch]:
             schema = reader.schema
             batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
     except FileNotFoundError:
-        raise DataError(f"{path} must be a shard of prepared pairs, got no file; run dragoman prepare again") from None
+        raise DataError(f"{path} is missing; run dragoman prepare again") from None
     except (pa.ArrowInvalid, OSError) as error:
         raise DataError(
-            f"{path} must be a whole shard of prepared pairs, got a damaged one ({error}); run dragoman prepare again"
+            f"{path}, a shard of prepared pairs, is damaged ({error}); run dragoman prepare again"
         ) from None
     if (schema.metadata or {}).get(b"format") != _FORMAT:
-        raise DataError(f"{path} must be a shard of prepared pairs, got another Arrow file; run dragoman prepare again")
+        raise DataError(f"{path} is no shard of prepared pairs; run dragoman prepare again")
     return batches

@@ -1,14 +1,10 @@
 """Sentence pairs as flat arrays of token ids."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["Pairs", "SIDES", "Sentences"]
 
 SIDES = ("source", "target")
 """Names of the two sides of a pair, used for columns, attributes and settings."""

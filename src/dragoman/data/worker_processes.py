@@ -3,8 +3,6 @@
 This module has no heavy imports: a new worker process loads it first.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -18,21 +16,10 @@ from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext
 from multiprocessing.process import BaseProcess
 from threading import Lock, Thread
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any, Self, TypeVar
 
-from dragoman.errors import DragomanError
-
-__all__ = [
-    "IN_PROCESS",
-    "ProgressCallback",
-    "StartedProcesses",
-    "Workers",
-    "end_with_parent",
-    "run_in_child",
-    "step_progress",
-    "without_main_module",
-]
+from dragoman.errors import ConfigError, DragomanError
 
 ProgressCallback = Callable[[float], None]
 """Called with the completed share of the work, from 0 to 1."""
@@ -53,6 +40,9 @@ class Workers:
     """
 
     def __init__(self, processes: int = 1) -> None:
+        given: Any = processes  # of a user of the library
+        if not isinstance(given, int) or given < 1:
+            raise ConfigError(f"processes must be a whole number from 1, got {processes!r}; 1 uses this process alone")
         self.processes = processes
         self._has_pool = processes > 1
         self._context = _SpawnContext()
@@ -61,7 +51,7 @@ class Workers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
         if isinstance(error, KeyboardInterrupt):
             self._context.kill_processes()
         self.close()
@@ -232,6 +222,6 @@ def end_with_parent() -> None:
 
 def _killed(processes: int) -> DragomanError:
     return DragomanError(
-        f"worker processes must stay alive, got one of {processes} killed, usually for lack of memory; run the command "
+        f"one of {processes} worker processes was killed, usually for lack of memory; run the command "
         "again with --processes 1, which continues from the finished parts"
     )

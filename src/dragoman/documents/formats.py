@@ -1,97 +1,165 @@
-"""Choose the document format by file suffix; each reader is imported when it is needed."""
+"""The table of document formats by file suffix; each reader is imported when it is needed."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import PurePath
-from typing import TYPE_CHECKING, cast
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from dragoman.documents.limits import DocumentLimits, DocumentTooLargeError
-from dragoman.errors import DataError
+from dragoman.errors import ConfigError, DataError, DragomanError, MissingExtraError
+from dragoman.plugins import find_plugin, load_plugin, load_plugins, plugin_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dragoman.documents.document import Document
 
-__all__ = ["ARCHIVES", "FORMATS", "MAX_BYTES", "STRUCTURED", "UNSUPPORTED", "read_document"]
-
 MAX_BYTES = 64 << 20
 """Maximum size of a document in bytes; callers may allow less."""
 
-_MAX_TEXT_BYTES = 8 << 20  # of formats that consist of text only
+GROUP = "document_formats"
+"""Group of plug-ins that add formats; the name of one is its suffix without the dot."""
+
 _OFFICE = "application/vnd.openxmlformats-officedocument."
+_READER = "dragoman.documents."
+
+
+class DocumentFormat(NamedTuple):
+    """What is known of a format."""
+
+    media_type: str
+    reader: str
+    """Module and name of ``read(name, data, limits) -> Document``, such as ``package.module:read_ini``; a reader
+    raises `DataError` for damaged files."""
+    max_bytes: int = 8 << 20
+    is_archive: bool = False
+    """Whether its files are binary, so that they are not written to a terminal."""
+    is_bilingual: bool = False
+    """Whether it has source texts and their translations; its reader then has the keyword `again`."""
+
+    def read(self, name: str, data: bytes, limits: DocumentLimits, *, again: bool) -> Document:
+        """Import the reader and read a file."""
+        module, _, function = self.reader.partition(":")
+        reader = cast("Callable[..., Document]", getattr(import_module(module), function))
+        return reader(name, data, limits, **({"again": again} if self.is_bilingual else {}))
+
+
+_HTML = DocumentFormat("text/html", f"{_READER}html_document:read_html")
+_XLIFF = DocumentFormat("application/xliff+xml", f"{_READER}xml.xliff:read_xliff", is_bilingual=True)
+_ODT = "application/vnd.oasis.opendocument.text"
+_PPTX, _DOCX = f"{_OFFICE}presentationml.presentation", f"{_OFFICE}wordprocessingml.document"
+_PO = "text/x-gettext-translation"
 
 FORMATS = {
-    ".docx": f"{_OFFICE}wordprocessingml.document",
-    ".htm": "text/html",
-    ".html": "text/html",
-    ".md": "text/markdown",
-    ".odt": "application/vnd.oasis.opendocument.text",
-    ".po": "text/x-gettext-translation",
-    ".pptx": f"{_OFFICE}presentationml.presentation",
-    ".srt": "application/x-subrip",
-    ".tmx": "application/x-tmx+xml",
-    ".txt": "text/plain",
-    ".xlf": "application/xliff+xml",
-    ".xliff": "application/xliff+xml",
+    ".docx": DocumentFormat(_DOCX, f"{_READER}office.ooxml:read_docx", MAX_BYTES, is_archive=True),
+    ".htm": _HTML,
+    ".html": _HTML,
+    ".md": DocumentFormat("text/markdown", f"{_READER}markdown.document:read_md", 1 << 20),  # parsing is slow
+    ".odt": DocumentFormat(_ODT, f"{_READER}office.odt:read_odt", MAX_BYTES, is_archive=True),
+    ".po": DocumentFormat(_PO, f"{_READER}text.po:read_po", is_bilingual=True),
+    ".pptx": DocumentFormat(_PPTX, f"{_READER}office.ooxml:read_pptx", MAX_BYTES, is_archive=True),
+    ".srt": DocumentFormat("application/x-subrip", f"{_READER}text.srt:read_srt"),
+    ".tmx": DocumentFormat("application/x-tmx+xml", f"{_READER}xml.tmx:read_tmx", is_bilingual=True),
+    ".txt": DocumentFormat("text/plain", f"{_READER}text.text_file:read_txt"),
+    ".xlf": _XLIFF,
+    ".xliff": _XLIFF,
 }
-"""Media type of each supported suffix."""
+"""The formats of this package by suffix."""
 
-ARCHIVES = frozenset({".docx", ".odt", ".pptx"})
-"""Suffixes of formats that are zip archives."""
-
-STRUCTURED = frozenset(
-    {".arb", ".ini", ".json", ".jsonl", ".properties", ".resx", ".strings", ".stringsdict", ".toml", ".xml", ".yaml"}
-    | {".yml"}
-)
-"""Suffixes of text files with keys and syntax that a translation by lines would damage."""
-
-UNSUPPORTED = STRUCTURED | {".doc", ".epub", ".odp", ".ods", ".pdf", ".ppt", ".rtf", ".xls", ".xlsx"}
-"""Suffixes of documents that cannot be read."""
-
-_READERS = {
-    ".docx": ("office.ooxml", "read_docx"),
-    ".htm": ("html_document", "read_html"),
-    ".html": ("html_document", "read_html"),
-    ".md": ("markdown.document", "read_md"),
-    ".odt": ("office.odt", "read_odt"),
-    ".po": ("text.po", "read_po"),
-    ".pptx": ("office.ooxml", "read_pptx"),
-    ".srt": ("text.srt", "read_srt"),
-    ".tmx": ("xml.tmx", "read_tmx"),
-    ".txt": ("text.txt", "read_txt"),
-    ".xlf": ("xml.xliff", "read_xliff"),
-    ".xliff": ("xml.xliff", "read_xliff"),
+_CONVERSIONS = {
+    "convert it to .po or .xliff, or write its texts to a .txt file, one per line": (
+        "arb ftl ini js json json5 jsonc jsonl jsx php plist properties rc resjson resx strings stringsdict toml ts "
+        "tsx vue xcstrings xml yaml yml"
+    ),
+    "convert it to .srt": "ass dfxp lrc sbv smi ssa stl sub ttml usf vtt",
+    "add --as xliff": "mqxliff mxliff sdlxliff",
+    "export it as .xliff": "ttx txlf txml wsxz xlz xcloc",
+    "make a .po file of it with msginit": "pot",
+    "make a .po file of it with msgunfmt": "gmo mo",
+    "convert it to .html or .md": "adoc asciidoc creole ipynb mdx org rst tex textile wiki",
+    "convert it to .docx": "doc dot dotx docm fodt ott pages rtf wpd wps",
+    "convert it to .pptx": "key odp ppt pptm pps ppsx",
+    "save the column to translate as a .txt file": "ods xls xlsm xlsx parquet",
+    "convert it to .html, .docx or .txt": "azw azw3 chm djvu epub mobi pdf ps xps",
+    "add --as html": "handlebars hbs j2 jinja jinja2 mustache njk shtml tpl twig xht xhtml",
+    "add --as md": "markdown mdown mkd qmd rmd",
+    "unpack it": "7z bz2 gz lz4 rar tar tgz xz zip zst",
 }
-"""Module in this package and function that reads each format."""
-
-_LIMITS = {**dict.fromkeys(ARCHIVES, MAX_BYTES), ".md": 1 << 20}  # parsing Markdown is slow
+_CONVERSION = {f".{name}": fix for fix, names in _CONVERSIONS.items() for name in names.split()}
 
 
-def read_document(name: str, data: bytes, *, characters: int | None = None) -> Document:
-    """Read a document in the format of its suffix.
+def check_output_suffix(output: Path, source: Path | str, suffix: str) -> None:
+    """Raise `ConfigError` for an output named as another format than the input's; `suffix` is empty for plain text."""
+    ending = output.suffix.lower()
+    if suffix and ending not in {suffix, Path(source).suffix.lower()}:
+        raise ConfigError(f"the output must end in {suffix} as the input does, got {output.name}; rename it")
+    if not suffix and ending in FORMATS and FORMATS[ending].is_archive:
+        raise ConfigError(f"the output is plain text and must not end in {ending}, got {output.name}; rename it")
+
+
+def conversion_of(suffix: str) -> str:
+    """Return what to do with a file whose format cannot be read."""
+    return _CONVERSION.get(suffix, "convert it to one of these")
+
+
+def document_suffixes() -> list[str]:
+    """Return the suffixes of all formats, those of plug-ins included, which are not imported."""
+    return sorted({*FORMATS, *(f".{name}" for name in plugin_names(GROUP))})
+
+
+def is_document(suffix: str) -> bool:
+    """Whether a suffix is that of a format."""
+    return suffix in FORMATS or suffix[1:] in plugin_names(GROUP)
+
+
+def document_formats() -> dict[str, DocumentFormat]:
+    """Return all formats by suffix; a plug-in that cannot be used is logged and left out."""
+    added = {f".{name}": form for name, form in load_plugins(GROUP).items() if isinstance(form, DocumentFormat)}
+    return dict(sorted((added | FORMATS).items()))
+
+
+def find_format(suffix: str) -> DocumentFormat:
+    """Return the format of a suffix for which `is_document` is true, after importing its plug-in if it is of one."""
+    form = FORMATS.get(suffix) or load_plugin(GROUP, suffix[1:])
+    if not isinstance(form, DocumentFormat):
+        raise MissingExtraError(
+            f"{find_plugin(GROUP, suffix[1:])} is no DocumentFormat, so {suffix} files cannot be read; uninstall it"
+        )
+    return form
+
+
+def read_document(
+    name: str, data: bytes, *, characters: int | None = None, again: bool = False, suffix: str = ""
+) -> Document:
+    """Read a document in the format of its suffix, or of another `suffix`.
+
+    A file with translations, such as ``.po``, has segments for what is not translated yet; with `again` also for
+    translations that are not reviewed.
 
     Raise `DataError` if the content does not have that format, and a subclass of it, `DocumentTooLargeError`, as soon
     as a limit is exceeded: bytes, `characters` of text, paragraphs, lines or tags. Nothing in a document is executed,
     downloaded or unpacked to disk.
     """
-    suffix = PurePath(name).suffix.lower()
+    suffix = suffix or PurePath(name).suffix.lower()
     shown = _shown(name)
-    if suffix not in FORMATS:
-        raise DataError(f"a document must be one of {', '.join(FORMATS)}, got {shown}; convert it to one of these")
+    if not is_document(suffix):
+        formats = ", ".join(document_suffixes())
+        raise DataError(f"a document must be one of {formats}, got {shown}; {conversion_of(suffix)}")
     if not data.strip():
-        raise DataError(f"{shown} must not be empty, got an empty file; check the file")
-    limit = _LIMITS.get(suffix, _MAX_TEXT_BYTES)
-    if len(data) > limit:
-        raise DocumentTooLargeError(f"{shown} must have at most {limit:,} bytes, got {len(data):,}; split it")
-    return _reader(suffix)(shown, data, DocumentLimits(shown, characters))
-
-
-def _reader(suffix: str) -> Callable[[str, bytes, DocumentLimits], Document]:
-    module, function = _READERS[suffix]
-    found = getattr(import_module(f"dragoman.documents.{module}"), function)
-    return cast("Callable[[str, bytes, DocumentLimits], Document]", found)
+        raise DataError(f"{shown} is empty; check the file")
+    form = find_format(suffix)
+    if len(data) > form.max_bytes:
+        raise DocumentTooLargeError(f"{shown} must have at most {form.max_bytes:,} bytes, got {len(data):,}; split it")
+    try:
+        return form.read(shown, data, DocumentLimits(shown, characters), again=again)
+    except DragomanError:
+        raise
+    except Exception as error:
+        if suffix in FORMATS:
+            raise
+        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise DataError(f"{find_plugin(GROUP, suffix[1:])} cannot read {shown}: {why}; report it there") from error
 
 
 def _shown(name: str) -> str:

@@ -1,25 +1,22 @@
 """HTML documents: decode by the declared charset, split into segments, write translations back."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Sequence
 
-from dragoman.documents.document import Document, changed_segments
+from dragoman.documents.document import Document, changed_segments, target_tag
 from dragoman.documents.limits import DocumentLimits
 from dragoman.errors import DataError
 from dragoman.markup.html_text import HtmlText
 from dragoman.markup.tagged_text import TaggedText
 
-__all__ = ["read_html"]
-
 _HEAD = 1024
 """The charset must be declared in the first bytes of the page, up to this number."""
-_CHARSET = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9._:-]+)", re.IGNORECASE)
+_CHARSET = re.compile(rb"<meta\s[^<>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9._:-]+)", re.IGNORECASE)
+_XML_CHARSET = re.compile(rb"<\?xml\s[^<>]{0,500}?encoding\s*=\s*[\"']([A-Za-z0-9._:-]+)")
 _MAX_TAGS = 100_000
 _MARKUP = re.compile(r"<[!/?A-Za-z]")
-_LANGUAGE = re.compile(r"(<html\b(?:\s[^<>]*?)?\slang\s*=\s*[\"']?)[A-Za-z][A-Za-z0-9-]*", re.IGNORECASE)
+_LANGUAGE = re.compile(r"(<html\b(?:\s[^<>]*?)?\slang\s*=\s*[\"']?)([A-Za-z][A-Za-z0-9-]*)", re.IGNORECASE)
 """Language of the page. Screen readers choose their voice by it."""
 _CHARSETS = {
     "utf-8": "utf-8", "ascii": "cp1252", "iso8859-1": "cp1252", "cp1252": "cp1252", "iso8859-2": "iso8859-2",
@@ -43,11 +40,11 @@ class _HtmlPage:
             text = data.removeprefix(self._mark).decode(self._charset)
         except UnicodeDecodeError as error:
             raise DataError(
-                f"{name} must be valid {self._charset}, the declared or default charset, got an invalid byte at "
+                f"{name} is not valid {self._charset}, the declared or default charset, at byte "
                 f"{error.start:,}; save it as UTF-8"
             ) from None
         if "\0" in text or not _MARKUP.search(text):
-            raise DataError(f"{name} must be HTML, got a file without any tag or with zero bytes; check the suffix")
+            raise DataError(f"{name} is not HTML: it has no tag, or zero bytes; check the suffix")
         self._data = data
         limits.check("tags", text.count("<"), _MAX_TAGS)
         self._html = HtmlText.parse(text, check=limits.add, check_length=limits.check_paragraph)
@@ -57,7 +54,9 @@ class _HtmlPage:
         if not any(changed_segments(self.segments, translated)):
             return self._data
         # A character that the charset cannot encode becomes a character reference: &#20320;
-        written = _LANGUAGE.sub(lambda found: found[1] + language, self._html.write(translated), count=1)
+        written = _LANGUAGE.sub(
+            lambda found: found[1] + target_tag(found[2], language), self._html.write(translated), count=1
+        )
         return self._mark + written.encode(self._charset, "xmlcharrefreplace")
 
 
@@ -65,12 +64,17 @@ def _charset(name: str, data: bytes) -> str:
     if data.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE)):
         raise DataError(f"{name} must be UTF-8, got UTF-16; convert it: iconv -f UTF-16 -t UTF-8")
     named = _CHARSET.search(data[:_HEAD])
-    if named is None:
-        return "utf-8"
-    try:
-        known = _CHARSETS.get(codecs.lookup(named[1].decode()).name)
-    except LookupError:
-        known = None
+    if named is None:  # browsers accept a later declaration; it is relevant to what is written
+        later = (_XML_CHARSET.match(data) or _CHARSET.search(data)) if data.isascii() else None
+        return (_known_codec(later[1]) if later else None) or "utf-8"
+    known = _known_codec(named[1])
     if known is None:
         raise DataError(f"{name} must be UTF-8, got the charset {named[1].decode()[:40]!r}; save it as UTF-8")
     return known
+
+
+def _known_codec(charset: bytes) -> str | None:
+    try:
+        return _CHARSETS.get(codecs.lookup(charset.decode()).name)
+    except LookupError:
+        return None

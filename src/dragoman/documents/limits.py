@@ -1,4 +1,4 @@
-"""Limits of a document, checked while it is read: time and memory are spent only on what the limits allow."""
+"""Limits of a document (segments, characters, tags), checked while it is read, before time and memory are spent."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dragoman.errors import DataError
 
 if TYPE_CHECKING:
     from dragoman.markup.tagged_text import TaggedText
-
-__all__ = ["DocumentLimits", "DocumentTooLargeError", "MAX_SEGMENT_CHARACTERS"]
 
 _MAX_SEGMENTS = 20_000
 _MAX_TAGS = 300_000  # start, end and empty tags of one XML file

@@ -1,3 +1,1 @@
 """Inference engines: torch, CTranslate2 and ONNX Runtime. Each is imported only when it is used."""
-
-__all__: list[str] = []

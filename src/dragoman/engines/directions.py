@@ -1,7 +1,5 @@
 """Tokenizers and engines of one direction of a model with several."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol, Self, TypeVar
 
@@ -13,17 +11,6 @@ from dragoman.errors import ConfigError
 from dragoman.language_codes import match_language
 from dragoman.text import PrefixedTokenizer, Tokenizer, language_token_id
 from dragoman.text.language_tokens import begin_tokens
-
-__all__ = [
-    "choose_direction",
-    "directed_parts",
-    "directed_tokenizers",
-    "has_language_tokens",
-    "in_direction",
-    "list_directions",
-    "only_direction",
-    "target_prefix",
-]
 
 _MAX_SHOWN = 20
 
@@ -61,9 +48,9 @@ def choose_direction(directions: Sequence[Direction], source: str | None, target
         return trained[0]
     if not trained and one is not None and other is not None and one != other:
         return one, other
-    got = " → ".join(each or "?" for each in (source, target)) if source or target else "none"
+    got = f", got {source or '?'} → {target or '?'}" if source or target else ""
     raise ConfigError(
-        f"source and target must be one direction of the model ({list_directions(trained or directions)}), got {got}; "
+        f"source and target must be one direction of the model ({list_directions(trained or directions)}){got}; "
         + ("name both languages" if trained else "name one of these, or another model")
     )
 

@@ -1,7 +1,5 @@
 """Export a saved model (bundle) to CTranslate2 or ONNX."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from importlib import import_module
@@ -9,10 +7,9 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle
 from dragoman.engines.export_cache import Export, Kind, cached_export, write_export
+from dragoman.engines.select import default_precision
 from dragoman.environment import require
 from dragoman.errors import ConfigError
-
-__all__ = ["ExportResult", "export_bundle"]
 
 _KINDS: tuple[Kind, ...] = ("ctranslate2", "onnx")
 _PRECISIONS = ("float32", "int8")
@@ -37,11 +34,11 @@ class ExportResult:
 
 
 def export_bundle(
-    bundle: Bundle | Path | str, to: str, *, precision: str = "float32", output: Path | None = None
+    bundle: Bundle | Path | str, to: str, *, precision: str = "auto", output: Path | None = None
 ) -> ExportResult:
-    """Export a bundle to ctranslate2 or onnx, in float32 or int8.
+    """Export a bundle to ctranslate2 or onnx, in float32 or int8; auto is the precision that engines use by default.
 
-    Without `output` the export is next to the bundle, where engines find it; an existing valid export is kept.
+    Without `output` the export is in the cache, where engines find it; an existing valid export is kept.
     """
     kind = next((kind for kind in _KINDS if kind == to), None)
     if kind is None:
@@ -49,10 +46,11 @@ def export_bundle(
             f"--to must be {' or '.join(_KINDS)}, got {to}; the first is for Transformers, the second for "
             "recurrent models and SSRU decoders"
         )
-    if precision not in _PRECISIONS:
-        raise ConfigError(f"--precision must be {' or '.join(_PRECISIONS)} for an export, got {precision}")
+    if precision not in ("auto", *_PRECISIONS):
+        raise ConfigError(f"--precision must be auto, {' or '.join(_PRECISIONS)} for an export, got {precision}")
     require(kind, "export", f"an export to {kind}")
     opened = bundle if isinstance(bundle, Bundle) else Bundle.open(bundle)
+    precision = default_precision(opened, kind) if precision == "auto" else precision
     export = _export(opened, kind, precision, output)
     files = sorted(export.folder.iterdir())
     return ExportResult(

@@ -1,39 +1,46 @@
-"""Cache exported models, signed, in a folder next to the model bundle (saved model) that they come from.
+"""Cache exported models in the cache folder of the user, named by the digest of their bundle.
 
-The exports of a bundle at `X`, a folder or a zip archive, are verified folders `X.exports/<kind>-<precision>/`. Their
-`export.json` states the bundle, lists the files, and is signed with the key of the user (`export_signing`). The parsers
-of CTranslate2 and ONNX Runtime are not safe for untrusted files, and the author of an export controls the translations;
-therefore only exports made by the user are used. Any other, damaged, or outdated export is created again. If the folder
-is not writable, or there is no key, exports are in a temporary folder until the process ends.
+The parsers of CTranslate2 and ONNX Runtime are not safe for untrusted files, and the author of an export controls the
+translations. Therefore exports that come with a bundle are not used: only this module writes to the cache, from bundles
+that were verified, and a folder that another user could write to is not used (docs/decisions/0036).
 
-    export = cached_export(bundle, "onnx", "int8", make, format_number=1, packages=("onnx", "onnxruntime"))
-    engine = load(export.files)  # the verified bytes, even if the folder changes later
+    <cache>/exports/<kind>-<precision>-<key>/export/    a verified folder: files, export.json, manifest.json
+    <cache>/exports/<kind>-<precision>-<key>/lock       held by the process that creates the export
+
+If the cache cannot be written to, exports are in a temporary folder until the process ends.
 """
 
-from __future__ import annotations
-
 import atexit
-import errno
+import functools
 import hashlib
-import importlib.metadata
 import json
 import os
-import secrets
+import re
 import shutil
-import stat
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.bundle import Bundle
-from dragoman.bundle.verified_folder import recover, verify, write_verified
-from dragoman.engines.export_signing import signature, user_key, verify_signature
-from dragoman.errors import BundleError, ConfigError
-from dragoman.files import BINARY, NO_LINKS, NON_BLOCKING, file_lock, write_json
+from dragoman.bundle.bundle import WEIGHTS
+from dragoman.bundle.verified_folder import (
+    FileFacts,
+    check_hashes,
+    file_facts,
+    is_sealed,
+    read_manifest,
+    recover,
+    seal,
+    verify,
+    write_verified,
+)
+from dragoman.environment import package_version
+from dragoman.errors import BundleError
+from dragoman.files import CACHE, cache_folder, check_private, file_lock, write_json
 from dragoman.version import __version__
 
 Kind = Literal["ctranslate2", "onnx"]
@@ -42,110 +49,64 @@ Make = Callable[[Path], None]
 """Writes the files of an export to an existing empty folder."""
 
 _FACTS = "export.json"
-_MAX_BYTES: dict[str, dict[str, int]] = {
-    "ctranslate2": {
-        _FACTS: 1 << 16,
-        "model.bin": 1 << 38,
-        "config.json": 1 << 16,
-        **dict.fromkeys((f"{side}_vocabulary.json" for side in ("shared", "source", "target")), 1 << 26),
-    },
-    "onnx": {
-        _FACTS: 1 << 16,
-        **dict.fromkeys(
-            (f"{name}.onnx" for name in ("reader", "writer", "output", "shortlist", "projection")), 1 << 31
-        ),
-    },
-}
-"""The allowed file names of each kind, with their maximum sizes."""
+_ENDINGS = (".onnx", ".bin", ".json")
+_ENTRY = re.compile(r"(ctranslate2|onnx)-(float32|int8)-[0-9a-f]{32}")
 _POLL_SECONDS = 0.05  # while another process creates the export
-
-_temporary: dict[tuple[str, str, str, int], Path] = {}
-_temporary_lock = threading.Lock()
-_process_key = secrets.token_bytes(32)
-"""Signs temporary exports, which only this process uses."""
+_UNUSED_SECONDS = 30 * 24 * 3600  # then an export is removed
 
 
 @dataclass(frozen=True)
 class Export:
-    """Exported files by name, as verified or created.
+    """Exported files by name, as verified or created; none if they were not read.
 
-    `note` is a message with their folder and, for new files, the reason.
+    `note` is a message with their folder and, for new files, the reason. `manifest` lists the files; `facts` are their
+    sizes and times from before they were verified.
     """
 
     folder: Path
     files: Mapping[str, bytes]
     note: str
     is_new: bool
+    manifest: Mapping[str, Any]
+    facts: FileFacts
 
-
-@dataclass(frozen=True)
-class _ExportInfo:
-    """Source, kind and format of an export."""
-
-    kind: Kind
-    precision: str
-    format_number: int
-    bundle: str
-    packages: Sequence[str] = ()
-
-    @property
-    def key(self) -> tuple[str, str, str, int]:
-        return self.bundle, self.kind, self.precision, self.format_number
-
-    def written(self, files: Mapping[str, bytes], key: bytes) -> dict[str, Any]:
-        """The content of `export.json`."""
-        versions = {name: importlib.metadata.version(name) for name in self.packages}
-        facts: dict[str, Any] = {
-            "kind": self.kind,
-            "precision": self.precision,
-            "format": self.format_number,
-            "bundle": self.bundle,
-            "versions": {"dragoman": __version__, **versions},
-            "files": {name: _sha256(data) for name, data in sorted(files.items())},
-        }
-        return facts | {"signature": signature(_message(facts), key)}
-
-    def fault(self, found: Any, key: bytes) -> str | None:
-        """Why an existing export cannot be used; None if it can. The signature is checked first."""
-        if not isinstance(found, dict):
-            return "the existing export was invalid: it has no description"
-        if not verify_signature(_message(found), found.get("signature"), key):
-            return "the existing export was invalid: it is not signed with your key"
-        if found.get("bundle") != self.bundle:
-            return "the model changed"
-        if (found.get("kind"), found.get("precision")) != (self.kind, self.precision):
-            return "the existing export was invalid: it is of another kind or precision"
-        return None if found.get("format") == self.format_number else "the existing export was of another format"
-
-
-def export_folder(bundle: Bundle, kind: Kind, precision: str) -> Path:
-    """The folder for the export of a bundle, existing or not."""
-    path = bundle.path.resolve()
-    return path.with_name(f"{path.name}.exports") / f"{kind}-{precision}"
+    def check_unchanged(self) -> None:
+        """Raise a `BundleError` if a file changed since it was verified, for an engine that opened the files itself."""
+        try:
+            is_same = file_facts(self.folder, self.manifest) == self.facts
+        except OSError:
+            is_same = False
+        if not is_same:
+            raise BundleError(f"the export in {self.folder} changed while it was opened; run the command again")
 
 
 def cached_export(
-    bundle: Bundle, kind: Kind, precision: str, make: Make, *, format_number: int = 1, packages: Sequence[str] = ()
+    bundle: Bundle,
+    kind: Kind,
+    precision: str,
+    make: Make,
+    *,
+    format_number: int = 1,
+    packages: Sequence[str] = (),
+    read_files: bool = True,
 ) -> Export:
     """The export of a bundle, from the cache if valid, otherwise created; concurrent processes create it once.
 
-    `format_number` increases whenever the output of `make` changes. The versions of `packages` are recorded.
+    `format_number` increases whenever the output of `make` changes. An export with other versions of `packages` is not
+    used. Without `read_files` an engine opens the files itself, and then checks that they are those that were verified.
     """
-    facts = _ExportInfo(kind, precision, format_number, bundle.digest, packages)
-    folder = export_folder(bundle, kind, precision)
+    facts = _facts(bundle, kind, precision, format_number, packages)
     try:
-        key = user_key()
-    except (ConfigError, OSError) as error:
-        return _create_temporary(facts, make, f"without a key no existing export is trusted: {error}")
-    export, fault = _find(folder, facts, key)
-    if export is not None:
-        return export
-    try:
-        folder.parent.mkdir(exist_ok=True)
-        return _create_once(folder, facts, make, key)
+        return _cached(cache_folder(), facts, bundle, make, read_files=read_files)
     except OSError as error:
-        reason = f"{folder.parent} cannot be written to ({error.strerror or error})"
-        return _create_temporary(facts, make, f"{fault}; {reason}")
+        reason = f"the cache cannot be used: {_described(error)}"
+    try:
+        return _cached(_temporary_cache(os.getpid()), facts, bundle, make, reason, read_files=read_files)
+    except OSError as error:
+        raise BundleError(
+            f"{bundle.path} cannot be exported to {kind}: {reason}; nor can a temporary folder: {_described(error)}; "
+            f"free some space, or set {CACHE} to a folder that can be written to"
+        ) from None
 
 
 def write_export(
@@ -162,14 +123,140 @@ def write_export(
     for path in (folder, folder.with_name(f"{folder.name}.tmp"), folder.with_name(f"{folder.name}.old")):
         if os.path.lexists(path) and not _is_replaceable(path):
             raise BundleError(
-                f"{path} must be an empty folder, an export, or not exist, got other files, which would be lost; "
-                "name another folder"
+                f"{path} has other files than those of an export, which would be lost; name another folder"
             )
+    facts = _facts(bundle, kind, precision, format_number, packages)
+    return _create(folder, facts, make, "requested", read_files=False)
+
+
+def _facts(bundle: Bundle, kind: Kind, precision: str, format_number: int, packages: Sequence[str]) -> dict[str, Any]:
+    """Everything that decides the files of an export: the content of `export.json`."""
+    return {
+        "kind": kind,
+        "precision": precision,
+        "format": format_number,
+        "bundle": bundle.digest,
+        "weights": bundle.manifest["files"][WEIGHTS]["sha256"],
+        "versions": {"dragoman": __version__, **{name: package_version(name) for name in packages}},
+    }
+
+
+def _cached(
+    cache: Path, facts: dict[str, Any], bundle: Bundle, make: Make, why: str = "", *, read_files: bool
+) -> Export:
+    """The export from a cache folder, where it is created if necessary; an `OSError` if that fails."""
+    exports = cache / "exports"
+    check_private(exports)
+    key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
+    entry = exports / f"{facts['kind']}-{facts['precision']}-{key}"
+    found = _read(entry, facts, read_files=read_files)
+    if not isinstance(found, Export):
+        try:
+            found = _create_once(entry, facts | {"path": str(bundle.path.resolve())}, make, why, read_files)
+        except OSError as error:
+            error.add_note(str(found or ""))
+            raise
+    with suppress(OSError):
+        os.utime(entry)
+    return found
+
+
+def _read(entry: Path, facts: Mapping[str, Any], *, read_files: bool) -> Export | str | None:
+    """The verified export of an entry; what is wrong with it; or None if there is none."""
+    folder = entry / "export"
+    if not os.path.lexists(folder):
+        return None
     try:
-        key = user_key()
-    except (ConfigError, OSError):  # then only other tools can use it
-        key = _process_key
-    return _create(folder, _ExportInfo(kind, precision, format_number, bundle.digest, packages), make, key, "requested")
+        manifest = verify(folder, hash_files=False)
+        before = file_facts(folder, manifest)
+        files = _read_files(folder, manifest) if read_files else {}
+        if not read_files and not is_sealed(folder, manifest):
+            check_hashes(folder, manifest)
+            seal(folder, manifest, before)
+    except (BundleError, OSError) as error:
+        return f"it was damaged: {str(error).partition('; ')[0]}"  # without advice for bundles
+    note = f"{facts['kind']} {facts['precision']} export in {folder}"
+    return Export(folder, files, note, False, manifest, before)
+
+
+def _read_files(folder: Path, manifest: Mapping[str, Any]) -> dict[str, bytes]:
+    """Read the files of an export; their hashes are those of the bytes that are used."""
+    listed = manifest["files"]
+    files = {name: (folder / name).read_bytes() for name in listed}
+    for name, data in files.items():
+        if hashlib.sha256(data).hexdigest() != listed[name]["sha256"]:
+            raise BundleError(f"{folder / name} has other content than when it was written")
+    files.pop(_FACTS, None)
+    return files
+
+
+def _create_once(entry: Path, facts: Mapping[str, Any], make: Make, why: str, read_files: bool) -> Export:
+    """Create an export, or wait for the process or thread that is creating it."""
+    for folder in (entry.parent.parent, entry.parent, entry):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    while True:
+        with file_lock(entry / "lock") as is_ours:
+            if is_ours:
+                recover(entry / "export")
+                found = _read(entry, facts, read_files=read_files)
+                if isinstance(found, Export):
+                    return found
+                others = list(_others(entry))
+                reason = found or _difference([other for _, other in others], facts)
+                reason = f"{reason}; {why}" if why else reason
+                export = _create(entry / "export", facts, make, reason, read_files=read_files)
+                _tidy(others, facts)
+                return export
+        time.sleep(_POLL_SECONDS)
+
+
+def _others(entry: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The other exports of the cache with their descriptions, which are empty for incomplete ones."""
+    for path in entry.parent.iterdir():
+        if _ENTRY.fullmatch(path.name) and path != entry:
+            try:
+                found = json.loads((path / "export" / _FACTS).read_bytes())
+            except (OSError, ValueError):
+                found = None
+            yield path, found if isinstance(found, dict) else {}
+
+
+def _difference(others: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
+    """Why no export of the cache can be used, by those of the same place."""
+    same = [other for other in others if (other.get("path"), other.get("kind")) == (facts["path"], facts["kind"])]
+    alike = [other for other in same if other.get("precision") == facts["precision"]]
+    if not same:
+        return "no export existed"
+    if not alike:
+        return f"no {facts['precision']} export existed, only one in {same[0].get('precision')}"
+    if any(other.get("bundle") == facts["bundle"] for other in alike):
+        return "it was made by other versions of Dragoman or of the engine"
+    is_weights = all(other.get("weights") != facts["weights"] for other in alike)
+    return "the weights changed" if is_weights else "another file of the bundle than its weights changed"
+
+
+def _tidy(others: Iterable[tuple[Path, Mapping[str, Any]]], facts: Mapping[str, Any]) -> None:
+    """Remove exports of bundles that were replaced, and those that have not been used for long."""
+    for path, other in others:
+        is_replaced = other.get("path") == facts["path"] and other.get("bundle") != facts["bundle"]
+        with suppress(BundleError, OSError):
+            if is_replaced or path.stat().st_mtime < time.time() - _UNUSED_SECONDS:
+                with file_lock(path / "lock") as is_free:
+                    if is_free:
+                        shutil.rmtree(path)
+
+
+def _create(folder: Path, facts: Mapping[str, Any], make: Make, reason: str, *, read_files: bool) -> Export:
+    with write_verified(folder) as draft:
+        make(draft)
+        files = {path.name: path.read_bytes() for path in sorted(draft.iterdir())} if read_files else {}
+        write_json(draft / _FACTS, facts)
+    manifest = read_manifest(folder)
+    before = file_facts(folder, manifest)
+    if not read_files:
+        check_hashes(folder, manifest)
+    note = f"{facts['kind']} {facts['precision']} export created in {folder} ({reason})"
+    return Export(folder, files, note, True, manifest, before)
 
 
 def _is_replaceable(path: Path) -> bool:
@@ -177,115 +264,26 @@ def _is_replaceable(path: Path) -> bool:
     try:
         if path.is_dir() and not any(path.iterdir()):
             return True
-        found = verify(path)["files"].keys()
-        return any(most.keys() >= found >= {_FACTS} for most in _MAX_BYTES.values())
+        names = verify(path)["files"].keys()
+        return _FACTS in names and all(name.endswith(_ENDINGS) for name in names)
     except (BundleError, OSError):
         return False
 
 
-def _find(folder: Path, facts: _ExportInfo, key: bytes) -> tuple[Export | None, str]:
-    """The valid export in a folder, or the reason why there is none."""
-    if not os.path.lexists(folder):
-        return None, "no export existed"
-    try:
-        sizes = _sizes(folder, facts.kind)
-        written = json.loads(_read(folder / _FACTS, sizes.pop(_FACTS)))
-        if fault := facts.fault(written, key):
-            return None, fault
-        files = {name: _read(folder / name, size) for name, size in sizes.items()}
-        if {name: _sha256(data) for name, data in files.items()} != written.get("files"):
-            return None, f"the existing export was damaged: {folder} must hold the files listed in {_FACTS}, got others"
-    except (BundleError, OSError, ValueError, RecursionError) as error:
-        return None, f"the existing export was damaged: {error}"
-    return Export(folder, files, f"{facts.kind} {facts.precision} export in {folder}", False), ""
+@functools.cache
+def _temporary_cache(process: int) -> Path:
+    """A folder that ends with this process, and not with its forks."""
+    folder = Path(tempfile.mkdtemp(prefix="dragoman-export-"))
+
+    def remove() -> None:
+        if os.getpid() == process:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder
 
 
-def _sizes(folder: Path, kind: Kind) -> dict[str, int]:
-    """The sizes of the files in a folder; any unexpected file is an error."""
-    most = _MAX_BYTES[kind]
-    sizes = {
-        name: facts["size"]
-        for name, facts in verify(folder, allowed=most.__contains__, hash_files=False)["files"].items()
-    }
-    for name, size in sizes.items():
-        if size > most[name]:
-            raise BundleError(f"{folder / name} must have at most {most[name]:,} bytes, got {size:,}")
-    if _FACTS not in sizes:
-        raise BundleError(f"{folder / _FACTS} must exist, got no such file")
-    return sizes
-
-
-def _read(path: Path, size: int) -> bytes:
-    """Read a regular file of a known size; do not follow links and do not block on pipes."""
-    with os.fdopen(os.open(path, os.O_RDONLY | NO_LINKS | NON_BLOCKING | BINARY), "rb") as file:
-        data = file.read(size + 1)
-    if len(data) != size:
-        raise BundleError(f"{path} must have {size:,} bytes, got another number")
-    return data
-
-
-def _create_once(folder: Path, facts: _ExportInfo, make: Make, key: bytes) -> Export:
-    """Create an export, or wait for the process or thread that is creating it."""
-    lock = folder.with_name(f"{folder.name}.lock")
-    _check_writable(folder.parent, lock)
-    while True:
-        with file_lock(lock) as is_ours:
-            if is_ours:
-                recover(folder)
-                export, fault = _find(folder, facts, key)
-                return export or _create(folder, facts, make, key, fault)
-        time.sleep(_POLL_SECONDS)
-
-
-def _check_writable(parent: Path, lock: Path) -> None:
-    """Raise if writing would follow a link: these names may come with an untrusted bundle."""
-    if parent.is_symlink():
-        raise OSError(errno.ELOOP, "it is a link")
-    if os.path.lexists(lock) and not stat.S_ISREG(lock.lstat().st_mode):
-        raise OSError(errno.ELOOP, f"{lock.name} is not a file")
-
-
-def _create(folder: Path, facts: _ExportInfo, make: Make, key: bytes, reason: str) -> Export:
-    files = _new_files(facts.kind, make)
-    with write_verified(folder) as draft:
-        for name, data in files.items():
-            (draft / name).write_bytes(data)
-        write_json(draft / _FACTS, facts.written(files, key))
-    return Export(folder, files, f"{facts.kind} {facts.precision} export created in {folder} ({reason})", True)
-
-
-def _new_files(kind: Kind, make: Make) -> dict[str, bytes]:
-    """Create files in a private folder, so that the signed and loaded content is the created content."""
-    with tempfile.TemporaryDirectory(prefix="dragoman-export-") as private:
-        make(Path(private))
-        files = {path.name: path.read_bytes() for path in sorted(Path(private).iterdir())}
-    assert files.keys() <= _MAX_BYTES[kind].keys() - {_FACTS}, files.keys()
-    return files
-
-
-def _create_temporary(facts: _ExportInfo, make: Make, reason: str) -> Export:
-    with _temporary_lock:
-        if facts.key in _temporary:
-            export, _ = _find(_temporary[facts.key], facts, _process_key)
-            if export is not None:
-                return export
-        parent = Path(tempfile.mkdtemp(prefix="dragoman-export-"))
-        atexit.register(_remove, parent, os.getpid())
-        export = _create(parent / f"{facts.kind}-{facts.precision}", facts, make, _process_key, reason)
-        _temporary[facts.key] = export.folder
-        return export
-
-
-def _remove(folder: Path, process: int) -> None:
-    """Remove a temporary folder, unless this is a forked process that does not own it."""
-    if os.getpid() == process:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _message(facts: Mapping[str, Any]) -> bytes:
-    """The signed message: `export.json` without the signature, in a canonical form."""
-    return json.dumps({name: value for name, value in facts.items() if name != "signature"}, sort_keys=True).encode()
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+def _described(error: OSError) -> str:
+    """An error without its number, and with its notes."""
+    place = f": {error.filename}" if error.filename else ""
+    return "; ".join([f"{error.strerror or error}{place}", *filter(None, getattr(error, "__notes__", ()))])

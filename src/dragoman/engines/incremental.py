@@ -1,7 +1,5 @@
 """Incremental engines: decode one token at a time with the search algorithms of `dragoman.search`."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 

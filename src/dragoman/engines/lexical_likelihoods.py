@@ -7,8 +7,6 @@ search itself. Here the model reads each source word as a sentence of its own, f
 and frequent words take no time.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,8 +18,6 @@ from numpy.typing import NDArray
 from dragoman.engines.protocol import Engine
 from dragoman.text import Tokenizer, map_words
 from dragoman.text.tokenizers.notation import PREFIX_MARK
-
-__all__ = ["LexicalLikelihoods"]
 
 _KEPT_TOKENS = 256  # per source word: the others get the likelihood of the last of these
 _CACHED_WORDS = 16_384  # 2 kB each

@@ -1,15 +1,11 @@
 """Table of positional encodings, for engines that look positions up instead of computing them. Imports no torch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import TransformerConfig
-
-__all__ = ["MAX_POSITIONS", "longest_sentence", "position_table"]
 
 MAX_POSITIONS = 4096
 """Number of positions of encodings without a limit."""

@@ -1,17 +1,24 @@
-"""Engine protocol: translate and score tokenized sentences."""
+"""Engine protocol: translate and score tokenized sentences; the device of an engine. Imports no torch."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.config.engine import DeviceName
 from dragoman.config.search import SearchSettings
+from dragoman.errors import ConfigError
 from dragoman.search.decoding_protocol import SearchMonitor
-from dragoman.search.hypothesis import Hypothesis, SearchInput
-from dragoman.search.trace import SearchTrace
+from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchTrace
+
+Device = Literal["cpu", "cuda"]
+
+_FIXES = {
+    "torch": "install a build of torch for CUDA",
+    "ctranslate2": "install NVIDIA's driver, CUDA 12 and cuDNN",
+    "onnx": "install onnxruntime-gpu in place of onnxruntime",
+}
 
 
 class Engine(Protocol):
@@ -77,3 +84,21 @@ class AttentionEngine(Protocol):
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[NDArray[np.float32] | None]:
         """log p of tokens if each step attends to a single source position. Shapes: each [tgt + 1, src + 1]."""
+
+
+def resolve_device(engine: str, device: DeviceName, has_cuda: Callable[[], bool]) -> Device:
+    """Return the device of an engine: `auto` is cuda if it has one; cuda without one is a `ConfigError`."""
+    if device == "cpu":
+        return "cpu"
+    found = has_cuda()
+    if device == "cuda" and not found:
+        raise no_cuda_error(engine)
+    return "cuda" if found else "cpu"
+
+
+def no_cuda_error(engine: str) -> ConfigError:
+    """Return the error for an engine that cannot use a CUDA device."""
+    return ConfigError(
+        f"device must be cpu or auto where {engine} finds no CUDA device, got cuda; leave --device out, or "
+        f"{_FIXES[engine]}"
+    )

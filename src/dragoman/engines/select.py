@@ -1,7 +1,5 @@
 """Select an inference engine for a saved model by the features of the model and the installed packages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -11,9 +9,8 @@ from dragoman.bundle import Bundle
 from dragoman.config.engine import DeviceName, EngineName, PrecisionName
 from dragoman.config.schema import ModelConfig, TransformerConfig
 from dragoman.config.search import SearchSettings
-from dragoman.engines.device import Device, resolve_device
 from dragoman.engines.incremental import EnsembleEngine, IncrementalEngine
-from dragoman.engines.protocol import Engine
+from dragoman.engines.protocol import Device, Engine, resolve_device
 from dragoman.environment import default_threads, install_command, is_installed, require
 from dragoman.errors import CombinationError, ConfigError
 
@@ -166,9 +163,7 @@ def _forced(bundle: Bundle, required: _Requirements, *, together: bool) -> Opene
     require(kind.package, kind.extra, f"the engine {required.engine}")
     _check_precision(required.engine, required.precision)
     if reason := _obstacle(required.engine, required, together=together):
-        raise CombinationError(
-            f"engine must support the requested features, got {required.engine}: {reason}; use torch"
-        )
+        raise CombinationError(f"the engine {required.engine} cannot be used: {reason}; use the engine torch")
     return _start(bundle, required.engine, required)
 
 
@@ -194,7 +189,7 @@ def _start(bundle: Bundle, name: str, required: _Requirements, why: str = "") ->
     kind = _KINDS[name]
     require(kind.package, kind.extra, f"the engine {name}")
     device = resolve_device(name, required.device, kind.load().has_cuda)
-    precision = _default_precision(bundle, name, device) if required.precision == "auto" else required.precision
+    precision = default_precision(bundle, name, device) if required.precision == "auto" else required.precision
     _check_precision(name, precision, why)
     if (name, device, precision) == ("onnx", "cuda", "int8"):
         raise CombinationError(
@@ -207,9 +202,10 @@ def _start(bundle: Bundle, name: str, required: _Requirements, why: str = "") ->
     return OpenedEngine(engine, f"{description} ({why})" if why else description)
 
 
-def _default_precision(bundle: Bundle, name: str, device: Device) -> str:
-    """int8 for a model that has int8 weights, where the engine uses them unchanged."""
-    return "int8" if name == "onnx" and device == "cpu" and bundle.quantization() is not None else "float32"
+def default_precision(bundle: Bundle, name: str, device: Device = "cpu") -> str:
+    """int8 on ONNX Runtime for a model that has int8 weights or was made for them."""
+    own = bundle.inference()
+    return "int8" if name == "onnx" and device == "cpu" and own is not None and own.precision == "int8" else "float32"
 
 
 def _check(what: str, value: str, legal: Sequence[str]) -> None:

@@ -1,7 +1,5 @@
 """Engine that begins every translation with given tokens, such as a language token, and does not return them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
@@ -13,10 +11,7 @@ from dragoman.config.search import SearchSettings
 from dragoman.engines.incremental import IncrementalEngine
 from dragoman.engines.protocol import AttentionEngine, Engine
 from dragoman.search.decoding_protocol import DecodingState, Numbers, SearchMonitor, StepOutput
-from dragoman.search.hypothesis import Hypothesis, SearchInput
-from dragoman.search.trace import SearchTrace, TraceNode
-
-__all__ = ["TargetPrefixEngine", "begin_translations"]
+from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchTrace, TraceNode
 
 _Maps = list[NDArray[np.float32] | None]
 

@@ -14,10 +14,10 @@ from dragoman.bundle import Bundle
 from dragoman.config.schema import has_guided_alignment
 from dragoman.config.search import SearchSettings
 from dragoman.data.batch import Batch
-from dragoman.engines.device import Device
 from dragoman.engines.incremental import IncrementalEngine
+from dragoman.engines.protocol import Device
 from dragoman.models.base import Model
-from dragoman.models.load import load_model
+from dragoman.models.build import load_model
 from dragoman.nn.attention.memory import split_positions
 from dragoman.nn.row_selection import Rows
 from dragoman.search import Hypothesis, StepOutput

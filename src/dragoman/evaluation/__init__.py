@@ -2,5 +2,3 @@
 
 Imports nothing, because only some modules need sacreBLEU.
 """
-
-__all__: list[str] = []

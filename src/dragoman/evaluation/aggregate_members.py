@@ -1,7 +1,5 @@
 """Combine the results of a system's members (the same model trained with different seeds) into one result."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,8 +12,6 @@ from dragoman.evaluation.results import (
     SystemResult,
 )
 from dragoman.evaluation.significance.student_t import mean_interval, standard_deviation, welch_test
-
-__all__ = ["combine_members", "describe_test", "weakest_test"]
 
 _TEST_NAMES = {
     "bootstrap": "paired bootstrap",

@@ -1,18 +1,23 @@
-"""Format an evaluation as Markdown tables with metric signatures."""
+"""Write Markdown tables, such as an evaluation with metric signatures."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dragoman.evaluation.metrics.metadata import format_difference
-from dragoman.evaluation.results import Evaluation, SystemResult
+from dragoman.evaluation.results import Evaluation, SystemResult, column_title, format_score, legend, signatures
 from dragoman.evaluation.robustness import SHARES_NOTE
-from dragoman.evaluation.score_format import column_title, format_score, legend, signatures
-from dragoman.reporting.markdown import escape_markdown, markdown_table
-from dragoman.reporting.metric_title import metric_title
-from dragoman.reporting.number_format import format_count
+from dragoman.reporting.number_format import format_count, metric_title
 
-__all__ = ["evaluation_markdown"]
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
+    """Return a table whose columns are aligned at the right, except those whose numbers are in `left`."""
+    rule = ["---" if number in left else "--:" for number in range(len(header))]
+    return "".join("| " + " | ".join(row) + " |\n" for row in (header, rule, *rows))
+
+
+def escape_markdown(text: str) -> str:
+    r"""Escape every character with a meaning in Markdown, and ``|``, which would end a cell; join lines."""
+    line = " ".join(text.split())
+    return "".join(f"\\{character}" if character in "\\|*_`<>[]#" else character for character in line)
 
 
 def evaluation_markdown(evaluation: Evaluation) -> str:

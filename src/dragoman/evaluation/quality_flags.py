@@ -4,8 +4,6 @@ Nothing is repaired. Every detector takes time linear in the length of the texts
 so all of them can run on every translation.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,13 +13,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.markup.placeholders.icu_message import has_icu_choice, parse_icu
 from dragoman.markup.protected_spans import count_placeholders
-from dragoman.text.addresses import ADDRESS, find_addresses
 from dragoman.text.characters import is_spaceless
-from dragoman.text.numbers import find_numbers
+from dragoman.text.numbers_and_addresses import ADDRESS, find_addresses, find_numbers
 from dragoman.text.other_language import other_language
-
-__all__ = ["FLAGS", "Flag", "TranslationFacts", "changed_addresses", "changed_placeholders", "quality_flags"]
+from dragoman.text.words import word_spans
 
 FLAGS = {
     "unlikely": "the translation has a low probability: it may be hallucinated",
@@ -39,6 +36,9 @@ FLAGS = {
 }
 """Names of flags and their descriptions."""
 
+TEXT_FLAGS = FLAGS.keys() - {"unlikely", "unfocused", "truncated", "dropped"}
+"""Flags that a text and its translation alone show, without probabilities and attention."""
+
 # Chosen on the validation set of Multi30k with the recurrent model and the Transformer of benchmarks/results/quality.md
 # and a beam of 5. On test_2017, which was not used to choose it, 4 to 6 in 1,000 English sentences are below it, and 68
 # to 82 % of French ones, a language unknown to the models, which turn it into fluent but wrong text. Greedy search
@@ -54,7 +54,7 @@ _MAX_IDLE_ATTENTION = 0.5
 _MIN_COVERAGE = 0.1
 _CONTENT_LETTERS = 4  # shorter words are mostly function words, which may have no counterpart
 
-_TAG = re.compile(r"<(/?[A-Za-z][\w:.-]*+)([^<>]*+)>")
+_TAG = re.compile(r"<(/?(?:[A-Za-z][\w:.-]*+|\d{1,4}+))([^<>]*+)>")
 _MAX_COUNTED = 100  # names that are looked for in the whole text
 _NGRAM, _SPACELESS_NGRAM = 4, 8  # long enough not to repeat by chance
 _MIN_REPETITIONS = 2  # one repetition may be style
@@ -108,6 +108,16 @@ class TranslationFacts:
 def quality_flags(facts: TranslationFacts) -> tuple[Flag, ...]:
     """Return the flags of a translation, in the order of `FLAGS`."""
     return tuple(Flag(name, detail) for name, detail in _flags(facts) if detail)
+
+
+def text_flags(source: str, translation: str, source_language: str = "") -> tuple[Flag, ...]:
+    """Return those flags of a translation that are in `TEXT_FLAGS`; of an ICU message those of its sentences."""
+    messages = [parse_icu(text) for text in (source, translation)] if has_icu_choice(source) else []
+    sentences = [message.texts for message in messages if message is not None]
+    if len(sentences) == 2 and len(sentences[0]) == len(sentences[1]):
+        source, translation = map("\n".join, sentences)
+    words, new_words = ([text[start:end] for start, end in word_spans(text)] for text in (source, translation))
+    return quality_flags(TranslationFacts(source, translation, 0.0, 1, True, words, new_words, None, source_language))
 
 
 def _flags(facts: TranslationFacts) -> Iterator[tuple[str, str | None]]:
@@ -265,7 +275,7 @@ def changed_addresses(source: str, translation: str) -> str | None:
 def changed_placeholders(source: str, translation: str) -> str | None:
     """Return which placeholders and tags are lost in a translation, or new there; None if they are the same."""
     before, after = count_placeholders(source), count_placeholders(translation)
-    lost, new = before - after, after - before
+    lost, new = before - after, count_placeholders(translation, strict=True) - before
     if len(lost) + len(new) <= _MAX_COUNTED:
         lost = Counter({name: count for name, count in lost.items() if translation.count(name) < source.count(name)})
         new = Counter({name: count for name, count in new.items() if source.count(name) < translation.count(name)})

@@ -4,8 +4,6 @@ Random choices depend only on a hash of the sentence, so a sentence is perturbed
 on every machine.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -15,18 +13,6 @@ from dragoman.evaluation.metrics.corpus_scores import corpus_scores
 from dragoman.evaluation.metrics.metadata import is_lower_better
 from dragoman.evaluation.results import Perturbation, Score
 from dragoman.text.characters import SPACELESS, is_spaceless
-
-__all__ = [
-    "JOINED",
-    "PERTURBATIONS",
-    "PerturbedOutput",
-    "PerturbedTexts",
-    "SHARES_NOTE",
-    "SINGLE_WORDS",
-    "is_runaway",
-    "sample_positions",
-    "score_perturbation",
-]
 
 JOINED = 5
 """Sentences joined to one long input."""

@@ -1,3 +1,1 @@
 """Import of translation models from other toolkits as bundles. No code from a model file is run."""
-
-__all__: list[str] = []

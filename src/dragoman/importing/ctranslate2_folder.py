@@ -1,7 +1,5 @@
 """Read Transformers of CTranslate2: model.bin, vocabularies, and a SentencePiece model if there is one."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any
@@ -17,8 +15,6 @@ from dragoman.importing.sinusoids import find_layout
 from dragoman.importing.source_files import MAX_WEIGHT_BYTES, SourceFolder
 from dragoman.importing.token_order import TokenOrder
 from dragoman.text import SPECIALS, CharacterTokenizer, ImportedTokenizer, Tokenizer, Vocabulary
-
-__all__ = ["matches", "read", "read_network"]
 
 _HEADS = {"TransformerBase": 8, "TransformerBig": 16}
 _SPECIFICATIONS = (*_HEADS, "Transformer", "TransformerSpec")
@@ -71,7 +67,7 @@ def _orders(folder: SourceFolder, file: CTranslate2File, config: Any) -> tuple[T
         if len(tokens) > rows:
             raise BundleError(f"{name} must have at most {rows:,} tokens, as its embedding, got {len(tokens):,}")
         if missing := [each for each in (eos, unk) if each not in tokens]:
-            raise BundleError(f"{name} must hold {ascii(missing[0])[1:-1][:40]}, got none; get the model again")
+            raise BundleError(f"{name} has no {ascii(missing[0])[1:-1][:40]}; get the model again")
         first = None if zero or start not in tokens else tokens.index(start)
         hidden = [tokens.index(each) for each in ("<blank>", "<pad>") if each in tokens]
         orders.append(TokenOrder.of(tokens, unk=tokens.index(unk), eos=tokens.index(eos), start=first, hidden=hidden))
@@ -91,13 +87,13 @@ def _tokens(folder: SourceFolder, name: str) -> list[str]:
         if folder.has(f"{stem}.json"):
             tokens = folder.read_json(f"{stem}.json")
             if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
-                raise BundleError(f"{stem}.json must be a list of tokens, got something else; get the model again")
+                raise BundleError(f"{stem}.json must be a list of tokens; get the model again")
             return tokens
         if folder.has(f"{stem}.txt"):
             try:
                 return folder.read(f"{stem}.txt").decode("utf-8").removesuffix("\n").split("\n")
             except UnicodeDecodeError:
-                raise BundleError(f"{stem}.txt must be UTF-8 text, got other bytes; get the model again") from None
+                raise BundleError(f"{stem}.txt must be UTF-8 text; get the model again") from None
     raise BundleError(f"{folder.path} must hold {name}.json or .txt, got {folder.listing()}; complete the folder")
 
 
@@ -186,7 +182,7 @@ def _is_scaled(file: CTranslate2File, dim: int) -> bool:
             older = file.attribute(embedding.removesuffix("weight") + "multiply_by_sqrt_depth", 1)
             found.add(bool(file.attribute(name, older)))
     if len(found) > 1:
-        raise BundleError("encoder and decoder must both scale their embeddings or neither, got one that does")
+        raise BundleError("encoder and decoder must both scale their embeddings, or neither")
     return found.pop()
 
 

@@ -4,8 +4,6 @@ Both have one vocabulary for all languages. A source is ``[language] x </s>``; d
 token of the target language follows.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -29,8 +27,6 @@ from dragoman.importing.sinusoids import find_layout
 from dragoman.importing.source_files import SourceFolder
 from dragoman.importing.token_order import TokenOrder
 from dragoman.text import ImportedTokenizer
-
-__all__ = ["matches", "read"]
 
 _SUBWORDS = "sentencepiece.bpe.model"
 _FIRST = ("<s>", "<pad>", "</s>", "<unk>")
@@ -72,7 +68,7 @@ def read(folder: SourceFolder) -> ImportedModel:
     codes = _add_languages(folder, tokens, rows)
     if not folder.has("vocab.json") and any(token.startswith("__") for token in codes):
         raise BundleError(  # the subword model has other ids
-            f"{folder.path} must hold vocab.json, as its language tokens are those of M2M100, got none; get it again"
+            f"{folder.path} has no vocab.json, which a model with the language tokens of M2M100 needs; get it again"
         )
     order = _order(config, tokens, rows)
     settings, arrays = _network(config, weights, order, rows)
@@ -142,7 +138,7 @@ def _content(token: Any) -> str:
     """The text of a token: a string, or an object with its properties."""
     text = token.get("content") if isinstance(token, dict) else token
     if not isinstance(text, str) or not text:
-        raise BundleError("additional_special_tokens must be a list of tokens, got something else; get it again")
+        raise BundleError("additional_special_tokens must be a list of tokens; get it again")
     return text
 
 
@@ -222,4 +218,4 @@ def _skip_positions(weights: WeightTable, name: str, dim: int, offset: int) -> N
     size = weights.shapes[name][0] if weights.shapes[name] else 0
     table = weights.take(name, (size, dim))
     if find_layout(table[offset:]) != ("sinusoidal-tensor2tensor", offset):
-        raise BundleError(f"{name} must hold sinusoids, got other positions; this variant is not supported")
+        raise BundleError(f"{name} must hold sinusoids; this variant is not supported")

@@ -1,7 +1,5 @@
 """Read MarianMT models of Hugging Face, such as OPUS-MT: config.json, weights, two SentencePiece models, vocab.json."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -18,19 +16,15 @@ from dragoman.importing.hugging_face_weights import (
     read_vocabulary,
 )
 from dragoman.importing.imported_model import ImportedModel, require_values, setting
-from dragoman.importing.language_tokens import LanguageTokens
+from dragoman.importing.language_pairs import find_pair
+from dragoman.importing.language_tokens import add_target_tokens
 from dragoman.importing.sinusoids import find_layout
 from dragoman.importing.source_files import SourceFolder
 from dragoman.importing.token_order import TokenOrder
 from dragoman.language_codes import is_known_language, parse_language
 from dragoman.text import ImportedTokenizer
 
-__all__ = ["matches", "read"]
-
-_SEVERAL = "mul"  # ISO 639-2: several languages
 _TOKENIZER_CONFIG = "tokenizer_config.json"
-
-_NAME = re.compile(r"opus-mt-(?:tc-)?(?:big-|base-|tiny-)?([a-z]{2,3}(?:_[A-Za-z]+)?)-([a-z]{2,3}(?:_[A-Za-z]+)?)\b")
 
 
 def matches(folder: SourceFolder) -> bool:
@@ -53,10 +47,7 @@ def read(folder: SourceFolder) -> ImportedModel:
     source, target = (ImportedTokenizer(order.tokens, model) for order, model in zip(orders, models, strict=True))
     languages, file = _languages(folder, config)
     found = ImportedModel(settings, arrays, {"source": source, "target": target}, languages, file)
-    found.target_tokens = source.language_tokens
-    if found.target_tokens:
-        codes = {token: token.strip("<>") for token in found.target_tokens}
-        found.language_tokens = LanguageTokens.of(codes, "source", [languages[0] or _SEVERAL])
+    add_target_tokens(found)
     return found
 
 
@@ -75,7 +66,7 @@ def _orders(folder: SourceFolder, config: dict[str, Any], *, shared: bool) -> tu
 
 def _order(tokens: list[str], eos: int, start: int, pad: int) -> TokenOrder:
     if "<unk>" not in tokens:
-        raise BundleError("vocab.json must hold <unk>, got none; get it again")
+        raise BundleError("vocab.json has no <unk>; get it again")
     return TokenOrder.of(tokens, unk=tokens.index("<unk>"), eos=eos, start=start, hidden=(pad,))
 
 
@@ -151,7 +142,7 @@ def _skip_positions(weights: WeightTable, name: str, dim: int) -> None:
     rows = weights.shapes[name][0] if weights.shapes[name] else 0
     table = weights.take(name, (rows, dim))
     if find_layout(table) != ("sinusoidal-halves", 0):
-        raise BundleError(f"{name} must hold sinusoids in halves, got other positions; this variant is not supported")
+        raise BundleError(f"{name} must hold sinusoids in halves; this variant is not supported")
 
 
 # ------------------------------------------------------------------------------------------------------------ languages
@@ -165,11 +156,7 @@ def _languages(folder: SourceFolder, config: dict[str, Any]) -> tuple[tuple[str,
         codes = [parse_language(code) for code in found if isinstance(code, str) and _is_code(code)]
         if len(codes) == 2:
             return (codes[0], codes[1]), _TOKENIZER_CONFIG
-    for name in (str(config.get("_name_or_path", ""))[:200], *folder.path.parts[:-4:-1]):
-        named = _NAME.search(name)
-        if named and all(map(_is_code, named.groups())):
-            return (parse_language(named[1]), parse_language(named[2])), ""
-    return ("", ""), ""
+    return find_pair(str(config.get("_name_or_path", ""))[:200], *folder.path.parts[:-4:-1]), ""
 
 
 def _is_code(code: str) -> bool:

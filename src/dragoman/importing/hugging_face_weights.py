@@ -1,7 +1,5 @@
 """Settings and weights that encoder-decoder models of Hugging Face have in common: MarianMT, M2M100 and NLLB."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -13,8 +11,6 @@ from dragoman.importing.file_formats.safetensors_file import read_safetensors
 from dragoman.importing.file_formats.weight_table import Array, WeightTable
 from dragoman.importing.imported_model import setting
 from dragoman.importing.source_files import SourceFolder
-
-__all__ = ["EMBEDDINGS", "common_settings", "layer_weights", "norm_weights", "open_weights", "read_vocabulary"]
 
 EMBEDDINGS = (
     "model.shared.weight",
@@ -36,9 +32,9 @@ def read_vocabulary(folder: SourceFolder, name: str) -> list[str]:
     """Read the tokens of a JSON file by id."""
     table = folder.read_json(name)
     if not isinstance(table, dict) or not all(type(number) is int for number in table.values()):
-        raise BundleError(f"{folder.path / name} must hold one whole number per token, got others; get it again")
+        raise BundleError(f"{folder.path / name} must hold one whole number per token; get it again")
     if set(table.values()) != set(range(len(table))):
-        raise BundleError(f"{folder.path / name} must give every token its own id from 0, got other ids; get it again")
+        raise BundleError(f"{folder.path / name} must give every token its own id from 0; get it again")
     return sorted(table, key=table.__getitem__)
 
 
@@ -57,7 +53,7 @@ def _parts(folder: SourceFolder, index: str) -> list[str]:
     table = setting(folder.read_json(index), "weight_map", dict, file=index)
     names = sorted({str(name) for name in table.values()})
     if not names or len(names) > _MAX_PARTS or not all(map(_PART.fullmatch, names)):
-        raise BundleError(f"{index} must name 1 to {_MAX_PARTS} files of the folder, got others; get it again")
+        raise BundleError(f"{index} must name 1 to {_MAX_PARTS} files of the folder; get it again")
     return names
 
 

@@ -1,7 +1,6 @@
 """Import a model: find its format from its files, read it and write a bundle with a model card."""
 
-from __future__ import annotations
-
+import logging
 import lzma
 import re
 import shlex
@@ -15,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Bundle, imported_model_card, write_bundle
-from dragoman.bundle.locate import explain_checkpoint, find_bundle
-from dragoman.bundle.verified_folder import MANIFEST
+from dragoman.bundle.locate import find_run
+from dragoman.bundle.verified_folder import MANIFEST, explain_checkpoint
 from dragoman.config import Config, parse_config
-from dragoman.errors import BundleError, ConfigError, DragomanError
+from dragoman.errors import BundleError, ConfigError, DragomanError, MissingExtraError
 from dragoman.importing import (
     argos_package,
     ctranslate2_folder,
@@ -26,17 +25,20 @@ from dragoman.importing import (
     hugging_face_marian,
     marian_folder,
 )
+from dragoman.importing.file_formats.model_archive import is_archive, unpacked
 from dragoman.importing.imported_model import ImportedModel
+from dragoman.importing.language_pairs import find_pair
+from dragoman.importing.language_tokens import choose_target
 from dragoman.importing.source_files import SourceFolder, reason
-from dragoman.importing.target_token import choose_target
-from dragoman.language_codes import check_language, language_key
+from dragoman.language_codes import check_language, language_key, parse_pair
+from dragoman.plugins import find_plugin, load_plugin, load_plugins, plugin_names
 from dragoman.progress import NoProgress, Progress
+from dragoman.run_files import BUNDLE, PROJECT, RECORD
 from dragoman.version import __version__
 
-__all__ = ["FORMATS", "ImportResult", "import_model"]
-
+_log = logging.getLogger("dragoman")
 _BUNDLE_FILES = {MANIFEST, "weights.safetensors"}
-_OF_DRAGOMAN = ("dragoman.toml", "run.json", f"bundle/{MANIFEST}")
+_OF_DRAGOMAN = (PROJECT, RECORD, f"{BUNDLE}/{MANIFEST}")
 _MAX_README = 1 << 20
 _MAX_DEPTH, _MAX_SEARCHED, _MAX_FOUND = 2, 500, 5  # of the search for models below a folder: levels, entries, names
 _MAX_SKIPPED = 30
@@ -45,6 +47,7 @@ _DAMAGE = (
     *(ArithmeticError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError),
     *(lzma.LZMAError, zipfile.BadZipFile, zlib.error),
 )
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 _LICENCE = re.compile(r"^licen[sc]e:\s*[\"']?([A-Za-z0-9][\w.+ -]{0,80})", re.MULTILINE)
 
 
@@ -57,7 +60,7 @@ class Format:
     read: Callable[[SourceFolder], ImportedModel]
 
 
-FORMATS = {
+_FORMATS = {
     "hugging-face": Format(
         "Hugging Face MarianMT (OPUS-MT)",
         hugging_face_marian.matches,
@@ -73,7 +76,7 @@ FORMATS = {
     ),
     "marian": Format("Marian", marian_folder.matches_marian, marian_folder.read_marian),
 }
-"""Formats by the value of ``--from``."""
+"""Formats by the value of ``--from``, without those of plug-ins."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +98,9 @@ def import_model(
     licence: str | None = None,
     progress: Progress | None = None,
 ) -> ImportResult:
-    """Convert the model in a folder, or in an Argos package, to a bundle.
+    """Convert the model in a folder, or in an archive such as an Argos package, to a bundle.
 
-    `format_name` is a key of `FORMATS`; by default the files determine it. `languages` are source and target, for
+    `format_name` is a value of ``--from``; by default the files determine it. `languages` are source and target, for
     models whose files do not name them; of a model with several directions, those from or to them are kept.
     `only_languages` keeps the directions between these languages.
     """
@@ -107,10 +110,11 @@ def import_model(
         languages[1],
         tuple(map(check_language, only_languages)),
     )
-    if source.is_file() and zipfile.is_zipfile(source):
+    check_source(source)
+    if is_archive(source):
         with ExitStack() as opened:
             with _damage_refused(source):
-                folder = opened.enter_context(argos_package.unpacked(source))
+                folder = opened.enter_context(unpacked(source))
             return _import(SourceFolder(folder), source, output, format_name, given, licence, progress)
     return _import(SourceFolder.open(source), source, output, format_name, given, licence, progress)
 
@@ -126,13 +130,13 @@ class _GivenLanguages:
 
 
 @contextmanager
-def _damage_refused(source: Path) -> Iterator[None]:
+def _damage_refused(source: Path, faults: tuple[type[Exception], ...] = _DAMAGE) -> Iterator[None]:
     """Report what damaged or hostile files raise in a reader as one line."""
     try:
         yield
     except DragomanError:
         raise
-    except _DAMAGE as error:
+    except faults as error:
         raise BundleError(f"{source} must be an undamaged model, got: {reason(error)}; get its files again") from error
 
 
@@ -147,20 +151,21 @@ def _import(
 ) -> ImportResult:
     progress = progress or NoProgress()
     name = format_name or _find(folder, source, output)
-    if name not in FORMATS:
-        raise ConfigError(f"--from must be one of {', '.join(FORMATS)}, got {name!r}; leave it out to find the format")
-    progress.begin(f"reading {FORMATS[name].title}")
-    with _damage_refused(source):
-        model = FORMATS[name].read(folder)
+    if name not in _FORMATS and find_plugin("importers", name) is None:
+        raise ConfigError(f"--from must be one of {', '.join(_names())}, got {name!r}; leave it out to find the format")
+    form = _FORMATS[name] if name in _FORMATS else _plugin_format(name)
+    progress.begin(f"reading {form.title}")
+    with _damage_refused(source, _DAMAGE if name in _FORMATS else (Exception,)):
+        model = form.read(folder)
     _compare_languages(model, languages)
     _choose_languages(model, languages)
-    config = _config(model, _origin(folder, source), FORMATS[name].title, languages)
+    config = _config(model, _origin(folder, source), form.title, languages)
     notes = list(model.notes)
     if config.data is None:
         notes.append("the languages are not named in the files; --source-language and --target-language set them")
     licence = licence or _licence(folder)
     facts = {
-        "format": FORMATS[name].title,
+        "format": form.title,
         "origin": _origin(folder, source),
         "files": [(each.name, each.size, each.sha256) for each in folder.used.values()],
         "parameters": sum(array.size for array in model.weights.values()),
@@ -183,6 +188,27 @@ def _import(
     return ImportResult(bundle, name, tuple(notes))
 
 
+def check_source(source: Path) -> None:
+    """Reject a source that does not exist; for the name of a model, name the command that downloads it."""
+    if source.exists():
+        return
+    if command := _download_command(str(source)):
+        raise BundleError(f"{source} does not exist here; get it with: {command}")
+    raise BundleError(f"{source} does not exist; name the folder of the model")
+
+
+def _download_command(source: str) -> str | None:
+    """The command for two languages, such as en-pt, or for a name on the Hugging Face hub."""
+    if pair := parse_pair(source):
+        return f"dragoman get {'-'.join(pair)}"
+    if not _HUB_NAME.fullmatch(source):
+        return None
+    pair = find_pair(source.rpartition("/")[2])
+    languages = "-".join(pair) if all(pair) else "SOURCE-TARGET"
+    is_opus_mt = source == f"Helsinki-NLP/opus-mt-{languages}"
+    return f"dragoman get {languages} --kind {'opus-mt' if is_opus_mt else source}"
+
+
 def _find(folder: SourceFolder, source: Path, output: Path) -> str:
     if name := _format_of(folder):
         return name
@@ -193,14 +219,14 @@ def _find(folder: SourceFolder, source: Path, output: Path) -> str:
         shown = ", ".join([*names[:_MAX_FOUND], *(["…"] if len(names) > _MAX_FOUND else [])])
         raise BundleError(f"{source} must hold one model, got models below it: {shown}; import one of them: {command}")
     raise BundleError(
-        f"{source} must hold a model of a known format ({', '.join(FORMATS)}), got {folder.listing()}; "
+        f"{source} must hold a model of a known format ({', '.join(_names())}), got {folder.listing()}; "
         "docs/importing.md lists the files of each"
     )
 
 
 def _refuse_bundle(source: Path) -> None:
     """Reject a bundle, an archive of one, or a run or a project with one; for a checkpoint, name its run."""
-    if source.is_file():
+    if zipfile.is_zipfile(source):
         with _damage_refused(source), zipfile.ZipFile(source) as archive:
             bundle = source if set(archive.namelist()) >= _BUNDLE_FILES else None
     else:
@@ -208,16 +234,38 @@ def _refuse_bundle(source: Path) -> None:
             raise BundleError(explained)
         bundle = None
         with suppress(BundleError):
-            bundle = find_bundle(source).path if any((source / name).is_file() for name in _OF_DRAGOMAN) else None
+            if any((source / name).is_file() for name in _OF_DRAGOMAN):
+                bundle = source if (source / MANIFEST).is_file() else find_run(source)
     if bundle is not None:
         command = shlex.join(["dragoman", "translate", str(source)])
-        raise BundleError(
-            f"the source must be a model of another toolkit, got {bundle}, which is already a bundle; use it: {command}"
-        )
+        raise BundleError(f"{bundle} is a model of Dragoman already, and need not be imported; use it: {command}")
 
 
 def _format_of(folder: SourceFolder) -> str | None:
-    return next((name for name, each in FORMATS.items() if each.matches(folder)), None)
+    for name, form in _FORMATS.items():
+        if form.matches(folder):
+            return name
+    return next((name for name in load_plugins("importers") if _plugin_matches(name, folder)), None)
+
+
+def _plugin_matches(name: str, folder: SourceFolder) -> bool:
+    """Whether a folder holds a model of the format of a plug-in; a failure is logged, and other formats are tried."""
+    try:
+        return _plugin_format(name).matches(folder)
+    except Exception as error:  # noqa: BLE001 -- any fault of another package
+        _log.warning("%s failed: %s; it is not used", find_plugin("importers", name), reason(error))
+        return False
+
+
+def _plugin_format(name: str) -> Format:
+    form = load_plugin("importers", name)
+    if not isinstance(form, Format):
+        raise MissingExtraError(f"{find_plugin('importers', name)} must be an importing Format, got {form!r}")
+    return form
+
+
+def _names() -> list[str]:
+    return [*_FORMATS, *plugin_names("importers")]
 
 
 def _importable_below(source: Path) -> list[Path]:
@@ -309,6 +357,8 @@ def _config(model: ImportedModel, origin: str, title: str, languages: _GivenLang
         table["data"] = model.language_tokens.settings()
     elif source and target:
         table["data"] = {"source": source, "target": target}
+    if model.inference is not None:
+        table["inference"] = model.inference.model_dump(exclude_none=True)
     return parse_config(table)
 
 

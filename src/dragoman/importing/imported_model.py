@@ -1,19 +1,16 @@
-"""A model read from a source, before it is written as a bundle."""
-
-from __future__ import annotations
+"""The result of every importer: settings, weights and tokenizers of a model that is not a bundle yet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dragoman.bundle.quantization import Quantization
 from dragoman.bundle.shortlist import Shortlist
+from dragoman.bundle.weights import Quantization
+from dragoman.config.search import InferenceConfig
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.weight_table import Array
 from dragoman.importing.language_tokens import LanguageTokens
 from dragoman.text import Tokenizer
-
-__all__ = ["ImportedModel", "setting"]
 
 
 @dataclass
@@ -34,6 +31,7 @@ class ImportedModel:
     target_tokens: tuple[str, ...] = ()
     language_tokens: LanguageTokens | None = None
     notes: list[str] = field(default_factory=list)
+    inference: InferenceConfig | None = None
     quantization: Quantization | None = None
     shortlist: Shortlist | None = None
 
@@ -44,8 +42,8 @@ def setting(table: Any, name: str, kind: type, default: Any = None, *, file: str
     if isinstance(value, bool) and kind is not bool:
         value = None
     if not isinstance(value, kind):
-        got = "none" if value is None else ascii(value)[:60]
-        raise BundleError(f"{name} in {file} must be {_KINDS[kind]}, got {got}; get the model again")
+        got = "" if value is None else f", got {ascii(value)[:60]}"
+        raise BundleError(f"{name} in {file} must be {_KINDS[kind]}{got}; get the model again")
     return value
 
 

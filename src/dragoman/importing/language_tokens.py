@@ -1,11 +1,11 @@
-"""Language tokens of imported models: the languages they name, and the directions of the model."""
+"""Language tokens of imported models: the languages they name, the directions, and the choice of a target."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from dragoman.errors import ConfigError
 from dragoman.language_codes import (
@@ -15,12 +15,15 @@ from dragoman.language_codes import (
     language_key,
     parse_language,
 )
+from dragoman.text import ImportedTokenizer
 
-__all__ = ["LanguageTokens"]
+if TYPE_CHECKING:
+    from dragoman.importing.imported_model import ImportedModel
 
 TokenPlace = Literal["source", "target", "both"]
 
 _ALIASES = {"als": "sq", "ns": "nso"}  # Tosk Albanian, of NLLB and OPUS-MT; Northern Sotho, of M2M100
+_SEVERAL = "mul"  # ISO 639-2: several languages
 _MAX_LISTED = 800  # characters
 
 
@@ -110,3 +113,48 @@ def _language(code: str) -> str:
     except ConfigError:
         return ""
     return language if is_known_language(language) else ""
+
+
+def add_target_tokens(model: ImportedModel) -> None:
+    """Find the language tokens in the vocabulary of a source tokenizer; each gives a direction."""
+    tokenizer = model.tokenizers["source"]
+    assert isinstance(tokenizer, ImportedTokenizer)
+    model.target_tokens = tokenizer.language_tokens
+    if model.target_tokens:
+        codes = {token: token.strip("<>") for token in model.target_tokens}
+        model.language_tokens = LanguageTokens.of(codes, "source", [model.languages[0] or _SEVERAL])
+
+
+def choose_target(model: ImportedModel, language: str | None, code: str | None = None) -> None:
+    """Put the token of a language before each source sentence; `language` is a code, or the files name it.
+
+    A token has a code of ISO 639-1 or 639-3, or several parts: ``>>deu<<``, ``>>cmn_Hans<<``. `code` is the language as
+    the user wrote it: a model may have several codes of one language.
+    """
+    codes = {token: token.strip("<>") for token in model.target_tokens}
+    wanted = language or model.languages[1]
+    found = [token for token, each in codes.items() if each == code] or (_best(codes, wanted) if wanted else [])
+    if len(found) != 1:
+        legal = ", ".join(sorted(ascii(codes[token])[1:-1] for token in found or codes))
+        shown = legal if len(legal) <= _MAX_LISTED else legal[:_MAX_LISTED] + "…"
+        raise ConfigError(
+            f"--target-language must be one of the languages of the model ({shown})"
+            f"{f', got {wanted!r}' if wanted else ''}; name the one that the bundle translates to"
+        )
+    tokenizer = model.tokenizers["source"]
+    assert isinstance(tokenizer, ImportedTokenizer)
+    model.tokenizers["source"] = tokenizer.with_prefix(found[0])
+    model.languages = (model.languages[0], parse_language(wanted))
+    model.notes.append(f"{found[0]} is put before each source sentence; a sentence that begins with another keeps it")
+
+
+def _best(codes: dict[str, str], wanted: str) -> list[str]:
+    """The tokens of a language: of the same code, else of the same script and region, else of any."""
+    keys = {token: language_key(canonical_language(code)) for token, code in codes.items()}
+    key = language_key(wanted)
+    tiers = (
+        [token for token, code in codes.items() if canonical_language(code) == wanted],
+        [token for token, each in keys.items() if each == key],
+        [token for token, each in keys.items() if each.language == key.language and not (key.script or key.region)],
+    )
+    return next((tier for tier in tiers if tier), [])

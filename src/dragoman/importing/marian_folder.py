@@ -1,33 +1,36 @@
 """Read native Marian models (.npz) and Firefox or Bergamot models (.bin), with their SentencePiece vocabularies."""
 
-from __future__ import annotations
-
+import hashlib
 import re
 
 import numpy as np
-from sentencepiece import SentencePieceProcessor
 
-from dragoman.bundle.sandboxed_parse import check_sentencepiece
 from dragoman.bundle.shortlist import Shortlist
+from dragoman.config.search import InferenceConfig
 from dragoman.errors import BundleError
-from dragoman.importing.file_formats.bergamot_file import read_bergamot
-from dragoman.importing.file_formats.lexical_shortlist_file import read_lexical_shortlist
+from dragoman.importing.file_formats.bergamot_file import read_bergamot, read_lexical_shortlist
+from dragoman.importing.file_formats.compressed_file import COMPRESSED
 from dragoman.importing.file_formats.npz_file import read_npz
-from dragoman.importing.imported_model import ImportedModel
+from dragoman.importing.imported_model import ImportedModel, setting
+from dragoman.importing.language_pairs import find_pair
+from dragoman.importing.language_tokens import add_target_tokens
 from dragoman.importing.marian_network import convert_network, convert_quantization, parse_options
-from dragoman.importing.source_files import MAX_TEXT_BYTES, SourceFolder
+from dragoman.importing.marian_vocabulary import TOKEN_LISTS, read_vocabularies
+from dragoman.importing.source_files import SourceFolder
 from dragoman.importing.token_order import TokenOrder
-from dragoman.language_codes import is_known_language
+from dragoman.language_codes import parse_language
 from dragoman.text import UNK_ID, ImportedTokenizer, Tokenizer
-
-__all__ = ["matches_firefox", "matches_marian", "read_firefox", "read_marian"]
 
 _MAX_MODEL = 2 << 30
 _MAX_LEXICON = 256 << 20
-_LEXICON = re.compile(r"lex\..*\.bin(?:\.gz)?")
-_BINARY = re.compile(r"model\..*\.bin(?:\.gz)?")
-_VOCABULARY = re.compile(r"(src|trg)?vocab\..*spm(?:\.gz)?|vocab\.spm")
-_PAIR = re.compile(r"\.([a-z]{2})([a-z]{2})\.")
+_LEXICON = re.compile(rf"lex\..*\.bin{COMPRESSED}")
+_BINARY = re.compile(rf"model\..*\.bin{COMPRESSED}")
+_VOCABULARY = re.compile(rf"(src|trg)?vocab\..*spm{COMPRESSED}")
+_METADATA, _MODEL_INFO, _README = "metadata.json", "model_info.json", "README.md"
+_DECODER = re.compile(r".*decoder\.yml|config\..*yml")
+_MAX_SETTINGS = 1 << 20
+_ITEM = re.compile(r"\s*-\s+[\"']?([^\"'\s]+)[\"']?\s*")
+_README_LANGUAGES = re.compile(r"^\* (source|target) language(?:s|\(s\)): *(.+?) *$", re.MULTILINE)
 
 
 def matches_firefox(folder: SourceFolder) -> bool:
@@ -39,21 +42,74 @@ def matches_firefox(folder: SourceFolder) -> bool:
 def read_firefox(folder: SourceFolder) -> ImportedModel:
     """Read the model; raise a `BundleError` if a file is damaged or the architecture has no equivalent."""
     name = _only(folder, [each for each in folder.names() if _BINARY.fullmatch(each)], "model.*.bin")
-    vocabularies = sorted(each for each in folder.names() if _VOCABULARY.fullmatch(each))  # src… before trg…
-    orders, models = _orders(folder, vocabularies)
+    found = sorted(each for each in folder.names() if _VOCABULARY.fullmatch(each))  # src… before trg…
+    listed = [each for each in _decoder_lists(folder).get("vocabs", []) if each in found]
+    vocabularies = list(dict.fromkeys(listed)) or found
+    orders, models = read_vocabularies(folder, vocabularies, ())
     data = folder.read_decompressed(name, max_bytes=_MAX_MODEL)
     weights, config = read_bergamot(folder.path / name, data)
     settings, arrays = convert_network(parse_options(config), weights, *orders)
-    imported = ImportedModel(settings, arrays, _tokenizers(orders, models), _languages(name))
+    imported = ImportedModel(settings, arrays, _tokenizers(orders, models), find_pair(name))
+    _read_metadata(folder, name, data, imported)
     imported.quantization = convert_quantization(settings, weights, len(orders[0].rows))
     imported.shortlist = _shortlist(folder, *orders)
-    if imported.quantization is not None:
-        imported.notes.append("weights are int8; the bundle holds them as float32 and their multipliers")
+    is_int8 = imported.quantization is not None
+    imported.inference = InferenceConfig(beam=1, precision="int8" if is_int8 else "float32")
+    imported.notes.append("it was made for greedy search, which is used unless a beam is given; --beam 5 searches more")
+    if is_int8:
+        size = sum(each.size for each in arrays.values()) / 1e6
+        imported.notes.append(
+            f"weights are int8, {size:,.0f} MB; the bundle holds the int8 numbers, and ONNX Runtime computes with them"
+        )
     elif weights.multipliers:
         imported.notes.append("int8 weights were converted to float32")
     if imported.shortlist is not None:
         imported.notes.append("the lexical shortlist is used by ONNX Runtime; --no-shortlist turns it off")
+    imported.notes += _skipped_shortlists(folder, has_one=imported.shortlist is not None)
     return imported
+
+
+def _read_metadata(folder: SourceFolder, name: str, data: bytes, imported: ImportedModel) -> None:
+    """Take the languages and the architecture from metadata.json, and compare its hash with that of the model."""
+    if folder.has(_MODEL_INFO):
+        _read_model_info(folder, imported)
+    if not folder.has(_METADATA):
+        return
+    table = folder.read_json(_METADATA)
+    stated = str(setting(table, "hash", str, "", file=_METADATA)).lower()
+    found = hashlib.sha256(data).hexdigest()
+    if stated and stated not in {found, folder.used[folder.prefix + name].sha256}:
+        raise BundleError(
+            f"{folder.path / name} must have the SHA-256 of {_METADATA}, {ascii(stated)[1:-1][:64]}, got {found}; get "
+            "the folder again"
+        )
+    codes = [str(setting(table, f"{side}Language", str, "", file=_METADATA))[:20] for side in ("source", "target")]
+    if all(codes):
+        imported.languages = parse_language(codes[0]), parse_language(codes[1])
+        imported.languages_file = _METADATA
+    if architecture := setting(table, "architecture", str, "", file=_METADATA):
+        imported.notes.append(f"{_METADATA} names the architecture {ascii(architecture)[1:-1][:40]}")
+
+
+def _read_model_info(folder: SourceFolder, imported: ImportedModel) -> None:
+    """Take the languages from the description of translateLocally; of several source languages, none."""
+    table = folder.read_json(_MODEL_INFO)
+    sources = setting(table, "srcTags", dict, {}, file=_MODEL_INFO)
+    target = setting(table, "trgTag", str, "", file=_MODEL_INFO)
+    if len(sources) == 1 and target:
+        imported.languages = parse_language(next(iter(sources))[:20]), parse_language(target[:20])
+        imported.languages_file = _MODEL_INFO
+    elif not any(imported.languages):
+        name = str(setting(table, "shortName", str, "", file=_MODEL_INFO))[:40]
+        imported.languages = find_pair("-".join(name.split("-")[:2]))
+
+
+def _skipped_shortlists(folder: SourceFolder, *, has_one: bool) -> list[str]:
+    """Return a note on lexical shortlists that are not read: only binary ones of students are."""
+    skipped = [each for each in folder.names() if each.startswith("lex") and not (has_one and _LEXICON.fullmatch(each))]
+    if not skipped:
+        return []
+    return [f"the shortlist {', '.join(skipped)[:200]} is not used; only a binary one (lex.*.bin) of a student is"]
 
 
 def _shortlist(folder: SourceFolder, source: TokenOrder, target: TokenOrder) -> Shortlist | None:
@@ -88,12 +144,63 @@ def matches_marian(folder: SourceFolder) -> bool:
 
 
 def read_marian(folder: SourceFolder) -> ImportedModel:
-    """Read the model; raise a `BundleError` if a file is damaged or the architecture has no equivalent."""
-    name = _only(folder, [each for each in folder.names() if each.endswith(".npz")], "*.npz")
-    orders, models = _orders(folder, [each for each in folder.names() if each.endswith(".spm")])
+    """Read the model; raise a `BundleError` if a file is damaged or the architecture has no equivalent.
+
+    With a list of tokens, as in OPUS-MT, the ids are those of the list; SentencePiece only segments.
+    """
+    names = folder.names()
+    decoder = _decoder_lists(folder)
+    name = _only(folder, _weights(names, decoder.get("models", [])), "*.npz")
+    models = [each for each in names if each.endswith(".spm")]
+    lists = [each for each in names if TOKEN_LISTS.fullmatch(each)]
+    if len(lists) > 1:  # the names of the decoder's settings are in the order of source and target
+        lists = [each for each in decoder.get("vocabs", []) if each in lists] or lists
+    orders, subwords = read_vocabularies(folder, models, lists)
     weights, config = read_npz(folder.file(name, max_bytes=_MAX_MODEL))
     settings, arrays = convert_network(parse_options(config), weights, *orders)
-    return ImportedModel(settings, arrays, _tokenizers(orders, models), _languages(name))
+    imported = ImportedModel(settings, arrays, _tokenizers(orders, subwords), *_readme_languages(folder))
+    if not imported.languages_file:
+        imported.languages = find_pair(name, *models, *folder.path.parts[:-3:-1])
+    if lists:
+        add_target_tokens(imported)
+    imported.notes += _skipped_shortlists(folder, has_one=False)
+    return imported
+
+
+def _weights(names: list[str], listed: list[str]) -> list[str]:
+    """The file that the decoder's settings list, else the one with the best chrF, else all."""
+    found = [each for each in names if each.endswith(".npz") and not each.endswith(".optimizer.npz")]
+    chosen = [each for each in found if each in listed] or [each for each in found if "best-chrf" in each]
+    return chosen if len(found) > 1 and chosen else found
+
+
+def _decoder_lists(folder: SourceFolder) -> dict[str, list[str]]:
+    """The lists of decoder.yml, or config.*.yml, of the decoder: ``models`` and ``vocabs``, without folders."""
+    names = [each for each in folder.names() if _DECODER.fullmatch(each)]
+    found: dict[str, list[str]] = {}
+    if len(names) != 1:
+        return found
+    heading = ""
+    for line in folder.read(names[0], max_bytes=_MAX_SETTINGS).decode("utf-8", "replace").splitlines():
+        item = _ITEM.fullmatch(line)
+        if item and heading:
+            found.setdefault(heading, []).append(item[1].rpartition("/")[2])
+        elif not item:
+            heading = line.rstrip().removesuffix(":") if line.rstrip().endswith(":") else ""
+    return found
+
+
+def _readme_languages(folder: SourceFolder) -> tuple[tuple[str, str], str]:
+    """The languages in README.md of an OPUS-MT model, and its name if it has them; of a side with several, none."""
+    if not folder.has(_README) or (folder.path / _README).stat().st_size > _MAX_SETTINGS:
+        return ("", ""), ""
+    text = folder.read(_README, max_bytes=_MAX_SETTINGS).decode("utf-8", "replace")
+    found = {side: codes.split() for side, codes in _README_LANGUAGES.findall(text)}
+    sides = [found.get(side, []) for side in ("source", "target")]
+    if not all(sides) or not all(re.fullmatch(r"[a-z]{2,3}(_[A-Za-z]{2,4})?", each[0]) for each in sides):
+        return ("", ""), ""
+    source, target = (parse_language(side[0]) if len(side) == 1 else "" for side in sides)
+    return (source, target), _README
 
 
 def _only(folder: SourceFolder, names: list[str], pattern: str) -> str:
@@ -102,32 +209,8 @@ def _only(folder: SourceFolder, names: list[str], pattern: str) -> str:
     return names[0]
 
 
-def _orders(folder: SourceFolder, names: list[str]) -> tuple[tuple[TokenOrder, TokenOrder], list[bytes]]:
-    """Token orders and SentencePiece models of source and target; ids are those of SentencePiece."""
-    if len(names) not in (1, 2):
-        raise BundleError(
-            f"{folder.path} must hold one or two vocabularies (.spm), got {len(names)}; keep one per side"
-        )
-    models = [folder.read_decompressed(name, max_bytes=MAX_TEXT_BYTES) for name in names]
-    orders = []
-    for name, model in zip(names, models, strict=True):
-        check_sentencepiece(model)
-        processor = SentencePieceProcessor(model_proto=model)
-        tokens = [processor.id_to_piece(number) for number in range(len(processor))]
-        if missing := [each for each in ("</s>", "<unk>") if each not in tokens]:
-            raise BundleError(f"{folder.path / name} must hold {missing[0]}, got none; get the model again")
-        orders.append(TokenOrder.of(tokens, unk=tokens.index("<unk>"), eos=tokens.index("</s>"), start=None))
-    return (orders[0], orders[-1]), [models[0], models[-1]]
-
-
-def _tokenizers(orders: tuple[TokenOrder, TokenOrder], models: list[bytes]) -> dict[str, Tokenizer]:
+def _tokenizers(orders: tuple[TokenOrder, TokenOrder], models: tuple[bytes, bytes]) -> dict[str, Tokenizer]:
     made: list[Tokenizer] = [
         ImportedTokenizer(order.tokens, model) for order, model in zip(orders, models, strict=True)
     ]
     return dict(zip(("source", "target"), made, strict=True))
-
-
-def _languages(name: str) -> tuple[str, str]:
-    """The languages of a name such as model.enpt.intgemm.alphas.bin."""
-    found = _PAIR.search(name)
-    return (found[1], found[2]) if found and all(map(is_known_language, found.groups())) else ("", "")

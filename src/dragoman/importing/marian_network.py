@@ -1,19 +1,15 @@
 """Convert the weights and options of Marian Transformers: names such as encoder_l1_self_Wq, matrices [in, out]."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from dragoman.bundle.quantization import Quantization
+from dragoman.bundle.weights import Quantization
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.weight_table import Array, WeightTable
 from dragoman.importing.token_order import TokenOrder
-
-__all__ = ["convert_network", "convert_quantization", "parse_options"]
 
 _OPTION = re.compile(r"([a-z][a-z0-9-]*):[ \t]*(.*)")
 _MAX_OPTIONS = 1 << 20
@@ -164,7 +160,7 @@ def _embeddings(
     if read != written:
         found["decoder.embedding.weight"] = target.vectors(weights.take(written, (sizes["target"], dim)))
     elif sizes["source"] != sizes["target"]:
-        raise BundleError("the vocabularies must be equal, as the embedding is shared, got two; get the model again")
+        raise BundleError("The model has two vocabularies, but one shared embedding; get the model again")
     if "decoder_ff_logit_out_W" in weights:
         if settings["tie"] == "all":
             found["decoder.embedding.weight"] = target.vectors(vectors)

@@ -1,13 +1,9 @@
 """Recognize stored tables of positions that can be computed."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.importing.file_formats.weight_table import Array
-
-__all__ = ["LAYOUTS", "find_layout"]
 
 LAYOUTS = ("sinusoidal", "sinusoidal-halves", "sinusoidal-tensor2tensor")
 _TOLERANCE = 2e-3

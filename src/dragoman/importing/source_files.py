@@ -1,25 +1,34 @@
-"""Files of a model to import: found by name, checked for size before they are read, and hashed."""
+"""Files of a model to import: found by name, checked for size before they are read, and hashed.
+
+The directory of a zip archive is checked before `zipfile` reads it: each entry becomes an object.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import zlib
+import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dragoman.errors import BundleError
+from dragoman.importing.file_formats.compressed_file import decompress
 
 MAX_TEXT_BYTES = 64 << 20
 _MAX_JSON_BYTES = 16 << 20
 _MAX_JSON_VALUES = 2_000_000  # a vocabulary has two per token; one takes about 100 bytes of memory
 MAX_WEIGHT_BYTES = 32 << 30
-_MAX_EXPANSION = 20  # weights compress by half at most, vocabularies by a factor of 5
-_SMALL = 1 << 20
 _MAX_LISTED = 1000
 _SHOWN = 12
 _MAX_REASON = 200
+_POINTER, _MAX_POINTER = b"version https://git-lfs.github.com/spec/", 1024
+
+_END, _END_SIZE = b"PK\x05\x06", 22
+_LOCATOR, _LOCATOR_SIZE = b"PK\x06\x07", 20
+_END_64, _END_64_SIZE = b"PK\x06\x06", 56
+_MAX_COMMENT = (1 << 16) - 1
+_UNUSED = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
@@ -43,8 +52,7 @@ class SourceFolder:
     def open(cls, path: Path) -> SourceFolder:
         """Open a folder, or the folder of one model in the cache of Hugging Face."""
         if not path.is_dir():
-            got = "a file" if path.exists() else "nothing"
-            raise BundleError(f"{path} must be a folder with a model, got {got}; name the folder of the model")
+            raise BundleError(f"{path} is a file; name the folder of the model")
         return cls(_snapshot(path))
 
     def names(self) -> list[str]:
@@ -67,6 +75,11 @@ class SourceFolder:
         size = path.stat().st_size
         if not 0 < size <= max_bytes:
             raise BundleError(f"{path} must have 1 to {max_bytes:,} bytes, got {size:,}; get the file again")
+        if size <= _MAX_POINTER and path.read_bytes().startswith(_POINTER):
+            raise BundleError(
+                f"{path} is a Git LFS pointer, not the file itself; fetch the file with git lfs pull, or get a model "
+                "by its languages: dragoman get en-pt"
+            )
         full = self.prefix + name
         if full not in self.used:
             with path.open("rb") as opened:
@@ -78,22 +91,8 @@ class SourceFolder:
         return self.file(name, max_bytes=max_bytes).read_bytes()
 
     def read_decompressed(self, name: str, *, max_bytes: int) -> bytes:
-        """Return the content of a file; one that ends in .gz is decompressed, up to `max_bytes`."""
-        data = self.read(name, max_bytes=max_bytes)
-        if not name.endswith(".gz"):
-            return data
-        stream = zlib.decompressobj(wbits=31)
-        most = min(max_bytes, max_expanded_bytes(len(data)))
-        try:
-            content = stream.decompress(data, most + 1)  # no more than this is decompressed
-        except zlib.error as error:
-            raise BundleError(f"{self.path / name} must be a gzip file, got: {error}; get the file again") from None
-        if len(content) > most or not stream.eof or stream.unused_data:
-            raise BundleError(
-                f"{self.path / name} must hold one complete gzip stream of at most {most:,} bytes, got another; "
-                "get the file again"
-            )
-        return content
+        """Return the content of a file; one that ends in .gz or .zst is decompressed, up to `max_bytes`."""
+        return decompress(self.path / name, self.read(name, max_bytes=max_bytes), max_bytes)
 
     def read_json(self, name: str) -> Any:
         """Parse a JSON file; the number of its values is limited before."""
@@ -121,11 +120,6 @@ def reason(error: BaseException) -> str:
     return (text if len(text) <= _MAX_REASON else text[:_MAX_REASON] + "…") or type(error).__name__
 
 
-def max_expanded_bytes(size: int) -> int:
-    """Return the most bytes that compressed data of a size may expand to."""
-    return _MAX_EXPANSION * size + _SMALL
-
-
 def _snapshot(path: Path) -> Path:
     """The current snapshot of a model in the cache of Hugging Face; other folders are returned unchanged."""
     reference, snapshots = path / "refs" / "main", path / "snapshots"
@@ -137,3 +131,26 @@ def _snapshot(path: Path) -> Path:
             return chosen
     complete = sorted(each for each in snapshots.iterdir() if each.is_dir())
     return complete[0] if len(complete) == 1 else path
+
+
+def check_zip_directory(path: Path, max_bytes: int) -> None:
+    """Require an end record whose directory, of about 100 bytes per entry, has at most `max_bytes`."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(0, size - _END_64_SIZE - _LOCATOR_SIZE - _END_SIZE - _MAX_COMMENT))
+        tail = file.read()
+    place = tail.rfind(_END)
+    if place < 0 or len(tail) - place < _END_SIZE:
+        raise BundleError(f"{path} is no complete zip archive: its end is missing; get the file again")
+    directory = struct.unpack_from("<I", tail, place + 12)[0]
+    locator = place - _LOCATOR_SIZE
+    if locator >= 0 and tail.startswith(_LOCATOR, locator):
+        record = locator - _END_64_SIZE
+        stated = struct.unpack_from("<Q", tail, locator + 8)[0]
+        if record < 0 or not tail.startswith(_END_64, record) or stated != size - len(tail) + record:
+            raise BundleError(f"{path} is no complete zip archive: its end is damaged; get the file again")
+        directory = max(directory % _UNUSED, struct.unpack_from("<Q", tail, record + 40)[0])
+    if directory > max_bytes:
+        raise BundleError(
+            f"{path} must have a directory of at most {max_bytes:,} bytes, got {directory:,}; get the file again"
+        )

@@ -1,3 +1,1 @@
 """Display attention maps, details of translations and comparison reports. Imports no torch."""
-
-__all__: list[str] = []

@@ -1,15 +1,15 @@
-"""Data classes of an inspected translation: attention weights, candidate tokens, search tree, counterfactuals."""
-
-from __future__ import annotations
+"""Data classes of an inspected translation: attention weights, candidates, search tree; choose an attention map."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["BeamNode", "Candidate", "Counterfactual", "END", "InspectionResult", "coverage", "entropy"]
+from dragoman.config.alignment import AttentionReading
+from dragoman.errors import ConfigError, DataError
 
 END = "⟨end⟩"
 """Label of the end token: as the last column, the last row, a step and a node."""
@@ -61,9 +61,9 @@ class Counterfactual:
     score: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class InspectionResult:
-    """A translation with the values computed while it was generated.
+    """A translation with the values computed while it was generated; a notebook shows it as an interactive page.
 
     `source_words` and `target_words` exclude the end tokens. All attention maps have the source's end as their last
     column; `predicted` has the translation's end as its last row. `predicted` assigns a step's attention to the word
@@ -94,6 +94,16 @@ class InspectionResult:
     flags: tuple[str, ...] = ()
     model: str = ""
     """One line: model family, size, engine and search settings."""
+
+    def __repr__(self) -> str:
+        """Return the two texts, the score and the model."""
+        return f"<InspectionResult {self.source!r} → {self.translation!r}, score {self.score:.3f}, {self.model}>"
+
+    def _repr_html_(self) -> str:
+        """Return the interactive page of `dragoman inspect -o` in a frame of its own, for notebooks."""
+        from dragoman.inspection.pages.inspection import render_inspection_frame  # noqa: PLC0415 -- imports this module
+
+        return render_inspection_frame(self)
 
     @property
     def has_attention(self) -> bool:
@@ -140,3 +150,65 @@ def coverage(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     total: NDArray[np.float64] = weights.sum(-2)
     return total
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """A map with the labels of its columns and rows, and its description. Shapes: weights [rows, columns]."""
+
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    weights: NDArray[np.float64]
+    name: str
+
+
+def select_map(
+    result: InspectionResult,
+    *,
+    layer: int | None = None,
+    head: int | None = None,
+    reading: AttentionReading = "predicted",
+) -> AttentionMap:
+    """Select a map. Layers and heads count from 1; the default is the default layer and the mean of all heads."""
+    if not result.has_attention:
+        raise ConfigError("this model has no attention to draw a map of; use one that has")
+    if reading not in ("predicted", "input"):
+        raise ConfigError(f"reading must be predicted or input, got {reading}; predicted is the usual one")
+    maps = result.predicted if reading == "predicted" else result.given  # [layers, heads, tgt (+ 1), src + 1]
+    layers, heads = maps.shape[:2]
+    _check_number("layer", layer, layers)
+    _check_number("head", head, heads)
+    selected = result.default_layer + 1 if layer is None else layer
+    of_layer = maps[selected - 1]
+    rows = (*result.target_words, END) if reading == "predicted" else result.target_words
+    weights: NDArray[np.float64] = of_layer.mean(0) if head is None else of_layer[head - 1]
+    name = describe_map(selected, layers, head, heads, reading)
+    return AttentionMap((*result.source_words, END), rows, weights, name)
+
+
+def _check_number(name: str, number: int | None, maximum: int) -> None:
+    if number is not None and not 1 <= number <= maximum:
+        raise ConfigError(
+            f"{name} must be from 1 to {maximum} in this model, got {number}; leave it out for the usual one"
+        )
+
+
+def describe_map(layer: int, layers: int, head: int | None, heads: int, reading: AttentionReading) -> str:
+    """Describe a map in words: its layer, its heads and its reading."""
+    parts = [] if layers == 1 else [f"layer {layer} of {layers}"]
+    if heads > 1:
+        parts.append(f"mean of {heads} heads" if head is None else f"head {head} of {heads}")
+    parts.append("when each word is generated" if reading == "predicted" else "when each word is the input")
+    return ", ".join(parts)
+
+
+def check_weights(weights: ArrayLike, source_words: Sequence[str], target_words: Sequence[str]) -> NDArray[np.float64]:
+    """Return the weights as an array, clipped to 0–1, with NaN as 0. Shapes: -> [tgt, src]."""
+    values = np.asarray(weights, dtype=np.float64)
+    expected = (len(target_words), len(source_words))
+    if values.shape != expected:
+        raise DataError(
+            f"weights must be [{expected[0]} target words, {expected[1]} source words], got the shape {values.shape}; "
+            "give one row for each target word, and in it one number for each source word"
+        )
+    return np.clip(np.nan_to_num(values), 0.0, 1.0)

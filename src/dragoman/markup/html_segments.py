@@ -4,17 +4,13 @@ Only tags that are nested and closed within a segment move with their words. All
 split the segment, so that a browser builds the same elements from the translation.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from dragoman.markup.html_tokenizer import HtmlToken, parse_attributes
-from dragoman.markup.punctuation import CLOSING, OPENING
-
-__all__ = ["HtmlItem", "find_segments"]
+from dragoman.text.characters import CLOSING, OPENING
 
 
 def _names(text: str) -> frozenset[str]:
@@ -262,14 +258,27 @@ def _matched(run: Sequence[HtmlItem], anchors: int) -> tuple[list[bool], list[tu
 
 
 def _trimmed(page: str, run: list[HtmlItem]) -> list[HtmlItem]:
-    """Remove items without text from both ends."""
+    """Remove what stays in place: items and pairs of tags without text at both ends, and tags around all the rest."""
+    partner: dict[int, int] = {}
+    open_: list[int] = []
+    words = [0]  # number of text items before each item
+    for place, item in enumerate(run):
+        words.append(words[-1] + (item.kind == "text" and not page[item.start : item.end].isspace()))
+        if item.kind == "start":
+            open_.append(place)
+        elif item.kind == "end":
+            partner[place] = open_.pop()
+            partner[partner[place]] = place
     start, end = 0, len(run)
-
-    def is_bare(item: HtmlItem) -> bool:
-        return item.kind == "void" or (item.kind == "text" and not page[item.start : item.end].strip())
-
-    while start < end and is_bare(run[start]):
-        start += 1
-    while end > start and is_bare(run[end - 1]):
-        end -= 1
+    while start < end:
+        after = max(start, partner.get(start, start)) + 1  # end of the first item or pair, and begin of the last one
+        before = min(end - 1, partner.get(end - 1, end - 1))
+        if words[after] == words[start]:
+            start = after
+        elif words[end] == words[before]:
+            end = before
+        elif after == end and end - start > 1:
+            start, end = start + 1, end - 1
+        else:
+            break
     return run[start:end]

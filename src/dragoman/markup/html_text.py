@@ -6,15 +6,11 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dragoman.markup.character_references import unescape
 from dragoman.markup.html_segments import HtmlItem, find_segments
-from dragoman.markup.html_tokenizer import tokenize_html
+from dragoman.markup.html_tokenizer import tokenize_html, unescape
 from dragoman.markup.protected_spans import find_placeholders
-from dragoman.markup.tag_nesting import TagEdge, walk_tags
-from dragoman.markup.tagged_text import TaggedText, TagSpan
+from dragoman.markup.tagged_text import TagEdge, TaggedText, TagSpan, walk_tags
 from dragoman.text.characters import has_letters
-
-__all__ = ["HtmlText"]
 
 _ASCII_SPACES = " \t\n\r\f"
 _SPACES = re.compile(f"[{_ASCII_SPACES}]+")

@@ -1,15 +1,10 @@
 """Replace protected spans of a text by empty tags before translation and restore them afterwards."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from dragoman.markup.punctuation import CLOSING, PAIRS, STOPS, joins
-from dragoman.markup.tag_nesting import parent_indices, walk_tags
-from dragoman.markup.tagged_text import TaggedText, TagSpan
-
-__all__ = ["MaskedText", "mask_protected"]
+from dragoman.markup.tagged_text import TaggedText, TagSpan, parent_indices, walk_tags
+from dragoman.text.characters import CLOSING, PAIRS, STOPS, joins
 
 _INNERMOST = 1 << 30  # deeper than any tag: a tag that only touches a kept part is not inside it
 
@@ -20,13 +15,14 @@ class MaskedText:
 
     `kept` maps the tag to the removed text and to the start and end of the kept part in it. The removed text includes
     brackets directly around the part, and punctuation directly after a part that starts a sentence. `spaced` maps the
-    tag to whether a space was before and after it, `joined` to whether a letter was.
+    tag to whether a space was before and after it, `joined` and `apart` the part to whether a letter or a space was.
     """
 
     tagged: TaggedText
     kept: dict[int, tuple[str, int, int]]
     spaced: dict[int, tuple[bool, bool]]
     joined: dict[int, tuple[bool, bool]]
+    apart: dict[int, tuple[bool, bool]]
 
     def restore(self, translated: TaggedText) -> TaggedText:
         """Return the translation of the masked text with each kept part in place of its tag."""
@@ -41,7 +37,7 @@ class MaskedText:
                 if not fragment.is_end:
                     part, start, end = self.kept[fragment.span.tag]
                     before = text.length
-                    place = text.add_apart(part, self.joined[fragment.span.tag])
+                    place = text.add_apart(part, self.joined[fragment.span.tag], self.apart[fragment.span.tag])
                     for number in reversed(open_ if place > before else ()):
                         if spans[number].start < before:
                             break
@@ -62,20 +58,26 @@ class _TextBuilder:
     def __init__(self) -> None:
         self._fragments: list[str] = []
         self._may_join = True
+        self._is_apart: bool | None = None  # whether a space was after the kept part that the text ends with
         self.length = 0
 
     def add(self, fragment: str) -> None:
         if not self._may_join and joins(fragment[0]):
             self._append(" ")
         self._append(fragment)
-        self._may_join = True
+        self._may_join, self._is_apart = True, None
 
-    def add_apart(self, part: str, joined: tuple[bool, bool]) -> int:
-        """Add a part that letters may touch only where they did in the source; return its position."""
-        if self._fragments and joins(self._fragments[-1][-1]) and not joined[0]:
+    def add_apart(self, part: str, joined: tuple[bool, bool], apart: tuple[bool, bool]) -> int:
+        """Add a part that letters may touch only where they did in the source; return its position.
+
+        Between two parts is a space if one was between them and other text.
+        """
+        is_after_part = self._is_apart is not None
+        is_joined = bool(self._fragments) and joins(self._fragments[-1][-1])
+        if (is_after_part and (self._is_apart or apart[0])) or (is_joined and not joined[0]):
             self._append(" ")
         self._append(part)
-        self._may_join = joined[1]
+        self._may_join, self._is_apart = joined[1], apart[1]
         return self.length - len(part)
 
     def build(self) -> str:
@@ -103,8 +105,12 @@ def mask_protected(tagged: TaggedText) -> MaskedText:
     left = tuple(
         TagSpan(place[span.start], place[span.end], span.tag, depth) for span, depth in zip(spans, depths, strict=True)
     )
-    joined = {part.tag: _joined(tagged.text, part) for part in parts}
-    return MaskedText(TaggedText(text, left), kept, _spaced(tagged.text, spans, held_by, kept), joined)
+    around = {
+        part.tag: (tagged.text[part.start - 1 : part.start], tagged.text[part.end : part.end + 1]) for part in parts
+    }
+    joined = {tag: (joins(before), joins(behind)) for tag, (before, behind) in around.items()}
+    apart = {tag: (before.isspace(), behind.isspace()) for tag, (before, behind) in around.items()}
+    return MaskedText(TaggedText(text, left), kept, _spaced(tagged.text, spans, held_by, kept), joined, apart)
 
 
 def _with_punctuation(tagged: TaggedText) -> Iterator[tuple[int, int]]:
@@ -131,10 +137,6 @@ def _behind_stops(text: str, at: int, high: int, edges: set[int]) -> int:
     while at < high and at not in edges and text[at] in STOPS:
         at += 1
     return at
-
-
-def _joined(text: str, part: TagSpan) -> tuple[bool, bool]:
-    return joins(text[part.start - 1 : part.start]), joins(text[part.end : part.end + 1])
 
 
 def _spaced(

@@ -6,16 +6,12 @@ pairs near the diagonal are preferred, and rows and columns are normalized. The 
 hand-aligned sentences of ``benchmarks.markup``, which reports on the other half.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["MIN_GAIN", "SoftAlignment"]
 
 _EQUAL, _EQUAL_STEM = 2.0, 1.0
 """Added to the weight of two equal words, and of two words with the same stem."""

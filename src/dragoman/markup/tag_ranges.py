@@ -9,11 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.markup.soft_alignment import MIN_GAIN, SoftAlignment
-from dragoman.markup.tag_nesting import parent_indices
-from dragoman.markup.tagged_text import TaggedText
+from dragoman.markup.tagged_text import TaggedText, parent_indices
 from dragoman.markup.word_spans import LocatedWords
-
-__all__ = ["TagRanges", "WordRange"]
 
 _OWN, _FOREIGN, _UNLINKED = 4, -2, -1
 """Value of a word in a range: linked to the tag's words, linked to other words only, without a link."""

@@ -1,15 +1,11 @@
 """Locate the words of a tokenized sentence in a text whose spelling may differ slightly."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.text.characters import attaches
 from dragoman.text.words import word_spans
-
-__all__ = ["LocatedWords", "WordSpan"]
 
 _SEARCH_WINDOW = 80  # characters searched ahead for a word, in addition to its own length
 

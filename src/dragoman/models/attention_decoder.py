@@ -1,6 +1,4 @@
-"""Base class of recurrent decoders with attention."""
-
-from __future__ import annotations
+"""Base class of the recurrent decoders with attention, those of Bahdanau and Luong: memory, query and one step."""
 
 from abc import abstractmethod
 from dataclasses import replace
@@ -8,12 +6,11 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from dragoman.config.schema import RnnConfig
+from dragoman.config.rnn import RnnConfig
 from dragoman.models.base import Decoder, Encoded, Step
-from dragoman.models.rnn_stack import InitialState, RnnMemory, RnnState
+from dragoman.models.rnn_decoder_stack import InitialState, RnnMemory, RnnState
 from dragoman.nn.attention import Alignment, Attention
-from dragoman.nn.embedding import Embedding
-from dragoman.nn.output_layer import Output
+from dragoman.nn.embedding import Embedding, Output
 from dragoman.nn.stateless_noise import Dropout, Noise
 
 

@@ -1,16 +1,13 @@
 """Recurrent decoder that attends before the recurrent step. Paper: [bahdanau2015] (section 3)."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
-from dragoman.config.schema import RnnConfig
+from dragoman.config.rnn import RnnConfig
 from dragoman.models.attention_decoder import AttentionDecoder
 from dragoman.models.base import Decoded
-from dragoman.models.rnn_stack import CellStack, InitialState, RnnMemory, RnnState, stacked
+from dragoman.models.rnn_decoder_stack import CellStack, InitialState, RnnMemory, RnnState, stacked
 from dragoman.nn.attention import Alignment, Attention
-from dragoman.nn.embedding import Embedding
-from dragoman.nn.output_layer import DeepOutput, Output
+from dragoman.nn.embedding import DeepOutput, Embedding, Output
 from dragoman.nn.stateless_noise import Noise
 
 

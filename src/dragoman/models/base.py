@@ -15,15 +15,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+import torch
 from torch import Tensor, nn
 
+from dragoman.data.batch import Batch
 from dragoman.nn.attention import Alignment
-from dragoman.nn.output_layer import Output
+from dragoman.nn.embedding import Output
 from dragoman.nn.recurrent import CellState
 from dragoman.nn.row_selection import Rows
 from dragoman.nn.stateless_noise import Noise, number_sites
+from dragoman.text import BOS_ID
 
 MemoryT = TypeVar("MemoryT", bound=Rows)
 StateT = TypeVar("StateT", bound=Rows)
@@ -152,3 +155,17 @@ class Model(nn.Module, Generic[MemoryT, StateT]):
         memory = self.encode(source, source_lengths, noise)
         decoded: Decoded = self.decoder(inputs, target_lengths, memory, noise, return_attention=return_attention)
         return decoded
+
+
+def greedy_tokens(model: Model[Any, Any], batch: Batch, steps: int) -> Tensor:
+    """Decode a fixed number of steps without a search, for experiments. Shapes: -> [batch, steps]."""
+    with torch.inference_mode():
+        memory = model.encode(batch.source, batch.source_lengths)
+        state = model.decoder.start(memory)
+        tokens = torch.full((batch.source.size(0),), BOS_ID)
+        found = []
+        for _ in range(steps):
+            step = model.decoder.step(tokens, state, memory)
+            tokens, state = step.log_probs.argmax(-1), step.state
+            found.append(tokens)
+    return torch.stack(found, 1)

@@ -1,24 +1,23 @@
-"""Build a model from a validated configuration."""
-
-from __future__ import annotations
+"""Build a model from a validated configuration, or load one from a bundle."""
 
 from typing import Any
 
 import torch
 from torch import nn
 
-from dragoman.config.schema import ModelConfig, RnnConfig, TransformerConfig
+from dragoman.bundle import Bundle
+from dragoman.config.rnn import RnnConfig
+from dragoman.config.schema import ModelConfig, TransformerConfig
 from dragoman.errors import ConfigError
 from dragoman.models.bahdanau_decoder import BahdanauDecoder
 from dragoman.models.base import Decoder, Model
 from dragoman.models.luong_decoder import LuongDecoder
 from dragoman.models.no_attention_decoder import PlainDecoder
+from dragoman.models.rnn_decoder_stack import InitialState, RnnMemory, RnnState
 from dragoman.models.rnn_encoder import RnnEncoder
-from dragoman.models.rnn_stack import InitialState, RnnMemory, RnnState
 from dragoman.models.transformer import TransformerDecoder, TransformerEncoder, TransformerMemory, TransformerState
-from dragoman.nn.attention.build import build_attention
-from dragoman.nn.embedding import Embedding
-from dragoman.nn.output_layer import DeepOutput, Output
+from dragoman.nn.attention.single_head import build_attention
+from dragoman.nn.embedding import DeepOutput, Embedding, Output
 from dragoman.nn.positional_encoding import LearnedPositions, NoPositions, Positions, SinusoidalPositions
 from dragoman.nn.transformer_layers import LayerSizes
 
@@ -31,9 +30,14 @@ def build_model(config: ModelConfig, source_vocab: int, target_vocab: int, seed:
         )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        if isinstance(config, TransformerConfig):
-            return _transformer(config, source_vocab, target_vocab)
-        return _rnn(config, source_vocab, target_vocab)
+        try:
+            if isinstance(config, TransformerConfig):
+                return _transformer(config, source_vocab, target_vocab)
+            return _rnn(config, source_vocab, target_vocab)
+        except (MemoryError, RuntimeError) as error:
+            if isinstance(error, MemoryError) or "allocate memory" in str(error):
+                raise ConfigError("The weights of the model do not fit into memory; use a smaller model") from None
+            raise
 
 
 def _embeddings(
@@ -116,3 +120,14 @@ def _transformer(
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
     return model
+
+
+def load_model(bundle: Bundle) -> Model[Any, Any]:
+    """Build the model of a bundle, whose sizes were checked against its weights, and load the weights."""
+    tokenizers = bundle.tokenizers()
+    model = build_model(bundle.config.model, tokenizers["source"].size, tokenizers["target"].size)
+    weights = {name: torch.from_numpy(array) for name, array in bundle.weights().items()}
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(weights[name])
+    return model.requires_grad_(False)

@@ -1,7 +1,5 @@
 """Recurrent decoder that attends after the recurrent step. Paper: [luong2015] (section 3)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -9,14 +7,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.config.schema import RnnConfig
+from dragoman.config.rnn import RnnConfig
 from dragoman.models.attention_decoder import AttentionDecoder
 from dragoman.models.base import Decoded
-from dragoman.models.rnn_stack import CellStack, InitialState, RnnMemory, RnnState, by_step, stacked
+from dragoman.models.rnn_decoder_stack import CellStack, InitialState, RnnMemory, RnnState, by_step, stacked
 from dragoman.nn import deferred_gradient
 from dragoman.nn.attention import Alignment, Attention
-from dragoman.nn.embedding import Embedding
-from dragoman.nn.output_layer import Output
+from dragoman.nn.embedding import Embedding, Output
 from dragoman.nn.stateless_noise import Noise
 
 

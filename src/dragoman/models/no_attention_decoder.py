@@ -1,15 +1,12 @@
 """Recurrent decoder without attention; one vector represents the source. Papers: [sutskever2014], [cho2014]."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 
-from dragoman.config.schema import RnnConfig
+from dragoman.config.rnn import RnnConfig
 from dragoman.models.base import Decoded, Decoder, Encoded, Step
-from dragoman.models.rnn_stack import CellStack, InitialState, RnnMemory, RnnState
-from dragoman.nn.embedding import Embedding
-from dragoman.nn.output_layer import DeepOutput, Output
+from dragoman.models.rnn_decoder_stack import CellStack, InitialState, RnnMemory, RnnState
+from dragoman.nn.embedding import DeepOutput, Embedding, Output
 from dragoman.nn.stateless_noise import Dropout, Noise
 
 

@@ -1,13 +1,11 @@
 """Recurrent encoder with one or two directions."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from dragoman.config.schema import RnnConfig
+from dragoman.config.rnn import RnnConfig
 from dragoman.models.base import Encoded, Encoder
 from dragoman.nn.embedding import Embedding
 from dragoman.nn.padding import reverse_real

@@ -1,7 +1,5 @@
 """Compute the number of parameters and the cost of a model without allocating its weights."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 

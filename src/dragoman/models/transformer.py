@@ -1,7 +1,5 @@
 """Transformer encoder and decoder. Paper: [vaswani2017]."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -11,8 +9,7 @@ from torch.utils.checkpoint import checkpoint
 
 from dragoman.models.base import Decoded, Decoder, Encoded, Encoder, Step
 from dragoman.nn.attention import Alignment, Memory
-from dragoman.nn.embedding import Embedding
-from dragoman.nn.output_layer import Output
+from dragoman.nn.embedding import Embedding, Output
 from dragoman.nn.padding import is_real
 from dragoman.nn.positional_encoding import Positions
 from dragoman.nn.row_selection import Rows

@@ -1,7 +1,5 @@
 """Choose the dtype of computations: matrix products follow autocast, sums and exponentials use float32 or more."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -9,8 +9,6 @@ from a long source, the backward pass of a step also does not touch the rest of 
 view of a marked one) autograd computes the same result, only slower.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, cast
 

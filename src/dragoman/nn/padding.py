@@ -1,7 +1,5 @@
 """Padded batches: padding mask, masked softmax, and reversal of each sequence."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

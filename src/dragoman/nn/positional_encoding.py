@@ -1,7 +1,5 @@
 """Positional encodings, added to token embeddings."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 

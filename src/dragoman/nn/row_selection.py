@@ -1,7 +1,5 @@
 """Base class of batched values with one row per sentence, whose rows can be selected and reordered."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Self, TypeVar, cast
 

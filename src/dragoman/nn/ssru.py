@@ -1,7 +1,5 @@
 """Simpler simple recurrent unit (SSRU), which replaces self-attention in a Transformer decoder. Paper: [kim2019]."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """Structured self-attention: a fixed number of weighted means of the source states. Paper: [lin2017]."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F

@@ -1,3 +1,1 @@
 """Format numbers, draw charts and render HTML for terminal output and report pages."""
-
-__all__: list[str] = []

@@ -1,7 +1,5 @@
 """Draw an attention map as SVG: one row per target word, one column per source word."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,10 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.cells import cell_len
 
-from dragoman.reporting.bidi import text_direction
 from dragoman.reporting.html import render
-
-__all__ = ["heatmap_svg"]
+from dragoman.reporting.safe_display_text import text_direction
 
 _CELL, _SMALL_CELL = 24, 18  # pixels
 _SMALL_FROM = 30  # columns above which cells are small

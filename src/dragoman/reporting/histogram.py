@@ -4,15 +4,11 @@ Horizontal positions are percentages and vertical ones pixels: a chart fills the
 size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, log
 
 from dragoman.reporting.html import render
-
-__all__ = ["Axis", "HistogramBar", "bar_svg", "histogram_svg", "linear_bars", "log_bars", "quantile", "waterfall_svg"]
 
 _HEIGHT = 150  # pixels
 _MAX_BARS = 90

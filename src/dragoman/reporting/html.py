@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from dragoman.reporting.bidi import text_direction
 from dragoman.reporting.number_format import (
     format_approximate,
     format_bytes,
@@ -25,11 +24,10 @@ from dragoman.reporting.number_format import (
     format_duration,
     format_percent,
 )
-from dragoman.reporting.safe_display_text import DEFAULT_MAX_LENGTH, visible, visible_parts
+from dragoman.reporting.safe_display_text import DEFAULT_MAX_LENGTH, text_direction, visible, visible_parts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-__all__ = ["inlined", "json_for_script", "read_asset", "render", "render_page", "visible_html"]
 
 _FILTERS = {
     "approximate": format_approximate,
@@ -109,3 +107,16 @@ def _environment() -> Environment:
 def read_asset(name: str) -> str:
     """Return the text of a style sheet or script of the package."""
     return resources.files("dragoman.reporting").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def facts_html(title: str, facts: Sequence[tuple[str, str]]) -> str:
+    """Return names with their values below a title; empty values are left out."""
+    rows = [(name, [value]) for name, value in facts if value]
+    return str(render("notebook_table.html", title=title, header=[], rows=rows, notes=()))
+
+
+def table_html(
+    title: str, header: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], *, notes: Sequence[str] = ()
+) -> str:
+    """Return a table of rows with a name and values; the header names the values, and notes follow the table."""
+    return str(render("notebook_table.html", title=title, header=header, rows=rows, notes=notes))

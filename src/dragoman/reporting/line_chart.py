@@ -3,15 +3,11 @@
 A chart keeps its proportions and fills the available width. Lines differ by colour and by dashes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor, isfinite, log, log10
 
 from dragoman.reporting.html import render
-
-__all__ = ["Scale", "Series", "legend_html", "line_chart_svg", "swatch_svg"]
 
 _WIDTH, _HEIGHT = 430, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 10, 38

@@ -1,18 +1,8 @@
-"""Format counts, percentages, durations and sizes for display."""
-
-from __future__ import annotations
-
-__all__ = [
-    "format_approximate",
-    "format_bytes",
-    "format_compact",
-    "format_count",
-    "format_duration",
-    "format_percent",
-    "format_remaining",
-]
+"""Format counts, percentages, durations and sizes, and the titles of metrics."""
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+# The setting chrf computes chrF++: chrF with word n-grams.
+_TITLES = {"bleu": "BLEU", "chrf": "chrF++", "chrf++": "chrF++", "ter": "TER", "comet": "COMET"}
 
 
 def format_count(number: int, singular: str, plural: str = "") -> str:
@@ -77,3 +67,8 @@ def format_bytes(number: int) -> str:
             return f"{value:.0f} {unit}" if unit == "bytes" or value >= 100 else f"{value:.1f} {unit}"
         value /= 1024
     return f"{value:,.1f} TiB"
+
+
+def metric_title(metric: str) -> str:
+    """Return the name of a metric as its authors write it; other names are unchanged."""
+    return _TITLES.get(metric.lower(), metric)

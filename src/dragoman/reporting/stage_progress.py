@@ -1,14 +1,10 @@
 """Rate and remaining time of long-running work; the remaining time is smoothed, because the rate varies."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from dataclasses import dataclass, field
 
 from dragoman.reporting.number_format import format_compact, format_count, format_remaining
-
-__all__ = ["RemainingTime", "StageProgress"]
 
 _WINDOW = 60.0  # seconds over which the rate is measured: work done before an interruption counts at once
 _SMOOTHING = 20.0  # seconds after which the remaining time has followed 63 % of a change

@@ -1,7 +1,5 @@
 """Lay out text for terminals: wrapping, truncation, tables and bars; print to stdout."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,19 +9,6 @@ from rich.console import Console
 from rich.text import Text
 
 from dragoman.reporting.safe_display_text import visible
-
-__all__ = [
-    "WIDTH",
-    "bar",
-    "fit",
-    "flow",
-    "join_sections",
-    "print_lines",
-    "text_table",
-    "truncate",
-    "wrap",
-    "wrap_paragraph",
-]
 
 WIDTH = 80
 """Columns of printed results."""

@@ -1,11 +1,7 @@
 """Data class of the conclusion of a report: a level (such as ok or warning), a sentence and details."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
-
-__all__ = ["Verdict"]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Choose the search algorithm for given settings and run it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from dragoman.config.search import SearchSettings
@@ -10,10 +8,8 @@ from dragoman.search.beam.algorithms import BeamAlgorithm, DiverseBeam, Standard
 from dragoman.search.beam.constrained import ConstrainedBeam
 from dragoman.search.beam.search import beam_search
 from dragoman.search.decoding_protocol import SearchMonitor, StartDecoding
-from dragoman.search.greedy import greedy
-from dragoman.search.hypothesis import Hypothesis, SearchInput
-from dragoman.search.sampling import sample
-from dragoman.search.trace import SearchTrace
+from dragoman.search.greedy import greedy, sample
+from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchTrace
 
 
 def search(

@@ -1,7 +1,5 @@
 """Ensembles: average the next-token probabilities of several models. Paper: [sutskever2014] (section 3.6)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce

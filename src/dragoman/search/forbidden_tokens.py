@@ -1,7 +1,5 @@
 """Set the log-probability of forbidden tokens to −∞ at each decoding step, for all search algorithms."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compute the log-probability and the attention weights of given translations (forced decoding)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

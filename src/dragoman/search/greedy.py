@@ -1,6 +1,4 @@
-"""Greedy search, and the decoding loop that greedy search and sampling share."""
-
-from __future__ import annotations
+"""Greedy search, and sampling: temperature, top-k [fan2018] (section 5.1), top-p [holtzman2020] (section 3.1)."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -62,34 +60,34 @@ def decode_rows(
     rows = np.repeat(np.arange(count), copies)  # the sentence of each row
     if copies > 1:
         state = state.select(rows)
-    names = list(range(len(rows)))
+    row_numbers = list(range(len(rows)))
     partial = PartialHypotheses.empty(len(rows))
     tokens = np.full(len(rows), BOS_ID)
-    found: dict[int, Hypothesis] = {}
+    hypotheses: dict[int, Hypothesis] = {}
     cancelled = {sentence for sentence in range(count) if monitor is not None and monitor.is_cancelled(sentence)}
     while len(rows) and len(cancelled) < count:
         output = state.step(tokens)
         processor.apply(output.log_probs, partial.written, rows.tolist())
-        tokens = pick(output.log_probs, names)
-        gained = output.log_probs[np.arange(len(rows)), tokens]
+        tokens = pick(output.log_probs, row_numbers)
+        token_log_probs = output.log_probs[np.arange(len(rows)), tokens]
         attended = partial.with_attention(output.weights)
-        partial = attended.append(tokens, partial.log_probs + gained)
+        partial = attended.append(tokens, partial.log_probs + token_log_probs)
         state = output.next_state
-        stuck = np.isneginf(gained)  # no token is allowed
-        ended = stuck | (tokens == EOS_ID) | (partial.written.shape[1] >= limits[rows])
+        has_no_token = np.isneginf(token_log_probs)  # no token is allowed
+        ended = has_no_token | (tokens == EOS_ID) | (partial.written.shape[1] >= limits[rows])
         for row in np.flatnonzero(ended).tolist():
-            last = attended if stuck[row] else partial
-            found[names[row]] = last.close(row, len(sentences[rows[row]].tokens), penalties).hypothesis
+            last = attended if has_no_token[row] else partial
+            hypotheses[row_numbers[row]] = last.close(row, len(sentences[rows[row]].tokens), penalties).hypothesis
         cancelled |= _report_tokens(monitor, partial, rows, copies)
         active = np.flatnonzero(~ended & ~np.isin(rows, list(cancelled)) if cancelled else ~ended)
         if len(active) < len(rows):
-            rows, tokens, names = rows[active], tokens[active], [names[row] for row in active]
+            rows, tokens, row_numbers = rows[active], tokens[active], [row_numbers[row] for row in active]
             state, partial = state.select(active), partial.select(active)
     return [
         [
-            found[row]
+            hypotheses[row]
             for row in range(sentence * copies, (sentence + 1) * copies)
-            if row in found and sentence not in cancelled
+            if row in hypotheses and sentence not in cancelled
         ]
         for sentence in range(count)
     ]
@@ -103,3 +101,56 @@ def _report_tokens(monitor: SearchMonitor | None, partial: PartialHypotheses, ro
         if copies == 1 and partial.written[row, -1] != EOS_ID and monitor.is_streamed(sentence):
             monitor.on_tokens(sentence, partial.written[row].tolist())
     return {sentence for sentence in set(rows.tolist()) if monitor.is_cancelled(sentence)}
+
+
+def sample(
+    start: StartDecoding,
+    sentences: Sequence[SearchInput],
+    settings: SearchSettings,
+    *,
+    longest: int | None = None,
+    return_attention: bool = False,
+    monitor: SearchMonitor | None = None,
+) -> list[list[Hypothesis]]:
+    """Draw `settings.nbest` samples per sentence: y_t ~ p(y | y_<t, x) under the settings.
+
+    A sample is a function of (seed, number of the sentence, number of the sample, step), not of the batch.
+    """
+    copies = settings.nbest
+    draws = [
+        np.random.Generator(np.random.Philox(np.random.SeedSequence([settings.seed, sentence.number, copy])))
+        for sentence in sentences
+        for copy in range(copies)
+    ]
+
+    def pick(log_probs: Floats, rows: Sequence[int]) -> Numbers:
+        drawn = [_draw(scores, draws[row].random(), settings) for scores, row in zip(log_probs, rows, strict=True)]
+        return np.array(drawn, np.int64)
+
+    return decode_rows(
+        start,
+        sentences,
+        settings,
+        pick,
+        copies=copies,
+        longest=longest,
+        return_attention=return_attention,
+        monitor=monitor,
+    )
+
+
+def _draw(log_probs: Floats, uniform: float, settings: SearchSettings) -> int:
+    """One token, by inverting the cumulative distribution, most likely tokens first. Shapes: [vocab]."""
+    scores = log_probs.astype(np.float64) / settings.temperature
+    order = np.argsort(-scores, kind="stable")
+    if np.isneginf(scores[order[0]]):  # no token is allowed
+        return int(order[0])
+    if settings.top_k:
+        order = order[: settings.top_k]
+    p = np.exp(scores[order] - scores[order[0]])
+    p /= p.sum()
+    if settings.top_p < 1.0:
+        p = p[: int(np.searchsorted(p.cumsum(), settings.top_p)) + 1]
+    cumulative = p.cumsum()
+    place = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
+    return int(order[min(int(place), len(p) - 1)])

@@ -79,29 +79,29 @@ class PartialHypotheses:
             attention_rows=np.arange(len(weights)),
         )
 
-    def append(self, tokens: Numbers, log_probs: Scores, given: Scores | None = None) -> Self:
-        """Append a token; `log_probs` and the credits `given` are totals including it. Shapes: [rows]."""
+    def append(self, tokens: Numbers, log_probs: Scores, row_credits: Scores | None = None) -> Self:
+        """Append a token; `log_probs` and `row_credits` are totals including it. Shapes: [rows]."""
         written = np.concatenate([self.written, tokens[:, np.newaxis]], 1)
-        return replace(self, written=written, log_probs=log_probs, credits=self.credits if given is None else given)
+        return replace(
+            self, written=written, log_probs=log_probs, credits=self.credits if row_credits is None else row_credits
+        )
 
-    def finish(self, row: int, worth: tuple[float, float], src: int, penalties: Penalties) -> RankedHypothesis:
-        """Close a row with the end token, which is not in `written`; `src` is the length of its source.
-
-        `worth` is its log p and its credit.
-        """
-        return self._ranked(row, worth, self.written.shape[1] + 1, src, penalties, is_finished=True)
+    def finish(self, row: int, log_prob: float, credit: float, src: int, penalties: Penalties) -> RankedHypothesis:
+        """Close a row with the end token, which is not in `written`; `src` is the length of its source."""
+        length = self.written.shape[1] + 1
+        return self._ranked(row, (log_prob, credit), length, src, penalties, is_finished=True)
 
     def close(self, row: int, src: int, penalties: Penalties) -> RankedHypothesis:
         """Close a row unchanged: it ends with the end token, or at the length limit."""
-        worth = float(self.log_probs[row]), float(self.credits[row])
+        total = float(self.log_probs[row]), float(self.credits[row])
         words = self.written.shape[1]
         is_finished = words > 0 and bool(self.written[row, -1] == EOS_ID)
-        return self._ranked(row, worth, words, src, penalties, is_finished=is_finished)
+        return self._ranked(row, total, words, src, penalties, is_finished=is_finished)
 
     def _ranked(
-        self, row: int, worth: tuple[float, float], length: int, src: int, penalties: Penalties, *, is_finished: bool
+        self, row: int, total: tuple[float, float], length: int, src: int, penalties: Penalties, *, is_finished: bool
     ) -> RankedHypothesis:
-        log_prob, credit = worth
+        log_prob, credit = total
         tokens = self.written[row].tolist()
         if tokens and tokens[-1] == EOS_ID:
             del tokens[-1]
@@ -109,5 +109,5 @@ class PartialHypotheses:
         if self.attention is not None:
             alignment = self.attention.map(int(self.attention_rows[row]))[:length, : src + 1]
             covered = alignment[:, :src]
-        score, rank = (penalties.score(total, max(length, 1), covered) for total in (log_prob, log_prob + credit))
+        score, rank = (penalties.score(each, max(length, 1), covered) for each in (log_prob, log_prob + credit))
         return RankedHypothesis(rank, Hypothesis(tokens, log_prob, alignment, score, is_finished))

@@ -1,7 +1,5 @@
 """Length and coverage penalties for scoring hypotheses. Paper: [wu2016], equation (14)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,3 +1,1 @@
 """HTTP server: serves several models with Dragoman's own API, LibreTranslate's and DeepL's, and a web page."""
-
-__all__: list[str] = []

@@ -3,8 +3,6 @@
 The log never contains texts, query strings, keys or addresses.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging
@@ -13,8 +11,6 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from traceback import extract_tb
 from typing import Literal, TextIO
-
-__all__ = ["AccessLog", "AccessRecord", "set_up_logging"]
 
 LogFormat = Literal["text", "json", "off"]
 
@@ -54,12 +50,12 @@ class AccessLog:
                 f"in={record.bytes_in} out={record.bytes_out} id={record.request_id} key={record.key or '-'}"
             )
 
-    def event(self, name: str, **facts: object) -> None:
-        """Log an event of the server, such as a reload."""
+    def event(self, name: str, text: str, **facts: object) -> None:
+        """Log an event of the server, such as a reload: as a sentence, and in JSON with its facts."""
         if self._form == "json":
-            self._write(json.dumps({"time": _now(), "event": name} | facts, default=str))
+            self._write(json.dumps({"time": _now(), "event": name, "text": text} | facts))
         else:
-            self._write(" ".join([_now(), name, *(f"{key}={value}" for key, value in facts.items())]))
+            self._write(f"{_now()} {name}: {text}")
 
     def failure(self, error: BaseException, request_id: str) -> None:
         """Log the type and traceback of an internal error, without its message, which may quote a text."""
@@ -97,7 +93,8 @@ class _EventHandler(logging.Handler):
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._log.event("note", level=record.levelname.lower(), what=record.getMessage())
+        level, what = record.levelname.lower(), record.getMessage()
+        self._log.event("note" if level == "info" else level, what)
 
 
 def _now() -> str:

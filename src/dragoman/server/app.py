@@ -1,25 +1,23 @@
-"""Build the ASGI application of the server: routes, middleware and exception handlers."""
+"""Build the ASGI application of the server: all routes behind the middleware."""
 
-from __future__ import annotations
-
+import functools
 from pathlib import Path
 
-from fastapi import FastAPI
+from fastapi import APIRouter
 
 from dragoman.server.access.api_keys import ApiKeyStore
 from dragoman.server.access.authorization import AccessControl
 from dragoman.server.access_log import AccessLog
 from dragoman.server.http.middleware import RequestMiddleware
-from dragoman.server.http.problem_details import add_exception_handlers
-from dragoman.server.http.route_policy import PolicyTable
+from dragoman.server.http.route_policy import RouteTable
 from dragoman.server.metrics import PrometheusMetrics
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.pipeline.service import TranslationService
+from dragoman.server.request_types import NATIVE, Dialect
 from dragoman.server.routes import deepl, docs, document_files, health, libretranslate, openai, static_files, v1
+from dragoman.server.routes.libretranslate import LIBRETRANSLATE
+from dragoman.server.routes.openapi import describe_routes
 from dragoman.server.settings import ServerSettings
-from dragoman.version import __version__
-
-__all__ = ["create_app"]
 
 
 def create_app(
@@ -30,23 +28,13 @@ def create_app(
     *,
     is_replica: bool = False,
 ) -> RequestMiddleware:
-    """Return the middleware around a FastAPI app with all routes; reads the file of API keys.
+    """Return the ASGI application with all routes; reads the file of API keys.
 
     A replica rejects requests that depend on values of one process.
     """
     metrics = metrics or PrometheusMetrics()
-    app = FastAPI(
-        title="Dragoman",
-        version=__version__,
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,  # the middleware finds policies by exact path
-    )
-    add_exception_handlers(app)
     keys = ApiKeyStore(Path(settings.keys)) if settings.keys else None
     middleware = RequestMiddleware(
-        app=app,
         admit=lambda seconds, charge: service.admit(seconds, charge),  # noqa: PLW0108 -- OpenAPI needs no service
         settings=settings,
         metrics=metrics,
@@ -55,16 +43,23 @@ def create_app(
         is_replica=is_replica,
     )
     pipeline = TranslationPipeline(service, settings)
-    routers = [api.router(pipeline) for api in (libretranslate, v1, openai)]
-    routers += [document_files.router(pipeline, stores=not is_replica), *deepl.routers(pipeline)]
-    routers.append(
-        health.router(lambda: service.is_ready and not middleware.is_draining, metrics if settings.metrics else None)
-    )
+
+    def is_ready() -> bool:
+        return service.is_ready and not middleware.is_draining
+
+    routers: list[tuple[Dialect, APIRouter]] = [
+        (LIBRETRANSLATE, libretranslate.router(pipeline)),
+        (NATIVE, v1.router(pipeline)),
+        (openai.OPENAI, openai.router(pipeline)),
+        (LIBRETRANSLATE, document_files.router(pipeline, stores=not is_replica)),
+        *((deepl.DEEPL, each) for each in deepl.routers(pipeline)),
+        (NATIVE, health.router(is_ready, metrics if settings.metrics else None)),
+    ]
+    described = [(dialect, route) for dialect, router in routers for route in router.routes]
+    middleware.openapi = functools.cache(lambda: describe_routes(described, middleware.needs_key))
     if settings.docs:
-        routers.append(docs.router(app, lambda: pipeline.languages))
+        routers.append((NATIVE, docs.router(middleware.openapi, lambda: pipeline.languages)))
     if settings.page:
-        routers.append(static_files.router())
-    for router in routers:
-        app.include_router(router)
-    middleware.policies = PolicyTable(route for router in routers for route in router.routes)
+        routers.append((NATIVE, static_files.router()))
+    middleware.routes = RouteTable((dialect, route) for dialect, router in routers for route in router.routes)
     return middleware

@@ -1,33 +1,17 @@
-"""Exceptions for failed requests, with HTTP status and Retry-After."""
+"""Errors of the server, and their response bodies."""
 
 # ruff: noqa: N818 -- named like HTTP statuses
 
-from __future__ import annotations
+import json
+import math
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any, Literal
 
-from collections.abc import Iterable
-from typing import Literal
-
-from dragoman.errors import DragomanError
-
-__all__ = [
-    "DeadlineExceeded",
-    "Draining",
-    "ErrorCode",
-    "Forbidden",
-    "MethodNotAllowed",
-    "ModelUnavailable",
-    "NotFound",
-    "NotInstalled",
-    "Overloaded",
-    "RateLimited",
-    "RequestError",
-    "SingleProcessOnly",
-    "TooLarge",
-    "Unsupported",
-]
-
+from dragoman.errors import DataError, DragomanError, MissingExtraError
 
 ErrorCode = Literal[
+    "cross_site",
     "deadline",
     "forbidden",
     "glossary_needs_direct_model",
@@ -57,9 +41,24 @@ ErrorCode = Literal[
 ]
 """What is wrong with a request, for programs; part of every error response."""
 
+_INTERNAL = "the server failed and logged the cause; try again, or contact the server operator"
+_CODES: dict[int, ErrorCode] = {
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    431: "too_large",
+    500: "internal",
+    501: "not_installed",
+    503: "overloaded",
+}
+NO_SUCH_PATH = "this server has no such path; /docs lists its paths"
+
 
 class RequestError(DragomanError):
-    """A rejected request; status 400 unless a subclass sets another."""
+    """A rejected request; status 400 unless a subclass sets another.
+
+    `retry_after`, in whole seconds, is the same in the message, the body and the header Retry-After.
+    """
 
     status = 400
     code: ErrorCode = "invalid_request"
@@ -67,8 +66,8 @@ class RequestError(DragomanError):
     """Label in metrics."""
 
     def __init__(self, message: str, *, retry_after: float | None = None, code: ErrorCode | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
+        self.retry_after = None if retry_after is None else max(1, math.ceil(retry_after))
+        super().__init__(message if retry_after is None else f"{message}; try again in {self.retry_after} s")
         self.code = code or self.code
 
 
@@ -135,9 +134,9 @@ class MethodNotAllowed(RequestError):
     code: ErrorCode = "method_not_allowed"
     reason = "not_found"
 
-    def __init__(self, allowed: Iterable[str]) -> None:
+    def __init__(self, given: str, allowed: Iterable[str]) -> None:
         self.allow = ", ".join(sorted(allowed))
-        super().__init__(f"the method must be one of {self.allow}, got another; send the request with it")
+        super().__init__(f"{given} is no method of this path; use {self.allow}")
 
 
 class RateLimited(RequestError):
@@ -163,6 +162,9 @@ class Draining(RequestError):
     code: ErrorCode = "shutting_down"
     reason = "draining"
 
+    def __init__(self) -> None:
+        super().__init__("the server is shutting down", retry_after=1)
+
 
 class DeadlineExceeded(RequestError):
     """The deadline of the request passed before its translation was complete."""
@@ -170,3 +172,45 @@ class DeadlineExceeded(RequestError):
     status = 503
     code: ErrorCode = "deadline"
     reason = "deadline"
+
+    def __init__(self) -> None:
+        super().__init__("the time for this request has run out; send less text per request", retry_after=1)
+
+
+def problem(status: int, detail: str, code: ErrorCode | None = None, retry_after: int | None = None) -> dict[str, Any]:
+    """Return the body of an error response; `error` is LibreTranslate's member for the detail, `message` DeepL's."""
+    body = {
+        "error": detail,
+        "message": detail,
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "code": code or _CODES.get(status, "invalid_request"),
+    }
+    return body if retry_after is None else body | {"retry_after": retry_after}
+
+
+def problem_for(error: BaseException) -> dict[str, Any]:
+    """Return the body for an exception; internal errors reveal no details."""
+    if isinstance(error, RequestError):
+        return problem(error.status, str(error), error.code, error.retry_after)
+    if isinstance(error, MissingExtraError):
+        return problem(HTTPStatus.NOT_IMPLEMENTED, str(error))
+    if isinstance(error, DataError):  # raised by documents only: bodies raise `RequestError`
+        return problem(HTTPStatus.BAD_REQUEST, str(error), "invalid_document")
+    if isinstance(error, DragomanError):
+        return problem(HTTPStatus.BAD_REQUEST, str(error))
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, _INTERNAL)
+
+
+def problem_bytes(body: Mapping[str, Any]) -> bytes:
+    """Encode a problem as JSON; a lone surrogate becomes an escape."""
+    return json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def problem_headers(error: BaseException) -> dict[str, str]:
+    """Return the headers Retry-After and Allow, if the error has them."""
+    wait, allow = getattr(error, "retry_after", None), getattr(error, "allow", None)
+    headers = {} if wait is None else {"retry-after": str(wait)}
+    return headers if allow is None else headers | {"allow": allow}

@@ -5,8 +5,6 @@ interrupted. A thread ends the process in that case, after the functions registe
 temporary folders. If they hang, or no thread can run, the default action of SIGALRM ends it.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import os
@@ -15,8 +13,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-
-__all__ = ["ExitDeadline"]
 
 _HAS_ALARM = hasattr(signal, "setitimer")  # not on Windows
 _ALARM_DELAY = 0.6  # seconds after the deadline

@@ -3,8 +3,6 @@
 No label contains an address, a key, a text, or a requested path.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,8 +19,6 @@ from prometheus_client import (
 from prometheus_client.exposition import generate_latest
 
 from dragoman.version import __version__
-
-__all__ = ["BatchRecord", "MetricsSink", "PrometheusMetrics", "UNKNOWN_ROUTE"]
 
 UNKNOWN_ROUTE = "(unknown)"
 """Route label of every path without a route."""

@@ -4,8 +4,6 @@ Several replicas have the same address behind a proxy. They share nothing, so ro
 process are rejected.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,8 +18,6 @@ from dragoman.server.metrics import PrometheusMetrics
 from dragoman.server.pipeline.service import TranslationService, open_service
 from dragoman.server.settings import ServerSettings
 from dragoman.server.uvicorn_server import reload_all
-
-__all__ = ["ReplicaApp"]
 
 
 class ReplicaApp:
@@ -48,7 +44,8 @@ class ReplicaApp:
         """Report not ready; requests are still accepted, and their responses close the connections."""
         if self._app is not None:
             self._app.is_draining = True
-            self._app.log.event("draining", notice=self._settings.drain_notice)
+            notice = self._settings.drain_notice
+            self._app.log.event("draining", f"new requests are accepted for {notice:g} s", notice=notice)
 
     async def drain(self) -> bool:
         """Reject new requests with status 503 and wait for running ones; False on timeout."""

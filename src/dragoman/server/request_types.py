@@ -1,36 +1,67 @@
-"""Data classes of requests and results, shared by routes, pipeline and model registry."""
+"""Data classes of HTTP dialects, requests and results, shared by routes, pipeline and model registry."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.translation import Translation
 from dragoman.markup.html_text import HtmlText
-from dragoman.server.glossaries.store import StoredGlossary
-
-__all__ = [
-    "ApiNames",
-    "DetectedLanguage",
-    "ModelInfo",
-    "ReloadResult",
-    "Route",
-    "TranslationRequest",
-    "TranslationResult",
-]
+from dragoman.server.errors import ErrorCode, RequestError
+from dragoman.server.glossaries import StoredGlossary
 
 _DOCUMENTED = {"use_attribute_docstrings": True}  # OpenAPI shows the docstrings of the fields
 
 
-@dataclass(frozen=True)
-class ApiNames:
-    """What an API calls the fields of the languages, and its route that lists languages, for error messages."""
+class Problem(BaseModel):
+    """An error: RFC 9457, with LibreTranslate's `error` and DeepL's `message`."""
 
+    model_config = ConfigDict(extra="allow")
+
+    error: str = Field(examples=["xx is not supported"])
+    message: str
+    type: str
+    title: str = Field(examples=["Bad Request"])
+    status: int = Field(examples=[400])
+    detail: str
+    code: ErrorCode = Field(description="What is wrong, for programs.")
+    retry_after: int | None = Field(
+        None, description="Seconds to wait before the request may succeed; in streams too, which have no header for it."
+    )
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """An HTTP API as its clients know it: the names of its fields, the places of keys, and the form of errors.
+
+    A new API is a module of routes with its dialect, and a line of `app.create_app`.
+    """
+
+    name: str = "Dragoman"
     source: str = "source"
+    """Field of the source language."""
     target: str = "target"
     listing: str = "/v1/models"
+    """Route that lists the languages."""
+    key_fields: tuple[bytes, ...] = (b"api_key", b"auth_key")
+    """Fields of the query or the body that may have the API key, on routes with the access ``body_key``."""
+    names_languages: bool = True
+    """Whether errors about languages name the field."""
+    size_error: Callable[[int, int], RequestError] | None = None
+    """Return the error for a size and its limit, of a text or a list of texts, if the API has one of its own."""
+    error_model: type[BaseModel] = Problem
+    error_body: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict
+    """Return the body of an error, given the members of a `Problem`."""
+    error_type: str = "application/problem+json"
+    error_event: str = "error"
+    """Name of the event that has the error of a stream; empty for an event without a name."""
+
+
+NATIVE = Dialect()
 
 
 @dataclass(frozen=True)
@@ -54,8 +85,8 @@ class TranslationRequest:
     """Names of elements that are not translated, in lower case."""
     glossary: StoredGlossary | None = None
     """A stored glossary; its dictionary of the language pair is used if there is one."""
-    names: ApiNames = ApiNames()
-    """Names of the API that the client uses."""
+    dialect: Dialect = NATIVE
+    """The API that the client uses; error messages have its names."""
     rejects_other_languages: bool = False
     """Whether to reject texts detected in a language that no model translates into the target."""
 
@@ -114,20 +145,6 @@ class TranslationResult:
 
 
 @dataclass(frozen=True)
-class Route:
-    """A language pair and its models, the default first."""
-
-    __pydantic_config__ = _DOCUMENTED
-
-    source: str
-    target: str
-    models: tuple[tuple[str, ...], ...]
-    """Each entry is one model, or two consecutive models if the route has a pivot language."""
-    via: str | None = None
-    """The pivot language."""
-
-
-@dataclass(frozen=True)
 class ModelInfo:
     """A served model and its state."""
 
@@ -151,6 +168,10 @@ class ModelInfo:
     """Source and target languages of a model with several directions; `source` and `target` are the first."""
     supports_inspection: bool = True
     """Whether an installed engine has the attention of every layer and head of this model."""
+    licence: str = ""
+    """As stated by the origin of the model; empty is not stated."""
+    origin: str = ""
+    """Where the model comes from: an address or a description; empty for a model of this installation."""
 
     def all_directions(self) -> tuple[tuple[str, str], ...]:
         """Return the directions, of which most models have one."""
@@ -167,3 +188,13 @@ class ReloadResult:
     kept: tuple[str, ...] = ()
     failed: dict[str, str] = field(default_factory=dict)
     """Errors by model; a failed model keeps its previous bundle."""
+    added: tuple[str, ...] = ()
+    """Models that are new in the file of settings."""
+    removed: tuple[str, ...] = ()
+    """Models that are no longer in the file of settings."""
+
+    def __str__(self) -> str:
+        """Return a sentence for the log."""
+        groups = {"added": self.added, "replaced": self.reloaded, "removed": self.removed, "unchanged": self.kept}
+        parts = [f"{', '.join(names)} {what}" for what, names in groups.items() if names]
+        return "; ".join([*parts, *(f"{name} failed: {why}" for name, why in self.failed.items())])

@@ -1,7 +1,5 @@
 """Run the server: bind the socket, load the models, and serve until a stop signal."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc
@@ -13,6 +11,7 @@ from dragoman.server.access_log import AccessLog, set_up_logging
 from dragoman.server.app import create_app
 from dragoman.server.exit_deadline import ExitDeadline
 from dragoman.server.metrics import PrometheusMetrics
+from dragoman.server.pending_bundles import PendingBundles
 from dragoman.server.pipeline.service import open_service
 from dragoman.server.request_types import ModelInfo
 from dragoman.server.settings import ServerSettings
@@ -23,8 +22,6 @@ try:
     from uvloop import new_event_loop
 except ImportError:  # not available on Windows
     new_event_loop = asyncio.new_event_loop  # type: ignore[assignment]
-
-__all__ = ["ServerInfo", "new_event_loop", "serve"]
 
 _START_SECONDS = 1.0  # for a model that is being loaded when a signal arrives
 _DRAIN_SECONDS = 0.2  # for requests that were cancelled at the end of the drain
@@ -39,27 +36,60 @@ class ServerInfo:
 
 
 OnStart = Callable[[ServerInfo], None]
+ReadBundles = Callable[[], Mapping[str, Path]]
 
 
-def serve(bundles: Mapping[str, Path], settings: ServerSettings, on_start: OnStart = lambda _: None) -> None:
-    """Serve bundles, by model name, until a signal; `on_start` is called when requests are accepted."""
+def open_models(bundles: Mapping[str, Path], settings: ServerSettings) -> tuple[Sequence[ModelInfo], int | None]:
+    """Open all that a server opens except its address, and close it; returns the models and the number of API keys."""
+
+    async def run() -> tuple[Sequence[ModelInfo], int | None]:
+        service = await open_service(bundles, settings)
+        try:
+            keys = create_app(service, settings).access.keys
+            return service.models(), None if keys is None else len(keys)
+        finally:
+            await service.close()
+
+    return asyncio.run(run())
+
+
+def serve(
+    bundles: Mapping[str, Path] | PendingBundles,
+    settings: ServerSettings,
+    on_start: OnStart = lambda _: None,
+    read_bundles: ReadBundles | None = None,
+) -> None:
+    """Serve bundles, by model name, until a signal; `on_start` is called when requests are accepted.
+
+    Pending bundles are downloaded first. `read_bundles` returns the bundles again at a reload.
+    """
     log = set_up_logging(settings.log)
-    deadline = ExitDeadline(lambda: log.event("exit", why="a thread still worked at the end of the drain"))
+    deadline = ExitDeadline(lambda: log.event("exit", "a thread still worked at the end of the drain"))
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner, contextlib.suppress(asyncio.CancelledError):
-            runner.run(_serve(bundles, settings, on_start, log, deadline))
+            runner.run(_serve(bundles, settings, on_start, read_bundles, log, deadline))
     finally:
         deadline.cancel_if_idle()
 
 
 async def _serve(
-    bundles: Mapping[str, Path], settings: ServerSettings, on_start: OnStart, log: AccessLog, deadline: ExitDeadline
+    bundles: Mapping[str, Path] | PendingBundles,
+    settings: ServerSettings,
+    on_start: OnStart,
+    read_bundles: ReadBundles | None,
+    log: AccessLog,
+    deadline: ExitDeadline,
 ) -> None:
     metrics = PrometheusMetrics()
     bound, url = bind_socket(settings)  # first: an occupied port is reported before models are loaded
     with bound:
         _cancel_on_signals(deadline)
-        service = await open_service(bundles, settings, metrics)
+        async with contextlib.AsyncExitStack() as waiting:
+            if isinstance(bundles, PendingBundles):
+                await waiting.enter_async_context(bundles.health_checks(bound))
+                bundles = await asyncio.to_thread(bundles.get)
+            service = await open_service(bundles, settings, metrics)
+        service.read_bundles = read_bundles
         try:
             app = create_app(service, settings, metrics, log)
             gc.collect()

@@ -1,15 +1,11 @@
 """Settings of the server, and its limits on requests."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from dragoman.config.base import Cli, NotNegative, Positive, Settings, Size
 from dragoman.config.engine import DeviceName, EngineName, PrecisionName
-
-__all__ = ["Limits", "ServerSettings"]
 
 MIB = 1 << 20
 
@@ -70,7 +66,7 @@ class ServerSettings(Settings):
     """Number of batches translated in parallel, over all models."""
     incremental: Annotated[bool, Cli(_ENGINE)] = False
     """Select engines that run one step at a time: text streams token by token and cancellation takes one step."""
-    beam: Annotated[Size, Cli(_ENGINE)] = 4
+    beam: Annotated[Size | None, Cli(_ENGINE, default="5, or that of the model")] = None
     """Width of the beam, for requests that do not set one."""
     batch_tokens: Annotated[Size, Cli(_ENGINE)] = 2048
     """Maximum number of source tokens per batch, padding included."""

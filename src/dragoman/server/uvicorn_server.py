@@ -5,8 +5,6 @@ requests are accepted; then the socket is closed, running requests finish, and t
 seconds after ``drain_seconds``. A second signal ends it at once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools
@@ -15,6 +13,7 @@ import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import asdict
 
 import uvicorn
 
@@ -25,8 +24,6 @@ from dragoman.server.http.protocol import make_protocol
 from dragoman.server.request_types import ReloadResult
 from dragoman.server.settings import ServerSettings
 from dragoman.stop_signal import handle_in_loop
-
-__all__ = ["bind_socket", "reload_all", "serve_until_signal"]
 
 _IDLE_GRACE = 0.3  # seconds for requests in transit on connections that are about to be closed
 _CANCEL_GRACE = 0.3  # seconds for cancelled requests to send their response
@@ -66,8 +63,7 @@ def bind_socket(settings: ServerSettings) -> tuple[socket.socket, str]:
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigError(
-            f"host and port must be a free address, got {settings.host} and {settings.port}: {reason}; use another "
-            "with --port"
+            f"the server cannot listen on {settings.host}, port {settings.port}: {reason}; use another --port or --host"
         ) from None
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return bound, f"http://{host}:{bound.getsockname()[1]}"
@@ -79,7 +75,7 @@ class _Server(uvicorn.Server):
     def __init__(self, app: RequestMiddleware, deadline: ExitDeadline) -> None:
         config = uvicorn.Config(
             app,
-            http=make_protocol(app.settings.limits, app.policies.health_paths),
+            http=make_protocol(app.settings.limits, app.routes.health_paths),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -116,7 +112,9 @@ class _Server(uvicorn.Server):
         self._drain_ends = loop.time() + seconds
         self._deadline.start(seconds + _EXIT_GRACE)
         self.app.is_draining = True
-        self.app.log.event("draining", notice=settings.drain_notice)
+        self.app.log.event(
+            "draining", f"new requests are accepted for {settings.drain_notice:g} s", notice=settings.drain_notice
+        )
         loop.call_later(settings.drain_notice, setattr, self, "should_exit", True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -136,7 +134,12 @@ class _Server(uvicorn.Server):
             task.cancel()
         if left:
             await asyncio.wait(left, timeout=_CANCEL_GRACE)
-        self.app.log.event("ended", cut_off=len(left))
+        cut_off = (
+            f"{len(left)} {'request was' if len(left) == 1 else 'requests were'} cut off"
+            if left
+            else "every request has its response"
+        )
+        self.app.log.event("ended", cut_off, cut_off=len(left))
 
     async def _stop_listening(self, sockets: Sequence[socket.socket]) -> None:
         """Close the listening sockets, and serve the connections of their backlog."""
@@ -204,8 +207,13 @@ async def reload_all(app: RequestMiddleware, reload: Reload) -> None:
     keys = app.access.keys
     if keys is not None:
         try:
-            app.log.event("keys", count=keys.reload())
+            count = keys.reload()
+            app.log.event("keys", f"{count} read", count=count)
         except DragomanError as error:
-            app.log.event("keys", kept=len(keys), why=str(error))
-    result = await reload()
-    app.log.event("reload", reloaded=result.reloaded, kept=result.kept, failed=result.failed)
+            app.log.event("keys", f"{len(keys)} kept: {error}", kept=len(keys), why=str(error))
+    try:
+        result = await reload()
+    except DragomanError as error:
+        app.log.event("reload", f"all models unchanged: {error}", why=str(error))
+    else:
+        app.log.event("reload", str(result), **asdict(result))

@@ -11,16 +11,6 @@ from collections.abc import Callable
 
 from dragoman.errors import DataError
 
-__all__ = [
-    "SPACELESS",
-    "attaches",
-    "attaching_class",
-    "check_unicode",
-    "code_point_class",
-    "has_letters",
-    "is_spaceless",
-]
-
 # Zero-width joiner and non-joiner change the shape of the letters around them, so a word does not end at one.
 _JOINERS = "\u200c\u200d"
 
@@ -49,6 +39,13 @@ _SPACELESS_RANGES = (
     (0x1AFF0, 0x1B2FF),  # further kana, Nüshu
     (0x20000, 0x3FFFF),  # Han extensions
 )
+
+OPENING = "([{<\u00ab\u2018\u201c\u201e\u2039\u00bf\u00a1\u3008\u300a\u300c\u300e\u3010\uff08"
+STOPS = ".,;:!?\u2026\u3001\u3002\uff01\uff0c\uff0e\uff1a\uff1b\uff1f"
+"""Marks that end a sentence or a part of one."""
+CLOSING = STOPS + ")]}>\u00bb\u2019\u201d\u203a\u3009\u300b\u300d\u300f\u3011\uff09"
+
+PAIRS = {"(": ")", "[": "]", '"': '"', "'": "'", "\u2018": "\u2019", "\u201c": "\u201d", "\u201e": "\u201c"}
 
 
 def _class_body(ranges: list[tuple[int, int]]) -> str:
@@ -107,3 +104,11 @@ def check_unicode(text: str) -> str:
 def has_letters(text: str) -> bool:
     """Whether a text contains a letter."""
     return any(map(str.isalpha, text))
+
+
+PAIRS |= {"\u00ab": "\u00bb", "\u2039": "\u203a", "\u300c": "\u300d", "\uff08": "\uff09"}
+
+
+def joins(character: str) -> bool:
+    """Whether a character is a letter or digit that forms one word with an adjacent letter; False if empty."""
+    return character.isalnum() and not is_spaceless(character)

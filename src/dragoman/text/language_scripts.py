@@ -1,13 +1,14 @@
-"""Scripts in which each language is written (Latin, Cyrillic and so on)."""
+"""Scripts in which each language is written (Latin, Cyrillic and so on), and the script of a Chinese text."""
 
 import functools
+import re
 import unicodedata
+from typing import Literal
 
-from dragoman.language_codes import primary_language
-
-__all__ = ["SCRIPTS", "character_script", "language_scripts"]
+from dragoman.language_codes import language_key, primary_language
 
 _CACHED_CHARACTERS = 1 << 16
+_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]+")
 
 _SCRIPT_LANGUAGES = {
     "Adlam": "ff",
@@ -135,3 +136,21 @@ def character_script(character: str) -> str:
         return ""
     name = unicodedata.name(character, "").removeprefix("FULLWIDTH ").removeprefix("HALFWIDTH ")
     return next((_CHARACTER_NAMES[each] for each in _LONGEST_FIRST if name.startswith(f"{each} ")), "")
+
+
+def chinese_script(text: str) -> Literal["Hans", "Hant"]:
+    """Return the script whose legacy character set has more of a Chinese text; simplified if both have the same."""
+    han = "".join(_HAN.findall(text))
+    in_big5, in_gb2312 = (len(han.encode(name, "ignore")) for name in ("big5", "gb2312"))
+    return "Hant" if in_big5 > in_gb2312 else "Hans"
+
+
+def other_script(script: str, language: str) -> tuple[str, str]:
+    """Return the name and the code of the script of Chinese text if a Chinese language code has the other; else empty.
+
+    `script` is a result of `chinese_script`.
+    """
+    key = language_key(language)
+    if key.language != "zh" or (key.script == "Hant") == (script == "Hant"):
+        return "", ""
+    return ("traditional", "zh-Hant") if script == "Hant" else ("simplified", "zh")

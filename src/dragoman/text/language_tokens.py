@@ -1,13 +1,9 @@
 """Language tokens: what the sentences of a model with several directions begin with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from dragoman.config.corpus import DataConfig, Direction
-
-__all__ = ["begin_tokens", "language_place", "language_token", "language_tokens"]
 
 
 def language_token(language: str, names: Mapping[str, str] = MappingProxyType({})) -> str:

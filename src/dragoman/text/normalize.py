@@ -13,8 +13,6 @@ from typing import Literal, get_args
 from dragoman.errors import ConfigError
 from dragoman.text.characters import check_unicode, code_point_class
 
-__all__ = ["Form", "LONGEST_MARK_RUN", "Normalizer", "compose"]
-
 Form = Literal["nfc", "nfkc", "none"]
 
 LONGEST_MARK_RUN = 30

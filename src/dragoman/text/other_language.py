@@ -1,7 +1,5 @@
 """Recognise a text in another language than the expected one."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections import Counter
@@ -10,18 +8,6 @@ from collections.abc import Sequence
 from dragoman.environment import is_installed
 from dragoman.language_codes import primary_language
 from dragoman.text.characters import is_spaceless
-
-__all__ = [
-    "MIN_NOTE_SAMPLE",
-    "NEAR_LANGUAGES",
-    "NOTE_SAMPLE",
-    "column_languages",
-    "fitting_answers",
-    "is_detectable",
-    "language_note",
-    "other_language",
-    "swapped_note",
-]
 
 NEAR_LANGUAGES = (
     frozenset({"ar", "acm", "acq", "aeb", "afb", "ajp", "apc", "arq", "ars", "ary", "arz", "ayl"}),
@@ -61,7 +47,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _KANA = re.compile("[\u3041-\u30ff\u31f0-\u31ff]")
 NOTE_SAMPLE = 100  # texts for a note
 MIN_NOTE_SAMPLE = 5  # of fewer texts, each must be certain
-_MANY = 1 / 3
+_MIN_SHARE = 1 / 3
 _JOINED = 10  # lines
 _CAPITALISED = 0.6  # more words with a capital are a name or a heading, whose language is uncertain
 
@@ -182,7 +168,7 @@ def _most_frequent_other(sample: Sequence[str], expected: str) -> tuple[str, int
             if found := other_language(" ".join(texts), expected):
                 others[found] += len(texts)
         language, count = max(others.items(), key=lambda each: each[1], default=("", 0))
-        if count >= _MANY * len(sample):
+        if count >= _MIN_SHARE * len(sample):
             return language, count, lines
     return "", 0, 1
 

@@ -5,8 +5,6 @@ runs of them; with plain spaces, because it fails on other white space; and with
 because its time is quadratic in the number of quotation marks.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import accumulate
@@ -15,8 +13,6 @@ from typing import NamedTuple
 import sentencex
 
 from dragoman.text.characters import check_unicode, is_spaceless
-
-__all__ = ["SentenceJoiner", "SentenceSegment", "split_sentences"]
 
 _BREAKS = "\n-\r\x1c-\x1e\x85\u2028\u2029"  # where str.splitlines cuts
 _BREAK = re.compile(f"[{_BREAKS}]")

@@ -19,8 +19,6 @@ from dragoman.text.characters import SPACELESS, attaches, attaching_class, is_sp
 from dragoman.text.tokenizers.notation import PREFIX_MARK, TextUnit, trace_tokens
 from dragoman.text.tokenizers.vocabulary import EOS_ID, SPECIALS
 
-__all__ = ["WordMap", "count_words", "map_words", "merge_token_weights", "split_words", "word_spans"]
-
 _CHUNK = re.compile(r"\S+")
 _END = SPECIALS[EOS_ID]
 

@@ -1,7 +1,5 @@
 """Run a few real updates to predict the speed and the memory use of training."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence

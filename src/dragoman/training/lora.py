@@ -1,9 +1,7 @@
 """Low-rank adaptation (LoRA): train two small factors per weight matrix while the weights of a model stay fixed."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 import torch
@@ -12,18 +10,12 @@ from torch.nn.utils import parametrize
 
 from dragoman.config.training import LoraConfig, TrainingConfig
 from dragoman.errors import ConfigError
-from dragoman.nn.embedding import Embedding
-from dragoman.nn.output_layer import Output
+from dragoman.nn.embedding import Embedding, Output
 from dragoman.nn.positional_encoding import LearnedPositions
 from dragoman.training.warm_start import freeze
 
 _TABLES = (Embedding, LearnedPositions, Output)
 """Modules whose matrix has one row per token or position, often shared by several of them."""
-_PARTS = "parametrizations"
-_ORIGINAL = "original"
-
-Factors = dict[str, tuple[Tensor, Tensor]]
-"""lora_A [rank, in] and lora_B [out, rank] by the name of the weight."""
 
 
 class LoraFactors(nn.Module):
@@ -72,23 +64,6 @@ def add_lora(model: nn.Module, config: LoraConfig, *, seed: int) -> list[str]:
             weight = name.rpartition(".")[2]
             parametrize.register_parametrization(found[name], weight, LoraFactors(getattr(found[name], weight), config))
     return chosen
-
-
-def split_lora(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Factors]:
-    """Split the weights of a checkpoint into those of the base model, by their usual names, and the factors."""
-    base: dict[str, Tensor] = {}
-    parts: dict[str, dict[str, Tensor]] = {}
-    for name, tensor in weights.items():
-        module, found, rest = name.partition(f"{_PARTS}.")
-        if not found:
-            base[name] = tensor
-            continue
-        weight, part = rest.split(".", 1)
-        if part == _ORIGINAL:
-            base[module + weight] = tensor
-        else:
-            parts.setdefault(module + weight, {})[part.rpartition(".")[2]] = tensor
-    return base, {name: (part["lora_A"], part["lora_B"]) for name, part in parts.items()}
 
 
 def _matrices(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:

@@ -15,7 +15,7 @@ from torch.autograd.function import once_differentiable
 
 from dragoman.nn.attention import Alignment
 from dragoman.nn.compute_dtype import at_least_float32, compute_dtype
-from dragoman.nn.output_layer import Output
+from dragoman.nn.embedding import Output
 from dragoman.nn.padding import is_real
 
 CHUNK = 1024

@@ -1,7 +1,5 @@
 """One training update: forward pass, loss, backward pass, gradient clipping, optimizer step."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +14,7 @@ from dragoman.models.base import Model
 from dragoman.nn.stateless_noise import Noise
 from dragoman.nn.structured_attention import redundancy_penalty
 from dragoman.training.losses import RewardBaseline, coverage_loss, cross_entropy, reinforce_loss
-from dragoman.training.schedule import learning_rate
+from dragoman.training.optimizer import learning_rate
 
 
 @dataclass(frozen=True)
@@ -72,20 +70,24 @@ def objective(
 
 
 class LossModule(nn.Module):
-    """Forward pass and loss as one module, in the training precision, for DDP, FSDP2 and torch.compile."""
+    """Forward pass and loss as one module, in the training precision, for DDP, FSDP2 and torch.compile.
 
-    def __init__(self, model: Model[Any, Any], config: TrainingConfig) -> None:
+    `baseline` is that of the present update; only hard attention has a use for it.
+    """
+
+    def __init__(self, model: Model[Any, Any], config: TrainingConfig, baseline: RewardBaseline | None = None) -> None:
         super().__init__()
         self.model = model
         self.config = config
+        self.baseline = baseline or RewardBaseline(config.baseline_decay)
 
-    def forward(self, batch: Batch, noise: Noise | None, baseline: RewardBaseline) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: Batch, noise: Noise | None) -> tuple[Tensor, Tensor]:
         """The objective and Σ −log p(y_t): two scalars."""
         # Adapted weights are computed once per batch, not at each step of a recurrent layer.
         adapted = nullcontext() if self.config.lora is None else parametrize.cached()
         autocast = torch.autocast(batch.source.device.type, torch.bfloat16, enabled=self.config.precision == "bf16")
         with autocast, adapted:
-            result = objective(self.model, batch, self.config, noise, baseline)
+            result = objective(self.model, batch, self.config, noise, self.baseline)
         return result.total, result.nll
 
 
@@ -112,13 +114,11 @@ def train_step(
 ) -> UpdateResult:
     """Make update number `update` (from 1) on one batch: the training loop in its simplest form."""
     rate = set_learning_rate(optimizer, config, update)
-    baseline = baseline or RewardBaseline(config.baseline_decay)
-    total, nll = LossModule(model, config)(batch, Noise.of(config.seed, update, batch.rows), baseline)
+    loss_module = LossModule(model, config, baseline)
+    total, nll = loss_module(batch, Noise.of(config.seed, update, batch.rows))
     optimizer.zero_grad(set_to_none=True)
     (total / batch.target_tokens).backward()
     norm = clip_gradient(model, config)
     optimizer.step()
-    loss = float(nll)
-    return UpdateResult(
-        loss / batch.target_tokens, batch.target_tokens, float(norm), rate, baseline.after(loss, batch.target_tokens)
-    )
+    loss, tokens = float(nll), batch.target_tokens
+    return UpdateResult(loss / tokens, tokens, float(norm), rate, loss_module.baseline.after(loss, tokens))

@@ -9,7 +9,8 @@ are discarded: it does not change the weights. Only a changed number of threads 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 
@@ -127,3 +128,21 @@ class ThreadController:
             compute()
             seconds[number] = self._clock() - before
         return seconds
+
+
+@contextmanager
+def single_thread(*, deterministic: bool = False) -> Iterator[None]:
+    """Use one thread, so that the order of sums does not depend on the number of cores.
+
+    With `deterministic`, a GPU uses only kernels whose sums have a fixed order.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    if deterministic:
+        torch.use_deterministic_algorithms(torch.cuda.is_available())
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        if deterministic:
+            torch.use_deterministic_algorithms(False)

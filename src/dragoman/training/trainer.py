@@ -5,8 +5,6 @@ update to the next is in `TrainState`, the weights and the optimizer, and a chec
 that was interrupted anywhere and resumed ends with the same bits as an uninterrupted one.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,24 +14,21 @@ from typing import Any
 from dragoman.config.schema import Config
 from dragoman.data.batch import Batch
 from dragoman.data.loader import BatchLoader
-from dragoman.errors import BundleError, ConfigError, DragomanError, TrainingError
+from dragoman.errors import BundleError, DragomanError, TrainingError
 from dragoman.models.base import Model
 from dragoman.reporting.number_format import format_count
 from dragoman.stop_signal import STOP_REASONS, StopSignal
 from dragoman.training.callbacks.events import StepEvent, TrainerCallback, TrainingEnded, TrainingStarted
-from dragoman.training.checkpoint.manager import CheckpointManager
-from dragoman.training.checkpoint.state_tensors import gather_tensor
-from dragoman.training.checkpoint.store import Checkpoint, CheckpointStore
+from dragoman.training.checkpoint import Checkpoint, CheckpointManager, CheckpointStore, gather_tensor
 from dragoman.training.distributed.gradient import GradientAccumulator
 from dragoman.training.distributed.parallel import build_strategy
 from dragoman.training.distributed.process_group import ProcessGroup
 from dragoman.training.losses import RewardBaseline
-from dragoman.training.optimizer import build_optimizer
+from dragoman.training.optimizer import MovingAverage, build_optimizer
 from dragoman.training.step import LossModule, clip_gradient, set_learning_rate
 from dragoman.training.thread_controller import build_thread_controller
 from dragoman.training.train_state import TrainState
 from dragoman.training.validator import DirectionValidationSets, ValidationSet, Validator
-from dragoman.training.weight_average import MovingAverage
 
 _MAX_ROLLBACKS = 3
 _MEASURED_SECONDS = 0.2  # of computing, for one measurement of the speed
@@ -66,13 +61,14 @@ class Trainer:
         self._checkpoints = checkpoints
         self.signal = stop or StopSignal()
         self._model = model.to(self._group.device)
-        check_micro_batches(self._config.micro_batches, self._group.size)
+        self._batches = self._config.batches_per_process(self._group.size)
         if self._config.recompute:
             model.recompute_layers()
         self._validator = None
         if validation is not None:
             self._validator = Validator(model, validation, self._config, self._group, callback)
-        strategy = build_strategy(LossModule(self._model, self._config), self._config, self._group)
+        self._loss = LossModule(self._model, self._config)
+        strategy = build_strategy(self._loss, self._config, self._group)
         self._gradients = GradientAccumulator(strategy, self._config, self._group, self._message)
         self._optimizer = build_optimizer(self._model, self._config)
         self._average = MovingAverage(self._model, self._config.ema_decay) if self._config.ema_decay else None
@@ -102,8 +98,8 @@ class Trainer:
         found = self._checkpoints.latest(self._message)
         if found is None and (steps := self._checkpoints.steps()):
             raise BundleError(
-                f"{self._checkpoints.folder} must hold an undamaged checkpoint, got {len(steps)} damaged ones; "
-                "restore one of them, or start a new run with --output"
+                f"all {len(steps)} checkpoints in {self._checkpoints.folder} are damaged; restore one of them, or "
+                "start a new run with --output"
             )
         return found
 
@@ -135,7 +131,7 @@ class Trainer:
             if why:
                 return why
             start = time.monotonic()
-            batches = [next(self._loader) for _ in range(self._config.micro_batches // self._group.size)]
+            batches = [next(self._loader) for _ in range(self._batches)]
             tokens, stop_reason = self._synchronize(sum(batch.target_tokens for batch in batches))
             if stop_reason:  # these batches are drawn again when the run is resumed
                 return stop_reason
@@ -198,8 +194,8 @@ class Trainer:
     def _update(self, batches: Sequence[Batch], tokens: int, start: float) -> None:
         state, config = self.state, self._config
         update = state.update + 1
-        baseline = RewardBaseline(config.baseline_decay, state.baseline)
-        gradient = self._gradients.accumulate(batches, tokens, update, baseline)
+        baseline = self._loss.baseline = RewardBaseline(config.baseline_decay, state.baseline)
+        gradient = self._gradients.accumulate(batches, tokens, update)
         norm = float(gather_tensor(clip_gradient(self._model, config)))
         rate = set_learning_rate(self._optimizer, config, update)
         skip_reason = state.divergence.skip_reason(gradient.loss, norm, config.spike)
@@ -232,9 +228,8 @@ class Trainer:
             return
         cells = int(batch.cells * _MEASURED_SECONDS / seconds)
         part = batch.parts(max(_MEASURED_CELLS, cells))[0]
-        update, baseline = self.state.update, RewardBaseline(self._config.baseline_decay, self.state.baseline)
         before = self._threads.threads
-        gain = self._threads.compare(lambda: self._gradients.measure(part, update, baseline))
+        gain = self._threads.compare(lambda: self._gradients.measure(part, self.state.update))
         if self._threads.threads != before:
             self._message(
                 f"training continues with {format_count(self._threads.threads, 'thread')} instead of {before}, "
@@ -288,6 +283,7 @@ class Trainer:
                 best_update=None if best is None else best.update,
                 best_value=None if best is None else best.value,
                 metric=self._config.stop_on,
+                stops_early=self._config.patience > 0 or self._config.max_epochs > 0,
             )
         )
 
@@ -310,12 +306,3 @@ class Trainer:
     def _message(self, text: str) -> None:
         if self._group.is_main:
             self._callback.on_message(text)
-
-
-def check_micro_batches(micro_batches: int, processes: int) -> None:
-    """Require the same number of batches per update on every rank."""
-    if micro_batches % processes:
-        raise ConfigError(
-            f"training.micro_batches must be a multiple of the number of processes = {processes}, got {micro_batches}; "
-            f"for instance --set training.micro_batches={processes * -(-micro_batches // processes)}"
-        )

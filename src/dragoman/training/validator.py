@@ -1,7 +1,5 @@
 """Run validation and track the best score."""
 
-from __future__ import annotations
-
 import copy
 import math
 import statistics
@@ -18,11 +16,10 @@ from dragoman.data.batch import Batch
 from dragoman.models.base import Model
 from dragoman.stop_signal import StopRequested
 from dragoman.training.callbacks.events import TrainerCallback, ValidationEvent, ValidationScores
-from dragoman.training.checkpoint.state_tensors import gather_tensors, gather_weights, load_weights
+from dragoman.training.checkpoint import gather_tensors, gather_weights, load_weights
 from dragoman.training.distributed.process_group import ProcessGroup
-from dragoman.training.losses import RewardBaseline
+from dragoman.training.optimizer import MovingAverage
 from dragoman.training.step import LossModule
-from dragoman.training.weight_average import MovingAverage
 
 
 class Scorer(Protocol):
@@ -71,7 +68,7 @@ class ValidationSet:
         with torch.no_grad(), parametrize.cached():  # adapted weights are computed once
             for batch in self._batches:
                 check()
-                nll += float(loss_module(batch.to(device), None, RewardBaseline(0.0))[1])
+                nll += float(loss_module(batch.to(device), None)[1])
                 tokens += batch.target_tokens
             scores = ValidationScores() if self._scorer is None else self._scorer(model, check)
         return nll / tokens, scores

@@ -1,7 +1,5 @@
 """Initialize training from a saved model: copy its weights, add rows for new tokens, freeze parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -50,10 +48,8 @@ def copy_bundle_weights(
     weights, parameters = bundle.weights(), _own(model)
     if differ := weights.keys() ^ parameters.keys():
         name = min(differ)
-        raise ConfigError(
-            f"the model must have the parameters of {bundle.folder}, got {'no' if name in weights else 'another,'} "
-            f"{name}; {_FIX}"
-        )
+        having, lacking = ("the bundle", "the model") if name in weights else ("the model", "the bundle")
+        raise ConfigError(f"{having} has the parameter {name}, which {lacking} does not have ({bundle.folder}); {_FIX}")
     for name, parameter in parameters.items():
         _copy(name, weights[name], parameter, cuts.get(_ROWS_OF.get(name, ""), []))
     new_tokens = {side: len(cut) for side, cut in cuts.items()}

@@ -20,8 +20,8 @@ from typing import Any, NoReturn
 
 from dragoman.bundle import sandboxed_parse
 from dragoman.cli.main import main
-from dragoman.importing import argos_package, import_model, source_files
-from dragoman.importing.file_formats import binary_reader, pytorch_file
+from dragoman.importing import import_model, source_files
+from dragoman.importing.file_formats import binary_reader, model_archive, pytorch_file
 from tests.hostile.hostile_models.sources import valid_sources, write_source
 
 _CPU_SECONDS = 60
@@ -157,13 +157,13 @@ def trust_sizes() -> None:
 def extract_all() -> None:
     """Unpack packages with the names of their entries."""
 
-    def unpack(package: Path, archive: Any, folder: Path) -> None:
-        for entry in archive.infolist():
-            target = folder / "model" / entry.filename
+    def unpack(package: Path, entries: Any, folder: Path) -> None:
+        for entry in entries:
+            target = folder / entry.path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(archive.read(entry))
+            target.write_bytes(entry.open().read())
 
-    _replace(argos_package, "_unpack", unpack)
+    _replace(model_archive, "_unpack", unpack)
 
 
 def raise_everything() -> None:
@@ -173,7 +173,7 @@ def raise_everything() -> None:
 
 
 def _replace(owner: Any, name: str, value: Any) -> None:
-    assert hasattr(owner, name), f"{owner} must have {name}, got none; the control would find nothing"
+    assert hasattr(owner, name), f"{owner} must have {name}; without it, the control would find nothing"
     setattr(owner, name, value)
 
 

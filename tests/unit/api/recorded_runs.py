@@ -9,8 +9,6 @@ from typing import Any
 
 from dragoman.config import load_config, to_toml
 
-__all__ = ["ENTRIES", "recorded_run"]
-
 ENTRIES: list[dict[str, Any]] = [
     {"kind": "checkpoint", "update": 0},
     {"kind": "update", "update": 50, "loss": 8.0, "tokens": 1000, "tokens_per_second": 100.0},

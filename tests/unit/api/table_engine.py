@@ -13,8 +13,7 @@ from dragoman.api.translation.translator import Translator
 from dragoman.config import Config, load_config, parse_config
 from dragoman.config.search import SearchSettings
 from dragoman.search.decoding_protocol import SearchMonitor
-from dragoman.search.hypothesis import Hypothesis, SearchInput
-from dragoman.search.trace import SearchTrace, TraceNode
+from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchTrace, TraceNode
 from dragoman.text import Tokenizer, train_sentencepiece
 
 TEXT = ["the house is small", "das Haus ist klein", "a small house 1 2 3", "你好。我很好！"] * 20

@@ -169,7 +169,7 @@ def test_an_ensemble_of_unlike_families(tmp_path: Path):
 def test_an_ensemble_has_one_tokenizer(tmp_path: Path):
     other = train_sentencepiece([*TEXT, "other words"], size=340)
     bundles = [tiny_bundle(tmp_path / f"{id(each)}", "luong2015-desk", each) for each in (SUBWORDS, other)]
-    with pytest.raises(ConfigError, match="same tokenizers"):
+    with pytest.raises(ConfigError, match="cannot be an ensemble: their tokenizers"):
         Translator.open(*bundles, engine="torch")
 
 
@@ -191,7 +191,7 @@ def test_paths_are_opened_and_what_is_wrong_is_said(tmp_path: Path):
     assert translator.bundles[0].path == tmp_path / "bundle"
     with pytest.raises(BundleError):
         Translator.open(tmp_path / "nothing")
-    with pytest.raises(ConfigError, match="at least one bundle"):
+    with pytest.raises(ConfigError, match="no bundle is given"):
         Translator.open()
 
 
@@ -231,5 +231,5 @@ def test_a_forked_process_is_refused_instead_of_waiting_for_threads_it_does_not_
     with os.fdopen(reader, "rb") as received:
         message = received.read().decode()
     assert os.waitpid(child, 0)[1] == 0
-    assert message.startswith("a translator must be used in the process that opened it, got a fork of that process; ")
+    assert message.startswith("a translator works only in the process that opened it, not in a fork of it; ")
     assert translator.translate("a b").text

@@ -38,7 +38,7 @@ def test_the_chosen_direction(directions: list[Any], source: str, target: str, c
 @pytest.mark.parametrize(
     ("source", "target", "message"),
     [
-        (None, None, r"one direction of the model \(en → de, de → en, .*\), got none; name both"),
+        (None, None, r"one direction of the model \(en → de, de → en, .*\); name both"),
         ("en", None, r"\(en → de, en → fr\), got en → \?; name both"),
         ("en", "zh", "got en → zh; name one of these, or another model"),
         ("de", "de", "got de → de; name one of these"),
@@ -91,7 +91,7 @@ def test_translators_of_directions_share_the_engine(tokenizers: dict[str, Tokeni
     assert (to_french.languages, to_french.directions) == (("en", "fr"), (("en", "fr"),))
     assert to_french.direction() is to_french
     assert both.directions == tuple(AROUND_ENGLISH)
-    with pytest.raises(ConfigError, match="got none; name both languages"):
+    with pytest.raises(ConfigError, match=r"\); name both languages"):
         both.translate("the house")
     with pytest.raises(ConfigError, match="got en → de; name one of these, or another model"):
         to_french.direction("en", "de")

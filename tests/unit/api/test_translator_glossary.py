@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from dragoman.api.translation.batching import beam_rows
 from dragoman.api.translation.glossary_constraints import MAX_CONSTRAINT_TOKENS
 from dragoman.api.translation.prepared_text import Chunk
 from dragoman.config.search import SearchSettings
-from dragoman.errors import DataError
+from dragoman.errors import ConfigError, DataError
 from dragoman.search.beam.constrained import ConstrainedBeam
 from dragoman.text import Tokenizer
 from dragoman.text.glossary import Glossary, lenient_glossary
@@ -30,6 +31,15 @@ def test_a_glossary(tokenizers: dict[str, Tokenizer]):
     assert required == {"the house is small": ["Gebäude", "small"], "nothing": [], "a house, a house": ["Gebäude"]}
     translator.translate("a house", glossary=Glossary.from_dict({}))
     assert engine.batches[-1][0].phrases == []
+
+
+def test_a_dictionary_is_no_glossary(tokenizers: dict[str, Tokenizer]):
+    translator, _ = table_translator(tokenizers=tokenizers)
+    terms: Any = {"house": "Gebäude"}
+    with pytest.raises(ConfigError, match=r"glossary must be a Glossary, got dict; use Glossary\.from_dict"):
+        translator.translate("a house", glossary=terms)
+    with pytest.raises(ConfigError, match="glossary must be a Glossary, got dict"):
+        table_translator(tokenizers=tokenizers, glossary=terms)
 
 
 def test_terms_of_chinese_have_no_space_before_them(tokenizers: dict[str, Tokenizer]):

@@ -53,7 +53,7 @@ def test_a_tokenizer_of_each_side(kind: str, tmp_path: Path):
 def test_joint_tokenizers_must_be_equal(tmp_path: Path):
     config = load_config("luong2015-desk", ["tokenizer.kind=word"])
     tokenizers: dict[str, Tokenizer] = {"source": train_words(["a b"], size=9), "target": train_words(["c"], size=9)}
-    with pytest.raises(BundleError, match=r"tokenizers must be equal where tokenizer\.joint is true"):
+    with pytest.raises(BundleError, match=r"tokenizer\.joint is true, but the two tokenizers differ"):
         write_bundle(tmp_path / "bundle", config, {}, tokenizers, "card")
     assert list(tmp_path.iterdir()) == []
 
@@ -88,9 +88,9 @@ def test_one_that_changes_after_it_was_opened_is_not_used(bundle: Bundle):
         data = bytearray((bundle.folder / name).read_bytes())
         data[-1] ^= 1
         (bundle.folder / name).write_bytes(data)
-    with pytest.raises(BundleError, match=r"weights\.safetensors must not be changed"):
+    with pytest.raises(BundleError, match=r"weights\.safetensors has other content"):
         bundle.weights()
-    with pytest.raises(BundleError, match=r"card\.md must not change while it is open"):
+    with pytest.raises(BundleError, match=r"card\.md changed while the bundle was open"):
         bundle.card()
 
 
@@ -148,7 +148,7 @@ def test_the_configuration_is_whole_and_without_paths(tmp_path: Path, subwords: 
 def test_a_disk_that_is_full_is_an_oserror_and_the_old_one_stays(
     bundle: Bundle, config: Config, subwords: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
 ):
-    def full(path: Path, weights: object) -> None:
+    def full(path: Path, *arrays: object) -> None:
         raise OSError(28, "No space left on device", str(path))
 
     monkeypatch.setattr(bundle_module, "write_weights", full)
@@ -161,7 +161,7 @@ def test_a_disk_that_is_full_is_an_oserror_and_the_old_one_stays(
 
 @pytest.mark.parametrize("name", ["no-such-folder", "nul\0", "x" * 5000])
 def test_what_is_not_there_is_named(name: str, tmp_path: Path):
-    with pytest.raises(BundleError, match="must be a"):
+    with pytest.raises(BundleError, match=r"must be a|does not exist|cannot be read"):
         Bundle.open(tmp_path / name)
 
 
@@ -177,7 +177,7 @@ def test_weights_that_are_not_finite_are_not_written_and_the_old_bundle_stays(va
 def test_weights_of_another_model_are_not_written_and_the_old_bundle_stays(bundle: Bundle):
     weights = bundle.weights()
     del weights["decoder.W_c"]
-    with pytest.raises(BundleError, match=r"describes, got no decoder\.W_c;"):
+    with pytest.raises(BundleError, match=r"describes: no decoder\.W_c;"):
         write_bundle(bundle.folder, bundle.config, weights, bundle.tokenizers(), "card")
     assert Bundle.open(bundle.folder).digest == bundle.digest
 

@@ -11,7 +11,7 @@ import torch
 
 from dragoman.bundle import Bundle
 from dragoman.bundle import bundle_config as shared_config
-from dragoman.bundle.config_migration import migrate_config
+from dragoman.bundle.bundle_config import migrate_config
 from dragoman.config.search import SearchSettings
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import BundleError
@@ -76,7 +76,7 @@ def test_translations_of_version_1_are_the_same(name: str):
 
 def test_without_the_migration_a_bundle_of_version_1_is_rejected(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(shared_config, "migrate_config", lambda table, version: table)
-    with pytest.raises(BundleError, match=r"data\.max_pieces must be a known setting"):
+    with pytest.raises(BundleError, match=r"data\.max_pieces is no known setting"):
         Bundle.open(FIXTURES / "rnn" / "run" / "bundle")
 
 

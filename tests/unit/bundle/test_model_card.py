@@ -1,6 +1,8 @@
 """The model card contains the known facts and omits the others."""
 
-from dragoman.bundle import model_card
+import re
+
+from dragoman.bundle import imported_model_card, model_card
 from dragoman.bundle.model_card import card_section
 from dragoman.config import load_config, parse_config, preset_names
 
@@ -35,6 +37,20 @@ def test_it_tells_all_it_was_told():
     assert [text for text in told if text not in card] == []
     assert "a/b" not in card
     assert "| web \\| crawl # no |" in card
+
+
+def test_text_of_untrusted_files_is_plain():
+    config = parse_config(load_config("luong2015-desk").model_dump(exclude_none=True) | {"description": "a\x1b[2J<b>c"})
+    facts = {
+        "format": "Marian",
+        "origin": "x\x1b]0;y\x07<script>\u202e",
+        "files": [("<i>", 1, "d")],
+        "notes": ["</p>\x9b 1 < 2"],
+    }
+    card = imported_model_card(config, facts | {"parameters": 1, "versions": {}, "licence": "\x1b<a>"})
+    assert [character for character in card if not character.isprintable() and character != "\n"] == []
+    assert re.findall("<[A-Za-z/!?]", card) == []
+    assert "1 < 2" in card
 
 
 ORIGIN = "| | |\n|---|---|\n| Imported from | Firefox |\n| Name | enpt |"

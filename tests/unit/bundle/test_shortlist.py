@@ -41,14 +41,14 @@ def numbers(*values: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("arrays", "complaint"),
     [
-        ({}, "must hold three lists of int32"),
-        ({"always": numbers(1), "offsets": numbers(0, 1)}, "must hold three lists of int32"),
+        ({}, "does not hold three lists of int32"),
+        ({"always": numbers(1), "offsets": numbers(0, 1)}, "does not hold three lists of int32"),
         ({"always": numbers(1), "offsets": numbers(0, 0, 0), "tokens": numbers().astype(np.int64)}, "three lists"),
         ({"always": numbers(1), "offsets": numbers(0, 0), "tokens": numbers()}, "one list per source token, got 2"),
         ({"always": numbers(1), "offsets": numbers(0, 1, 1), "tokens": numbers()}, "one list per source token"),
-        ({"always": numbers(1), "offsets": numbers(0, 5, 2), "tokens": numbers(1, 2)}, "must be in order"),
-        ({"always": numbers(1), "offsets": numbers(0, 1, 2), "tokens": numbers(1, 9)}, "must hold tokens below 9"),
-        ({"always": numbers(-1), "offsets": numbers(0, 1, 2), "tokens": numbers(1, 2)}, "must hold tokens below 9"),
+        ({"always": numbers(1), "offsets": numbers(0, 5, 2), "tokens": numbers(1, 2)}, "are not in order"),
+        ({"always": numbers(1), "offsets": numbers(0, 1, 2), "tokens": numbers(1, 9)}, "tokens that are not below 9"),
+        ({"always": numbers(-1), "offsets": numbers(0, 1, 2), "tokens": numbers(1, 2)}, "tokens that are not below 9"),
     ],
 )
 def test_other_files_are_refused(arrays: dict[str, np.ndarray], complaint: str):

@@ -34,16 +34,16 @@ def test_they_are_those_of_every_transformer():
         check(TransformerConfig.model_validate(table | more))
 
 
-def test_the_first_shapes_of_a_model_with_a_billion_layers_take_no_time():
-    config = parse_config({"model": {"family": "transformer", "encoder_layers": 10**9, "dim": 10**9, "heads": 1}})
+def test_the_first_shapes_of_the_largest_model_take_no_time():
+    config = parse_config({"model": {"family": "transformer", "encoder_layers": 1000, "dim": 2**17, "heads": 1}})
     assert len(list(itertools.islice(weight_shapes(config.model, 9, 9), 1000))) == 1000
 
 
-@pytest.mark.parametrize("heads", [10**18, 10**18 - 1])
+@pytest.mark.parametrize("heads", [10**18, 2**17 - 2])
 def test_the_advice_on_heads_takes_no_time(heads: int):
     began = time.process_time()
     with pytest.raises(ConfigError, match=r"model\.heads must divide"):
-        parse_config({"model": {"family": "transformer", "dim": 10**18 + 9, "heads": heads}})
+        parse_config({"model": {"family": "transformer", "dim": 2**17 - 1, "heads": heads}})
     assert time.process_time() - began < 1
 
 

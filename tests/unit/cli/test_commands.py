@@ -102,7 +102,7 @@ def test_the_model_summary_adds_up(run):
 
 def test_a_missing_package_is_said_with_its_mend(run, monkeypatch: pytest.MonkeyPatch):
     def nothing_there(module: str, extra: str, what: str) -> None:
-        raise MissingExtraError(f"{what} must have the package {module}; {install_command(extra)}")
+        raise MissingExtraError(f"{what} needs the package {module}; {install_command(extra)}")
 
     monkeypatch.setattr("dragoman.environment.require", nothing_there)
     result = run("model", "pairs-30k")
@@ -120,7 +120,7 @@ def test_the_doctor_says_what_is_there(run):
 
 
 def test_the_doctor_says_how_to_mend_what_is_missing(run, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("dragoman.environment._version", lambda name: None if name == "matplotlib" else "9999")
+    monkeypatch.setattr("dragoman.environment.package_version", lambda name: None if name == "matplotlib" else "9999")
     shown = run("doctor").stdout
     assert "train: missing or too old: matplotlib" in shown
     assert f"install: {install_command('train', upgrade=True)}" in shown

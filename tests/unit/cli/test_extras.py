@@ -66,7 +66,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_every_command_works_or_names_the_extra_to_install(name: str, files: Path, tmp_path: Path):
-    folder = shutil.copytree(files, tmp_path / "folder")  # each set writes its own exports
+    folder = shutil.copytree(files, tmp_path / "folder")  # each set writes its own files
     lines = [line for line in LINES if not line.is_long or name != "train"]
     typed = [line.arguments(folder) for line in lines]
     code = RUN.format(hidden=hidden_without(SETS[name]), lines=typed)
@@ -83,7 +83,8 @@ def test_every_command_works_or_names_the_extra_to_install(name: str, files: Pat
 
 
 @pytest.mark.slow
-def test_the_extra_is_named_before_a_missing_configuration(tmp_path: Path):
+def test_the_extra_is_named_before_missing_settings(tmp_path: Path):
+    (tmp_path / "dragoman.toml").touch()
     typed = [[command, str(tmp_path)] for command in ("check", "prepare", "train")]
     code = RUN.format(hidden=hidden_without(()), lines=typed)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 from dragoman.cli.main import COMMANDS, app, load_command
 from tests.unit.cli.tiny_translators import typed
 
-GROUPS = ("claims", "config")
+GROUPS = ("config", "models")
 SUBCOMMANDS = [[group, name] for group in GROUPS for name in load_command(group).commands]
 PAGES = [[], *([name] for name in COMMANDS), *SUBCOMMANDS]
 IMPORTED = """
@@ -77,22 +78,26 @@ def test_help_imports_no_rich_and_pydantic_only_for_settings(arguments: list[str
     [
         (
             "translate m --bem 3",
-            "--bem must be an option of dragoman translate, got an unknown one; did you mean",
+            "--bem is no option of dragoman translate; did you mean --beam?",
         ),
-        ("trian", "the command must be one of those of dragoman, got trian; did you mean train?"),
-        ("config shw", "the command must be one of those of dragoman config, got shw; did you mean show?"),
-        ("translate m --beam x", "--beam must be a whole number, got x; see dragoman translate --help"),
+        ("trian", "trian is no command of dragoman; did you mean train?"),
+        ("config shw", "shw is no command of dragoman config; did you mean show?"),
+        ("translate m --beam x", "--beam must be a whole number, got 'x'; see dragoman translate --help"),
         ("model m --length=0", "--length must be a whole number of at least 1, got 0; see dragoman model --help"),
-        ("translate m --beam", "--beam must have a value, got fewer; write --beam INT"),
-        ("translate m --json=1", "--json must have no value, got one; write --json"),
-        ("evaluate m --test a", "--test must have 2 values, got fewer; write --test SRC REF"),
-        ("average run", "--output must be given, got none; add --output DIR (folder of the new bundle)"),
-        ("translate", "MODEL must be given, got none; write dragoman translate [OPTIONS] MODEL [INPUT] (trained model"),
+        (
+            "translate m --beam",
+            "Option '--beam' requires an argument; write --beam INT (Beam size; ",
+        ),
+        ("translate m --json=1", "Option '--json' does not take a value; write --json (Write one JSON"),
+        ("evaluate m --test a", "Option '--test' requires 2 arguments; write --test SRC REF (Test set: "),
+        ("average run", "Missing option '--output' / '-o'; write --output DIR (Folder of the new bundle)"),
+        ("translate", "Missing argument 'MODEL'; write dragoman translate [OPTIONS] MODEL [INPUT] (Trained model"),
         (
             "translate a b c",
-            "arguments must be dragoman translate [OPTIONS] MODEL [INPUT], got c as well",
+            "c is too much: the command is dragoman translate [OPTIONS] MODEL [INPUT]; quote",
         ),
-        ("--verison", "--verison must be an option of dragoman, got an unknown one; did you mean --version?"),
+        ("translate m --tm x.tmx", "--tm is no option of dragoman translate; see dragoman translate --help"),
+        ("--verison", "--verison is no option of dragoman; did you mean --version?"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_with_a_fix(arguments: str, message: str):
@@ -116,7 +121,7 @@ def test_with_json_an_error_is_one_json_object(arguments: list[str], kind: str, 
     result = typed(*arguments)
     error = json.loads(result.stderr)["error"]
     assert (error["kind"], error["exit_code"], result.exit_code) == (kind, code, code)
-    assert "must be" in error["message"]
+    assert re.search(" must be | is no | does not exist", error["message"])
     assert result.stdout == ""
 
 
@@ -152,4 +157,4 @@ def test_every_command_has_one_way_to_ask_for_help():
 
 def test_a_relative_path_is_shown_as_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    assert "error: no/such must be a bundle" in typed("translate", "no/such").stderr
+    assert "error: no/such does not exist" in typed("translate", "no/such").stderr

@@ -10,33 +10,42 @@ from tests.unit.cli.tiny_translators import tiny_bundle, typed
 
 BUNDLE = "BUNDLE"
 MISTAKES = [
-    ("translate nope", 1, "nope must be a bundle, a run or a project folder, got a path that does not exist"),
-    ("translate text text", 1, "text must be a bundle, a run or a project folder, got a file that is no zip archive"),
-    ("translate folder", 1, "got another folder; dragoman train and dragoman import write a bundle"),
-    ("translate project", 1, "got a project that is not trained; run dragoman train project"),
+    ("translate nope", 1, "nope does not exist; check its spelling, and name a bundle, a run or a project folder"),
+    ("translate text text", 1, "text is a file, and no zip archive of a bundle"),
+    (
+        "translate folder",
+        1,
+        "has no model: name a bundle, a run or a project folder; dragoman train and dragoman import write a bundle",
+    ),
+    ("translate project", 1, "the project in project is not trained yet; run dragoman train project"),
     (
         "translate BUNDLE nope",
         1,
-        "nope must be a text file, got a path that does not exist; check",
+        "nope does not exist; check",
     ),
     (
         "translate BUNDLE folder",
         2,
-        "the translation of a folder must have an output folder, got none for folder; name it",
+        "the translation of the folder folder needs an output folder; name it",
     ),
     (
         "translate BUNDLE table.tsv",
         2,
         "a table of 2 columns; translate one column, here the first: cat table.tsv | cut -f1 | dragoman translate ",
     ),
-    ("translate BUNDLE a.pdf", 2, "got a.pdf; convert it first"),
+    ("translate BUNDLE a.pdf", 2, "got a.pdf; convert it to .html, .docx or .txt"),
     (
         "translate BUNDLE ui.json -o ui.de.json",
         2,
-        "got ui.json, whose keys and syntax would be translated as well; convert it to .po or .xliff, or write its",
+        "got ui.json; convert it to .po or .xliff, or write its texts to a .txt file",
     ),
-    ("translate BUNDLE ui.STRINGS", 2, "got ui.STRINGS, whose keys and syntax would be translated as well"),
-    ("translate BUNDLE ui.yaml.gz", 2, "got ui.yaml.gz, whose keys and syntax would be translated as well"),
+    ("translate BUNDLE ui.STRINGS", 2, "got ui.STRINGS; convert it to .po or .xliff"),
+    ("translate BUNDLE ui.yaml.gz", 2, "got ui.yaml.gz; convert it to .po or .xliff"),
+    (
+        "translate BUNDLE text -o out.docx",
+        2,
+        "the output is plain text and must not end in .docx, got out.docx; rename it",
+    ),
     ("translate BUNDLE text -o folder", 2, "the output must be a file, got folder"),
     ("translate BUNDLE text -o no/out", 2, "got no/out; create no first"),
     ("translate BUNDLE text --beam 0", 2, "--beam must be greater than or equal to 1, got 0; see"),
@@ -45,45 +54,52 @@ MISTAKES = [
         2,
         "--engine must be one of auto, torch, ctranslate2, onnx, got 'fast'",
     ),
-    ("translate BUNDLE --resume", 2, "--resume must come with an output, got none; name it with -o"),
+    ("translate BUNDLE --resume", 2, "--resume needs an output file; name it with -o"),
     (
         "translate BUNDLE text --glossary no.tsv",
         1,
-        "no.tsv must be a glossary, got a path that does not exist",
+        "the glossary no.tsv does not exist",
     ),
-    ("score BUNDLE text nope", 1, "nope must be a text file, got a path that does not exist"),
-    ("evaluate BUNDLE", 2, "must be a run to have a test set of its own, got no run; name one with --test SRC REF"),
-    ("evaluate text --test nope text", 1, "nope must be a text with one sentence per line, got a missing file"),
+    ("score BUNDLE text nope", 1, "nope does not exist"),
+    ("evaluate BUNDLE", 2, "is no run, and has no test set of its own; name one with --test SRC REF"),
+    ("evaluate text --test nope text", 1, "nope does not exist; check the path"),
     ("evaluate text --test text one", 1, "text and one must have the same number of lines, got 2 and 1"),
-    ("compare nope", 1, "nope must be a run folder, a bundle or a file of translations, got a missing file"),
-    ("train", 2, "dragoman.toml must be in this folder, got none; go to the folder of a project"),
-    ("train folder", 2, "folder must hold dragoman.toml, got a folder without it; dragoman new writes one"),
-    ("train nope.toml", 2, "got nope.toml; there is no such file"),
+    ("compare nope", 1, "nope does not exist; name a run folder"),
+    ("train", 2, "there is no dragoman.toml in this folder; go to the folder of a project"),
+    ("train folder", 2, "folder has no dragoman.toml; dragoman new writes one"),
+    ("train nope.toml", 2, "nope.toml does not exist; check its spelling, or make a project with dragoman new"),
     (
         "train project --set traning.max_updates=3",
         2,
-        "traning must be a known setting, got an unknown one",
+        "traning is no known setting",
     ),
     ("train bad.toml", 2, "bad.toml must be valid TOML, got: Invalid value (at line 1, column 5); correct it there"),
     ("train text", 2, "text must be valid TOML, got: "),
-    ("prepare trained/run", 2, "trained/run must be the folder of a project, got a run; its project is trained"),
-    ("prepare trained/run/dragoman.toml", 2, "got a run; its project is trained"),
-    ("prepare trained/run/bundle", 2, "got a bundle; its project is trained"),
-    ("check trained/run", 2, "got a run; its project is trained"),
-    ("train trained/run", 2, "got a run; its project is trained"),
-    ("check text text", 2, "got text as well; make a project of two text files with dragoman new --corpus, and quote"),
-    ("prepare lost", 2, "lost must be the folder of a project, got a run; name the project that it was trained in"),
-    ("average folder -o x", 1, "folder must be a run or a project folder, got another path; dragoman train makes runs"),
-    ("average project -o x", 1, "got a project that is not trained; dragoman train makes runs"),
+    ("prepare trained/run", 2, "trained/run is a run, not the folder of a project; its project is trained"),
+    ("prepare trained/run/dragoman.toml", 2, "is a run, not the folder of a project; its project is trained"),
+    ("prepare trained/run/bundle", 2, "is a bundle, not the folder of a project; its project is trained"),
+    ("check trained/run", 2, "is a run, not the folder of a project; its project is trained"),
+    ("train trained/run", 2, "is a run, not the folder of a project; its project is trained"),
+    (
+        "check text text",
+        2,
+        "text is too much: the command is dragoman check [OPTIONS] [CONFIG]; make a project of",
+    ),
+    ("prepare lost", 2, "lost is a run, not the folder of a project; name the project that it was trained in"),
+    ("average folder -o x", 1, "folder has no run: it is neither a run nor a project; dragoman train makes runs"),
+    ("average BUNDLE -o x", 1, "has no run: it is a bundle; name the run that wrote it"),
+    ("doctor extra", 2, "extra is too much: the command is dragoman doctor [OPTIONS]; it takes options only"),
+    ("check project --on-bad-line ignore", 2, "--on-bad-line must be error, skip or replace, got ignore; see"),
+    ("average project -o x", 1, "project has no run: the project is not trained yet; dragoman train makes runs"),
     (
         "model pairs-31k",
         2,
         "the configuration must be a .toml file or a preset, got pairs-31k; did you mean",
     ),
-    ("export BUNDLE", 2, "--to must be given, got none; add --to ctranslate2|onnx"),
+    ("export BUNDLE", 2, "Missing option '--to'; write --to ctranslate2|onnx"),
     ("inspect BUNDLE a -o x.pdf", 2, "--output must end in .html, .png, .svg or .json, got x.pdf"),
-    ("serve", 2, "a model must be given, got none; name a bundle, a run or a project"),
-    ("demo text", 2, "text must be a new folder, or that of an earlier demo, got other files there; name another"),
+    ("serve", 2, "no model was given; name a bundle, a run or a project"),
+    ("demo text", 2, "text has other files than those of a demo; name another"),
 ]
 
 
@@ -103,6 +119,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(output).mkdir()
         Path(output, "dragoman.toml").write_text(f'extends = "pairs-30k"\n{data}', encoding="utf-8")
         Path(output, record).write_text("{}", encoding="utf-8")
+    for name in ("a.pdf", "ui.json", "ui.STRINGS", "ui.yaml.gz"):
+        Path(name).write_text("a\n", encoding="utf-8")
     Path("bad.toml").write_text("x = \n", encoding="utf-8")
 
 

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from dragoman.api.files import input_lines
 from dragoman.api.files.file_translation import one_by_one
-from dragoman.api.files.folder_translation import MANIFEST, translate_folder
+from dragoman.api.files.folder_translation import MANIFEST
 from dragoman.api.files.input_lines import LineBlock
 from dragoman.api.files.output_lines import LineFormat, LineTranslator
 from dragoman.cluster.line_translator import LineTranslatorOptions
@@ -26,6 +26,7 @@ from dragoman.cluster.ray_session import ray_session
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
 from testkit.random_bundle import random_bundle, words
+from tests.unit.api.files.translated_folder import translate_folder
 
 KILLS = 3
 
@@ -36,6 +37,7 @@ class Fake:
     def __init__(self, what: str) -> None:
         self.what = what
         self.flagged: Counter[str] = Counter()
+        self.first_flags: dict[str, tuple[int, str]] = {}
         self.translator = SimpleNamespace(languages=("en", "de"))
 
     def job(self) -> dict[str, Any]:
@@ -83,14 +85,14 @@ def kill_workers(pool: Any, count: int, killed: list[int]) -> None:
         killed.append(pid)
 
 
-def translations(work: Path, options: LineTranslatorOptions) -> Iterator[tuple[str, Any]]:
-    """Translate with one process, with one worker, and with two of which some are killed."""
+def translations(work: Path, options: LineTranslatorOptions, cases: dict[int, int]) -> Iterator[tuple[str, Any]]:
+    """Translate with one process, and with each number of workers while some of them are killed."""
     from dragoman.cluster.block_pool import BlockPool
 
     local = options.open()
     translate_folder(one_by_one(local), work / "in", work / "local", job=local.job())
     yield "flags", dict(local.flagged)
-    for workers, kills in ((1, 0), (2, KILLS)):
+    for workers, kills in cases.items():
         with BlockPool(options.open, workers=workers, processors=1) as pool:
             killed: list[int] = []
             killer = threading.Thread(target=kill_workers, args=(pool, kills, killed))
@@ -110,7 +112,7 @@ def translations(work: Path, options: LineTranslatorOptions) -> Iterator[tuple[s
             )
 
 
-def errors(options: LineTranslatorOptions) -> Iterator[tuple[str, str]]:
+def errors() -> Iterator[tuple[str, str]]:
     """Yield what cannot be translated, and its error."""
     from dragoman.cluster.block_pool import BlockPool
 
@@ -119,6 +121,11 @@ def errors(options: LineTranslatorOptions) -> Iterator[tuple[str, str]]:
         with BlockPool(partial(opened, what), workers=1, processors=1) as pool:
             yield name, error_of(lambda: list(pool(blocks(b"one\n", data))))  # noqa: B023 -- called at once
     yield "differ", error_of(lambda: BlockPool(partial(opened, "differ"), workers=2, processors=1))
+
+
+def missing_bundle(options: LineTranslatorOptions) -> Iterator[tuple[str, str]]:
+    from dragoman.cluster.block_pool import BlockPool
+
     missing = replace(options, bundles=(Path("/none/bundle"),))
     yield "missing", error_of(lambda: BlockPool(missing.open, workers=1, processors=1))
 
@@ -143,7 +150,10 @@ def main() -> None:
         LineFormat(flags=True),
     )
     with ray_session("ray", processors=2):
-        found = dict(translations(work, options)) | dict(errors(options))
+        if "long" in sys.argv:
+            found = dict(translations(work, options, {1: 0})) | dict(errors())
+        else:
+            found = dict(translations(work, options, {2: KILLS})) | dict(missing_bundle(options))
     print(json.dumps(found))
 
 

@@ -25,40 +25,39 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def run_cases(folder: Path, *more: str) -> dict[str, Any]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    command = [sys.executable, "-m", "tests.unit.cluster.pool_cases", str(tmp_path_factory.mktemp("ray"))]
+    command = [sys.executable, "-m", "tests.unit.cluster.pool_cases", str(folder), *more]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return report
 
 
-@pytest.mark.parametrize(("workers", "killed"), [(1, 0), (2, KILLS)])
-def test_same_bytes_as_one_process(found: dict[str, Any], workers: int, killed: int) -> None:
-    expected = {"lines": 241, "same": True, "job": True, "languages": True, "flags": found["flags"], "killed": killed}
-
-    assert found[f"{workers} workers"] == expected
+def expected(found: dict[str, Any], killed: int) -> dict[str, Any]:
+    return {"lines": 241, "same": True, "job": True, "languages": True, "flags": found["flags"], "killed": killed}
 
 
-@pytest.mark.parametrize(
-    ("case", "message"),
-    [
-        ("not UTF-8", r"DataError: in\.txt:2 must be UTF-8 text, got byte 0xFF at position 1 of the line; .*"),
-        ("die", r"DataError: in\.txt:2-2 must be translated by one of the workers, got 4 that ended unexpectedly; .*"),
-        ("differ", r"ConfigError: all workers must have the same model, engine and version, got different ones; .*"),
-        ("missing", r"BundleError: /none/bundle must exist on every node, got a node without it; .*"),
-    ],
-)
-def test_errors_are_one_line(found: dict[str, Any], case: str, message: str) -> None:
-    assert re.fullmatch(message, found[case]), found[case]
+def test_two_workers_of_which_some_are_killed_give_the_bytes_of_one_process(tmp_path: Path) -> None:
+    found = run_cases(tmp_path)
+    assert found["2 workers"] == expected(found, KILLS)
+    assert found["missing"].startswith("BundleError: /none/bundle is missing on a node; ")
 
 
-def test_other_errors_keep_their_traceback(found: dict[str, Any]) -> None:
-    assert "ZeroDivisionError" in found["fail"]
+@pytest.mark.long
+def test_one_worker_and_errors(tmp_path: Path) -> None:
+    found = run_cases(tmp_path, "long")
+    assert found["1 workers"] == expected(found, 0)
+    for case, message in {
+        "not UTF-8": r"DataError: in\.txt:2 must be UTF-8 text, got byte 0xFF at position 1 of the line; .*",
+        "die": r"DataError: in\.txt:2-2 must be translated by one of the workers, got 4 that ended unexpectedly; .*",
+        "differ": r"ConfigError: all workers must have the same model, engine and version; .*",
+    }.items():
+        assert re.fullmatch(message, found[case]), found[case]
+    assert "ZeroDivisionError" in found["fail"]  # other errors keep their traceback
 
 
+@pytest.mark.long
 def test_killed_on_ray_and_continued_without_it(tmp_path: Path) -> None:
     random_bundle(tmp_path / "bundle")
     lines = 30_000

@@ -34,32 +34,25 @@ def run(*command: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    report: dict[str, Any] = json.loads(
-        run("tests.unit.cluster.prepare_cases", str(tmp_path_factory.mktemp("ray"))).splitlines()[-1]
-    )
-    return report
+def run_cases(folder: Path, *more: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run("tests.unit.cluster.prepare_cases", str(folder), *more).splitlines()[-1])
+    return found
 
 
-def test_same_files_as_one_process(found: dict[str, Any]) -> None:
-    assert found["1 worker"]
-
-
-def test_same_files_if_workers_are_killed(found: dict[str, Any]) -> None:
+def test_two_workers_of_which_some_are_killed_write_the_files_of_one_process(tmp_path: Path) -> None:
+    found = run_cases(tmp_path)
     assert found["killed"] == len(KILLED_IN)
     assert found["2 workers"]
     assert found["manifest of 2 workers"] == found["manifest"]
 
 
-def test_a_lost_chunk_changes_the_manifest(found: dict[str, Any]) -> None:
-    """Control."""
+@pytest.mark.long
+def test_one_worker_writes_the_same_files_and_a_lost_chunk_is_noticed(tmp_path: Path) -> None:
+    found = run_cases(tmp_path, "long")
+    assert found["1 worker"]
+    assert re.fullmatch(r"DataError: /none/\d is missing on a node; .*", found["not shared"])
     assert not found["a chunk is lost"]
     assert found["manifest without a chunk"] != found["manifest"]
-
-
-def test_a_folder_that_is_not_shared_is_named(found: dict[str, Any]) -> None:
-    assert re.fullmatch(r"DataError: /none/\d must exist on every node, got a node without it; .*", found["not shared"])
 
 
 def test_command_line(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dragoman.environment import is_installed
 from testkit.random_bundle import random_bundle, words
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(not is_installed("ray"), reason="needs the extra cluster"),
     pytest.mark.xdist_group("ray"),
 ]

@@ -25,8 +25,8 @@ def test_fine_tuning_takes_the_model_of_its_bundle(tmp_path: Path):
     ("name", "message"),
     [
         ("missing", "start.bundle must be a bundle, got .*missing; there is no .*dragoman.toml"),
-        ("archive.zip", "start.bundle must be a folder .* unpack the archive"),
-        ("empty", "must have a section .model. with a family, got none"),
+        ("archive.zip", "start.bundle .*archive.zip is a file, .* unpack the archive"),
+        ("empty", "has no section .model. with a family"),
     ],
 )
 def test_a_bundle_without_a_model_is_named(tmp_path: Path, name: str, message: str):

@@ -25,6 +25,7 @@ from dragoman.config import (
     parse_config,
     preset_names,
 )
+from dragoman.config.search import InferenceConfig
 from dragoman.errors import ConfigError
 
 TABLES: list[type[BaseModel]] = [
@@ -33,6 +34,7 @@ TABLES: list[type[BaseModel]] = [
     Config,
     CorpusConfig,
     DataConfig,
+    InferenceConfig,
     LoraConfig,
     RnnConfig,
     RnnDecoderConfig,
@@ -212,6 +214,7 @@ def test_no_setting_can_be_changed_once_it_is_checked(table: type[BaseModel]):
     tables += [config.model.encoder, config.model.decoder, config.model.attention]
     data = DataConfig.model_validate(TRAIN)
     tables += [data, data.train[0], data.cleaning, data.sampling, StartConfig(bundle="general"), LoraConfig()]
+    tables.append(InferenceConfig())
     (one,) = [each for each in tables if type(each) is table]
     name = next(iter(table.model_fields))
     with pytest.raises(ValidationError, match="frozen"):

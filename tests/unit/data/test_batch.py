@@ -59,7 +59,7 @@ def test_pairs_have_the_names_they_are_given():
 
 
 def test_a_batch_is_not_empty():
-    with pytest.raises(DataError, match="a batch must have at least one pair, got none"):
+    with pytest.raises(DataError, match="a batch has no pairs"):
         Batch.from_pairs([])
 
 

@@ -93,7 +93,7 @@ def test_weights_and_temperature_share_out_the_epoch():
     assert shared((1.0, 1.0, 1.0), 2.0) == [703, 223, 74]
     assert shared((1.0, 1.0, 1.0), 1e9) == [334, 333, 333]
     assert shared((1.0, 0.0, 1.0), 1.0) == [900, 0, 10]
-    with pytest.raises(DataError, match="training must have pairs to draw from, got none"):
+    with pytest.raises(DataError, match="there are no pairs to draw from"):
         shared((0.0, 0.0, 0.0), 1.0)
 
 

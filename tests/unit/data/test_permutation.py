@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.permutation import MAX_ITEMS, Permutation, mix_key
+from dragoman.data.permutation import MAX_ITEMS, Permutation, mix, mix_key, mix_seed
 from dragoman.errors import DataError
 
 KEYS = 100
@@ -101,3 +101,24 @@ def test_what_was_near_is_not_near_again(size: int):
 def test_sizes_that_cannot_be(size: int):
     with pytest.raises(DataError, match="a permutation must have from 1 to 2\\^40 items"):
         Permutation(size, (1,))
+
+
+def test_a_step_of_splitmix64():
+    """The first outputs of the published generator for the seeds 0 and 1234567."""
+    assert mix(np.array([0, 1234567], dtype=np.uint64)).tolist() == [0xE220A8397B1DCDAF, 6457827717110365317]
+
+
+def test_the_words_given_stay():
+    words = np.arange(3, dtype=np.uint64)
+    mix(words)
+    assert words.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
+def test_a_seed_of_one_word_is_that_word(seed):
+    assert mix_seed(seed).tolist() == mix(np.array([seed], dtype=np.uint64)).tolist()
+
+
+def test_every_bit_of_a_seed_counts():
+    words = {int(mix_seed(1 << bit)[0]) for bit in range(300)} | {int(mix_seed(0)[0])}
+    assert len(words) == 301

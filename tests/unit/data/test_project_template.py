@@ -11,7 +11,7 @@ from dragoman.config import load_config
 from dragoman.data import corpus_survey
 from dragoman.data.corpus_survey import CorpusSurvey, survey_corpus
 from dragoman.data.loader import BatchLoader
-from dragoman.data.project_template import new_project
+from dragoman.data.project_template import _splits, new_project
 from dragoman.errors import ConfigError, DataError
 from dragoman.importing.import_model import import_model
 from testkit.random_models.random_m2m100 import SHAPES, write_folder
@@ -80,6 +80,20 @@ def test_very_large_corpora_are_not_counted_to_the_end(tmp_path: Path, monkeypat
     assert not new_project(tmp_path / "p", source="en", target="de", train=files).is_exact
 
 
+@pytest.mark.parametrize(
+    ("count", "line"),
+    [
+        (3, "0 # too few pairs to hold any out"),
+        (4, "1 # taken from the training pairs"),
+        (19, "1 # taken"),
+        (40, "2 #"),
+    ],
+)
+def test_held_out_pairs_are_taken_if_the_file_says_so(count: int, line: str):
+    assert _splits(count, has_validation=False, has_test=True).startswith(f"validation_pairs = {line}")
+    assert _splits(count, has_validation=True, has_test=False).startswith(f"test_pairs = {line}")
+
+
 def test_one_file_of_both_sides(tmp_path: Path):
     path = tmp_path / "train.tsv.gz"
     path.write_bytes(gzip.compress("".join(f"{source}\t{target}\n" for source, target in pairs(40)).encode()))
@@ -104,7 +118,7 @@ def test_a_header_of_detected_languages_is_recognised(tmp_path: Path, ending: st
 def test_what_is_there_is_not_overwritten(tmp_path: Path):
     files = [str(tmp_path / name) for name in write_pairs(tmp_path, "train", pairs(10))]
     new_project(tmp_path, source="en", target="de", train=files)
-    with pytest.raises(ConfigError, match="must be new"):
+    with pytest.raises(ConfigError, match="already exists"):
         new_project(tmp_path, source="en", target="de", train=files)
 
 

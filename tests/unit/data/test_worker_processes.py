@@ -96,7 +96,10 @@ def test_a_supply_that_fails_is_told_after_what_came_before(processes: int, most
 
 
 def test_a_killed_process_is_explained():
-    with Workers(2) as workers, pytest.raises(DragomanError, match=r"got one of 2 killed.*--processes 1"):
+    with (
+        Workers(2) as workers,
+        pytest.raises(DragomanError, match=r"one of 2 worker processes was killed.*--processes 1"),
+    ):
         list(workers.run(die, range(6)))
     with pytest.raises(DragomanError, match="killed"):
         run_in_child(die, 3)

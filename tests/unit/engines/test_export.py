@@ -11,22 +11,25 @@ from tests.unit.engines.tiny_transformers import tiny_transformer
 pytest.importorskip("ctranslate2")
 
 
-def test_beside_the_bundle_or_elsewhere(tmp_path: Path):
+def test_in_the_cache_or_elsewhere(tmp_path: Path, own_cache: Path):
     bundle = tiny_transformer(tmp_path / "b")
-    beside = export_bundle(bundle, "ctranslate2")
-    assert beside.folder == tmp_path / "b.exports" / "ctranslate2-float32"
-    assert beside.is_new
-    assert beside.bytes == sum(path.stat().st_size for path in beside.folder.iterdir())
+    cached = export_bundle(bundle, "ctranslate2")
+    assert cached.folder.is_relative_to(own_cache)
+    assert cached.is_new
+    assert cached.bytes == sum(path.stat().st_size for path in cached.folder.iterdir())
     assert not export_bundle(bundle.folder, "ctranslate2").is_new
     elsewhere = export_bundle(str(bundle.folder), "ctranslate2", precision="int8", output=tmp_path / "out")
     assert elsewhere.folder == tmp_path / "out"
-    assert elsewhere.sizes["model.bin"] < beside.sizes["model.bin"]
-    assert elsewhere.bundle_bytes == beside.bundle_bytes > 0
+    assert elsewhere.sizes["model.bin"] < cached.sizes["model.bin"]
+    assert elsewhere.bundle_bytes == cached.bundle_bytes > 0
 
 
 @pytest.mark.parametrize(
     ("to", "precision", "says"),
-    [("tensorrt", "int8", "--to must be ctranslate2 or onnx"), ("onnx", "int4", "--precision must be float32 or int8")],
+    [
+        ("tensorrt", "int8", "--to must be ctranslate2 or onnx"),
+        ("onnx", "int4", "--precision must be auto, float32 or int8"),
+    ],
 )
 def test_what_there_is_not(to: str, precision: str, says: str, tmp_path: Path):
     with pytest.raises(ConfigError, match=says):

@@ -53,7 +53,7 @@ def test_what_the_fast_engine_lacks_torch_does(transformer: Bundle, asked: dict[
     assert chosen.engine.name == "torch"
     assert chosen.description.startswith("torch float32, 1 thread (not ctranslate2: it does not support ")
     assert lacks in chosen.description
-    with pytest.raises(CombinationError, match="got ctranslate2: it does not support"):
+    with pytest.raises(CombinationError, match="the engine ctranslate2 cannot be used: it does not support"):
         open_engine([transformer], engine="ctranslate2", threads=1, **asked)
 
 

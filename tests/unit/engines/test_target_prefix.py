@@ -11,7 +11,7 @@ from dragoman.config.search import SearchSettings
 from dragoman.engines.incremental import IncrementalEngine
 from dragoman.engines.protocol import AttentionEngine
 from dragoman.engines.target_prefix import TargetPrefixEngine, begin_translations
-from dragoman.search.trace import SearchTrace, TraceNode
+from dragoman.search.hypothesis import SearchTrace, TraceNode
 from testkit.presets import MODELS
 from tests.unit.search.toy_models import SOURCES, sentences, toy_engine
 

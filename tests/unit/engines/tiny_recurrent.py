@@ -11,8 +11,6 @@ from dragoman.config import load_config
 from dragoman.models.build import build_model
 from dragoman.text import EOS_ID, train_words
 
-__all__ = ["tiny_recurrent"]
-
 _SIZES = ("embedding=8", "encoder.hidden=12", "decoder.hidden=12", "decoder.output_hidden=8")
 
 

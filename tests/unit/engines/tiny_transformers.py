@@ -13,8 +13,6 @@ from dragoman.config import load_config
 from dragoman.models.build import build_model
 from dragoman.text import BOS_ID, EOS_ID, PAD_ID, Tokenizer, train_words
 
-__all__ = ["KINDS", "random_sentences", "tiny_transformer"]
-
 KINDS: dict[str, dict[str, str]] = {
     "pre-norm, all tied": {},
     "post-norm": {"norm": "post"},

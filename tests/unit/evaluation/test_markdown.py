@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.evaluation.markdown import evaluation_markdown
-from dragoman.evaluation.score_format import signatures
+from dragoman.evaluation.results import signatures
 from tests.unit.evaluation.made_evaluation import made_evaluation, made_member, made_system
 
 ONE = made_system("one", made_member("one", 30.0))

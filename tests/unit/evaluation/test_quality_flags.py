@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.evaluation.quality_flags import FLAGS, Flag, TranslationFacts, quality_flags
+from dragoman.evaluation.quality_flags import FLAGS, Flag, TranslationFacts, quality_flags, text_flags
 from testkit.growth import growth
 
 
@@ -100,6 +100,14 @@ def test_nothing_is_wrong(source: str, translation: str):
 )
 def test_it_is_flagged(source: str, translation: str, flag: str, detail: str):
     assert quality_flags(facts(source, translation)) == (Flag(flag, detail),)
+
+
+def test_the_flags_of_an_icu_message_are_those_of_its_sentences():
+    source = "In room 5 are {n, plural, one {file} other {# files}} of {name}."
+    right = "{n, plural, one {In Raum 5 ist Datei von {name}.} other {In Raum 5 sind # Dateien von {name}.}}"
+    assert text_flags(source, right) == ()
+    assert {flag.name for flag in text_flags(source, right.replace("5 sind", "6 sind"))} == {"numbers"}
+    assert {flag.name for flag in text_flags(source, right.replace("von {name}.}}", "von.}}"))} == {"placeholders"}
 
 
 def test_the_model_has_its_doubts():

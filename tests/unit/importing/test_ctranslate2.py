@@ -118,7 +118,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], Any], str]] = {
     "version": (lambda path: _patched(path, 0, "<I", 99), "must be of a version from 2 to 6, got 99"),
     "name": (lambda path: _patched(path, 4, "<H", 65535), "must hold "),
     "count": (lambda path: _patched(path, 6 + 16 + 4, "<I", 1 << 31), "must hold at most 100,000 variables"),
-    "cut": (lambda path: path.write_bytes(path.read_bytes()[:-9]), "bytes at position"),
+    "cut": (lambda path: path.write_bytes(path.read_bytes()[:-9]), "ends at byte"),
     "longer": (lambda path: path.write_bytes(path.read_bytes() + b"x"), "must end at position"),
     "empty": (lambda path: path.write_bytes(b""), "must have 1 to"),
 }
@@ -244,7 +244,7 @@ def test_other_packages_are_refused(package: Path, tmp_path: Path):
         with pytest.raises(BundleError, match=r"target_prefix in metadata\.json must be a token of the target"):
             import_model(package, tmp_path / "b")
     (package / "metadata.json").write_text(json.dumps({"target_prefix": "o"}))
-    with pytest.raises(BundleError, match=r"metadata\.json must hold from_code and to_code"):
+    with pytest.raises(BundleError, match=r"metadata\.json has a target_prefix, but no from_code or to_code"):
         import_model(package, tmp_path / "b")
     (package / "metadata.json").write_text("{}")
     (package / "sentencepiece.model").unlink()

@@ -243,7 +243,7 @@ def test_tensors_that_share_numbers_may_not_be_much_larger_than_the_file(is_arch
         ({"d_model": 10**4000}, "must be from 1 to 1,048,576, got 1000000000000000000000000000000000000000; get"),
         ({"d_model": "16"}, "d_model in config.json must be a whole number, got '16'"),
         ({"encoder_layers": 1}, "got 16 more, such as model.encoder.layers.1.fc1.bias"),
-        ({"encoder_layers": 3}, "must hold model.encoder.layers.2.self_attn.q_proj.weight, got none"),
+        ({"encoder_layers": 3}, "have no model.encoder.layers.2.self_attn.q_proj.weight"),
         ({"normalize_before": True}, "normalize_before in config.json must be false, got true"),
         ({"activation_function": "tanh"}, "activation_function must be one of relu, gelu, swish, silu, got 'tanh'"),
         ({"encoder_attention_heads": 2}, "decoder_attention_heads in config.json must equal"),
@@ -305,7 +305,7 @@ def test_an_unknown_folder_is_answered_with_its_files(tmp_path: Path):
     (tmp_path / "a" / "weights.pt").write_bytes(b"x")
     with pytest.raises(BundleError, match=r"known format \(hugging-face, .* got weights\.pt; docs/importing\.md"):
         import_model(tmp_path / "a", tmp_path / "b")
-    with pytest.raises(BundleError, match="must be a folder with a model, got nothing"):
+    with pytest.raises(BundleError, match="does not exist; name the folder of the model"):
         import_model(tmp_path / "c", tmp_path / "b")
 
 
@@ -330,5 +330,5 @@ def test_an_earlier_bundle_is_replaced_but_no_other_folder(tmp_path: Path):
     import_model(folder, tmp_path / "b")
     import_model(folder, tmp_path / "b")
     shutil.copytree(folder, tmp_path / "other")
-    with pytest.raises(BundleError, match="must be a new folder or an earlier bundle"):
+    with pytest.raises(BundleError, match="has other files than those of a bundle"):
         import_model(folder, tmp_path / "other")

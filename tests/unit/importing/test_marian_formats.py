@@ -1,10 +1,13 @@
 """Marian (.npz) and Firefox (.bin) models become bundles with the same weights and translations."""
 
 import gzip
+import hashlib
 import importlib.util
 import io
 import json
 import struct
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,13 +15,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import zstandard
 from numpy.typing import NDArray
 from sentencepiece import SentencePieceProcessor
 
 from dragoman.api.translation.translator import Translator
 from dragoman.config.search import SearchSettings
 from dragoman.engines.torch_engine import TorchEngine
-from dragoman.errors import BundleError
+from dragoman.errors import BundleError, ConfigError
 from dragoman.importing.import_model import import_model
 from dragoman.search.hypothesis import SearchInput
 from dragoman.text import EOS_ID, UNK_ID
@@ -50,7 +54,9 @@ def test_both_files_give_the_same_bundle(ssru: bool, vocabulary: bytes, tmp_path
     config = options(**({"transformer_decoder_autoreg": "rnn", "dec_cell": "ssru"} if ssru else {}))
     write_npz(folder_with(tmp_path / "npz", vocabulary) / "model.npz", arrays, config)
     write_bin(folder_with(tmp_path / "bin", vocabulary) / "model.enpt.bin", arrays, config)
+    (tmp_path / "npz" / "lex.s2t.gz").write_bytes(b"")
     native = import_model(tmp_path / "npz", tmp_path / "a", languages=("en", "pt"))
+    assert [note for note in native.notes if "shortlist lex.s2t.gz is not used" in note], "not skipped without a note"
     student = import_model(tmp_path / "bin", tmp_path / "b")
     other = import_model(tmp_path / "bin", tmp_path / "c", languages=("de", "PT"))
     assert [note for note in other.notes if "recorded" in note] == [
@@ -175,13 +181,13 @@ def _header(place: int, value: int) -> Callable[[bytes], bytes]:
 DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "version": (_header(0, 7), "must be of version 1, got 7"),
     "count": (_header(8, 1 << 60), "must hold at most 100,000 arrays"),
-    "more arrays": (_header(8, 5_000), "bytes at position"),
+    "more arrays": (_header(8, 5_000), "ends at byte"),
     "name": (_header(16, 1 << 40), "must hold short names"),
     "dimensions": (_header(32, 9), "at most 8 dimensions"),
-    "data": (_header(40, 1 << 50), "bytes at position"),
-    "cut": (lambda data: data[:-300], "bytes at position"),
+    "data": (_header(40, 1 << 50), "ends at byte"),
+    "cut": (lambda data: data[:-300], "ends at byte"),
     "longer": (lambda data: data + b"x", "must end at position"),
-    "text": (lambda data: b"not a model at all, but text", "bytes at position"),
+    "text": (lambda data: b"not a model at all, but text", "ends at byte"),
 }
 
 
@@ -222,6 +228,94 @@ def test_a_gzip_bomb_is_refused(vocabulary: bytes, tmp_path: Path):
     (folder / "model.enpt.bin").write_bytes(b"x" * 100)
     with pytest.raises(BundleError, match=r"must hold one complete gzip stream of at most 3,[0-9]{3},[0-9]{3} bytes"):
         import_model(folder, tmp_path / "b")
+
+
+def zstd(data: bytes) -> bytes:
+    return zstandard.ZstdCompressor().compress(data)
+
+
+def test_zstd_is_read_like_gzip(vocabulary: bytes, tmp_path: Path):
+    plain = firefox_folder(tmp_path / "plain", vocabulary, lexicon=True)
+    packed = tmp_path / "packed"
+    packed.mkdir()
+    for path in plain.iterdir():
+        name = path.name.replace("enpt", "enzh_hant")
+        (packed / f"{name}.zst").write_bytes(zstd(path.read_bytes()))
+    first, second = (import_model(folder, tmp_path / f"{folder.name}-b").bundle for folder in (plain, packed))
+    assert (first.folder / "weights.safetensors").read_bytes() == (second.folder / "weights.safetensors").read_bytes()
+    assert (first.shortlist() is None, second.shortlist() is None) == (False, False)
+    data = second.config.data
+    assert data is not None
+    assert (data.source, data.target) == ("en", "zh-Hant")
+
+
+@pytest.mark.parametrize("damage", ["bomb", "cut", "joined", "text"])
+def test_a_damaged_zstd_file_is_refused(damage: str, vocabulary: bytes, tmp_path: Path):
+    damaged = {
+        "bomb": zstd(bytes(100 << 20)),
+        "cut": zstd(vocabulary)[:-3],
+        "joined": zstd(vocabulary) + b"more",
+        "text": b"no zstd file at all",
+    }[damage]
+    folder = folder_with(tmp_path / "model", damaged, "vocab.enpt.spm.zst")
+    (folder / "model.enpt.bin").write_bytes(b"x" * 100)
+    complaint = "must be a zstd file" if damage == "text" else "must hold one complete zstd stream of at most "
+    with pytest.raises(BundleError, match=complaint):
+        import_model(folder, tmp_path / "b")
+
+
+def test_a_missing_zstandard_names_the_extra(vocabulary: bytes, tmp_path: Path):
+    firefox_folder(tmp_path / "plain", vocabulary)
+    folder = folder_with(tmp_path / "model", zstd(vocabulary), "vocab.enpt.spm.zst")
+    (tmp_path / "plain" / "model.enpt.intgemm.alphas.bin").rename(folder / "model.enpt.bin")
+    program = (
+        "import sys; sys.modules['zstandard'] = None\n"
+        "import importlib.util; importlib.util.find_spec = lambda name: None\n"
+        "from dragoman.cli.main import main\n"
+        f"sys.argv = ['dragoman', 'import', {str(folder)!r}, '-o', {str(tmp_path / 'b')!r}]\n"
+        "main()"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert run.returncode == 3
+    *_, error = run.stderr.splitlines()
+    assert error.startswith("error: reading vocab.enpt.spm.zst needs the package zstandard; install it with pip")
+    assert "get]" in error
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 11879137\n"
+
+
+@pytest.mark.parametrize("name", ["model.enpt.intgemm.alphas.bin.gz", "vocab.enpt.spm.gz"])
+def test_a_pointer_of_git_lfs_is_called_one(name: str, vocabulary: bytes, tmp_path: Path):
+    folder = firefox_folder(tmp_path / "model", vocabulary)
+    (folder / name.removesuffix(".gz")).unlink()
+    (folder / name).write_bytes(POINTER)
+    with pytest.raises(BundleError) as caught:
+        import_model(folder, tmp_path / "b")
+    assert f"{folder / name} is a Git LFS pointer, not the file itself" in str(caught.value)
+    assert str(caught.value).endswith("dragoman get en-pt")
+
+
+def test_the_metadata_of_a_student_are_read(vocabulary: bytes, tmp_path: Path):
+    folder = firefox_folder(tmp_path / "model", vocabulary)
+    model = folder / "model.enpt.intgemm.alphas.bin"
+    stated = {"architecture": "base-memory", "sourceLanguage": "en", "targetLanguage": "zh_hant"}
+    stated["hash"] = hashlib.sha256(model.read_bytes()).hexdigest()
+    (folder / "metadata.json").write_text(json.dumps(stated))
+    (folder / f"{model.name}.gz").write_bytes(gzip.compress(model.read_bytes()))
+    model.unlink()
+    result = import_model(folder, tmp_path / "b")
+    assert result.bundle.config.data is not None
+    assert (result.bundle.config.data.source, result.bundle.config.data.target) == ("en", "zh-Hant")
+    assert "metadata.json names the architecture base-memory" in result.notes
+    with pytest.raises(ConfigError, match=r"--source-language must be en, as in metadata\.json of the model, got de"):
+        import_model(folder, tmp_path / "c", languages=("de", None))
+    (folder / "metadata.json").write_text(json.dumps(stated | {"hash": "0" * 64}))
+    with pytest.raises(BundleError, match=r"must have the SHA-256 of metadata\.json, 0000"):
+        import_model(folder, tmp_path / "c")
+    (folder / "metadata.json").write_text(json.dumps({"hash": 3}))
+    with pytest.raises(BundleError, match=r"hash in metadata\.json must be text, got 3"):
+        import_model(folder, tmp_path / "c")
 
 
 # --------------------------------------------------------------------------------------------------------- real models
@@ -274,3 +368,16 @@ def test_words_of_a_model_of_firefox_are_linked_to_their_translations(firefox: P
     (maps,) = torch_engine.attention([translation.source], [translation.text])
     assert sorted(maps.words().links() or ()) == sorted(translation.alignment), "align --reading predicted"
     assert sorted(translation.alignment) == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 5), (5, 4), (6, 6)]
+
+
+@pytest.mark.slow
+def test_a_model_of_firefox_is_read_from_zstd(firefox: Path, tmp_path: Path):
+    packed = tmp_path / "packed"
+    packed.mkdir()
+    for path in firefox.glob("*.gz"):
+        (packed / f"{path.stem}.zst").write_bytes(zstd(gzip.decompress(path.read_bytes())))
+    first, second = (
+        import_model(folder, tmp_path / f"{number}").bundle for number, folder in enumerate((firefox, packed))
+    )
+    for name in ("weights.safetensors", "tokenizer.imported"):
+        assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes()

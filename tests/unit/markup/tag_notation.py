@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 
 from dragoman.markup.protected_spans import find_placeholders
-from dragoman.markup.tag_nesting import walk_tags
 from dragoman.markup.tag_projection import project_tags
-from dragoman.markup.tagged_text import TaggedText, TagSpan
+from dragoman.markup.tagged_text import TaggedText, TagSpan, walk_tags
 
 
 def parse(tagged: str) -> tuple[TaggedText, list[str]]:

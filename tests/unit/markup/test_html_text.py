@@ -1,13 +1,15 @@
 """Segments of HTML pages: text is translated, markup is preserved."""
 
+import re
+
+import html5lib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.markup.html_text import HtmlText
 from dragoman.markup.html_tokenizer import parse_attributes, tokenize_html
-from dragoman.markup.tag_nesting import parent_indices
-from dragoman.markup.tagged_text import TaggedText, TagSpan
+from dragoman.markup.tagged_text import TaggedText, TagSpan, parent_indices
 from testkit.growth import growth
 
 
@@ -56,7 +58,51 @@ CASES = {
     "end of the page in a tag": ("a<b title='", "A<b title='"),
     "end of the page in a comment": ("a<!-- b", "A<!-- b"),
     "choices that hold raw text": ("a<select><style></select>b", "A<select><style></select>b"),
-    "frames": ("a<frameset>", "a<frameset>"),
+    "choices with an icon": (
+        "<select><option>a<svg><path/></svg></select>b",
+        "<select><option>A<svg><path/></svg></select>B",
+    ),
+    "frames": ("<frameset><noframes>a</noframes></frameset>b", "<frameset><noframes>a</noframes></frameset>b"),
+    "frames after text": ("a<script>'<frameset>'</script><frameset>b", "A<script>'<frameset>'</script><frameset>B"),
+    "tag manager": (
+        "<noscript><iframe src='t'></iframe></noscript>a<p>b",
+        "<noscript><iframe src='t'></iframe></noscript>A<p>B",
+    ),
+    "style without scripting": (
+        "<noscript><style>p{}</style></noscript>a",
+        "<noscript><style>p{}</style></noscript>A",
+    ),
+    "text without scripting": ("<noscript><p>a</noscript>b", "<noscript><p>A</noscript>B"),
+    "scripting changes where noscript ends": (
+        "<noscript><style></noscript>a</style>b</noscript>c",
+        "<noscript><style></noscript>a</style>B</noscript>C",
+    ),
+    "an end tag in CDATA": ("<svg><![CDATA[</svg><p>a]]></svg>b", "<svg><![CDATA[</svg><p>a]]></svg>B"),
+    "CDATA in a drawing": (
+        "<svg><style><![CDATA[a>b{}<p>]]></style><![CDATA[<c>]]></svg>d",
+        "<svg><style><![CDATA[a>b{}<p>]]></style><![CDATA[<c>]]></svg>D",
+    ),
+    "raw text in a drawing": ("<svg><style><a></style></a></svg>b", "<svg><style><a></style></a></svg>B"),
+    "titles in a drawing": (
+        "<svg><title>a</title><script>b</script><g/></svg>c",
+        "<svg><title>a</title><script>b</script><g/></svg>C",
+    ),
+    "HTML in a drawing": (
+        "<svg><foreignObject><p>a<p>b</p><style>c</style></foreignObject></svg>d",
+        "<svg><foreignObject><p>A<p>B</p><style>c</style></foreignObject></svg>D",
+    ),
+    "a drawing that is not closed": ("<div><svg><g></div>a<svg><g><p>b", "<div><svg><g></div>A<svg><g><p>B"),
+    "a drawing that is not translated": ("<svg class=notranslate></svg>a", "<svg class=notranslate></svg>A"),
+    "a formula": (
+        "<math><annotation-xml encoding='text/html'><p>a</p></annotation-xml><mi>b</mi></math>c",
+        "<math><annotation-xml encoding='text/html'><p>A</p></annotation-xml><mi>b</mi></math>C",
+    ),
+    "short comments": ("<!-->a<!--->b<!-- c --!>d", "<!-->A<!--->B<!-- c --!>D"),
+    "raw text that is not closed": ("a<STYLE>b<p>c", "A<STYLE>b<p>c"),
+    "quoted signs": (
+        "<a title='</style>' x=\">\">a</a><Style>b</STYLE >c",
+        "<a title='</style>' x=\">\">A</a><Style>b</STYLE >C",
+    ),
     "no letters": ("<p>12 &ndash; 34</p>", "<p>12 &ndash; 34</p>"),
 }
 
@@ -148,6 +194,48 @@ def _ancestors(place: int, held_by: list[int]) -> list[int]:
     return found
 
 
+WHOLE = [
+    *re.findall(
+        r"\S+",
+        """<noscript> </noscript> <iframe> </iframe> <style> </style> <STYLE> </Style> <svg> </svg> <math> </math>
+        <![CDATA[ ]]> <textarea> </textarea> <script> </script> <xmp> </xmp> <noframes> </noframes>
+        <!-- --> <!--> <!---> --!>
+        <foreignObject> </foreignObject> <desc> </desc> <mi> </mi> <mtext> </mtext> <g> </g> <g/> <svg/> <text> </text>
+        <b> </b> <p> <div> </div> <font> <br> <table> <tr> <td> </td> </table> <ul> <li> </ul> <?x?> </x>
+        <!--<script>""",
+    ),
+    "<font color=1>",
+    "<a title='>'>",
+    '<i x="</style>">',
+    "</a>",
+    "<img alt='<style>'>",
+]
+
+
+@pytest.mark.filterwarnings("ignore")  # deprecation warnings of html5lib
+@given(st.lists(st.sampled_from(WHOLE), min_size=1, max_size=12))
+def test_text_is_found_where_the_reference_parser_has_it(tags: list[str]):
+    """The words in HTML elements, with and without scripting, are found, and none of raw text and comments."""
+    page = "".join(f"{tag}w{number}w" for number, tag in enumerate(tags))
+    found = set(re.findall(r"w\d+w", " ".join(texts(page))))
+    with_scripting, without = (_reference_words(page, scripting=scripting) for scripting in (True, False))
+    assert found >= with_scripting["text"] & without["text"]
+    assert not found & with_scripting["raw"] & without["raw"]
+
+
+def _reference_words(page: str, *, scripting: bool) -> dict[str, set[str]]:
+    """Return the words in HTML elements and in raw text, as html5lib parses them."""
+    root = html5lib.HTMLParser(namespaceHTMLElements=True).parse(page, scripting=scripting)
+    found: dict[str, set[str]] = {"text": set(), "raw": set(), "foreign": set()}
+    raw = {"script", "style", "textarea", "iframe", "noframes", "xmp", *(["noscript"] if scripting else [])}
+    for node in root.iter():
+        space, _, name = node.tag[1:].partition("}") if isinstance(node.tag, str) else ("", "", "")
+        kind = "raw" if not name or name in raw else "text" if space.endswith("xhtml") else "foreign"
+        own = [node.text, *(child.tail for child in node)]
+        found[kind].update(re.findall(r"w\d+w", " ".join(filter(None, own))))
+    return found
+
+
 @given(PAGES)
 def test_tokens_cover_the_page(page: str):
     found = tokenize_html(page)
@@ -157,7 +245,25 @@ def test_tokens_cover_the_page(page: str):
 
 @pytest.mark.parametrize(
     "fragment",
-    ["<b>", "<b>x", "</b>", "<", "<a ", "<a x='", "<!--", "<svg>", "<script><!--", "<b><i></b></i>x", "<code>x"],
+    [
+        "<b>",
+        "<b>x",
+        "</b>",
+        "<",
+        "<a ",
+        "<a x='",
+        "<!--",
+        "<svg>",
+        "<script><!--",
+        "<b><i></b></i>x",
+        "<code>x",
+        "<svg><g></b>",
+        "<svg><desc>",
+        "<p><svg>",
+        "<noscript><style>",
+        "<select><svg>",
+        "<svg><![CDATA[",
+    ],
 )
 def test_time_is_linear_in_the_page_length(fragment: str):
     count = 10_000 // len(fragment)
@@ -202,3 +308,18 @@ def test_other_stand_ins_are_empty_tags(page: str):
 def test_xml_keeps_spaces_that_do_not_break():
     text = HtmlText.parse("<p>\u00a0a\u00a0b</p>", is_xml=True)
     assert text.write([TaggedText("A\u00a0B")]) == "<p>\u00a0A\u00a0B</p>"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<a><i class='icon'></i> Save</a>",
+        "<button>Save <span></span></button>",
+        "<a> <b> <i></i> deep <u></u></b></a> ",
+        "<i></i> <b></b> x",
+        "<b>bold </b><i> </i>",
+    ],
+)
+def test_elements_without_text_at_an_end_stay_in_place(page: str):
+    assert [segment.spans for segment in HtmlText.parse(page).segments] == [()]
+    assert uppercased(page) == re.sub(r"[a-z]+(?![^<]*>)", lambda word: word[0].upper(), page)

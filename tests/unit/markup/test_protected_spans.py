@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.markup.masking import mask_protected
-from dragoman.markup.protected_spans import find_placeholders, locate_placeholders
+from dragoman.markup.protected_spans import (
+    find_damage,
+    find_placeholders,
+    find_unreadable,
+    locate_placeholders,
+    match_placeholders,
+    placeholder_strings,
+)
 from dragoman.markup.tagged_text import TaggedText, TagSpan
 from testkit.growth import growth
 from tests.unit.markup.tag_notation import parse, render
@@ -115,3 +122,61 @@ def test_masking_does_not_cross_the_edge_of_a_tag(source: str):
 def test_time_is_linear_in_the_text_length(fragment: str):
     count = 10_000 // len(fragment)
     assert growth(lambda times: find_placeholders(fragment * (count * times)), 1, rounds=2) < 30
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Müller & Søn — Łódź, 東京", ["Müller", "Søn", "Łódź", "東京"]),
+        ("It costs 5 €, x < y ♪ ❤️.", ["€", "<", "♪", "❤️"]),
+        ("Smith’s “naïve” café – 3 µm", ["µm"]),
+        ("plain text", []),
+    ],
+)
+def test_names_and_symbols_that_a_model_cannot_read_are_found(text: str, wanted: list[str]):
+    found = find_unreadable(text, lambda character: character.isascii() and character != "<")
+    assert [text[start:end] for start, end in found] == wanted
+
+
+def test_a_shorter_placeholder_at_the_end_of_a_text():
+    text = "`glob` or `glob@6`"
+    strings = ["`glob`", "`glob@6`"]
+    assert locate_placeholders(strings, text, "`glob@6` or `glob`") == ((0, 8), (12, 18))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("from %s%s to", ["%s", "%s"]),
+        ("Killed %s(%s%d) x", ["%s", "%s", "%d"]),
+        ("rate = %lu%%", ["%lu", "%%"]),
+        ("an unknown %%%c directive", ["%%", "%c"]),
+        ("at 0%d:%02d", ["%d", "%02d"]),
+        ("%ssection of `%s'", ["%s", "%s"]),
+        ("LIKE '%s%' or %USER%", ["%s%", "%USER%"]),
+        ("a 50%-a, 20%ige, 100%sure", []),
+    ],
+)
+def test_directives_next_to_each_other(text: str, wanted: list[str]):
+    assert [text[start:end] for _, start, end in match_placeholders(text)] == wanted
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "damage"),
+    [
+        ("read %s, size %d", "de tamanho %d, lido %s", "%s, %d in the order %d, %s"),
+        ("{} of {:?}", "{:?} de {}", "{}, {:?} in the order {:?}, {}"),
+        ('<a href="%s">a</a> %d', '%d <a href="%s">a</a>', "%s, %d in the order %d, %s"),
+        ("maximum %d characters", "caracteres %imum %d", "new %"),
+        (":name left", ":names saiu", "letters touch an address or a name"),
+        ("in $HOME", "em $HOMEs", "letters touch an address or a name"),
+        ("%s of %s, %(n)s", "%(n)s %s de %s", None),
+        ("%2$d of %1$s", "%1$s, %2$d", None),
+        ("100 percent of {0}", "100% de {0}", None),
+        ("100% of %s", "100% de %s", None),
+        ("{n} s, $t(a) b", "{n}s, $t(a)b", None),
+    ],
+)
+def test_damage_that_a_program_would_notice(source: str, target: str, damage: str | None):
+    strings = placeholder_strings(source, find_placeholders(source))
+    assert find_damage(strings, source, target) == damage

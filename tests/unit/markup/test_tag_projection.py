@@ -7,9 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dragoman.markup.tag_nesting import parent_indices
 from dragoman.markup.tag_projection import project_tags
-from dragoman.markup.tagged_text import TaggedText, TagSpan
+from dragoman.markup.tagged_text import TaggedText, TagSpan, parent_indices
 from tests.unit.markup.tag_notation import parse, projected, render
 
 CASES = {
@@ -185,3 +184,9 @@ def test_many_tags_take_little_time(nested: bool):
     began = time.process_time()
     project_tags(TaggedText(text, tuple(spans)), text.split(), text.upper(), text.upper().split(), links)
     assert time.process_time() - began < 5  # 0.05 s on an idle machine; quadratic time would take a minute
+
+
+def test_words_of_white_space_are_accepted():
+    source = TaggedText("a  b", (TagSpan(0, 1, 0), TagSpan(1, 3, 1)))
+    found = project_tags(source, ("a", "  ", "b"), "b - - a", ("b", " - - ", "a"), [(0, 2), (1, 1), (2, 0)])
+    assert len(found.spans) == 2

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
-from dragoman.config import Config, TransformerConfig
-from dragoman.errors import ConfigError
-from dragoman.models import build_model
+from dragoman.bundle import Bundle, write_bundle
+from dragoman.config import Config, TransformerConfig, load_config
+from dragoman.errors import BundleError, ConfigError
+from dragoman.models import build
+from dragoman.models.build import build_model, load_model
 from dragoman.models.summary import summarize
 from dragoman.models.transformer import TransformerEncoder
+from dragoman.text import SentencePieceTokenizer, train_sentencepiece
 from testkit.presets import MODELS, tiny_config
+
+TEXT = ["the house is small", "das Haus ist klein", "a small house"] * 20
 
 
 def weights(seed: int) -> list[torch.Tensor]:
@@ -24,6 +31,18 @@ def test_the_seed_decides_the_weights_and_the_ambient_generator_is_left_alone():
     torch.rand(5)
     assert all(torch.equal(a, b) for a, b in zip(first, weights(3), strict=True))
     assert not all(torch.equal(a, b) for a, b in zip(first, weights(4), strict=True))
+
+
+def test_weights_that_do_not_fit_into_memory_are_an_error_in_one_line(monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 byte")
+
+    monkeypatch.setattr(build, "_rnn", refuse)
+    config = load_config("luong2015-desk").model
+    with pytest.raises(ConfigError, match="do not fit into memory; use a smaller model"):
+        build_model(config, 10, 10)
+    with pytest.raises(ConfigError, match=r"model\.dim must be less than or equal to 131072"):
+        load_config("vaswani2017-desk", [f"model.dim={10**15}"])
 
 
 def test_tied_vocabularies_must_be_of_one_size():
@@ -47,3 +66,33 @@ def test_every_kind_of_model_can_be_summarized(name: str):
     assert summary.parameters > 0
     assert summary.cost.training_flops > 2 * summary.cost.forward_flops
     assert summary.cost.training_bytes > 0
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> SentencePieceTokenizer:
+    return train_sentencepiece(TEXT, size=300)
+
+
+def bundle_of(folder: Path, name: str, tokenizer: SentencePieceTokenizer, *, other: str = "") -> Bundle:
+    """A bundle of one model; with the weights of another, where one is named."""
+    config: Config = load_config(name.split(" + ", maxsplit=1)[0]).model_copy(update={"model": tiny_config(name)})
+    torch.manual_seed(5)
+    model = build_model(tiny_config(other or name), tokenizer.size, tokenizer.size, seed=5)
+    weights = {each: parameter.detach().numpy() for each, parameter in model.named_parameters()}
+    return write_bundle(folder, config, weights, {"source": tokenizer, "target": tokenizer}, "# A card\n")
+
+
+@pytest.mark.parametrize("name", ["luong2015-desk", "xu2015-desk", "cho2014-desk", "vaswani2017-desk"])
+def test_the_model_comes_back(name: str, tokenizer: SentencePieceTokenizer, tmp_path: Path):
+    bundle = bundle_of(tmp_path / "bundle", name, tokenizer)
+    model = load_model(Bundle.open(tmp_path / "bundle"))
+    weights = bundle.weights()
+    found = dict(model.named_parameters())
+    assert found.keys() == weights.keys()
+    assert all(torch.equal(found[each], torch.from_numpy(weights[each])) for each in weights)
+    assert not any(parameter.requires_grad for parameter in model.parameters())
+
+
+def test_weights_of_another_model_are_refused(tokenizer: SentencePieceTokenizer, tmp_path: Path):
+    with pytest.raises(BundleError, match="not those of the model that its configuration describes"):
+        bundle_of(tmp_path / "bundle", "luong2015-desk", tokenizer, other="cho2014-desk")

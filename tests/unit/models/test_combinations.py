@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from torch import Tensor
 
 from dragoman.config import AttentionConfig, RnnConfig, RnnDecoderConfig, TrainingConfig, parse_config
-from dragoman.config.rnn_combinations import Wiring, legal_wirings
-from dragoman.config.schema import CellName
+from dragoman.config.attention_scores import SCORES
+from dragoman.config.rnn import CellName, Wiring, legal_wirings
 from dragoman.data.batch import Batch
 from dragoman.errors import CombinationError, ConfigError
 from dragoman.models import Model, build_model
@@ -197,7 +197,7 @@ WIRINGS = [
     )
 ]
 ATTENTIONS = [
-    Attends(*parts) for parts in product(*(choices(AttentionConfig, name) for name in ("score", "alignment", "memory")))
+    Attends(*parts) for parts in product(SCORES, *(choices(AttentionConfig, name) for name in ("alignment", "memory")))
 ]
 
 

@@ -8,8 +8,8 @@ import torch
 from dragoman.config import AttentionConfig, RnnConfig
 from dragoman.data.batch import Batch
 from dragoman.models import build_model
-from dragoman.nn.attention.build import build_attention
-from dragoman.nn.output_layer import Output
+from dragoman.nn.attention.single_head import build_attention
+from dragoman.nn.embedding import Output
 from dragoman.nn.recurrent import CELLS
 from dragoman.training.losses import cross_entropy
 

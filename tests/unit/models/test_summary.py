@@ -48,6 +48,6 @@ def test_a_recurrent_decoder_keeps_a_state_that_does_not_grow():
 
 def test_costs_of_sizes_no_machine_could_hold():
     described = config(
-        family="transformer", dim=65_536, heads=64, feedforward=262_144, encoder_layers=4, decoder_layers=4
+        family="transformer", dim=65_536, heads=64, feedforward=131_072, encoder_layers=4, decoder_layers=4
     )
     assert summarize(described, length=2).parameters > 10**11

@@ -11,6 +11,7 @@ from dataclasses import asdict
 import pytest
 
 from dragoman.server.access_log import AccessLog, AccessRecord, set_up_logging
+from dragoman.server.request_types import ReloadResult
 
 LINE = AccessRecord("POST", "/translate", 200, 12.34, 7, 100, 50, "abc", "")
 
@@ -54,7 +55,20 @@ def test_a_failure_has_its_kind_and_its_place_but_not_its_words(form):
 def test_nobody_who_reads_is_no_reason_to_end():
     stream = io.StringIO()
     stream.close()
-    AccessLog("text", stream).event("draining")
+    AccessLog("text", stream).event("draining", "soon")
+
+
+def test_an_event_is_a_sentence_and_in_json_values():
+    result = ReloadResult(("b",), ("a", "c"), {"d": "no file"}, ("e",), ("f",))
+    lines = {}
+    for form in ("text", "json"):
+        stream = io.StringIO()
+        AccessLog(form, stream).event("reload", str(result), **asdict(result))
+        lines[form] = stream.getvalue()
+    told = "reload: e added; b replaced; f removed; a, c unchanged; d failed: no file\n"
+    assert lines["text"].partition(" ")[2] == told
+    said = json.loads(lines["json"])
+    assert (said["kept"], said["failed"]) == (["a", "c"], {"d": "no file"})
 
 
 @pytest.mark.usefixtures("_loggers_as_before")
@@ -64,4 +78,11 @@ def test_notes_of_the_service_are_lines_too(capsys: pytest.CaptureFixture[str]):
     logging.getLogger("uvicorn.error").error("GET /secret")
     (line,) = capsys.readouterr().err.splitlines()
     said = json.loads(line)
-    assert (said["event"], said["level"], said["what"]) == ("note", "error", "en-de keeps its bundle")
+    assert (said["event"], said["text"]) == ("error", "en-de keeps its bundle")
+
+
+@pytest.mark.usefixtures("_loggers_as_before")
+def test_an_error_of_the_service_has_one_prefix(capsys: pytest.CaptureFixture[str]):
+    set_up_logging("text")
+    logging.getLogger("dragoman.server.models.registry").error("en-de keeps its bundle")
+    assert capsys.readouterr().err.partition(" ")[2] == "error: en-de keeps its bundle\n"

@@ -1,6 +1,7 @@
 """Terms are found as whole words, the longest first, and a faulty file is named line by line."""
 
 import random
+import tracemalloc
 import unicodedata
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import DataError
-from dragoman.text.glossary import Glossary, GlossaryTerm, doubtful_copies, header_term, lenient_glossary
+from dragoman.text.glossary import Glossary, GlossaryTerm, doubtful_copies, lenient_glossary
 from testkit.growth import growth
 
 
@@ -119,7 +120,7 @@ def test_the_digest_tells_glossaries_apart():
 
 
 def test_no_file(tmp_path: Path):
-    with pytest.raises(DataError, match="got a path that does not exist"):
+    with pytest.raises(DataError, match=r"the glossary .* does not exist"):
         Glossary.from_file(tmp_path / "none.tsv")
 
 
@@ -159,6 +160,23 @@ def test_ten_thousand_terms_and_hostile_texts(part: str):
     glossary = Glossary.from_dict(terms)
     glossary.find_terms(part)
     assert growth(lambda count: glossary.find_terms(part * count), 5_000) < 30
+
+
+def test_terms_of_many_words_take_memory_for_their_characters():
+    marks = random.Random(1)
+    terms: dict[str, str | None] = {"".join(marks.choices("!?.,;:()[]", k=1000)): "x" for _ in range(30)}
+    glossary = Glossary(terms)
+    tracemalloc.start()
+    try:
+        assert glossary.find_terms("Two dogs. " + next(iter(terms)))[0].target == "x"
+        assert tracemalloc.get_traced_memory()[1] < 40 * sum(map(len, terms))
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_term_is_found_among_longer_ones_that_begin_with_it():
+    glossary = Glossary({"a": "1", "a b": "2", "a b c d": "3", "a bb": "4", "b": "5"})
+    assert [found.target for found in glossary.find_terms("a b c x a bc a c a b c d ab")] == ["2", "1", "1", "3"]
 
 
 @pytest.mark.parametrize("separator", [",", ", ", ";"])
@@ -205,9 +223,94 @@ def test_lines_that_look_like_two_columns_without_a_tab(tmp_path: Path):
     assert glossary.location("cat Katze") == f"{path}:4: "
 
 
-def test_a_header_is_recognised():
-    assert header_term(Glossary.from_dict({"term": "translation", "bank": "Ufer"})) == "term"
-    assert header_term(Glossary.from_dict({"English": "German"})) == "English"
-    assert not header_term(Glossary.from_dict({"bank": "Ufer", "term": "translation"}))
-    assert not header_term(Glossary.from_dict({"source": "Quelle"}))
-    assert not header_term(Glossary.from_dict({}))
+TBX = """<?xml version="1.0"?><!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd">
+<martif type="TBX"><martifHeader><fileDesc/></martifHeader><text><body>
+<termEntry id="1"><langSet xml:lang="en"><tig><term>para<!-- c -->meter</term></tig>
+<tig><term>formal parameter</term></tig>
+</langSet><langSet xml:lang="fr"><tig><term>paramètre</term></tig></langSet><langSet xml:lang="pt"><tig>
+<term>parâmetro antigo</term><termNote type="administrativeStatus">deprecatedTerm-admn-sts</termNote></tig>
+<tig><term>argumento</term></tig></langSet></termEntry><termEntry><langSet xml:lang="en"><tig><term>x</term></tig>
+</langSet></termEntry></body></text></martif>"""
+TMX = """<tmx version="1.4"><header srclang="en-US"/><body><tu><tuv xml:lang="pt-BR"><seg>casa</seg></tuv>
+<tuv xml:lang="en-US"><seg>the <bpt i="1">&lt;b></bpt>house<ept i="1">&lt;/b></ept></seg></tuv></tu></body></tmx>"""
+TABLES = {
+    "names": ("t.csv", "source,target\nhouse,casa\n"),
+    "names of languages": ("t.tsv", "English\tPortuguese\nhouse\tcasa\n"),
+    "languages and a note": ("t.csv", "English;Portuguese;Note\nhouse;casa;a; b\n"),
+    "codes": ("t.csv", "en;pt\nhouse;casa\n"),
+    "codes in the other order": ("t.tsv", "pt-BR\tde\tEN\ncasa\tHaus\thouse\n"),
+    "more columns": ("t.csv", 'id,term,translation,note\n1,house,casa,"a, b"\n'),
+    "languages of each term": ("t.csv", "house,casa,en,pt\n"),
+}
+
+
+@pytest.mark.parametrize(("name", "content"), TABLES.values(), ids=TABLES)
+def test_a_header_names_the_columns(tmp_path: Path, name: str, content: str):
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    assert Glossary.from_file(path, languages=("en", "pt")).terms == {"house": "casa"}
+
+
+@pytest.mark.parametrize(("name", "header"), [("g.tsv", "en\tde"), ("g.csv", "en-GB,de,fr"), ("g.tsv", "DE\ten")])
+def test_columns_in_other_languages_are_refused(tmp_path: Path, name: str, header: str):
+    path = tmp_path / name
+    path.write_text(f"{header}\nhouse{header[2] if name == 'g.tsv' else ','}Haus\n", encoding="utf-8")
+    with pytest.raises(DataError, match="the columns must be in en and pt, got"):
+        Glossary.from_file(path, languages=("en", "pt"))
+
+
+@pytest.mark.parametrize("line", ["it\tes", "term\tTermin", "text\tstring", "source\tSource"])
+def test_a_term_is_no_header(tmp_path: Path, line: str):
+    source, target = line.split("\t")
+    assert Glossary.from_file(written(tmp_path, line.encode())).terms == {source: target}
+
+
+def test_exchange_formats_are_read(tmp_path: Path):
+    tbx, tmx = tmp_path / "a.tbx", tmp_path / "a.xml"
+    tbx.write_text(TBX, encoding="utf-8")
+    tmx.write_text(TMX, encoding="utf-8")
+    found = Glossary.from_file(tbx, languages=("en", "pt-BR"))
+    assert found.terms == {"parameter": "argumento", "formal parameter": "argumento"}
+    assert found.location("parameter") == f"{tbx}:3: "
+    assert Glossary.from_file(tmx).terms == {"the house": "casa"}
+
+
+FAULTS = {
+    "entities": (b'<!DOCTYPE tmx [<!ENTITY a "b">]><tmx/>', "declares entities"),
+    "other XML": (b"<?xml version='1.0'?><xliff/>", "TBX or TMX, got XML with the root <xliff>"),
+    "damaged XML": (b"<tmx><body>", "must be well-formed XML"),
+    "other languages": (TBX.encode(), "has terms in en, fr, pt only, but must have them in two languages; give"),
+    "deep": (b"<tmx>" + b"<a>" * 200, "at most 100 nested elements"),
+    "spreadsheet": (b"PK\x03\x04...", "not a spreadsheet or an archive; save it as CSV"),
+    "UTF-16": ("a\tb".encode("utf-16"), "got UTF-16; save the file as UTF-8"),
+    "columns": (b"English\tGerman\tFrench\na\tb\tc\n", "must name one column for terms and one for translations"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), FAULTS.values(), ids=FAULTS)
+def test_other_files_are_refused_by_name(tmp_path: Path, content: bytes, message: str):
+    with pytest.raises(DataError, match=message):
+        Glossary.from_file(written(tmp_path, content))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"a\rb,c\n", ":1: a line must be a row of CSV, got: new-line character"),
+        ("a.csv", b"a," + b"b" * 200_000, ":1: a line must be a row of CSV, got: field larger"),
+        *(
+            ("a.tmx", f"<?xml version='1.0' encoding='{encoding}'?><tmx/>".encode(), "is neither UTF-8 nor UTF-16")
+            for encoding in ("idna", "hex", "utf-7", "gbk")
+        ),
+    ],
+)
+def test_what_the_parsers_of_python_do_not_read_is_one_line(tmp_path: Path, name: str, content: bytes, message: str):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        Glossary.from_file(tmp_path / name, languages=("en", "de"))
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no devices")
+def test_a_file_without_an_end_is_refused():
+    with pytest.raises(DataError, match="must have at most 67,108,864 bytes, got more"):
+        Glossary.from_file(Path("/dev/zero"))

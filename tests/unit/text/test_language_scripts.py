@@ -3,10 +3,10 @@ from functools import partial
 import polars as pl
 import pytest
 
-from dragoman.data.cleaning.filters.scripts import wrong_script
+from dragoman.data.cleaning.filters.lengths_and_letters import wrong_script
 from dragoman.language_codes import primary_language
 from dragoman.text.language_detection_model import load_detector
-from dragoman.text.language_scripts import SCRIPTS, character_script, language_scripts
+from dragoman.text.language_scripts import SCRIPTS, character_script, chinese_script, language_scripts
 from tests.unit.data.cleaning.pairs import drops, frame
 
 TWO_LETTERS = (
@@ -98,3 +98,18 @@ def test_scripts_of_letters():
     }
     assert {letter: character_script(letter) for letter in letters} == letters
     assert {character_script(other) for other in "1.▁º💧"} == {""}
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("两只狗在雪地里玩耍。", "Hans"),
+        ("兩隻狗在雪地裡玩耍。", "Hant"),
+        ("他说：“我们明天去图书馆。”", "Hans"),
+        ("他說：「我們明天去圖書館。」", "Hant"),
+        ("人大小", "Hans"),
+        ("", "Hans"),
+    ],
+)
+def test_scripts(text: str, script: str):
+    assert chinese_script(text) == script

@@ -6,11 +6,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from dragoman.bundle.adapter import split_lora
 from dragoman.config import LoraConfig, TrainingConfig
 from dragoman.config.config_file import parse_config
 from dragoman.errors import ConfigError
 from dragoman.models import Model, build_model
-from dragoman.training.lora import LoraFactors, add_lora, split_lora
+from dragoman.training.lora import LoraFactors, add_lora
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.step import train_step
 from testkit.presets import EVERY_LENGTH, MODELS, SOURCE_VOCAB, TARGET_VOCAB, sentences, tiny_config, tiny_model
@@ -143,14 +144,14 @@ TABLE: dict[str, Any] = {"model": {"family": "rnn"}, "start": {"bundle": "base"}
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"start": None}, r"\[training.lora\] must be used with \[start\]"),
+        ({"start": None}, r"\[training.lora\] needs a model to adapt"),
         ({"start": {"bundle": "base", "vocabulary": "extend"}}, "start.vocabulary must be same where"),
         ({"training": {"lora": {}, "freeze": ["encoder.*"]}}, "training.freeze must be empty where"),
         ({"training": {"lora": {}, "average_last": 2}}, "training.average_last must be 0 where"),
         ({"training": {"lora": {}, "sharded": True}}, "training.sharded must be false where"),
         ({"training": {"lora": {"rank": 0}}}, "training.lora.rank must be"),
         ({"training": {"lora": {"target_modules": []}}}, "training.lora.target_modules must"),
-        ({"training": {"lora": {"lora_alpha": 1}}}, "training.lora.lora_alpha must be a known setting.*alpha"),
+        ({"training": {"lora": {"lora_alpha": 1}}}, "training.lora.lora_alpha is no known setting.*alpha"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(change: dict[str, Any], message: str):

@@ -12,7 +12,7 @@ import torch
 from dragoman.config.training import TrainingConfig
 from dragoman.errors import ConfigError
 from dragoman.training import thread_controller
-from dragoman.training.checkpoint.store import CheckpointStore
+from dragoman.training.checkpoint import CheckpointStore
 from dragoman.training.distributed.process_group import ProcessGroup
 from dragoman.training.thread_controller import ThreadController, build_thread_controller, thread_choices
 from testkit.tiny_project import EventRecorder, Stop, tiny_training, train_tiny

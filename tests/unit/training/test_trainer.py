@@ -16,7 +16,7 @@ from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.models import Model
 from dragoman.models.build import build_model
 from dragoman.training.callbacks.events import ValidationScores
-from dragoman.training.checkpoint.store import CheckpointStore
+from dragoman.training.checkpoint import CheckpointStore
 from dragoman.training.losses import RewardBaseline
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.step import train_step

@@ -17,7 +17,7 @@ export interface paths {
          * Translate
          * @description Translate a text or a list of texts.
          */
-        post: operations["translate_translate_post"];
+        post: operations["translate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -37,7 +37,7 @@ export interface paths {
          * Detect
          * @description Detect the language of a text, the server's languages first unless the text is clearly in another one.
          */
-        post: operations["detect_detect_post"];
+        post: operations["detect"];
         delete?: never;
         options?: never;
         head?: never;
@@ -55,7 +55,7 @@ export interface paths {
          * Languages
          * @description List the languages and the targets of each.
          */
-        get: operations["languages_languages_get"];
+        get: operations["languages"];
         put?: never;
         post?: never;
         delete?: never;
@@ -75,7 +75,7 @@ export interface paths {
          * Frontend Settings
          * @description Return settings for web pages.
          */
-        get: operations["frontend_settings_frontend_settings_get"];
+        get: operations["frontend_settings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -97,7 +97,7 @@ export interface paths {
          * Suggest
          * @description Reject a suggestion, as LibreTranslate does if suggestions are disabled.
          */
-        post: operations["suggest_suggest_post"];
+        post: operations["suggest"];
         delete?: never;
         options?: never;
         head?: never;
@@ -117,7 +117,7 @@ export interface paths {
          * Translate
          * @description Translate a text or a list of texts; the response can be a stream of server-sent events.
          */
-        post: operations["translate_v1_translate_post"];
+        post: operations["v1_translate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -137,7 +137,7 @@ export interface paths {
          * Inspect
          * @description Inspect the translation of one sentence: attention, candidates, search tree.
          */
-        post: operations["inspect_v1_inspect_post"];
+        post: operations["v1_inspect"];
         delete?: never;
         options?: never;
         head?: never;
@@ -155,7 +155,7 @@ export interface paths {
          * Models
          * @description List all models and routes.
          */
-        get: operations["models_v1_models_get"];
+        get: operations["v1_models"];
         put?: never;
         post?: never;
         delete?: never;
@@ -177,7 +177,7 @@ export interface paths {
          * Reload
          * @description Reload bundles that changed on disk; requires a key with the right `admin`.
          */
-        post: operations["reload_v1_models_reload_post"];
+        post: operations["v1_models_reload"];
         delete?: never;
         options?: never;
         head?: never;
@@ -197,7 +197,7 @@ export interface paths {
          * Complete
          * @description Translate the last user message. System messages and instructions are not followed.
          */
-        post: operations["complete_v1_chat_completions_post"];
+        post: operations["v1_chat_completions"];
         delete?: never;
         options?: never;
         head?: never;
@@ -220,7 +220,7 @@ export interface paths {
          *     The response has a URL of the document that is valid for half an hour. If the client does not accept JSON, but
          *     the type of the document or `application/octet-stream`, the response is the document itself.
          */
-        post: operations["translate_file_translate_file_post"];
+        post: operations["translate_file"];
         delete?: never;
         options?: never;
         head?: never;
@@ -238,7 +238,7 @@ export interface paths {
          * Download File
          * @description Download a translated document.
          */
-        get: operations["download_file_download_file__name__get"];
+        get: operations["download_file_by_name"];
         put?: never;
         post?: never;
         delete?: never;
@@ -260,7 +260,7 @@ export interface paths {
          * Translate
          * @description Translate texts.
          */
-        post: operations["translate_v2_translate_post"];
+        post: operations["v2_translate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -278,7 +278,7 @@ export interface paths {
          * Languages
          * @description List the source or target languages.
          */
-        get: operations["languages_v2_languages_get"];
+        get: operations["v2_languages"];
         put?: never;
         post?: never;
         delete?: never;
@@ -298,7 +298,7 @@ export interface paths {
          * Usage
          * @description Return the number of translated characters of the API key.
          */
-        get: operations["usage_v2_usage_get"];
+        get: operations["v2_usage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -320,7 +320,7 @@ export interface paths {
          * Upload
          * @description Upload a document, whose translation then starts.
          */
-        post: operations["upload_v2_document_post"];
+        post: operations["v2_document"];
         delete?: never;
         options?: never;
         head?: never;
@@ -340,7 +340,7 @@ export interface paths {
          * Status
          * @description Return the state of a translation.
          */
-        post: operations["status_v2_document__document_id__post"];
+        post: operations["v2_document_by_id"];
         delete?: never;
         options?: never;
         head?: never;
@@ -360,7 +360,7 @@ export interface paths {
          * Result
          * @description Download a translated document.
          */
-        post: operations["result_v2_document__document_id__result_post"];
+        post: operations["v2_document_result"];
         delete?: never;
         options?: never;
         head?: never;
@@ -378,7 +378,7 @@ export interface paths {
          * Language Pairs
          * @description List the language pairs for which a glossary can be used.
          */
-        get: operations["language_pairs_v2_glossary_language_pairs_get"];
+        get: operations["v2_glossary_language_pairs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -398,13 +398,13 @@ export interface paths {
          * Listed
          * @description List the stored glossaries of one language pair.
          */
-        get: operations["listed_v2_glossaries_get"];
+        get: operations["get_v2_glossaries"];
         put?: never;
         /**
          * Create
          * @description Store a glossary of one language pair.
          */
-        post: operations["create_v2_glossaries_post"];
+        post: operations["post_v2_glossaries"];
         delete?: never;
         options?: never;
         head?: never;
@@ -422,14 +422,14 @@ export interface paths {
          * One
          * @description Describe a glossary.
          */
-        get: operations["one_v2_glossaries__glossary_id__get"];
+        get: operations["get_v2_glossaries_by_id"];
         put?: never;
         post?: never;
         /**
          * Delete
          * @description Delete a glossary.
          */
-        delete: operations["delete_v2_glossaries__glossary_id__delete"];
+        delete: operations["delete_v2_glossaries_by_id"];
         options?: never;
         head?: never;
         patch?: never;
@@ -446,7 +446,7 @@ export interface paths {
          * Entries
          * @description Return the terms of a glossary as TSV.
          */
-        get: operations["entries_v2_glossaries__glossary_id__entries_get"];
+        get: operations["v2_glossaries_entries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -466,13 +466,13 @@ export interface paths {
          * Listed
          * @description List all stored glossaries.
          */
-        get: operations["listed_v3_glossaries_get"];
+        get: operations["get_v3_glossaries"];
         put?: never;
         /**
          * Create
          * @description Store a glossary of several language pairs.
          */
-        post: operations["create_v3_glossaries_post"];
+        post: operations["post_v3_glossaries"];
         delete?: never;
         options?: never;
         head?: never;
@@ -490,21 +490,21 @@ export interface paths {
          * One
          * @description Describe a glossary.
          */
-        get: operations["one_v3_glossaries__glossary_id__get"];
+        get: operations["get_v3_glossaries_by_id"];
         put?: never;
         post?: never;
         /**
          * Delete
          * @description Delete a glossary.
          */
-        delete: operations["delete_v3_glossaries__glossary_id__delete"];
+        delete: operations["delete_v3_glossaries_by_id"];
         options?: never;
         head?: never;
         /**
          * Change
          * @description Rename a glossary, or add terms.
          */
-        patch: operations["change_v3_glossaries__glossary_id__patch"];
+        patch: operations["patch_v3_glossaries_by_id"];
         trace?: never;
     };
     "/v3/glossaries/{glossary_id}/entries": {
@@ -518,7 +518,7 @@ export interface paths {
          * Entries
          * @description Return the terms of a language pair.
          */
-        get: operations["entries_v3_glossaries__glossary_id__entries_get"];
+        get: operations["v3_glossaries_entries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -539,13 +539,13 @@ export interface paths {
          * Replace Dictionary
          * @description Replace the terms of a language pair, or add the pair.
          */
-        put: operations["replace_dictionary_v3_glossaries__glossary_id__dictionaries_put"];
+        put: operations["put_v3_glossaries_dictionaries"];
         post?: never;
         /**
          * Delete Dictionary
          * @description Delete the terms of a language pair.
          */
-        delete: operations["delete_dictionary_v3_glossaries__glossary_id__dictionaries_delete"];
+        delete: operations["delete_v3_glossaries_dictionaries"];
         options?: never;
         head?: never;
         patch?: never;
@@ -559,7 +559,7 @@ export interface paths {
             cookie?: never;
         };
         /** Whether the server runs */
-        get: operations["live_livez_get"];
+        get: operations["livez"];
         put?: never;
         post?: never;
         delete?: never;
@@ -576,7 +576,7 @@ export interface paths {
             cookie?: never;
         };
         /** Whether the server runs (LibreTranslate) */
-        get: operations["live_health_get"];
+        get: operations["health"];
         put?: never;
         post?: never;
         delete?: never;
@@ -593,7 +593,7 @@ export interface paths {
             cookie?: never;
         };
         /** Whether the server accepts requests */
-        get: operations["ready_readyz_get"];
+        get: operations["readyz"];
         put?: never;
         post?: never;
         delete?: never;
@@ -611,9 +611,7 @@ export interface components {
          * @description Another translation.
          */
         Alternative: {
-            /** Text */
             text: string;
-            /** Score */
             score: number | null;
         };
         /**
@@ -621,12 +619,8 @@ export interface components {
          * @description The translation as a message.
          */
         ChatAnswer: {
-            /** Role */
             role: string;
-            /**
-             * Content
-             * @example Zwei Hunde spielen im Schnee.
-             */
+            /** @example Zwei Hunde spielen im Schnee. */
             content: string;
         };
         /**
@@ -634,10 +628,8 @@ export interface components {
          * @description The only choice; `finish_reason` is `length` if the translation was cut.
          */
         ChatChoice: {
-            /** Index */
             index: number;
             message: components["schemas"]["ChatAnswer"];
-            /** Finish Reason */
             finish_reason: string;
         };
         /**
@@ -645,15 +637,10 @@ export interface components {
          * @description A translation in the form of a chat completion.
          */
         ChatResponse: {
-            /** Id */
             id: string;
-            /** Object */
             object: string;
-            /** Created */
             created: number;
-            /** Model */
             model: string;
-            /** Choices */
             choices: components["schemas"]["ChatChoice"][];
             usage: components["schemas"]["ChatUsage"];
         };
@@ -662,11 +649,8 @@ export interface components {
          * @description Number of tokens of the model.
          */
         ChatUsage: {
-            /** Prompt Tokens */
             prompt_tokens: number;
-            /** Completion Tokens */
             completion_tokens: number;
-            /** Total Tokens */
             total_tokens: number;
         };
         /**
@@ -674,9 +658,7 @@ export interface components {
          * @description Id and secret of an uploaded document.
          */
         DeeplDocumentHandle: {
-            /** Document Id */
             document_id: string;
-            /** Document Key */
             document_key: string;
         };
         /**
@@ -684,16 +666,10 @@ export interface components {
          * @description State of a translation; `billed_characters` if it is done, `error_message` if it failed.
          */
         DeeplDocumentStatus: {
-            /** Document Id */
             document_id: string;
-            /**
-             * Status
-             * @description translating, done or error.
-             */
+            /** @description translating, done or error. */
             status: string;
-            /** Billed Characters */
             billed_characters?: number | null;
-            /** Error Message */
             error_message?: string | null;
         };
         /**
@@ -701,17 +677,10 @@ export interface components {
          * @description A language; `supports_formality` is present for target languages only.
          */
         DeeplLanguage: {
-            /**
-             * Language
-             * @example DE
-             */
+            /** @example DE */
             language: string;
-            /**
-             * Name
-             * @example German
-             */
+            /** @example German */
             name: string;
-            /** Supports Formality */
             supports_formality?: boolean | null;
         };
         /**
@@ -719,7 +688,6 @@ export interface components {
          * @description One translation per text.
          */
         DeeplResponse: {
-            /** Translations */
             translations: components["schemas"]["DeeplTranslation"][];
         };
         /**
@@ -727,17 +695,10 @@ export interface components {
          * @description The translation of one text.
          */
         DeeplTranslation: {
-            /**
-             * Detected Source Language
-             * @example EN
-             */
+            /** @example EN */
             detected_source_language: string;
-            /**
-             * Text
-             * @example Zwei Hunde spielen im Schnee.
-             */
+            /** @example Zwei Hunde spielen im Schnee. */
             text: string;
-            /** Billed Characters */
             billed_characters?: number | null;
         };
         /**
@@ -745,9 +706,7 @@ export interface components {
          * @description Number of characters translated since the start of the server, by the API key of the request.
          */
         DeeplUsage: {
-            /** Character Count */
             character_count: number;
-            /** Character Limit */
             character_limit: number;
         };
         /**
@@ -755,22 +714,12 @@ export interface components {
          * @description A detected language.
          */
         DetectedLanguage: {
-            /** Language */
             language: string;
-            /**
-             * Confidence
-             * @description From 0 to 100.
-             */
+            /** @description From 0 to 100. */
             confidence: number;
-            /**
-             * Unavailable
-             * @description The more probable language, where no model translates it into the target.
-             */
+            /** @description The more probable language, where no model translates it into the target. */
             unavailable?: string | null;
-            /**
-             * Unavailable Confidence
-             * @description Confidence of the unavailable language, from 0 to 100.
-             */
+            /** @description Confidence of the unavailable language, from 0 to 100. */
             unavailable_confidence?: number | null;
         };
         /**
@@ -778,13 +727,9 @@ export interface components {
          * @description Terms of a language pair as TSV.
          */
         DictionaryEntries: {
-            /** Source Lang */
             source_lang: string;
-            /** Target Lang */
             target_lang: string;
-            /** Entries */
             entries: string;
-            /** Entries Format */
             entries_format: string;
         };
         /**
@@ -792,11 +737,8 @@ export interface components {
          * @description Number of terms of a language pair.
          */
         DictionaryInfo: {
-            /** Source Lang */
             source_lang: string;
-            /** Target Lang */
             target_lang: string;
-            /** Entry Count */
             entry_count: number;
         };
         /**
@@ -804,24 +746,14 @@ export interface components {
          * @description Settings for LibreTranslate's web page and some of its clients.
          */
         FrontendSettings: {
-            /**
-             * Charlimit
-             * @example 5000
-             */
+            /** @example 5000 */
             charLimit: number;
-            /** Frontendtimeout */
             frontendTimeout: number;
-            /** Apikeys */
             apiKeys: boolean;
-            /** Keyrequired */
             keyRequired: boolean;
-            /** Suggestions */
             suggestions: boolean;
-            /** Filestranslation */
             filesTranslation: boolean;
-            /** Supportedfilesformat */
             supportedFilesFormat: string[];
-            /** Language */
             language: {
                 [key: string]: {
                     [key: string]: string;
@@ -833,7 +765,6 @@ export interface components {
          * @description Terms of the requested language pairs.
          */
         GlossaryEntries: {
-            /** Dictionaries */
             dictionaries: components["schemas"]["DictionaryEntries"][];
         };
         /**
@@ -841,9 +772,7 @@ export interface components {
          * @description A language pair for which a glossary can be used.
          */
         GlossaryLanguagePair: {
-            /** Source Lang */
             source_lang: string;
-            /** Target Lang */
             target_lang: string;
         };
         /**
@@ -851,7 +780,6 @@ export interface components {
          * @description All language pairs for which a glossary can be used.
          */
         GlossaryLanguagePairs: {
-            /** Supported Languages */
             supported_languages: components["schemas"]["GlossaryLanguagePair"][];
         };
         /**
@@ -861,70 +789,33 @@ export interface components {
          *     Maps have the end of the source as their last column. They have no layers if the model has no attention.
          */
         InspectResponse: {
-            /** Source */
             source: string;
-            /** Translation */
             translation: string;
-            /** Source Words */
             source_words: string[];
-            /** Target Words */
             target_words: string[];
-            /** Tokens */
             tokens: string[];
-            /**
-             * Token Words
-             * @description Index of the target word of each token.
-             */
+            /** @description Index of the target word of each token. */
             token_words: number[];
-            /**
-             * Candidates
-             * @description For each token and for the end, the most probable tokens.
-             */
+            /** @description For each token and for the end, the most probable tokens. */
             candidates: components["schemas"]["InspectedToken"][][];
-            /**
-             * Predicted
-             * @description Attention of the step that writes a word: [layers][heads][target words + 1][source words + 1].
-             */
+            /** @description Attention of the step that writes a word: [layers][heads][target words + 1][source words + 1]. */
             predicted: number[][][][];
-            /**
-             * Given
-             * @description Attention of the step that reads a word: [layers][heads][target words][source words + 1].
-             */
+            /** @description Attention of the step that reads a word: [layers][heads][target words][source words + 1]. */
             given: number[][][][];
-            /**
-             * Steps
-             * @description Attention of each step: [layers][heads][tokens + 1][source words + 1].
-             */
+            /** @description Attention of each step: [layers][heads][tokens + 1][source words + 1]. */
             steps: number[][][][];
-            /**
-             * Entropy
-             * @description Bits per target word: [layers][heads][target words].
-             */
+            /** @description Bits per target word: [layers][heads][target words]. */
             entropy: number[][][];
-            /**
-             * Coverage
-             * @description Attention per source word: [layers][heads][source words].
-             */
+            /** @description Attention per source word: [layers][heads][source words]. */
             coverage: number[][][];
-            /** Default Layer */
             default_layer: number;
-            /** Score */
             score: number | null;
-            /** Tree */
             tree: components["schemas"]["InspectedNode"][];
-            /** Counterfactuals */
             counterfactuals: components["schemas"]["InspectedCounterfactual"][];
-            /** Flags */
             flags: string[];
-            /**
-             * Model
-             * @description Family, size, engine and search settings.
-             */
+            /** @description Family, size, engine and search settings. */
             model: string;
-            /**
-             * Models
-             * @description The model that translated.
-             */
+            /** @description The model that translated. */
             models: string[];
             /** @description With source `auto` only. */
             detected: components["schemas"]["DetectedLanguage"] | null;
@@ -934,15 +825,10 @@ export interface components {
          * @description Another word forced at one position, and the translation that the model continues with.
          */
         InspectedCounterfactual: {
-            /** Word */
             word: number;
-            /** Forced */
             forced: string;
-            /** Probability */
             probability: number | null;
-            /** Translation */
             translation: string;
-            /** Score */
             score: number | null;
         };
         /**
@@ -950,19 +836,12 @@ export interface components {
          * @description A token kept in the beam; `parent` is the index of the previous one, -1 for none, and `rank` its place.
          */
         InspectedNode: {
-            /** Parent */
             parent: number;
-            /** Text */
             text: string;
-            /** Step */
             step: number;
-            /** Rank */
             rank: number;
-            /** Log Prob */
             log_prob: number | null;
-            /** Is End */
             is_end: boolean;
-            /** Is Best */
             is_best: boolean;
         };
         /**
@@ -970,9 +849,7 @@ export interface components {
          * @description A possible token at a step.
          */
         InspectedToken: {
-            /** Text */
             text: string;
-            /** Probability */
             probability: number | null;
         };
         /**
@@ -980,38 +857,28 @@ export interface components {
          * @description A language and its targets, itself included.
          */
         LibreTranslateLanguage: {
-            /**
-             * Code
-             * @example en
-             */
+            /** @example en */
             code: string;
-            /**
-             * Name
-             * @example English
-             */
+            /** @example English */
             name: string;
             /**
-             * Targets
              * @example [
              *       "de",
              *       "en"
              *     ]
              */
             targets: string[];
+            /** @description Models of this source language whose licence or origin is known. */
+            models?: components["schemas"]["ModelProvenance"][];
         };
         /**
          * LibreTranslateResponse
          * @description `detectedLanguage` is present with source `auto` only, `alternatives` only if requested.
          */
         LibreTranslateResponse: {
-            /**
-             * Translatedtext
-             * @example Zwei Hunde spielen im Schnee.
-             */
+            /** @example Zwei Hunde spielen im Schnee. */
             translatedText: string | string[];
-            /** Detectedlanguage */
             detectedLanguage?: components["schemas"]["DetectedLanguage"] | components["schemas"]["DetectedLanguage"][] | null;
-            /** Alternatives */
             alternatives?: string[] | string[][] | null;
         };
         /**
@@ -1019,16 +886,10 @@ export interface components {
          * @description A name for the field `model` of `/v1/chat/completions`, in the form of OpenAI's list.
          */
         ListedModel: {
-            /**
-             * Id
-             * @example en:de
-             */
+            /** @example en:de */
             id: string;
-            /** Object */
             object: string;
-            /** Created */
             created: number;
-            /** Owned By */
             owned_by: string;
         };
         /**
@@ -1036,77 +897,71 @@ export interface components {
          * @description A served model and its state.
          */
         ModelInfo: {
-            /** Name */
             name: string;
-            /** Source */
             source: string;
-            /** Target */
             target: string;
-            /** Family */
             family: string;
-            /**
-             * State
-             * @enum {string}
-             */
+            /** @enum {string} */
             state: "ready" | "loading" | "unloaded" | "failed";
-            /** Digest */
             digest: string;
-            /**
-             * Engine
-             * @default
-             */
+            /** @default  */
             engine?: string;
-            /**
-             * Precision
-             * @default
-             */
+            /** @default  */
             precision?: string;
             /**
-             * Bytes
              * @description Estimated memory.
              * @default 0
              */
             bytes?: number;
             /**
-             * Why
              * @description Why this engine was selected, or why loading failed.
              * @default
              */
             why?: string;
             /**
-             * Supports Glossary
              * @description Whether an installed engine can use a glossary with this model.
              * @default true
              */
             supports_glossary?: boolean;
             /**
-             * Directions
              * @description Source and target languages of a model with several directions; `source` and `target` are the first.
              * @default []
              */
-            directions?: [
-                string,
-                string
-            ][];
+            directions?: string[][];
             /**
-             * Supports Inspection
              * @description Whether an installed engine has the attention of every layer and head of this model.
              * @default true
              */
             supports_inspection?: boolean;
+            /**
+             * @description As stated by the origin of the model; empty is not stated.
+             * @default
+             */
+            licence?: string;
+            /**
+             * @description Where the model comes from: an address or a description; empty for a model of this installation.
+             * @default
+             */
+            origin?: string;
+        };
+        /**
+         * ModelProvenance
+         * @description Licence and origin of a model.
+         */
+        ModelProvenance: {
+            name: string;
+            /** @description As stated by the origin; empty is not stated. */
+            licence: string;
+            origin: string;
         };
         /**
          * ModelsResponse
          * @description All models and routes; `object` and `data` are for clients of OpenAI's API.
          */
         ModelsResponse: {
-            /** Models */
             models: components["schemas"]["ModelInfo"][];
-            /** Routes */
             routes: components["schemas"]["Route"][];
-            /** Object */
             object: string;
-            /** Data */
             data: components["schemas"]["ListedModel"][];
         };
         /**
@@ -1114,13 +969,9 @@ export interface components {
          * @description A stored glossary.
          */
         MultilingualGlossary: {
-            /** Glossary Id */
             glossary_id: string;
-            /** Name */
             name: string;
-            /** Dictionaries */
             dictionaries: components["schemas"]["DictionaryInfo"][];
-            /** Creation Time */
             creation_time: string;
         };
         /**
@@ -1128,7 +979,6 @@ export interface components {
          * @description All glossaries.
          */
         MultilingualGlossaryList: {
-            /** Glossaries */
             glossaries: components["schemas"]["MultilingualGlossary"][];
         };
         /**
@@ -1136,11 +986,8 @@ export interface components {
          * @description A sign of a possible error; `meaning` explains the flag, `detail` the finding.
          */
         QualityFlag: {
-            /** Name */
             name: string;
-            /** Detail */
             detail: string;
-            /** Meaning */
             meaning: string;
         };
         /**
@@ -1148,42 +995,35 @@ export interface components {
          * @description Outcome of a reload, per model.
          */
         ReloadResult: {
-            /**
-             * Reloaded
-             * @default []
-             */
+            /** @default [] */
             reloaded?: string[];
-            /**
-             * Kept
-             * @default []
-             */
+            /** @default [] */
             kept?: string[];
-            /**
-             * Failed
-             * @description Errors by model; a failed model keeps its previous bundle.
-             */
+            /** @description Errors by model; a failed model keeps its previous bundle. */
             failed?: {
                 [key: string]: string;
             };
+            /**
+             * @description Models that are new in the file of settings.
+             * @default []
+             */
+            added?: string[];
+            /**
+             * @description Models that are no longer in the file of settings.
+             * @default []
+             */
+            removed?: string[];
         };
         /**
          * Route
          * @description A language pair and its models, the default first.
          */
         Route: {
-            /** Source */
             source: string;
-            /** Target */
             target: string;
-            /**
-             * Models
-             * @description Each entry is one model, or two consecutive models if the route has a pivot language.
-             */
+            /** @description Each entry is one model, or two consecutive models if the route has a pivot language. */
             models: string[][];
-            /**
-             * Via
-             * @description The pivot language.
-             */
+            /** @description The pivot language. */
             via?: string | null;
         };
         /**
@@ -1191,19 +1031,12 @@ export interface components {
          * @description A stored glossary of one language pair.
          */
         SingleGlossary: {
-            /** Glossary Id */
             glossary_id: string;
-            /** Ready */
             ready: boolean;
-            /** Name */
             name: string;
-            /** Source Lang */
             source_lang: string;
-            /** Target Lang */
             target_lang: string;
-            /** Creation Time */
             creation_time: string;
-            /** Entry Count */
             entry_count: number;
         };
         /**
@@ -1211,7 +1044,6 @@ export interface components {
          * @description All glossaries of one language pair.
          */
         SingleGlossaryList: {
-            /** Glossaries */
             glossaries: components["schemas"]["SingleGlossary"][];
         };
         /**
@@ -1219,10 +1051,7 @@ export interface components {
          * @description URL of the translated document, valid for half an hour.
          */
         TranslateFileResponse: {
-            /**
-             * Translatedfileurl
-             * @example http://127.0.0.1:5000/download_file/9kVw….letter.docx
-             */
+            /** @example http://127.0.0.1:5000/download_file/9kVw….letter.docx */
             translatedFileUrl: string;
         };
         /**
@@ -1230,7 +1059,6 @@ export interface components {
          * @description One translation per text, in the same order.
          */
         TranslateResponse: {
-            /** Translations */
             translations: components["schemas"]["TranslatedText"][];
         };
         /**
@@ -1238,69 +1066,35 @@ export interface components {
          * @description A translation, as the Python API and the command line return it, with its models and languages.
          */
         TranslatedText: {
-            /**
-             * Source
-             * @example Two dogs play in the snow.
-             */
+            /** @example Two dogs play in the snow. */
             source: string;
-            /**
-             * Text
-             * @example Zwei Hunde spielen im Schnee.
-             */
+            /** @example Zwei Hunde spielen im Schnee. */
             text: string;
-            /** Score */
             score: number | null;
-            /** Log Prob */
             log_prob: number | null;
-            /** Is Truncated */
             is_truncated: boolean;
-            /** Is Cut */
             is_cut: boolean;
-            /** Tokens */
             tokens: string[];
-            /** Flags */
             flags?: components["schemas"]["QualityFlag"][] | null;
-            /** Source Words */
             source_words?: string[] | null;
-            /** Target Words */
             target_words?: string[] | null;
-            /**
-             * Alignment
-             * @description Links of source words and target words.
-             */
-            alignment?: [
-                number,
-                number
-            ][] | null;
-            /** Weights */
+            /** @description Links of source words and target words. */
+            alignment?: number[][] | null;
             weights?: number[][] | null;
-            /**
-             * Nbest
-             * @description With `alternatives`, and `alignments` or `weights`: each translation with its own.
-             */
+            /** @description With `alternatives`, and `alignments` or `weights`: each translation with its own. */
             nbest?: {
                 [key: string]: unknown;
             }[] | null;
-            /**
-             * Sentences
-             * @description The translation of each of several sentences.
-             */
+            /** @description The translation of each of several sentences. */
             sentences?: {
                 [key: string]: unknown;
             }[] | null;
-            /**
-             * Models
-             * @description Models used: two with a pivot language.
-             */
+            /** @description Models used: two with a pivot language. */
             models: string[];
-            /**
-             * Via
-             * @description The pivot language.
-             */
+            /** @description The pivot language. */
             via: string | null;
             /** @description With source `auto` only. */
             detected: components["schemas"]["DetectedLanguage"] | null;
-            /** Alternatives */
             alternatives: components["schemas"]["Alternative"][];
         } & {
             [key: string]: unknown;
@@ -1310,41 +1104,46 @@ export interface components {
          * @description An error: RFC 9457, with LibreTranslate's `error` and DeepL's `message`.
          */
         Problem: {
-            /**
-             * Error
-             * @example xx is not supported
-             */
+            /** @example xx is not supported */
             error: string;
-            /** Message */
             message: string;
-            /** Type */
             type: string;
-            /**
-             * Title
-             * @example Bad Request
-             */
+            /** @example Bad Request */
             title: string;
-            /**
-             * Status
-             * @example 400
-             */
+            /** @example 400 */
             status: number;
-            /** Detail */
             detail: string;
             /**
-             * Code
              * @description What is wrong, for programs.
              * @enum {string}
              */
-            code: "deadline" | "forbidden" | "glossary_needs_direct_model" | "inspection_needs_direct_model" | "internal" | "invalid_document" | "invalid_glossary" | "invalid_key" | "invalid_request" | "method_not_allowed" | "misdirected" | "missing_key" | "model_unavailable" | "not_found" | "not_installed" | "nothing_to_inspect" | "overloaded" | "rate_limited" | "shutting_down" | "single_process_only" | "too_large" | "unavailable_pair" | "unknown_format" | "unknown_language" | "unknown_model" | "unsupported_media_type";
+            code: "cross_site" | "deadline" | "forbidden" | "glossary_needs_direct_model" | "inspection_needs_direct_model" | "internal" | "invalid_document" | "invalid_glossary" | "invalid_key" | "invalid_request" | "method_not_allowed" | "misdirected" | "missing_key" | "model_unavailable" | "not_found" | "not_installed" | "nothing_to_inspect" | "overloaded" | "rate_limited" | "shutting_down" | "single_process_only" | "too_large" | "unavailable_pair" | "unknown_format" | "unknown_language" | "unknown_model" | "unsupported_media_type";
             /**
-             * Retry After
              * @description Seconds to wait before the request may succeed; in streams too, which have no header for it.
              * @default null
              */
             retry_after?: number | null;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * ChatErrorResponse
+         * @description An error in the form of OpenAI's API, also as the last event of a stream.
+         */
+        ChatErrorResponse: {
+            /** @description What went wrong; `retry_after` is the number of seconds to wait before the request may succeed. */
+            error: {
+                message: string;
+                /** @example invalid_request_error */
+                type: string;
+                param: string | null;
+                /** @enum {string} */
+                code: "cross_site" | "deadline" | "forbidden" | "glossary_needs_direct_model" | "inspection_needs_direct_model" | "internal" | "invalid_document" | "invalid_glossary" | "invalid_key" | "invalid_request" | "method_not_allowed" | "misdirected" | "missing_key" | "model_unavailable" | "not_found" | "not_installed" | "nothing_to_inspect" | "overloaded" | "rate_limited" | "shutting_down" | "single_process_only" | "too_large" | "unavailable_pair" | "unknown_format" | "unknown_language" | "unknown_model" | "unsupported_media_type";
+                /** @default null */
+                retry_after?: number | null;
+            } & {
+                [key: string]: unknown;
+            };
         };
     };
     responses: never;
@@ -1355,10 +1154,13 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    translate_translate_post: {
+    translate: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Id of the request in the log and the response. */
+                "X-Request-Id"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -1366,96 +1168,61 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * Q
                      * @description A text, or a list of texts.
                      * @example Two dogs play in the snow.
                      */
                     q: string | string[];
                     /**
-                     * Source
                      * @description A language code, or `auto`.
                      * @example en
                      */
                     source: string;
-                    /**
-                     * Target
-                     * @example de
-                     */
+                    /** @example de */
                     target: string;
                     /**
-                     * Format
                      * @default text
                      * @example text
                      */
                     format?: ("text" | "html" | "") | null;
                     /**
-                     * Alternatives
                      * @description Maximum number of alternatives.
                      * @default 0
                      * @example 0
                      */
                     alternatives?: number | string | null;
-                    /**
-                     * Glossary
-                     * @description Name or id of a stored glossary; LibreTranslate has none.
-                     */
+                    /** @description Name or id of a stored glossary; LibreTranslate has none. */
                     glossary?: string | null;
-                    /**
-                     * Api Key
-                     * @description API key, if the server requires one and `Authorization` does not have it.
-                     */
+                    /** @description API key, if the server requires one and `Authorization` does not have it. */
                     api_key?: string | null;
                 };
                 "application/x-www-form-urlencoded": {
-                    /** Q */
                     q: string;
                     /**
-                     * Source
                      * @description A language code, or `auto`.
                      * @example en
                      */
                     source: string;
-                    /**
-                     * Target
-                     * @example de
-                     */
+                    /** @example de */
                     target: string;
-                    /**
-                     * Format
-                     * @enum {string}
-                     */
+                    /** @enum {string} */
                     format?: "text" | "html" | "";
-                    /** Alternatives */
                     alternatives?: string;
-                    /** Glossary */
                     glossary?: string;
-                    /** Api Key */
                     api_key?: string;
                 };
                 "multipart/form-data": {
-                    /** Q */
                     q: string;
                     /**
-                     * Source
                      * @description A language code, or `auto`.
                      * @example en
                      */
                     source: string;
-                    /**
-                     * Target
-                     * @example de
-                     */
+                    /** @example de */
                     target: string;
-                    /**
-                     * Format
-                     * @enum {string}
-                     */
+                    /** @enum {string} */
                     format?: "text" | "html" | "";
-                    /** Alternatives */
                     alternatives?: string;
-                    /** Glossary */
                     glossary?: string;
-                    /** Api Key */
                     api_key?: string;
                 };
             };
@@ -1553,37 +1320,30 @@ export interface operations {
             };
         };
     };
-    detect_detect_post: {
+    detect: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Id of the request in the log and the response. */
+                "X-Request-Id"?: string;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
                 "application/json": {
-                    /**
-                     * Q
-                     * @example Two dogs play in the snow.
-                     */
+                    /** @example Two dogs play in the snow. */
                     q: string | string[];
-                    /**
-                     * Api Key
-                     * @description API key, if the server requires one and `Authorization` does not have it.
-                     */
+                    /** @description API key, if the server requires one and `Authorization` does not have it. */
                     api_key?: string | null;
                 };
                 "application/x-www-form-urlencoded": {
-                    /** Q */
                     q: string;
-                    /** Api Key */
                     api_key?: string;
                 };
                 "multipart/form-data": {
-                    /** Q */
                     q: string;
-                    /** Api Key */
                     api_key?: string;
                 };
             };
@@ -1672,7 +1432,7 @@ export interface operations {
             };
         };
     };
-    languages_languages_get: {
+    languages: {
         parameters: {
             query?: never;
             header?: never;
@@ -1746,7 +1506,7 @@ export interface operations {
             };
         };
     };
-    frontend_settings_frontend_settings_get: {
+    frontend_settings: {
         parameters: {
             query?: never;
             header?: never;
@@ -1820,7 +1580,7 @@ export interface operations {
             };
         };
     };
-    suggest_suggest_post: {
+    suggest: {
         parameters: {
             query?: never;
             header?: never;
@@ -1912,7 +1672,7 @@ export interface operations {
             };
         };
     };
-    translate_v1_translate_post: {
+    v1_translate: {
         parameters: {
             query?: never;
             header?: never;
@@ -1923,66 +1683,49 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * Text
                      * @description A text, or a list of texts.
                      * @example Two dogs play in the snow.
                      */
                     text: string | string[];
                     /**
-                     * Source
                      * @description A language code, or `auto`.
                      * @default auto
                      * @example en
                      */
                     source?: string;
-                    /**
-                     * Target
-                     * @example de
-                     */
+                    /** @example de */
                     target: string;
-                    /**
-                     * Model
-                     * @description Name of a model of `/v1/models`; the first of the route by default.
-                     */
+                    /** @description Name of a model of `/v1/models`; the first of the route by default. */
                     model?: string | null;
                     /**
-                     * Format
                      * @default text
                      * @enum {string}
                      */
                     format?: "text" | "html";
                     /**
-                     * Alternatives
                      * @description Maximum number of other translations; none for HTML.
                      * @default 0
                      * @example 2
                      */
                     alternatives?: number;
-                    /**
-                     * Beam
-                     * @description Width of the beam; that of the server by default.
-                     */
+                    /** @description Width of the beam; that of the server by default. */
                     beam?: number | null;
                     /**
-                     * Alignments
                      * @description Return words, and the links between them.
                      * @default false
                      */
                     alignments?: boolean;
                     /**
-                     * Weights
                      * @description Return the attention weights between words.
                      * @default false
                      */
                     weights?: boolean;
                     /**
-                     * Flags
                      * @description Return quality flags.
                      * @default true
                      */
                     flags?: boolean;
                     /**
-                     * Glossary
                      * @description Terms and their translations, null keeps a term unchanged; or name or id of a stored glossary.
                      * @example {
                      *       "snow": "Schnee"
@@ -1992,13 +1735,11 @@ export interface operations {
                         [key: string]: string | null;
                     } | string | null;
                     /**
-                     * Split
                      * @description Split texts into sentences.
                      * @default true
                      */
                     split?: boolean;
                     /**
-                     * Stream
                      * @description Respond with server-sent events.
                      * @default false
                      */
@@ -2121,7 +1862,7 @@ export interface operations {
             };
         };
     };
-    inspect_v1_inspect_post: {
+    v1_inspect: {
         parameters: {
             query?: never;
             header?: never;
@@ -2131,32 +1872,20 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /**
-                     * Text
-                     * @example Two dogs play in the snow.
-                     */
+                    /** @example Two dogs play in the snow. */
                     text: string;
                     /**
-                     * Source
                      * @description A language code, or `auto`.
                      * @default auto
                      * @example en
                      */
                     source?: string;
-                    /**
-                     * Target
-                     * @example de
-                     */
+                    /** @example de */
                     target: string;
-                    /** Model */
                     model?: string | null;
-                    /**
-                     * Translation
-                     * @description A translation to inspect, in place of the model's own.
-                     */
+                    /** @description A translation to inspect, in place of the model's own. */
                     translation?: string | null;
                     /**
-                     * Counterfactuals
                      * @description Number of other words per position whose translations are searched.
                      * @default 0
                      */
@@ -2266,7 +1995,7 @@ export interface operations {
             };
         };
     };
-    models_v1_models_get: {
+    v1_models: {
         parameters: {
             query?: never;
             header?: never;
@@ -2340,7 +2069,7 @@ export interface operations {
             };
         };
     };
-    reload_v1_models_reload_post: {
+    v1_models_reload: {
         parameters: {
             query?: never;
             header?: never;
@@ -2432,7 +2161,7 @@ export interface operations {
             };
         };
     };
-    complete_v1_chat_completions_post: {
+    v1_chat_completions: {
         parameters: {
             query?: never;
             header?: never;
@@ -2443,50 +2172,25 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * Model
                      * @description `SOURCE:TARGET`, `auto:TARGET`, or a model of `/v1/models`.
                      * @example en:de
                      */
                     model: string;
-                    /**
-                     * Messages
-                     * @description The last user message is translated.
-                     */
+                    /** @description The last user message is translated. */
                     messages: {
-                        /**
-                         * Role
-                         * @enum {string}
-                         */
+                        /** @enum {string} */
                         role: "system" | "developer" | "user" | "assistant";
-                        /**
-                         * Content
-                         * @example Two dogs play in the snow.
-                         */
+                        /** @example Two dogs play in the snow. */
                         content: string | {
-                            /**
-                             * Type
-                             * @constant
-                             */
+                            /** @constant */
                             type: "text";
-                            /** Text */
                             text: string;
                         }[];
                     }[];
-                    /**
-                     * Stream
-                     * @default false
-                     */
+                    /** @default false */
                     stream?: boolean | null;
-                    /**
-                     * N
-                     * @description Number of choices.
-                     */
+                    /** @description Number of choices. */
                     n?: 1 | null;
-                    /**
-                     * Tools
-                     * @description Not supported.
-                     */
-                    tools?: null;
                 };
             };
         };
@@ -2510,7 +2214,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ChatErrorResponse"];
                 };
             };
             /** @description The API key is missing, invalid, or without the required right. */
@@ -2519,7 +2223,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ChatErrorResponse"];
                 };
             };
             /** @description The body took too long to arrive. */
@@ -2528,7 +2232,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ChatErrorResponse"];
                 };
             };
             /** @description The body, a text, or all texts together are too large. */
@@ -2537,7 +2241,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ChatErrorResponse"];
                 };
             };
             /** @description The media type is not supported. */
@@ -2546,7 +2250,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ChatErrorResponse"];
                 };
             };
             /** @description The Host header is not a name of this server. */
@@ -2555,7 +2259,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ChatErrorResponse"];
                 };
             };
             /** @description Too many tokens per minute; see `Retry-After`. */
@@ -2564,7 +2268,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ChatErrorResponse"];
                 };
             };
             /** @description Internal error. */
@@ -2573,7 +2277,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ChatErrorResponse"];
                 };
             };
             /** @description The server is overloaded or shutting down; see `Retry-After`. */
@@ -2582,12 +2286,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ChatErrorResponse"];
                 };
             };
         };
     };
-    translate_file_translate_file_post: {
+    translate_file: {
         parameters: {
             query?: never;
             header?: never;
@@ -2717,7 +2421,7 @@ export interface operations {
             };
         };
     };
-    download_file_download_file__name__get: {
+    download_file_by_name: {
         parameters: {
             query?: never;
             header?: never;
@@ -2813,95 +2517,56 @@ export interface operations {
             };
         };
     };
-    translate_v2_translate_post: {
+    v2_translate: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Id of the request in the log and the response. */
+                "X-Request-Id"?: string;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
                 "application/json": {
-                    /**
-                     * Target Lang
-                     * @example DE
-                     */
+                    /** @example DE */
                     target_lang: string;
-                    /**
-                     * Source Lang
-                     * @description Detected if not given; required with a glossary.
-                     */
+                    /** @description Detected if not given; required with a glossary. */
                     source_lang?: string | null;
-                    /**
-                     * Formality
-                     * @description Accepted, and without effect: no model supports it.
-                     */
+                    /** @description Accepted, and without effect: no model supports it. */
                     formality?: ("default" | "more" | "less" | "prefer_more" | "prefer_less" | "") | null;
-                    /**
-                     * Glossary Id
-                     * @description Id of a glossary of `/v2/glossaries` or `/v3/glossaries`.
-                     */
+                    /** @description Id of a glossary of `/v2/glossaries` or `/v3/glossaries`. */
                     glossary_id?: string | null;
-                    /**
-                     * Glossary Ids
-                     * @description One id, as in `glossary_id`.
-                     */
+                    /** @description One id, as in `glossary_id`. */
                     glossary_ids?: string | string[] | null;
-                    /**
-                     * Auth Key
-                     * @description API key, if the server requires one and `Authorization` does not have it.
-                     */
+                    /** @description API key, if the server requires one and `Authorization` does not have it. */
                     auth_key?: string | null;
                     /**
-                     * Text
                      * @example [
                      *       "Two dogs play in the snow."
                      *     ]
                      */
                     text: string | string[];
-                    /** Tag Handling */
                     tag_handling?: ("html" | "xml" | "") | null;
-                    /**
-                     * Ignore Tags
-                     * @description Names of elements that are not translated, as a list or separated by commas.
-                     */
+                    /** @description Names of elements that are not translated, as a list or separated by commas. */
                     ignore_tags?: string | string[] | null;
-                    /**
-                     * Split Sentences
-                     * @default 1
-                     */
-                    split_sentences?: ("0" | "1" | "nonewlines" | 0 | 1 | "true" | "false" | "") | boolean | null;
-                    /** Show Billed Characters */
-                    show_billed_characters?: boolean | (0 | 1 | "0" | "1" | "true" | "false") | null;
+                    /** @default 1 */
+                    split_sentences?: (("0" | "1" | "nonewlines" | "true" | "false" | "") | (0 | 1)) | boolean | null;
+                    show_billed_characters?: boolean | (("0" | "1" | "true" | "false") | (0 | 1)) | null;
                 };
                 "application/x-www-form-urlencoded": {
-                    /**
-                     * Target Lang
-                     * @example DE
-                     */
+                    /** @example DE */
                     target_lang: string;
-                    /** Source Lang */
                     source_lang?: string;
-                    /**
-                     * Formality
-                     * @enum {string}
-                     */
+                    /** @enum {string} */
                     formality?: "default" | "more" | "less" | "prefer_more" | "prefer_less" | "";
-                    /** Glossary Id */
                     glossary_id?: string;
-                    /** Glossary Ids */
                     glossary_ids?: string;
-                    /** Auth Key */
                     auth_key?: string;
-                    /** Text */
                     text: string;
-                    /**
-                     * Tag Handling
-                     * @enum {string}
-                     */
+                    /** @enum {string} */
                     tag_handling?: "html" | "xml" | "";
-                    /** Ignore Tags */
                     ignore_tags?: string;
                     /** @enum {string} */
                     split_sentences?: "0" | "1" | "false" | "true";
@@ -2909,32 +2574,17 @@ export interface operations {
                     show_billed_characters?: "0" | "1" | "false" | "true";
                 };
                 "multipart/form-data": {
-                    /**
-                     * Target Lang
-                     * @example DE
-                     */
+                    /** @example DE */
                     target_lang: string;
-                    /** Source Lang */
                     source_lang?: string;
-                    /**
-                     * Formality
-                     * @enum {string}
-                     */
+                    /** @enum {string} */
                     formality?: "default" | "more" | "less" | "prefer_more" | "prefer_less" | "";
-                    /** Glossary Id */
                     glossary_id?: string;
-                    /** Glossary Ids */
                     glossary_ids?: string;
-                    /** Auth Key */
                     auth_key?: string;
-                    /** Text */
                     text: string;
-                    /**
-                     * Tag Handling
-                     * @enum {string}
-                     */
+                    /** @enum {string} */
                     tag_handling?: "html" | "xml" | "";
-                    /** Ignore Tags */
                     ignore_tags?: string;
                     /** @enum {string} */
                     split_sentences?: "0" | "1" | "false" | "true";
@@ -3036,7 +2686,7 @@ export interface operations {
             };
         };
     };
-    languages_v2_languages_get: {
+    v2_languages: {
         parameters: {
             query?: {
                 /** @description `source` if not given. */
@@ -3131,7 +2781,7 @@ export interface operations {
             };
         };
     };
-    usage_v2_usage_get: {
+    v2_usage: {
         parameters: {
             query?: never;
             header?: never;
@@ -3223,7 +2873,7 @@ export interface operations {
             };
         };
     };
-    upload_v2_document_post: {
+    v2_document: {
         parameters: {
             query?: never;
             header?: never;
@@ -3233,40 +2883,21 @@ export interface operations {
         requestBody: {
             content: {
                 "multipart/form-data": {
-                    /**
-                     * Target Lang
-                     * @example DE
-                     */
+                    /** @example DE */
                     target_lang: string;
-                    /**
-                     * Source Lang
-                     * @description Detected if not given; required with a glossary.
-                     */
+                    /** @description Detected if not given; required with a glossary. */
                     source_lang?: string | null;
-                    /**
-                     * Formality
-                     * @description Accepted, and without effect: no model supports it.
-                     */
+                    /** @description Accepted, and without effect: no model supports it. */
                     formality?: ("default" | "more" | "less" | "prefer_more" | "prefer_less" | "") | null;
-                    /**
-                     * Glossary Id
-                     * @description Id of a glossary of `/v2/glossaries` or `/v3/glossaries`.
-                     */
+                    /** @description Id of a glossary of `/v2/glossaries` or `/v3/glossaries`. */
                     glossary_id?: string | null;
-                    /**
-                     * Glossary Ids
-                     * @description One id, as in `glossary_id`.
-                     */
+                    /** @description One id, as in `glossary_id`. */
                     glossary_ids?: string | string[] | null;
-                    /**
-                     * Auth Key
-                     * @description API key, if the server requires one and `Authorization` does not have it.
-                     */
+                    /** @description API key, if the server requires one and `Authorization` does not have it. */
                     auth_key?: string | null;
-                    /**
-                     * Output Format
-                     * @description Must be the format of the document.
-                     */
+                    /** @description Name of the document, in place of that of the file. */
+                    filename?: string | null;
+                    /** @description Must be the format of the document. */
                     output_format?: string | null;
                     /**
                      * Format: binary
@@ -3369,10 +3000,13 @@ export interface operations {
             };
         };
     };
-    status_v2_document__document_id__post: {
+    v2_document_by_id: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Id of the request in the log and the response. */
+                "X-Request-Id"?: string;
+            };
             path: {
                 /** @description Id of the document. */
                 document_id: string;
@@ -3382,24 +3016,16 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** Document Key */
                     document_key: string;
-                    /**
-                     * Auth Key
-                     * @description API key, if the server requires one and `Authorization` does not have it.
-                     */
+                    /** @description API key, if the server requires one and `Authorization` does not have it. */
                     auth_key?: string | null;
                 };
                 "application/x-www-form-urlencoded": {
-                    /** Document Key */
                     document_key: string;
-                    /** Auth Key */
                     auth_key?: string;
                 };
                 "multipart/form-data": {
-                    /** Document Key */
                     document_key: string;
-                    /** Auth Key */
                     auth_key?: string;
                 };
             };
@@ -3497,10 +3123,13 @@ export interface operations {
             };
         };
     };
-    result_v2_document__document_id__result_post: {
+    v2_document_result: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Id of the request in the log and the response. */
+                "X-Request-Id"?: string;
+            };
             path: {
                 /** @description Id of the document. */
                 document_id: string;
@@ -3510,24 +3139,16 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** Document Key */
                     document_key: string;
-                    /**
-                     * Auth Key
-                     * @description API key, if the server requires one and `Authorization` does not have it.
-                     */
+                    /** @description API key, if the server requires one and `Authorization` does not have it. */
                     auth_key?: string | null;
                 };
                 "application/x-www-form-urlencoded": {
-                    /** Document Key */
                     document_key: string;
-                    /** Auth Key */
                     auth_key?: string;
                 };
                 "multipart/form-data": {
-                    /** Document Key */
                     document_key: string;
-                    /** Auth Key */
                     auth_key?: string;
                 };
             };
@@ -3625,7 +3246,7 @@ export interface operations {
             };
         };
     };
-    language_pairs_v2_glossary_language_pairs_get: {
+    v2_glossary_language_pairs: {
         parameters: {
             query?: never;
             header?: never;
@@ -3708,7 +3329,7 @@ export interface operations {
             };
         };
     };
-    listed_v2_glossaries_get: {
+    get_v2_glossaries: {
         parameters: {
             query?: never;
             header?: never;
@@ -3791,103 +3412,73 @@ export interface operations {
             };
         };
     };
-    create_v2_glossaries_post: {
+    post_v2_glossaries: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Id of the request in the log and the response. */
+                "X-Request-Id"?: string;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
                 "application/json": {
-                    /**
-                     * Source Lang
-                     * @example en
-                     */
+                    /** @example en */
                     source_lang: string;
-                    /**
-                     * Target Lang
-                     * @example de
-                     */
+                    /** @example de */
                     target_lang: string;
                     /**
-                     * Entries
                      * @description One term per line: source, tab or comma, translation.
                      * @example snow	Schnee
                      *     dog	Hund
                      */
                     entries: string;
                     /**
-                     * Entries Format
                      * @default tsv
                      * @enum {string}
                      */
                     entries_format?: "tsv" | "csv";
-                    /**
-                     * Name
-                     * @example Winter
-                     */
+                    /** @example Winter */
                     name: string;
                 };
                 "application/x-www-form-urlencoded": {
-                    /**
-                     * Source Lang
-                     * @example en
-                     */
+                    /** @example en */
                     source_lang: string;
-                    /**
-                     * Target Lang
-                     * @example de
-                     */
+                    /** @example de */
                     target_lang: string;
                     /**
-                     * Entries
                      * @description One term per line: source, tab or comma, translation.
                      * @example snow	Schnee
                      *     dog	Hund
                      */
                     entries: string;
                     /**
-                     * Entries Format
                      * @default tsv
                      * @enum {string}
                      */
                     entries_format?: "tsv" | "csv";
-                    /**
-                     * Name
-                     * @example Winter
-                     */
+                    /** @example Winter */
                     name: string;
                 };
                 "multipart/form-data": {
-                    /**
-                     * Source Lang
-                     * @example en
-                     */
+                    /** @example en */
                     source_lang: string;
-                    /**
-                     * Target Lang
-                     * @example de
-                     */
+                    /** @example de */
                     target_lang: string;
                     /**
-                     * Entries
                      * @description One term per line: source, tab or comma, translation.
                      * @example snow	Schnee
                      *     dog	Hund
                      */
                     entries: string;
                     /**
-                     * Entries Format
                      * @default tsv
                      * @enum {string}
                      */
                     entries_format?: "tsv" | "csv";
-                    /**
-                     * Name
-                     * @example Winter
-                     */
+                    /** @example Winter */
                     name: string;
                 };
             };
@@ -3976,7 +3567,7 @@ export interface operations {
             };
         };
     };
-    one_v2_glossaries__glossary_id__get: {
+    get_v2_glossaries_by_id: {
         parameters: {
             query?: never;
             header?: never;
@@ -4071,7 +3662,7 @@ export interface operations {
             };
         };
     };
-    delete_v2_glossaries__glossary_id__delete: {
+    delete_v2_glossaries_by_id: {
         parameters: {
             query?: never;
             header?: never;
@@ -4173,7 +3764,7 @@ export interface operations {
             };
         };
     };
-    entries_v2_glossaries__glossary_id__entries_get: {
+    v2_glossaries_entries: {
         parameters: {
             query?: never;
             header?: never;
@@ -4268,7 +3859,7 @@ export interface operations {
             };
         };
     };
-    listed_v3_glossaries_get: {
+    get_v3_glossaries: {
         parameters: {
             query?: never;
             header?: never;
@@ -4351,7 +3942,7 @@ export interface operations {
             };
         };
     };
-    create_v3_glossaries_post: {
+    post_v3_glossaries: {
         parameters: {
             query?: never;
             header?: never;
@@ -4361,32 +3952,20 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /**
-                     * Name
-                     * @example Winter
-                     */
+                    /** @example Winter */
                     name: string;
-                    /** Dictionaries */
                     dictionaries: {
-                        /**
-                         * Source Lang
-                         * @example en
-                         */
+                        /** @example en */
                         source_lang: string;
-                        /**
-                         * Target Lang
-                         * @example de
-                         */
+                        /** @example de */
                         target_lang: string;
                         /**
-                         * Entries
                          * @description One term per line: source, tab or comma, translation.
                          * @example snow	Schnee
                          *     dog	Hund
                          */
                         entries: string;
                         /**
-                         * Entries Format
                          * @default tsv
                          * @enum {string}
                          */
@@ -4488,7 +4067,7 @@ export interface operations {
             };
         };
     };
-    one_v3_glossaries__glossary_id__get: {
+    get_v3_glossaries_by_id: {
         parameters: {
             query?: never;
             header?: never;
@@ -4583,7 +4162,7 @@ export interface operations {
             };
         };
     };
-    delete_v3_glossaries__glossary_id__delete: {
+    delete_v3_glossaries_by_id: {
         parameters: {
             query?: never;
             header?: never;
@@ -4685,7 +4264,7 @@ export interface operations {
             };
         };
     };
-    change_v3_glossaries__glossary_id__patch: {
+    patch_v3_glossaries_by_id: {
         parameters: {
             query?: never;
             header?: never;
@@ -4698,29 +4277,19 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** Name */
                     name?: string | null;
-                    /** Dictionaries */
                     dictionaries?: {
-                        /**
-                         * Source Lang
-                         * @example en
-                         */
+                        /** @example en */
                         source_lang: string;
-                        /**
-                         * Target Lang
-                         * @example de
-                         */
+                        /** @example de */
                         target_lang: string;
                         /**
-                         * Entries
                          * @description One term per line: source, tab or comma, translation.
                          * @example snow	Schnee
                          *     dog	Hund
                          */
                         entries: string;
                         /**
-                         * Entries Format
                          * @default tsv
                          * @enum {string}
                          */
@@ -4831,7 +4400,7 @@ export interface operations {
             };
         };
     };
-    entries_v3_glossaries__glossary_id__entries_get: {
+    v3_glossaries_entries: {
         parameters: {
             query: {
                 /** @description A language code. */
@@ -4931,7 +4500,7 @@ export interface operations {
             };
         };
     };
-    replace_dictionary_v3_glossaries__glossary_id__dictionaries_put: {
+    put_v3_glossaries_dictionaries: {
         parameters: {
             query?: never;
             header?: never;
@@ -4944,25 +4513,17 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /**
-                     * Source Lang
-                     * @example en
-                     */
+                    /** @example en */
                     source_lang: string;
-                    /**
-                     * Target Lang
-                     * @example de
-                     */
+                    /** @example de */
                     target_lang: string;
                     /**
-                     * Entries
                      * @description One term per line: source, tab or comma, translation.
                      * @example snow	Schnee
                      *     dog	Hund
                      */
                     entries: string;
                     /**
-                     * Entries Format
                      * @default tsv
                      * @enum {string}
                      */
@@ -5072,7 +4633,7 @@ export interface operations {
             };
         };
     };
-    delete_dictionary_v3_glossaries__glossary_id__dictionaries_delete: {
+    delete_v3_glossaries_dictionaries: {
         parameters: {
             query: {
                 /** @description A language code. */
@@ -5179,7 +4740,7 @@ export interface operations {
             };
         };
     };
-    live_livez_get: {
+    livez: {
         parameters: {
             query?: never;
             header?: never;
@@ -5199,7 +4760,7 @@ export interface operations {
             };
         };
     };
-    live_health_get: {
+    health: {
         parameters: {
             query?: never;
             header?: never;
@@ -5219,7 +4780,7 @@ export interface operations {
             };
         };
     };
-    ready_readyz_get: {
+    readyz: {
         parameters: {
             query?: never;
             header?: never;

@@ -22,7 +22,7 @@ const MIN_WEIGHT = 0.08; // weaker links are not shown
 export function wordLinks(sentence: Sentence, side: Side, word: number): WordLink[] {
   const all: WordLink[] = sentence.weights
     ? sentence.weights.flatMap((row, target) => row.map((weight, source) => ({ source, target, weight })))
-    : (sentence.alignment ?? []).map(([source, target]) => ({ source, target, weight: 1 }));
+    : (sentence.alignment ?? []).map(([source = 0, target = 0]) => ({ source, target, weight: 1 }));
   return all
     .filter(link => link[side] === word && link.weight >= MIN_WEIGHT)
     .sort((first, second) => second.weight - first.weight);

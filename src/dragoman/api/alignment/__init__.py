@@ -1,3 +1,1 @@
 """Word alignment of sentence pairs by attention."""
-
-__all__: list[str] = []

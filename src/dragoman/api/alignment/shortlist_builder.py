@@ -1,7 +1,5 @@
 """Build a lexical shortlist for a model from a parallel corpus: which target tokens attend to each source token."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +16,6 @@ from dragoman.config.schema import ModelConfig, TransformerConfig
 from dragoman.engines.select import architecture
 from dragoman.errors import CombinationError, DataError
 from dragoman.search.hypothesis import Hypothesis
-
-__all__ = ["ShortlistResult", "add_shortlist", "check_architecture"]
 
 _MAX_TOKENS = 256  # per side; longer pairs are left out
 _LEAST_WEIGHT = 0.1  # attention weights below it are no alignment
@@ -92,7 +88,7 @@ def add_shortlist(
     check_architecture(bundle.config.model)
     counts = _count(Translator.open(bundle, threads=threads, shortlist=False), blocks)
     if not counts.pairs:
-        raise DataError("a shortlist must be built from sentence pairs, got none; name files with text")
+        raise DataError("there are no sentence pairs to build a shortlist from; name files with text")
     tokenizers = bundle.tokenizers()
     shortlist = _shortlist(
         counts,

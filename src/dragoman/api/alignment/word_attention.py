@@ -13,25 +13,22 @@ from numpy.typing import NDArray
 from dragoman.api.translation.attention import AttentionMaps, lexical_posterior, posterior
 from dragoman.api.translation.options import PairError
 from dragoman.api.translation.translator import Translator
-from dragoman.api.translation.word_alignment import Links, WordAlignment, require_attention
+from dragoman.api.translation.word_alignment import WordAlignment, require_attention
 from dragoman.config.alignment import USUAL_MAP, AlignmentSettings, AttentionChoice, AttentionReading
 from dragoman.engines.incremental import EnsembleEngine
 from dragoman.engines.protocol import AttentionEngine, Engine
 from dragoman.errors import ConfigError
-from dragoman.evaluation.alignment.extraction import argmax_links, mutual_links, product_links, threshold_links
-from dragoman.evaluation.alignment.symmetrization import SYMMETRIZATIONS, intersection, swapped
+from dragoman.evaluation.alignment.error_rate import Links
+from dragoman.evaluation.alignment.extraction import (
+    SYMMETRIZATIONS,
+    argmax_links,
+    intersection,
+    mutual_links,
+    product_links,
+    swapped,
+    threshold_links,
+)
 from dragoman.text import EOS_ID, SPECIALS, map_words, merge_token_weights
-
-__all__ = [
-    "OnPairs",
-    "WordAttention",
-    "all_word_attention",
-    "attention_maps",
-    "check_choice",
-    "check_default",
-    "check_spaces",
-    "word_attention",
-]
 
 OnPairs = Callable[[int], None]
 """Receives the number of pairs of each batch."""
@@ -180,8 +177,8 @@ def check_default(engine: Engine, choice: AttentionChoice, *, by_spaces: bool) -
     what = "words by spaces" if by_spaces else "a layer, a head or a reading"
     if isinstance(engine, EnsembleEngine):
         raise ConfigError(
-            f"translator must be one model to choose {what}, got an ensemble of {len(engine.members)}; open one of its "
-            "bundles alone, or leave the choice out"
+            f"{what} cannot be chosen in an ensemble, which has one attention map only; open one of its bundles alone, "
+            "or leave the choice out"
         )
     raise ConfigError(
         f"engine must be torch to choose {what}, got {engine.name}; open the translator with engine='torch', or leave "

@@ -1,3 +1,1 @@
 """Demo: train a small model that translates English dates to ISO dates."""
-
-__all__: list[str] = []

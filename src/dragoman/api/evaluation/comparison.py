@@ -1,24 +1,159 @@
-"""Compare translation systems: scores, training runs, settings, and sentences that they translate differently."""
+"""Compare translation systems: scores, settings, training runs, and sentences that they translate differently."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
+from typing import Any
 
-from dragoman.api.evaluation.run_history import RunHistory, flatten_settings, read_run
 from dragoman.api.evaluation.system_arguments import System, bundle_of, run_of
 from dragoman.bundle import Bundle
-from dragoman.config import to_toml
+from dragoman.bundle.bundle_config import shared_config
+from dragoman.config import Config, load_config, to_toml
 from dragoman.environment import machine_info, package_versions
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.results import Evaluation, MemberResult
-from dragoman.files import sha256_of_file
-from dragoman.inspection.comparison.report_types import ComparisonReport, ModelDetails
-
-__all__ = ["ScoredTestSet", "compare_systems"]
+from dragoman.files import read_json, read_json_lines, sha256_of_file
+from dragoman.inspection.comparison.report_types import (
+    TRAINING_LOSS,
+    VALIDATION_LOSS,
+    ComparisonReport,
+    Curve,
+    ModelDetails,
+    TrainingSummary,
+)
+from dragoman.run_files import LOG, PROJECT, RECORD
 
 _FIRST_MEMBER = "Sentences and attention maps are those of the first member of each system."
+
+
+@dataclass(frozen=True)
+class RunHistory:
+    """The record of a run; missing parts are empty. The configuration has no paths."""
+
+    curves: tuple[Curve, ...]
+    summary: TrainingSummary | None
+    config: Config | None
+    parameters: int | None
+
+
+@dataclass
+class _LogReader:
+    """Accumulates progress and values over the entries of a log."""
+
+    update: float = 0.0
+    tokens: float = 0.0
+    seconds: float = 0.0
+    points: dict[str, list[tuple[float, float, float, float]]] = field(default_factory=dict)
+
+    def add(self, entry: Mapping[str, Any]) -> None:
+        kind, update = entry.get("kind"), _number(entry.get("update"))
+        if update is None or kind not in ("update", "validation"):
+            return
+        self.update = max(self.update, update)
+        if kind == "update":
+            tokens, speed = _number(entry.get("tokens")), _number(entry.get("tokens_per_second"))
+            self.tokens += tokens or 0.0
+            self.seconds += tokens / speed if tokens and speed else 0.0
+            self._add(TRAINING_LOSS, update, entry.get("loss"))
+            return
+        self.seconds += _number(entry.get("seconds")) or 0.0
+        self._add(VALIDATION_LOSS, update, entry.get("loss"))
+        scores = entry.get("scores")
+        for name, value in scores.items() if isinstance(scores, dict) else ():
+            self._add(name, update, value)
+
+    def _add(self, quantity: str, update: float, value: object) -> None:
+        number = _number(value)
+        if number is not None:
+            self.points.setdefault(quantity, []).append((update, self.tokens, self.seconds, number))
+
+    def curves(self) -> tuple[Curve, ...]:
+        return tuple(Curve(name, *zip(*points, strict=True)) for name, points in self.points.items())
+
+
+def read_run(folder: Path) -> RunHistory:
+    """Read the record of a finished or running training."""
+    reader = _LogReader()
+    for entry in read_json_lines(folder / LOG):
+        reader.add(entry)
+    facts = read_json(folder / RECORD)
+    if facts is not None and not isinstance(facts, dict):
+        raise DataError(f"{folder / RECORD} is no record of a run; name another folder")
+    config = shared_config(load_config(folder / PROJECT)) if (folder / PROJECT).is_file() else None
+    parameters = facts.get("parameters") if facts else None
+    return RunHistory(
+        reader.curves(),
+        None if facts is None else _summary(facts, reader),
+        config,
+        parameters if isinstance(parameters, int) else None,
+    )
+
+
+def flatten_settings(config: Config) -> dict[str, str]:
+    """Return settings by dotted name, with values as TOML; tables in a list are numbered from 1."""
+    found: dict[str, str] = {}
+
+    def walk(value: object, name: str) -> None:
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                walk(inner, f"{name}.{key}" if name else str(key))
+        elif isinstance(value, list | tuple) and any(isinstance(inner, dict) for inner in value):
+            for number, inner in enumerate(value, start=1):
+                walk(inner, f"{name}[{number}]")
+        else:
+            found[name] = json.dumps(value, ensure_ascii=False)
+
+    walk(config.model_dump(exclude_none=True), "")
+    return found
+
+
+def _summary(facts: Mapping[str, Any], course: _LogReader) -> TrainingSummary:
+    data = facts.get("data")
+    pairs = data.get("pairs") if isinstance(data, dict) else None
+    pairs = pairs if isinstance(pairs, dict) else {}
+    update, seconds = _number(facts.get("update")) or 0.0, _number(facts.get("seconds")) or 0.0
+    if not facts.get("ended"):  # the record is from the last validation; the log is newer
+        update, seconds = max(update, course.update), course.seconds
+    best = facts.get("best")
+    return TrainingSummary(
+        updates=int(update),
+        tokens=int(course.tokens),
+        seconds=seconds,
+        tokens_per_second=course.tokens / seconds if seconds and course.tokens else None,
+        pairs={str(name): int(number) for name, count in pairs.items() if (number := _number(count)) is not None},
+        ended=str(facts.get("ended") or "not yet"),
+        best=_best_scores(best),
+        best_update=int(_number(best.get("update")) or 0) if isinstance(best, dict) else None,
+        machine=str(facts.get("machine") or ""),
+        versions={name: str(facts[name]) for name in ("dragoman", "torch") if facts.get(name)},
+        data_fingerprint=_text(data.get("fingerprint")) if isinstance(data, dict) else "",
+        config_digest=_text(facts.get("config_sha256")),
+    )
+
+
+def _best_scores(best: object) -> dict[str, float]:
+    """Return the scores and the loss of the best validation."""
+    if not isinstance(best, dict):
+        return {}
+    scores = best.get("scores")
+    values = {**(scores if isinstance(scores, dict) else {}), "loss": best.get("loss")}
+    return {name: number for name, value in values.items() if (number := _number(value)) is not None}
+
+
+def _number(value: object) -> float | None:
+    """Return a finite JSON number as a float, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if isfinite(value) else None
+    except OverflowError:  # an integer with hundreds of digits
+        return None
+
+
+def _text(value: object) -> str:
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
 @dataclass(frozen=True)
@@ -46,9 +181,9 @@ def compare_systems(
     receives progress messages.
     """
     if not systems:
-        raise ConfigError("systems must be at least one, got none; name runs, bundles or files of translations")
+        raise ConfigError("no system is given; name runs, bundles or files of translations")
     if test is not None and [system.name for system in systems] != [each.name for each in test.evaluation.systems]:
-        raise ConfigError("the test must be of the same systems, in the same order, got others; evaluate these")
+        raise ConfigError("the evaluation is of other systems, or in another order; evaluate these")
     tell("reading the records of runs")
     models = {
         system.name: _members(system, None if test is None else test.evaluation.systems[number].members)

@@ -1,7 +1,5 @@
 """Select the example sentences of a comparison, and compute their attention maps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from dragoman.api.translation.attention import AttentionMaps
 from dragoman.api.translation.translator import Translator
 from dragoman.engines.directions import in_direction
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.sentence_scores import sentence_scores
+from dragoman.evaluation.metrics.corpus_scores import sentence_scores
 from dragoman.evaluation.results import Evaluation
 from dragoman.inspection.comparison.report_types import (
     AttentionComparison,
@@ -20,10 +18,8 @@ from dragoman.inspection.comparison.report_types import (
     SystemAttention,
     SystemTranslation,
 )
-from dragoman.inspection.select_attention_map import describe_map
+from dragoman.inspection.result import describe_map
 from dragoman.text.words import count_words
-
-__all__ = ["attention_examples", "select_readable", "sentence_examples"]
 
 _MIN_WORDS, _MAX_WORDS = 4, 30  # of a source whose map is readable next to others
 

@@ -1,7 +1,5 @@
 """Score systems in every direction between the languages of a parallel test set."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -15,11 +13,8 @@ from dragoman.bundle import Bundle
 from dragoman.config.corpus import Direction
 from dragoman.config.evaluation import EvaluationSettings
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.results import Evaluation
-from dragoman.evaluation.score_format import column_title, format_score
-from dragoman.reporting.markdown import escape_markdown, markdown_table
-
-__all__ = ["DirectionMatrix", "evaluate_directions", "read_parallel_test_set"]
+from dragoman.evaluation.markdown import escape_markdown, markdown_table
+from dragoman.evaluation.results import Evaluation, column_title, format_score
 
 
 @dataclass(frozen=True)

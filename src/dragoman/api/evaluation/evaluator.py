@@ -1,15 +1,18 @@
 """Score translation systems on a test set, and test whether they differ significantly from the baseline."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dragoman.api.evaluation.background_statistics import BackgroundStatistics
-from dragoman.api.evaluation.member_run import EvaluatedMember, TestOutput, open_member, translate_test_set
+from dragoman.api.evaluation.member_run import (
+    BackgroundStatistics,
+    EvaluatedMember,
+    TestOutput,
+    open_member,
+    translate_test_set,
+)
 from dragoman.api.evaluation.precheck import (
     check_language,
     check_systems,
@@ -23,15 +26,14 @@ from dragoman.api.translation.translator import Translator
 from dragoman.config.corpus import Direction
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
-from dragoman.config.search import SearchSettings
+from dragoman.config.search import SearchSettings, replace_search, search_for_model
 from dragoman.config.validation_errors import SettingError, validate
 from dragoman.engines.directions import choose_direction, in_direction
 from dragoman.environment import machine_info, package_versions
 from dragoman.errors import ConfigError
 from dragoman.evaluation.aggregate_members import combine_members, weakest_test
-from dragoman.evaluation.metrics.by_length import scores_by_length
 from dragoman.evaluation.metrics.comet import Comet
-from dragoman.evaluation.metrics.corpus_scores import compute_score
+from dragoman.evaluation.metrics.corpus_scores import compute_score, scores_by_length
 from dragoman.evaluation.metrics.sentence_statistics import Statistics
 from dragoman.evaluation.results import (
     Evaluation,
@@ -45,8 +47,6 @@ from dragoman.evaluation.results import (
 from dragoman.evaluation.robustness import score_perturbation
 from dragoman.evaluation.significance.paired import paired_test
 from dragoman.progress import NoProgress, Progress
-
-__all__ = ["evaluate_systems"]
 
 _SUBSET_METRICS = (
     "bleu",
@@ -100,7 +100,7 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
     if comet is not None:
         comet.check()
     opened = {system.name: _open_members(system, len(sources)) for system in systems}
-    languages = _languages(opened, settings.languages)
+    search, languages = _common_search(opened, search), _languages(opened, settings.languages)
     check_language(languages[1], settings)
     translates = any(member.bundle is not None for members in opened.values() for member in members)
     are_given = settings.languages is not None
@@ -145,7 +145,7 @@ def evaluate_systems(  # noqa: PLR0913 -- one argument per concern
         test_set=TestSet(name, len(sources), _digest(sources), _digest(references), languages),
         systems=results,
         baseline=baseline,
-        search=(search or SearchSettings()).model_dump(),
+        search=search.model_dump(),
         versions=package_versions(),
         machine=machine_info(accelerators=False).signature,
         command=command,
@@ -164,7 +164,7 @@ class _EvaluationRun:
     references: Sequence[str]
     languages: tuple[str, str]
     timer: _Timer
-    search: SearchSettings | None
+    search: SearchSettings
     engine: EngineSettings
     progress: Progress
     tell: Callable[[str], None] | None
@@ -303,6 +303,13 @@ def _open_members(system: System, sentences: int) -> list[EvaluatedMember]:
     ]
 
 
+def _common_search(members: Mapping[str, list[EvaluatedMember]], given: SearchSettings | None) -> SearchSettings:
+    """Return the search of all systems: with the beam that their models were made for, if that is the same for all."""
+    search = given or SearchSettings()
+    own = {each.bundle.config.inference for some in members.values() for each in some if each.bundle is not None}
+    return search_for_model(search, *own) if len(own) == 1 else replace_search(search, beam=search.beam)
+
+
 def _languages(members: Mapping[str, list[EvaluatedMember]], given: Direction | None) -> Direction:
     """Return the languages of the test set: given, or those of the bundles with one direction, which must be equal."""
     bundles = [each for some in members.values() for each in some if each.directions]
@@ -318,7 +325,7 @@ def _languages(members: Mapping[str, list[EvaluatedMember]], given: Direction | 
             if languages is None:
                 listed = ", ".join(":".join(direction) for direction in each.directions[:_LISTED_DIRECTIONS])
                 raise SettingError(
-                    "{languages} must be one direction of {name}, got none; it has {listed}",
+                    "{languages} is no direction of {name}, which has {listed}",
                     name=each.name,
                     listed=listed,
                 )

@@ -1,14 +1,15 @@
-"""Translate a test set with one trained model of a system, and measure its time and memory."""
-
-from __future__ import annotations
+"""Translate a test set with one model of a system, measure its time and memory, count statistics meanwhile."""
 
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
-from dragoman.api.evaluation.background_statistics import BackgroundStatistics
+import numpy as np
+
 from dragoman.api.evaluation.system_arguments import bundle_of
 from dragoman.api.files.input_lines import read_lines
 from dragoman.api.translation.translation import Translation
@@ -17,6 +18,7 @@ from dragoman.bundle import Bundle
 from dragoman.config.corpus import Direction
 from dragoman.environment import peak_memory
 from dragoman.errors import DataError
+from dragoman.evaluation.metrics.sentence_statistics import Statistics, corpus_statistics
 from dragoman.evaluation.results import Throughput
 from dragoman.evaluation.robustness import (
     PERTURBATIONS,
@@ -30,12 +32,55 @@ from dragoman.progress import Progress
 from dragoman.reporting.number_format import format_count
 from dragoman.text.words import count_words
 
-__all__ = ["EvaluatedMember", "PerturbedRun", "TestOutput", "open_member", "translate_test_set"]
+_LINES_PER_TASK = 512  # lines per task: an interrupt waits for at most one block
 
+_Computed = tuple[tuple[Statistics, ...], float]
 _FIELDS, _WITH_FIELDS = "|||", 0.5  # separator of the fields of a line, and the share of lines that have it
 _BLOCK = 512  # sentences per call and progress update
 _MAX_PERTURBED = 500  # sentences
 _WARM_UP = 4  # sentences translated before the measurement
+
+
+class BackgroundStatistics:
+    """Computes the statistics of translations as they arrive; a context manager."""
+
+    def __init__(self, references: Sequence[str], *, metrics: Sequence[str], language: str) -> None:
+        self._references = references
+        self._metrics, self._language = metrics, language
+        self._added = 0
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="statistics")
+        self._futures: list[Future[_Computed]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._pool.shutdown(wait=kind is None, cancel_futures=True)
+
+    def add(self, hypotheses: Sequence[str]) -> None:
+        """Add the translations that follow those added before."""
+        for first in range(0, len(hypotheses), _LINES_PER_TASK):
+            block = hypotheses[first : first + _LINES_PER_TASK]
+            references = self._references[self._added : self._added + len(block)]
+            self._added += len(block)
+            self._futures.append(self._pool.submit(self._compute, block, references))
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU time of the finished tasks."""
+        return sum(future.result()[1] for future in self._futures if future.done())
+
+    def statistics(self) -> tuple[Statistics, ...]:
+        """Return the statistics of all added translations, one per metric."""
+        parts = [future.result()[0] for future in self._futures]
+        return tuple(
+            Statistics(same[0].metric, same[0].language, np.concatenate([each.counts for each in same]))
+            for same in zip(*parts, strict=True)
+        )
+
+    def _compute(self, hypotheses: Sequence[str], references: Sequence[str]) -> _Computed:
+        began = time.thread_time()
+        found = corpus_statistics(hypotheses, references, metrics=self._metrics, language=self._language)
+        return found, time.thread_time() - began
 
 
 @dataclass(frozen=True)
@@ -94,7 +139,7 @@ def open_member(path: Path, name: str, sentences: int) -> EvaluatedMember:
     lines = read_lines(path)
     if lines and sum(_FIELDS in line for line in lines) > _WITH_FIELDS * len(lines):
         raise DataError(
-            f"{path} must be plain translations, got lines with fields ({_FIELDS}); translate without --flags, "
+            f"{path} has lines with fields ({_FIELDS}) instead of translations; translate without --flags, "
             "--alignments and --nbest"
         )
     if len(lines) != sentences:

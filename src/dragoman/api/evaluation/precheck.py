@@ -1,7 +1,5 @@
 """Check the models, the test set and the settings of an evaluation before translation starts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,22 +11,13 @@ from dragoman.evaluation.results import SystemResult, useless_bleu
 from dragoman.evaluation.significance.bootstrap import seed_setting
 from dragoman.text.other_language import column_languages, language_note, swapped_note
 
-__all__ = [
-    "check_language",
-    "check_systems",
-    "copied_side_note",
-    "language_notes",
-    "output_language_note",
-    "useless_scores_note",
-]
-
 
 def check_systems(
     systems: Sequence[System], sources: Sequence[str], references: Sequence[str], settings: EvaluationSettings
 ) -> None:
     """Reject systems and texts that cannot be evaluated with these settings."""
     if not systems:
-        raise ConfigError("there must be at least one system, got none; name a bundle, a run or a file of translations")
+        raise ConfigError("no system is given; name a bundle, a run or a file of translations")
     if len(sources) != len(references) or not references:
         raise DataError(
             f"sources and references must have the same number of lines, at least one, got {len(sources):,} and "

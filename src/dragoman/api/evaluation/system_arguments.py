@@ -1,23 +1,21 @@
 """Parse ``NAME=PATH`` arguments: translation systems to evaluate or compare, with the paths of their models.
 
-A member of a system is a run folder, a project folder (its best run), a bundle (a folder or a zip) or a file of
-translations; a system trained with several seeds has one member per seed.
+A member of a system is a run folder, a project folder (its best run), a bundle (a folder or a zip, or the name of one
+in the model store) or a file of translations; a system trained with several seeds has one member per seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dragoman.bundle.locate import explain_checkpoint, find_bundle
-from dragoman.bundle.verified_folder import MANIFEST
+from dragoman.bundle.locate import LocatedBundle, find_bundle, named_bundles
+from dragoman.bundle.model_store import propose_get
+from dragoman.bundle.verified_folder import MANIFEST, explain_checkpoint
 from dragoman.errors import BundleError, ConfigError, DataError
+from dragoman.run_files import BUNDLE, LOG, PROJECT, RECORD, RUN
 
-__all__ = ["System", "bundle_of", "parse_system", "parse_systems", "run_of"]
-
-_BUNDLE, _RUN_FILE = "bundle", "run.json"
-_NAMELESS = ("bundle", "run")  # uninformative folder names: the name of the parent folder is used
+_NAMELESS = (BUNDLE, RUN)  # uninformative folder names: the name of the parent folder is used
 _ZIP = b"PK\x03\x04"
 _ENDINGS = (".gz", ".txt", ".zip")
 _FORMS = "[NAME=]PATH[,PATH…], each a run folder, a bundle or a file of translations"
@@ -45,7 +43,7 @@ def parse_system(text: str, *, tell: Callable[[str], None] = lambda _: None) -> 
     if (equals and not name.strip()) or not all(paths):
         raise ConfigError(f"a system must be {_FORMS}, got {text!r}; write a name before = and a path between commas")
     members = tuple(_existing(path, tell) for path in paths)
-    return System(name.strip() or _name_of(members[0]), members)
+    return System(name.strip() or (paths[0] if named_bundles(paths[0]) else _name_of(members[0])), members)
 
 
 def parse_systems(texts: Sequence[str], *, tell: Callable[[str], None] = lambda _: None) -> tuple[System, ...]:
@@ -75,43 +73,49 @@ def bundle_of(member: Path) -> Path | None:
             return member if file.read(len(_ZIP)) == _ZIP else None
     if (member / MANIFEST).is_file():
         return member
-    if (member / _BUNDLE / MANIFEST).is_file():
-        return member / _BUNDLE
-    if any((member / name).is_file() for name in (_RUN_FILE, "log.jsonl", "dragoman.toml")):
-        try:
-            return find_bundle(member).path
-        except BundleError as error:  # it names the next step
-            raise DataError(str(error)) from None
+    if (member / BUNDLE / MANIFEST).is_file():
+        return member / BUNDLE
+    if any((member / name).is_file() for name in (RECORD, LOG, PROJECT)):
+        return _located(member).path
     if explained := explain_checkpoint(member):
         raise DataError(explained)
-    raise DataError(
-        f"{member} must be a run folder, a bundle or a file of translations, got another folder; name one of these"
-    )
+    raise DataError(f"{member} has no model; name a run folder, a bundle or a file of translations")
+
+
+def _located(path: Path) -> LocatedBundle:
+    try:
+        return find_bundle(path)
+    except BundleError as error:  # it names the next step
+        raise DataError(str(error)) from None
 
 
 def run_of(member: Path) -> Path | None:
     """Return the run folder of a member, or None."""
-    for folder in (member, member.parent) if member.name == _BUNDLE else (member,):
-        if (folder / _RUN_FILE).is_file():
+    for folder in (member, member.parent) if member.name == BUNDLE else (member,):
+        if (folder / RECORD).is_file():
             return folder
     return None
 
 
 def _existing(text: str, tell: Callable[[str], None]) -> Path:
     path = Path(text)
+    if named_bundles(path):
+        return _located(path).path
     if not path.exists():
         raise DataError(
-            f"{text} must be a run folder, a bundle or a file of translations, got a missing file; check the path"
+            f"{text} does not exist{propose_get(text)}; name a run folder, a bundle or a file of translations"
         )
     if path.is_dir() and not _is_member(path):
         return _best_run(path, tell)
-    if (path / _BUNDLE / MANIFEST).is_file() and (note := find_bundle(path).note):
-        tell(f"note    {note}")
+    if path.is_dir() and not (path / MANIFEST).is_file():
+        with suppress(BundleError):  # the curves of a run can be compared without a model
+            if note := find_bundle(path).note:
+                tell(f"note    {note}")
     return path
 
 
 def _is_member(folder: Path) -> bool:
-    names = (MANIFEST, f"{_BUNDLE}/{MANIFEST}", _RUN_FILE, "log.jsonl")
+    names = (MANIFEST, f"{BUNDLE}/{MANIFEST}", RECORD, LOG)
     return any((folder / name).is_file() for name in names)
 
 
@@ -124,7 +128,7 @@ def _best_run(project: Path, tell: Callable[[str], None]) -> Path:
     tell(f"bundle  {found.path}, {found.reason}")
     if found.note:
         tell(f"note    {found.note}")
-    return found.path.parent if found.path.name == _BUNDLE else found.path
+    return found.run or found.path
 
 
 def _name_of(path: Path) -> str:

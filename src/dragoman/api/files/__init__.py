@@ -1,3 +1,1 @@
 """Translate files and documents."""
-
-__all__: list[str] = []

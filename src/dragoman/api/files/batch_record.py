@@ -13,7 +13,6 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +22,7 @@ from dragoman.files import fsync, open_without_links
 from dragoman.search.hypothesis import Hypothesis
 
 if TYPE_CHECKING:
-    from dragoman.api.files.output_lines import LineTranslator
     from dragoman.api.translation.prepared_text import Chunk
-
-__all__ = ["BatchFile", "ModelBatches", "RECORD_INTERVAL", "batch_record_path", "recorded_batches"]
 
 RECORD_INTERVAL = 2.0
 """Maximum number of seconds of finished batches that are not recorded."""
@@ -176,23 +172,3 @@ def _from_json(value: list[Any]) -> Hypothesis:
         shape, data = packed
         weights = np.frombuffer(base64.b64decode(data), "<f4").reshape(shape).astype(np.float32)
     return Hypothesis(tokens, log_prob, weights, score, is_finished)
-
-
-@contextmanager
-def recorded_batches(
-    translator: LineTranslator | None, path: Path, job: Mapping[str, Any], *, resume: bool
-) -> Iterator[BatchFile | None]:
-    """Record the batches of a line translator in a file while its translations are written; yield the record.
-
-    The file is deleted at the end, and kept after an error or an interruption. Workers of a cluster (`translator` is
-    None) have no record.
-    """
-    if translator is None:
-        yield None
-        return
-    if not resume:
-        path.unlink(missing_ok=True)
-    record = BatchFile(path, job)
-    with translator.record_batches(record):
-        yield record
-    path.unlink(missing_ok=True)

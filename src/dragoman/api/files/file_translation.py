@@ -8,8 +8,6 @@ The journal only records full blocks. Their ends depend on the text alone (`inpu
 every byte of the output, are the same as in a run that was never stopped.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,19 +18,6 @@ from dragoman.api.files.input_lines import LineBlock, LineReader, decoded_lines
 from dragoman.api.files.resumable_output import START_OVER, ResumableOutput, journal_path, partial_path
 from dragoman.errors import ConfigError, DataError
 from dragoman.stop_signal import StopRequested, StopSignal
-
-__all__ = [
-    "FileProgress",
-    "FileResult",
-    "MapBlocks",
-    "OnProgress",
-    "Work",
-    "check_output",
-    "one_by_one",
-    "translate_block",
-    "translate_file",
-    "translate_lines",
-]
 
 Work = Callable[[Sequence[str], int], Sequence[str]]
 """Translates texts, given the index of the first, to the output of each, without the last line feed."""
@@ -71,7 +56,7 @@ class FileResult:
 
 
 def translate_lines(
-    work: Work, source: LineReader, write: Callable[[bytes], None], on_progress: OnProgress | None = None
+    work: Work, source: LineReader, write: Callable[[bytes], object], on_progress: OnProgress | None = None
 ) -> int:
     """Translate a stream block by block, and return its number of lines; it cannot be resumed."""
     report = on_progress or (lambda progress: None)
@@ -159,19 +144,17 @@ def check_output(output: Path, source: LineReader, *, resume: bool, force: bool)
         raise ConfigError(f"the output must be in a writable folder, got {output}; name another folder")
     for path in (output, partial_path(output), journal_path(output)):
         if source.is_at(path):
-            raise ConfigError(
-                f"the input must not be the output, got {source.name}, which is {path}; give the output another name"
-            )
+            raise ConfigError(f"{path} is the input {source.name}; give the output another name")
     if force:
         return True
     if partial_path(output).exists():
         if not resume:
-            raise ConfigError(f"{output} must be new, got {partial_path(output)}; use --resume, or {START_OVER}")
+            raise ConfigError(f"{partial_path(output)} has the beginning of {output}; use --resume, or {START_OVER}")
         return True
     if not output.exists():
         return True
     if not resume:
-        raise ConfigError(f"{output} must be new, got an existing file; name another, or {START_OVER}")
+        raise ConfigError(f"{output} already exists; name another file, or {START_OVER}")
     journal_path(output).unlink(missing_ok=True)
     return False
 

@@ -5,8 +5,6 @@ output folder, has one line per finished file with its hashes; resuming skips fi
 them. Blocks of several files may be translated at once, so that small files also keep all workers busy.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -20,29 +18,18 @@ from typing import Any
 from dragoman.api.files.file_translation import FileProgress, MapBlocks, OnProgress, check_output
 from dragoman.api.files.input_lines import LineBlock, LineReader
 from dragoman.api.files.resumable_output import START_OVER, Journal, ResumableOutput, different_options, partial_path
-from dragoman.api.files.table_columns import count_columns
-from dragoman.documents.formats import FORMATS, UNSUPPORTED
+from dragoman.api.files.text_files import count_columns, file_suffix, has_layout, is_text_file
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import atomic_write, file_lock, fsync, open_without_links, remove_temporary_files
+from dragoman.run_files import BUNDLE, PROJECT, RECORD
 from dragoman.stop_signal import StopRequested, StopSignal
-
-__all__ = [
-    "FolderResult",
-    "MANIFEST",
-    "check_folders",
-    "check_output_folder",
-    "translate_files",
-    "translate_folder",
-]
 
 MANIFEST = "translation.jsonl"
 """File name of the manifest in the output folder."""
 
 _LOCK = ".translation.lock"
 _FORMAT = {"format": "dragoman-translated-folder", "version": 1}
-_NOT_TEXT = (FORMATS.keys() - {".txt"}) | UNSUPPORTED
-_PROBED = 1 << 13  # bytes of a file that are searched for a zero byte
-_PROJECT_FILES = ("manifest.json", "run.json", "dragoman.toml", "bundle/manifest.json")
+_PROJECT_FILES = (MANIFEST, RECORD, PROJECT, f"{BUNDLE}/{MANIFEST}")
 
 
 @dataclass(frozen=True)
@@ -81,13 +68,13 @@ class _Manifest:
             finished = dict(map(_parse_entry, lines[:-1]))  # after the last line feed: nothing, or an incomplete line
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise DataError(
-                f"{self._path} must list translated files, one JSON object per line, got other text; {START_OVER}"
+                f"{self._path} must list translated files, one JSON object per line; {START_OVER}"
             ) from None
         if not is_known:
-            raise DataError(f"{self._path} must be of the format {_FORMAT}, got another; {START_OVER}")
+            raise DataError(f"{self._path} is not of the format {_FORMAT}; {START_OVER}")
         if others := different_options(self._job, job):
             raise ConfigError(
-                f"a translation must be resumed with the options it started with, got another {', '.join(others)}; use "
+                f"a translation is resumed with the options it started with, and {', '.join(others)} changed; use "
                 f"the same, or {START_OVER}"
             )
         return finished
@@ -106,11 +93,13 @@ class _Manifest:
             return False
         recorded = self.finished.get(name)
         if recorded is None:
-            raise ConfigError(f"{output} must be listed in {MANIFEST}, got another file; move it, or {START_OVER}")
+            raise ConfigError(
+                f"{output} is not listed in {MANIFEST}, so it is not of this translation; move it, or {START_OVER}"
+            )
         with output.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != recorded.output_sha256:
-            raise ConfigError(f"{output} must be as it was written, got a changed file; move it, or {START_OVER}")
+            raise ConfigError(f"{output} was changed after it was written; move it, or {START_OVER}")
         digest = hashlib.sha256()
         with LineReader(source) as reader:
             for block in reader.skip(sys.maxsize):
@@ -146,38 +135,43 @@ class _OpenFile:
     """Stored bytes read, by first line of a block."""
 
 
-def check_folders(folder: Path, output: Path | None, *, resume: bool, force: bool) -> tuple[list[str], list[str]]:
-    """Return the names of the text files to translate, and of the files that are skipped: documents and binary files.
+def check_folders(
+    folder: Path, output: Path | None, *, resume: bool, force: bool, as_text: bool = False
+) -> tuple[list[str], list[str]]:
+    """Return the names of the text files to translate, and of the files that are skipped: all others.
 
-    Hidden files and links to folders are in neither list. Raises `ConfigError` if the folders cannot be used.
+    Hidden files and links to folders are in neither list. With `as_text` only binary files are skipped. Raises
+    `ConfigError` if the folders cannot be used.
     """
     for name in _PROJECT_FILES:
         if (folder / name).exists():
             raise ConfigError(f"the input must be a folder of texts, got {folder}, which contains {name}; name another")
     if output is None:
-        raise ConfigError(
-            f"the translation of a folder must have an output folder, got none for {folder}; name it with -o"
-        )
+        raise ConfigError(f"the translation of the folder {folder} needs an output folder; name it with -o")
     inside, around = output.resolve(), folder.resolve()
     if inside.is_relative_to(around) or around.is_relative_to(inside):
         raise ConfigError(f"input and output must be separate folders, got {folder} and {output}; name another output")
     check_output_folder(output, resume=resume, force=force)
-    names, skipped = _find_files(folder)
+    names, skipped = _find_files(folder, as_text=as_text)
     if not names:
-        raise DataError(f"{folder} must contain text files, got none{_explain_skipped(skipped)}")
+        raise DataError(f"{folder} has no text files{_explain_skipped(skipped)}")
     if MANIFEST in (*names, *skipped):
-        raise ConfigError(f"{folder} must not contain a file {MANIFEST}, got one; the output has a file of that name")
+        raise ConfigError(f"{folder} has a file {MANIFEST}, which is the name of the record in the output; rename it")
     return names, skipped
 
 
-def _find_files(folder: Path) -> tuple[list[str], list[str]]:
-    """Return the names of text files and of others; a file is binary if a zero byte is among its first 8,192."""
+def _find_files(folder: Path, *, as_text: bool) -> tuple[list[str], list[str]]:
+    """Return the names of text files and of others."""
     names = sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
         if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
-    texts = [name for name in names if _is_text(folder / name)]
+    texts = [
+        name
+        for name in names
+        if is_text_file(folder / name, is_forced=as_text) and (as_text or count_columns(str(folder / name))[0] == 1)
+    ]
     return texts, sorted(set(names) - set(texts))
 
 
@@ -185,23 +179,9 @@ def _explain_skipped(skipped: list[str]) -> str:
     """Return the reason and the next step if a folder has no text files; name a supported document if there is one."""
     if not skipped:
         return "; check the path"
-    if supported := [name for name in skipped if not _is_unsupported(name)]:
+    if supported := [name for name in skipped if has_layout(file_suffix(name))]:
         return f": {supported[0]} is no plain text; translate documents one by one"
     return f": {skipped[0]} is no plain text; convert it first"
-
-
-def _is_unsupported(name: str) -> bool:
-    return Path(name.lower().removesuffix(".gz")).suffix in UNSUPPORTED
-
-
-def _is_text(path: Path) -> bool:
-    if path.suffix.lower() in _NOT_TEXT or _is_unsupported(path.name) or count_columns(str(path))[0] > 1:
-        return False
-    with LineReader(path) as reader:
-        try:
-            return b"\0" not in b"".join(reader.skip(_PROBED))
-        except DataError:  # a damaged archive, reported when it is translated
-            return True
 
 
 def check_output_folder(output: Path, *, resume: bool, force: bool) -> None:
@@ -210,9 +190,9 @@ def check_output_folder(output: Path, *, resume: bool, force: bool) -> None:
         raise ConfigError(f"the output must be a folder, got the file {output}; name another")
     if output.is_dir() and any(output.iterdir()) and not force:
         if not resume:
-            raise ConfigError(f"{output} must be new or empty, got files in it; use --resume, or {START_OVER}")
+            raise ConfigError(f"{output} has files in it; use --resume, or {START_OVER}")
         if not (output / MANIFEST).is_file():
-            raise ConfigError(f"{output} must contain {MANIFEST} to be resumed, got none; name another folder")
+            raise ConfigError(f"{output} has no {MANIFEST} to resume from; name another folder")
 
 
 class _FolderWork:
@@ -264,9 +244,7 @@ class _FolderWork:
     def _open(self, name: str, source: Path, target: Path) -> _OpenFile:
         target.parent.mkdir(parents=True, exist_ok=True)
         if not target.parent.resolve().is_relative_to(self._output.resolve()):
-            raise ConfigError(
-                f"{target.parent} must be inside {self._output}, got a link to another folder; name another output"
-            )
+            raise ConfigError(f"{target.parent} is a link to a folder outside of {self._output}; name another output")
         file = _OpenFile(name, LineReader(source), target)
         check_output(target, file.reader, resume=True, force=True)
         self._opened[file.reader.name] = file
@@ -310,29 +288,6 @@ class _FolderWork:
                     file.partial.save()
 
 
-def translate_folder(
-    translate_blocks: MapBlocks,
-    folder: Path,
-    output: Path,
-    *,
-    job: Mapping[str, Any],
-    resume: bool = False,
-    force: bool = False,
-    on_progress: OnProgress | None = None,
-) -> FolderResult:
-    """Translate the files of a folder into files of the same names; the arguments are those of `translate_file`."""
-    names, _ = check_folders(folder, output, resume=resume, force=force)
-    return translate_files(
-        translate_blocks,
-        {name: folder / name for name in names},
-        output,
-        job=job,
-        resume=resume,
-        force=force,
-        on_progress=on_progress,
-    )
-
-
 def translate_files(
     translate_blocks: MapBlocks,
     sources: Mapping[str, Path],
@@ -349,9 +304,7 @@ def translate_files(
     report = on_progress or (lambda progress: None)
     with StopSignal() as stop, file_lock(output / _LOCK) as is_locked, ExitStack() as closing:
         if not is_locked:
-            raise DataError(
-                f"{output} must be written by one process at a time, got another that is running; wait for it"
-            )
+            raise DataError(f"another process is writing {output}; wait for it")
         work = _FolderWork(sources, output, job, resume=resume and not force, force=force)
         closing.callback(work.close)
         report(work.progress)

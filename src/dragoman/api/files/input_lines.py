@@ -4,8 +4,6 @@ Only a line feed ends a line. The ends of blocks depend on the text alone, so a 
 any block gives the same blocks; only input from a pipe may be read as it arrives.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
@@ -16,13 +14,10 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Protocol, Self, runtime_checkable
 
 from dragoman.errors import DataError
 from dragoman.text.encoding_guess import conversion_command, foreign_encoding
-
-__all__ = ["LineBlock", "LineReader", "STDIN", "decoded_lines", "read_lines", "stream_lines"]
 
 STDIN = "-"
 """Path of standard input."""
@@ -104,11 +99,10 @@ class LineReader:
             file = Path(path).open("rb")  # noqa: SIM115 -- closed with the reader
         except FileNotFoundError:
             raise DataError(
-                f"{path} must be a text file, got a path that does not exist; check its spelling, or pass a text "
-                "itself on standard input"
+                f"{path} does not exist; check its spelling, or pass a text itself on standard input"
             ) from None
         except IsADirectoryError:
-            raise DataError(f"{path} must be a file of text, got a folder; name a file in it") from None
+            raise DataError(f"{path} is a folder; name a file in it") from None
         self._note_size(file)
         return file
 
@@ -122,7 +116,7 @@ class LineReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -223,7 +217,7 @@ class LineReader:
             )
 
     def _damaged(self, error: Exception) -> DataError:
-        return DataError(f"{self.name} must be complete gzip data, got damage: {error}; copy or download it again")
+        return DataError(f"{self.name} is damaged or incomplete gzip data: {error}; copy or download it again")
 
 
 def read_lines(path: Path | str) -> list[str]:
@@ -234,7 +228,7 @@ def read_lines(path: Path | str) -> list[str]:
 def stream_lines(path: Path | str) -> Iterator[str]:
     """Yield the lines of a text file, decompressed if its name ends in .gz."""
     if str(path) != STDIN and not Path(path).exists():
-        raise DataError(f"{path} must be a text with one sentence per line, got a missing file; check the path")
+        raise DataError(f"{path} does not exist; check the path")
     with LineReader(path) as reader:
         for block in reader.blocks():
             yield from decoded_lines(block)

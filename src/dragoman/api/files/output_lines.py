@@ -1,31 +1,27 @@
 """Format translations of lines as plain text, as n-best lists or as JSON Lines."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from dragoman.api.files.batch_record import BatchFile
+from dragoman.api.translation.multi_model.translators import PivotTranslator
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.errors import ConfigError
-from dragoman.evaluation.quality_flags import changed_addresses, changed_placeholders
 from dragoman.text.other_language import NOTE_SAMPLE
 from dragoman.text.sentences import split_sentences
 from dragoman.version import __version__
-
-__all__ = ["LineFormat", "LineTranslator", "MAX_LINE_SENTENCES", "format_links"]
 
 MAX_LINE_SENTENCES = 3
 """Maximum number of sentences that models translate well as one; a guess, as it depends on the training text."""
 
 _FIELD = " ||| "
-_MAX_CHANGES = 100  # kept in memory
 _ENDS = re.compile(r"[^\w\s,]\s|[。！？]")  # most ends of sentences, in any script
 
 
@@ -70,18 +66,20 @@ class LineTranslator:
     """Translates lines to output lines; called with texts and the index of the first.
 
     With `split_sentences` a line is a paragraph, translated sentence by sentence. `flagged` counts the lines per flag.
-    `round_trip` translates each translation back; JSON then has the result and its chrF++ with the text.
+    `round_trip` translates each translation back; JSON then has the result and its chrF++ with the text. Flags in
+    `counted_flags` are counted although the output does not have them.
     """
 
-    translator: Translator
+    translator: Translator | PivotTranslator
     form: LineFormat = LineFormat()
     split_sentences: bool = False
     round_trip: Translator | None = None
+    counted_flags: frozenset[str] = frozenset()
     flagged: Counter[str] = field(default_factory=Counter, compare=False)
+    first_flags: dict[str, tuple[int, str]] = field(default_factory=dict, compare=False)
+    """The first line of each flag, from 0, and its detail."""
     sample: list[str] = field(default_factory=list, compare=False)
     """The first texts."""
-    placeholder_changes: Counter[str] = field(default_factory=Counter, compare=False)
-    """Number of lines per change of placeholders and addresses, such as ``lost {name}``; the first 100 are kept."""
     paragraphs: Counter[str] = field(default_factory=Counter, compare=False)
     """Number of ``lines`` with more than `MAX_LINE_SENTENCES` sentences that were not split."""
     records: list[BatchFile] = field(default_factory=list, compare=False)
@@ -91,7 +89,9 @@ class LineTranslator:
         """Reject a model of the round trip with other languages."""
         if self.round_trip is not None and self.round_trip.languages != self.translator.languages[::-1]:
             there, back = (" → ".join(each.languages) for each in (self.translator, self.round_trip))
-            raise ConfigError(f"the round trip must translate {there} back, got a model for {back}; name another")
+            raise ConfigError(
+                f"the round trip must translate {there} back, but the model translates {back}; name another"
+            )
 
     def __call__(self, texts: Sequence[str], first: int) -> list[str]:
         """Return one output line per text, or with n-best lists several."""
@@ -102,18 +102,20 @@ class LineTranslator:
             texts,
             split_sentences=self.split_sentences,
             alignment=self.form.alignment,
-            flags=self.form.flags,
+            flags=self._needs_flags,
             first=first,
         )
         self.flagged.update(name for translation in found for name in {flag.name for flag in translation.flags or ()})
-        self._count_placeholder_changes(texts, found)
+        for number, translation in enumerate(found, first):
+            for flag in translation.flags or ():
+                self.first_flags.setdefault(flag.name, (number, flag.detail))
         if not self.split_sentences:
             language = self.translator.languages[0]
             self.paragraphs["lines"] += sum(_has_many_sentences(text, language) for text in texts)
         if self.round_trip is None:
             self._end_block()
             return [self.form.line(translation, number) for number, translation in enumerate(found, first)]
-        from dragoman.evaluation.metrics.sentence_scores import sentence_scores  # noqa: PLC0415 -- imports sacreBLEU
+        from dragoman.evaluation.metrics.corpus_scores import sentence_scores  # noqa: PLC0415 -- imports sacreBLEU
 
         back = [each.text for each in self.round_trip.translate([each.text for each in found], split_sentences=False)]
         scores = sentence_scores(back, texts)
@@ -124,25 +126,22 @@ class LineTranslator:
             for number, (translation, trip) in enumerate(zip(found, trips, strict=True), first)
         ]
 
+    @property
+    def _needs_flags(self) -> bool:
+        return self.form.flags or bool(self.counted_flags - {"placeholders"})  # damage is found without them
+
     def _end_block(self) -> None:
         for record in self.records:
             record.end_block()
 
-    def _count_placeholder_changes(self, texts: Sequence[str], translations: Sequence[Translation]) -> None:
-        changes = self.placeholder_changes
-        for text, translation in zip(texts, translations, strict=True):
-            found = (changed(text, translation.text) for changed in (changed_placeholders, changed_addresses))
-            if detail := "; ".join(filter(None, found)):
-                known = detail in changes or len(changes) < _MAX_CHANGES
-                changes[detail if known else "others"] += 1
-
     @contextmanager
     def record_batches(self, record: BatchFile) -> Iterator[None]:
         """Record the batches of each call, and take over those of an interrupted one, while the block runs."""
-        translators = [self.translator, *([] if self.round_trip is None else [self.round_trip])]
+        own = _parts(self.translator)
+        translators = [*own, *([] if self.round_trip is None else [self.round_trip])]
         for each in translators:
             model = [*(bundle.digest for bundle in each.bundles), *each.languages]
-            each.batch_store = record.batches_of(model, is_counted=each is self.translator)
+            each.batch_store = record.batches_of(model, is_counted=each is own[0])
         self.records.append(record)
         try:
             yield
@@ -154,17 +153,17 @@ class LineTranslator:
 
     def job(self) -> dict[str, Any]:
         """Describe, as plain values, all that the output depends on except the text."""
-        translator, form = self.translator, self.form
+        translator, parts, form = self.translator, _parts(self.translator), self.form
         round_trip = {} if self.round_trip is None else {"round_trip": _model(self.round_trip)}
         return {
             "dragoman": __version__,
             **_model(translator),
-            "batch_tokens": translator.batch_tokens,
-            "glossary": None if translator.glossary is None else translator.glossary.digest,
+            "batch_tokens": parts[-1].batch_tokens,
+            "glossary": None if (terms := parts[0].glossary) is None else terms.digest,
             "lines": {  # by the names of the command-line options
                 "nbest": form.nbest,
                 "alignments": form.alignment,
-                "flags": form.flags,
+                "flags": form.flags or (form.json and self._needs_flags),
                 "json": form.json,
                 "split": self.split_sentences,
             },
@@ -172,13 +171,39 @@ class LineTranslator:
         }
 
 
-def _model(translator: Translator) -> dict[str, Any]:
+def _model(translator: Translator | PivotTranslator) -> dict[str, Any]:
+    parts = _parts(translator)
     return {
-        "bundles": [bundle.digest for bundle in translator.bundles],
+        "bundles": [bundle.digest for each in parts for bundle in each.bundles],
         "languages": list(translator.languages),
-        "engine": f"{translator.engine.name} {translator.engine.precision}",
-        "search": translator.search_settings.model_dump(),
+        "engine": ", ".join(f"{each.engine.name} {each.engine.precision}" for each in parts),
+        "search": parts[-1].search_settings.model_dump(),
     }
+
+
+def _parts(translator: Translator | PivotTranslator) -> tuple[Translator, ...]:
+    """Return the translators that a text passes through."""
+    return (translator.first, translator.second) if isinstance(translator, PivotTranslator) else (translator,)
+
+
+@contextmanager
+def recorded_batches(
+    translator: LineTranslator | None, path: Path, job: Mapping[str, Any], *, resume: bool
+) -> Iterator[BatchFile | None]:
+    """Record the batches of a line translator in a file while its translations are written; yield the record.
+
+    The file is deleted at the end, and kept after an error or an interruption. Workers of a cluster (`translator` is
+    None) have no record.
+    """
+    if translator is None:
+        yield None
+        return
+    if not resume:
+        path.unlink(missing_ok=True)
+    record = BatchFile(path, job)
+    with translator.record_batches(record):
+        yield record
+    path.unlink(missing_ok=True)
 
 
 def format_links(links: Sequence[tuple[int, int]]) -> str:

@@ -1,15 +1,15 @@
-"""Read sentence pairs from two parallel files or from one tab-separated file."""
+"""Read sentence pairs from two parallel files or from one tab-separated file, and score them."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 
 from dragoman.api.files.input_lines import STDIN, LineReader, decoded_lines
+from dragoman.api.translation.options import PairError
+from dragoman.api.translation.translation import Translation
+from dragoman.api.translation.translator import Translator
 from dragoman.errors import ConfigError, DataError
-
-__all__ = ["LinePairs", "read_pairs"]
 
 LinePairs = list[tuple[str, str]]
 
@@ -24,7 +24,7 @@ def read_pairs(source: Path | str, target: Path | str | None = None) -> Iterator
     """
     if target is not None and str(source) == str(target) == STDIN:
         raise ConfigError(
-            "source and target must be two files, got standard input for both; leave out the target and put a tab "
+            "standard input cannot be both the source and the target; leave out the target and put a tab "
             "between the two sides of a line"
         )
     first = LineReader(source)  # opened now, before a model is loaded
@@ -78,3 +78,28 @@ def _parallel(source: LineReader, target: LineReader) -> Iterator[LinePairs]:
             pairs = []
     if pairs:
         yield pairs
+
+
+def score_pairs(
+    translator: Translator, blocks: Iterable[LinePairs], source: str, *, alignment: bool = False
+) -> Iterator[Translation]:
+    """Yield each pair with its score; `source` is the name of the file, or - for standard input.
+
+    The links of `alignment` are those of `Translator.align`.
+    """
+    before = 0
+    for pairs in blocks:
+        sources, targets = zip(*pairs, strict=True)
+        with errors_by_line(source, before):
+            yield from translator.score(sources, targets, alignment=alignment, posterior=alignment)
+        before += len(pairs)
+
+
+@contextmanager
+def errors_by_line(source: str, before: int) -> Iterator[None]:
+    """Convert the error of a pair to a `DataError` with its line; `before` pairs precede the block."""
+    try:
+        yield
+    except PairError as error:
+        name = "standard input" if source == "-" else source
+        raise DataError(f"{name}:{before + error.pair + 1}: {error.fault}") from None

@@ -1,7 +1,5 @@
 """Write a partial output file, and a journal of completed lines from which translation can be resumed."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json
@@ -10,12 +8,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 from dragoman.api.files.input_lines import LineBlock, LineReader
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import (
+    copy_permissions,
     fsync,
     lock_open_file,
     open_without_links,
@@ -24,8 +22,6 @@ from dragoman.files import (
     replace_file,
     write_json,
 )
-
-__all__ = ["Journal", "ResumableOutput", "START_OVER", "different_options", "journal_path", "partial_path"]
 
 START_OVER = "use --force to start over"
 """Fix in messages about output that cannot be resumed."""
@@ -88,9 +84,7 @@ class ResumableOutput:
     def __enter__(self) -> Self:
         if not self._lock():
             self._file.close()
-            raise DataError(
-                f"{self._path} must be written by one process at a time, got another that is running; wait for it"
-            )
+            raise DataError(f"another process is writing {self._path}; wait for it")
         remove_temporary_files(self._journal_path)
         return self
 
@@ -101,7 +95,7 @@ class ResumableOutput:
         except FileNotFoundError:  # another process may have finished and renamed the file
             return False
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -119,7 +113,9 @@ class ResumableOutput:
         found = read_json(self._journal_path)
         if found is None:
             if self._path.stat().st_size:
-                raise DataError(f"{self._path} must have its journal, {self._journal_path}, got none; {START_OVER}")
+                raise DataError(
+                    f"{self._path} has no journal, {self._journal_path}, and cannot be resumed; {START_OVER}"
+                )
             return self.start()
         journal = self._parse(found)
         for block in source.skip(journal.input_bytes):
@@ -138,13 +134,13 @@ class ResumableOutput:
         try:
             kind, job, done = found["kind"], found["job"], Journal(**found["done"])
         except (TypeError, KeyError):
-            raise DataError(f"{self._journal_path} must be a journal, got other JSON; {START_OVER}") from None
+            raise DataError(f"{self._journal_path} is no journal of a translation; {START_OVER}") from None
         if kind != _FORMAT:
             raise DataError(f"{self._journal_path} must be of the format {_FORMAT}, got {kind}; {START_OVER}")
         others = different_options(self._job, job)
         if others:
             raise ConfigError(
-                f"a translation must be resumed with the options it started with, got another {', '.join(others)}; use "
+                f"a translation is resumed with the options it started with, and {', '.join(others)} changed; use "
                 f"the same, or {START_OVER}"
             )
         return done
@@ -153,13 +149,12 @@ class ResumableOutput:
         """Raise `DataError` if the recorded input or output has changed."""
         if self._read.bytes != journal.input_bytes or self._read.sha256 != journal.input_sha256:
             raise DataError(
-                f"{source.name} must begin with the {journal.lines:,} lines that are translated already, got others; "
+                f"the first {journal.lines:,} lines of {source.name} are not those that are translated already; "
                 f"use the original input, or {START_OVER}"
             )
         if self._now() != journal:
             raise DataError(
-                f"{self._path} must match {self._journal_path.name}, got other content, so one of them was changed; "
-                f"{START_OVER}"
+                f"{self._path} does not match {self._journal_path.name}, so one of them was changed; {START_OVER}"
             )
 
     def add(self, block: LineBlock, data: bytes) -> None:
@@ -197,6 +192,7 @@ class ResumableOutput:
         self.complete()
         if os.name == "nt":  # an open file cannot be renamed
             self._file.close()
+        copy_permissions(self._output, self._path)
         replace_file(self._path, self._output)
         fsync(self._output.parent)
         self._journal_path.unlink(missing_ok=True)  # another run may have deleted it

@@ -1,6 +1,4 @@
-"""Counterfactual translations: force another word at one position and continue the search from it."""
-
-from __future__ import annotations
+"""Counterfactual translations: force another target word, continue the search; probabilities of each step."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -8,21 +6,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dragoman.api.inspection.step_probabilities import topk
 from dragoman.api.translation.batching import batch_chunks
 from dragoman.api.translation.forced_decoding import ForcedDecoder
 from dragoman.api.translation.postprocessor import Postprocessor
 from dragoman.api.translation.prepared_text import Chunk
 from dragoman.config.search import SearchSettings
 from dragoman.engines.incremental import IncrementalEngine
-from dragoman.inspection.result import Counterfactual
+from dragoman.engines.protocol import Engine
+from dragoman.errors import ConfigError
+from dragoman.inspection.result import Candidate, Counterfactual
 from dragoman.search.decoding_protocol import Floats
 from dragoman.search.hypothesis import Hypothesis, SearchInput
-from dragoman.text import EOS_ID, Tokenizer, map_words
+from dragoman.text import BOS_ID, EOS_ID, PAD_ID, Tokenizer, map_words
 from dragoman.text.tokenizers.notation import SPACE_MARK, join_tokens
 from dragoman.text.words import WordMap
-
-__all__ = ["Branch", "Progress", "continue_branches", "find_branches", "matches_word"]
 
 _AROUND = re.compile(r"^[\W_]+|[\W_]+$")
 _MAX_TOKENS = 64  # most likely tokens per step that are considered; most of the others do not begin a word
@@ -33,6 +30,53 @@ _BATCH_SENTENCES = 16  # small, so that progress is reported often; larger batch
 
 Progress = Callable[[int, int], None]
 """Receives the number of words tried and their total."""
+
+
+def require_incremental(engine: Engine) -> IncrementalEngine:
+    """Return the engine if it runs one step at a time; raise `ConfigError` otherwise."""
+    if not isinstance(engine, IncrementalEngine):
+        raise ConfigError(
+            f"engine must run one step at a time, got {engine.name}, which does not; open the translator with "
+            "engine='torch'"
+        )
+    return engine
+
+
+def step_log_probs(engine: IncrementalEngine, source: Sequence[int], target: Sequence[int]) -> Floats:
+    """Decode a given translation, token ids without specials, and its end. Shapes: -> [tgt + 1, vocab]."""
+    state = engine.start([source], False)
+    rows = []
+    for token in (BOS_ID, *target):
+        output = state.step(np.array([token], np.int64))
+        state = output.next_state
+        rows.append(output.log_probs[0].copy())
+    log_probs: Floats = np.stack(rows)
+    log_probs[:, [PAD_ID, BOS_ID]] = -np.inf  # no search ever writes them
+    return log_probs
+
+
+def topk(log_probs: Floats, most: int) -> list[int]:
+    """Return the ids of the most likely tokens, the most likely first. Shapes: log_probs [vocab]."""
+    most = min(most, log_probs.size)
+    found = np.argpartition(-log_probs, most - 1)[:most]
+    ordered: list[int] = found[np.lexsort((found, -log_probs[found]))].tolist()
+    return ordered
+
+
+def step_candidates(
+    log_probs: Floats, target: Sequence[int], tokenizer: Tokenizer, most: int
+) -> tuple[tuple[Candidate, ...], ...]:
+    """Return the most likely tokens of every step; the token of the translation is added where it is not among them.
+
+    Shapes: log_probs [tgt + 1, vocab].
+    """
+    steps = []
+    for row, chosen in zip(log_probs, (*target, EOS_ID), strict=True):
+        found = topk(row, most)
+        if chosen not in found:
+            found.append(chosen)
+        steps.append(tuple(Candidate(tokenizer.id_to_token(each), float(np.exp(row[each]))) for each in found))
+    return tuple(steps)
 
 
 @dataclass(frozen=True)

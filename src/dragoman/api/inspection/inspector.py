@@ -3,18 +3,22 @@
 Tokens are spelt as in the vocabulary: ``▁`` is the space before a word, and ``</s>`` the end.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.api.inspection.counterfactuals import Progress, continue_branches, find_branches
-from dragoman.api.inspection.search_tree import beam_nodes
-from dragoman.api.inspection.step_probabilities import require_incremental, step_candidates, step_log_probs
+from dragoman.api.inspection.counterfactuals import (
+    Progress,
+    continue_branches,
+    find_branches,
+    require_incremental,
+    step_candidates,
+    step_log_probs,
+)
 from dragoman.api.translation.prepared_text import Chunk
+from dragoman.api.translation.preprocessor import check_texts
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.config.schema import has_guided_alignment
@@ -22,14 +26,13 @@ from dragoman.config.search import SearchSettings
 from dragoman.engines.incremental import IncrementalEngine
 from dragoman.engines.protocol import AttentionEngine
 from dragoman.errors import ConfigError, DataError
-from dragoman.inspection.result import Counterfactual, InspectionResult
+from dragoman.inspection.result import BeamNode, Counterfactual, InspectionResult
 from dragoman.search.decoding_protocol import Floats
-from dragoman.text import EOS_ID, SPECIALS, map_words, merge_token_weights
+from dragoman.search.hypothesis import TraceNode
+from dragoman.text import EOS_ID, SPECIALS, Tokenizer, map_words, merge_token_weights
 from dragoman.text.characters import has_letters
 from dragoman.text.sentences import split_sentences
 from dragoman.text.words import WordMap
-
-__all__ = ["attention_shape", "inspect_sentence", "inspect_text"]
 
 _CANDIDATES = 8  # per step
 _END = SPECIALS[EOS_ID]
@@ -53,15 +56,14 @@ def inspect_sentence(
     sampled translation has no search tree. `progress` receives the number of words tried and their total.
     """
     inspector = _Inspector(translator, counterfactuals, at, progress)
+    check_texts([text] if target is None else [text, target])
     if target is not None:
         if prefix:
-            raise ConfigError("prefix must be left out where a translation is given, got both; drop one of them")
+            raise ConfigError("a prefix and a translation cannot be given together; drop one of them")
         return inspector.given(text, target)
     results = inspector.translated(text, prefix, search_tree=search_tree)
     if len(results) > 1:
-        raise DataError(
-            f"a sentence must be short enough for one search, got one that was cut into {len(results)}; split it"
-        )
+        raise DataError(f"the sentence is too long for one search: it was cut into {len(results)} parts; split it")
     return results[0]
 
 
@@ -123,7 +125,7 @@ class _Inspector:
             raise ConfigError(f"counterfactuals must be at least 0, got {counterfactuals}; 0 tries no other word")
         if not translator.bundles:
             raise ConfigError(
-                "a translator must be opened from a bundle to be inspected, got one that was not; open it"
+                "this translator was not opened from a bundle, and cannot be inspected; open it with Translator.open"
             )
         self.translator, self.engine = translator, require_incremental(translator.engine)
         self.source, self.target = translator.preprocessor, translator.postprocessor
@@ -231,3 +233,40 @@ def _describe_search(settings: SearchSettings) -> str:
     if settings.sample:
         return "sampling"
     return f"beam {settings.beam}" if settings.beam > 1 else "greedy"
+
+
+def beam_nodes(nodes: Sequence[TraceNode], target: Sequence[int], tokenizer: Tokenizer) -> tuple[BeamNode, ...]:
+    """Return the nodes of a search with their tokens; those of the translation `target` are marked."""
+    best = _best_path(nodes, target)
+    return tuple(
+        BeamNode(
+            node.parent,
+            tokenizer.id_to_token(node.token),
+            node.step,
+            node.rank,
+            node.log_prob,
+            node.is_end,
+            number in best,
+        )
+        for number, node in enumerate(nodes)
+    )
+
+
+def _best_path(nodes: Sequence[TraceNode], target: Sequence[int]) -> set[int]:
+    """Return the indices of the nodes of a translation, its end included if it has one.
+
+    Two groups of a beam may have the same translation: the first that reached its end is taken.
+    """
+    matches: list[bool] = []
+    last = -1
+    for number, node in enumerate(nodes):
+        follows = node.parent < 0 or matches[node.parent]
+        is_next = node.token == (*target, EOS_ID)[node.step] if node.step <= len(target) else False
+        matches.append(follows and is_next)
+        if matches[-1] and (last < 0 or node.step > nodes[last].step):
+            last = number
+    path: set[int] = set()
+    while last >= 0:
+        path.add(last)
+        last = nodes[last].parent
+    return path

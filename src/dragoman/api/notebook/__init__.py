@@ -1,3 +1,1 @@
 """Progress in notebooks, shown without any argument where the code runs in an IPython kernel."""
-
-__all__: list[str] = []

@@ -1,25 +1,46 @@
-"""Progress bars of preparation, evaluation and translation in a notebook."""
+"""Outputs of notebook cells, and progress bars of preparation, evaluation and translation in them."""
 
-from __future__ import annotations
-
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import Any
 
-from dragoman.api.notebook.cell_output import CellOutput, in_notebook
 from dragoman.progress import NoProgress, Progress
 from dragoman.reporting.html import render
 from dragoman.reporting.number_format import format_duration
 from dragoman.reporting.safe_display_text import visible
 from dragoman.reporting.stage_progress import StageProgress
 
-__all__ = ["StageDisplay", "shown_progress"]
-
 _INTERVAL = 0.25  # seconds between updates
 _MAX_NAME = 60
 
 _one_display = Lock()
+
+
+def in_notebook() -> bool:
+    """Whether this process is an IPython kernel. A kernel has imported IPython, so nothing is imported here."""
+    ipython = sys.modules.get("IPython")
+    get_shell = getattr(ipython, "get_ipython", None)
+    return get_shell is not None and getattr(get_shell(), "kernel", None) is not None
+
+
+class CellOutput:
+    """An output of the current cell. Only its last content is saved with the notebook."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def show(self, html: str, text: str) -> None:
+        """Show HTML, or `text` where HTML cannot be shown, in place of the content so far."""
+        content = {"text/html": html, "text/plain": text}
+        if self._handle is None:
+            from IPython.display import display  # noqa: PLC0415 -- only a kernel has IPython
+
+            self._handle = display(content, raw=True, display_id=True)
+        else:
+            self._handle.update(content, raw=True)
 
 
 @contextmanager

@@ -1,3 +1,1 @@
 """Prepare corpora and train models."""
-
-__all__: list[str] = []

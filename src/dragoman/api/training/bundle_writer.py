@@ -1,7 +1,6 @@
 """Average the weights of checkpoints and save the trained model as a model bundle (a folder)."""
 
-from __future__ import annotations
-
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,36 +8,43 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dragoman.api.training.held_out_scores import SetScore
 from dragoman.bundle import Bundle, model_card, write_bundle
-from dragoman.bundle.adapter import Adapter, base_hash
+from dragoman.bundle.adapter import Adapter, base_hash, split_lora
+from dragoman.bundle.bundle import inherit_inference
+from dragoman.bundle.locate import find_bundle
 from dragoman.bundle.model_card import card_section
 from dragoman.config import Config, LoraConfig
 from dragoman.environment import machine_info
 from dragoman.errors import BundleError, ConfigError
-from dragoman.evaluation.score_format import format_score
+from dragoman.evaluation.results import SetScore, format_score
 from dragoman.files import read_json
+from dragoman.run_files import BUNDLE, CHECKPOINTS, RECORD
 from dragoman.text import Tokenizer
 from dragoman.training.callbacks.events import TrainingEnded
-from dragoman.training.checkpoint.store import Checkpoint, CheckpointStore
-from dragoman.training.lora import Factors, split_lora
+from dragoman.training.checkpoint import Checkpoint, CheckpointStore
+from dragoman.training.optimizer import mean_weights
 from dragoman.training.train_state import TrainState
-from dragoman.training.weight_average import mean_weights
 from dragoman.version import __version__
-
-__all__ = ["average_checkpoints", "best_weights", "trained_adapter", "write_trained"]
 
 
 def average_checkpoints(run: Path, output: Path, *, last: int) -> Bundle:
-    """Write a bundle with the mean weights of the newest checkpoints of a finished run."""
-    finished = Bundle.open(run / "bundle", trusted=True)
-    if output.resolve() == finished.folder.resolve():
-        raise ConfigError(f"--output must be another folder than the run's own bundle, got {output}; name a new one")
-    weights, steps = _mean_of_newest(CheckpointStore(run / "checkpoints"), finished.config.training.lora, last)
+    """Write a bundle with the mean weights of the newest checkpoints of a run, finished or not."""
+    own = Bundle.open(find_bundle(run).path)
+    if output.resolve() == own.folder.resolve():
+        raise ConfigError(f"--output {output} is the run's own bundle; name a new folder")
+    weights, steps = _mean_of_newest(CheckpointStore(run / CHECKPOINTS), own.config.training.lora, last)
     named = ", ".join(str(step) for step in steps)
     note = f"\n\nIts weights are the mean of those after {named} updates; the scores above are those of the run.\n"
-    card = finished.card().rstrip() + note
-    return write_bundle(output, finished.config, _arrays(weights), finished.tokenizers(), card)
+    card = own.card().rstrip() + note
+    return write_bundle(
+        output,
+        own.config,
+        _arrays(weights),
+        own.tokenizers(),
+        card,
+        quantization=own.quantization(),
+        shortlist=own.shortlist(),
+    )
 
 
 def best_weights(
@@ -65,8 +71,9 @@ def _mean_of_newest(
     steps = [step for step in TrainState.from_json(newest.state["train_state"]).checkpoints if step > 0][-last:]
     if len(steps) < last:
         raise BundleError(
-            f"{checkpoints.folder} must hold {last} checkpoints, got {len(steps)}; average fewer, or train with a "
-            "higher training.keep_last or a lower training.checkpoint_every"
+            f"{checkpoints.folder} has {len(steps)} checkpoints to average, not {last}: those of the start and of an "
+            "interruption do not count; average fewer, or train with a higher training.keep_last or a lower "
+            "training.checkpoint_every"
         )
     return mean_weights(_weights(checkpoints.open(step), lora) for step in steps), steps
 
@@ -81,12 +88,35 @@ def write_trained(
     scores: Sequence[SetScore],
     base: Bundle | None = None,
 ) -> Bundle:
-    """Write the bundle of a run, with its model card; `base` is the bundle that training started from."""
+    """Write the bundle of a run, with its model card; `base` is the bundle that training started from.
+
+    The bundle keeps the way the base is used (beam, int8), and its shortlist if the tokens are the same.
+    """
     facts = _facts(run, weights, steps, ended, scores)
+    shortlist = quantization = None
     if base is not None:
-        facts["base"] = _base_facts(base, tokenizers, read_json(run / "run.json") or {})
+        facts["base"] = _base_facts(base, tokenizers, read_json(run / RECORD) or {})
+        config, quantization, shortlist = inherit_inference(base, config, tokenizers)
     card = model_card(config, facts)
-    return write_bundle(run / "bundle", config, _arrays(weights), tokenizers, card)
+    return write_bundle(
+        run / BUNDLE, config, _arrays(weights), tokenizers, card, quantization=quantization, shortlist=shortlist
+    )
+
+
+def inference_note(base: Bundle, trained: Bundle) -> str:
+    """Describe how a fine-tuned model is used in int8 or with a shortlist as its base is; empty if the base is not."""
+    own, parts = trained.inference(), []
+    if own is not None and own.precision == "int8":
+        parts.append("ONNX Runtime quantizes the new weights to int8, as those of the base are")
+    if trained.shortlist() is not None:
+        parts.append("the shortlist of the base is kept")
+    elif base.shortlist() is not None:
+        folder = shlex.quote(str(trained.folder))
+        command = f"dragoman shortlist {folder} SOURCE TARGET --output {folder}-shortlist"
+        parts.append(
+            f"the shortlist of the base is not, since it lacks the new tokens: build one, or it is slower: {command}"
+        )
+    return "; ".join(parts)
 
 
 def _weights(checkpoint: Checkpoint, lora: LoraConfig | None) -> dict[str, Tensor]:
@@ -104,7 +134,7 @@ def _validated(checkpoint: Checkpoint) -> dict[str, Tensor]:
     return checkpoint.average() or checkpoint.weights()
 
 
-def _adapter(factors: Factors, lora: LoraConfig, base: str) -> Adapter:
+def _adapter(factors: Mapping[str, tuple[Tensor, Tensor]], lora: LoraConfig, base: str) -> Adapter:
     arrays = {name: (a.numpy(), b.numpy()) for name, (a, b) in factors.items()}
     return Adapter(base, lora.rank, lora.alpha, arrays)
 
@@ -117,7 +147,7 @@ def _facts(
     run: Path, weights: Mapping[str, Tensor], steps: Sequence[int], ended: TrainingEnded, scores: Sequence[SetScore]
 ) -> dict[str, Any]:
     """Return the facts of the model card."""
-    record = read_json(run / "run.json") or {}
+    record = read_json(run / RECORD) or {}
     data, best = record.get("data", {}), record.get("best") or {}
     chosen = ", ".join(str(step) for step in steps)
     return {

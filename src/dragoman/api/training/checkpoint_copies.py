@@ -4,8 +4,6 @@ The files of a checkpoint are copied first and its manifest, with their hashes, 
 copy. A copy that is replaced loses its manifest first.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable
@@ -14,15 +12,13 @@ from typing import Any
 
 from fsspec.implementations.local import LocalFileSystem
 
-from dragoman.api.training.run_files import CHECKPOINTS, CONFIG, LOCK
 from dragoman.bundle.verified_folder import MANIFEST, read_manifest, verify
 from dragoman.data.readers.file_systems import open_file_system
 from dragoman.errors import BundleError, ConfigError
 from dragoman.files import file_lock, fsync, sha256_of_file
+from dragoman.run_files import CHECKPOINTS, LOCK, PROJECT
 from dragoman.training.callbacks.events import CallbackList
-from dragoman.training.checkpoint.store import CheckpointStore
-
-__all__ = ["CheckpointCopies", "CopyCheckpoints"]
+from dragoman.training.checkpoint import CheckpointStore
 
 _MANIFEST_PATH = re.compile(rf"(?:.*/)?step_(0|[1-9]\d{{0,17}})/{re.escape(MANIFEST)}")
 _MAX_MANIFEST = 1 << 16  # bytes
@@ -45,31 +41,32 @@ class CheckpointCopies:
         try:
             self._open(run, resume=resume)
         except (OSError, ValueError, NotImplementedError) as error:
-            raise ConfigError(f"{self.url} must be readable for checkpoints, got: {_first_line(error)}") from None
+            raise ConfigError(
+                f"{self.url} cannot be read: {_first_line(error)}; check the address and the permissions"
+            ) from None
 
     def _open(self, run: Path, *, resume: bool) -> None:
         there, here = self.steps(), self._store.steps()
         if there and not resume:
             raise ConfigError(
-                f"{self.url} must have no checkpoints for a new run, got step_{there[-1]}; resume it with --resume, or "
+                f"{self.url} has checkpoints of another run, the newest step_{there[-1]}; resume it with --resume, or "
                 "name another URL with --checkpoints"
             )
         if here:
             self._own = {step for step in there if step in here and self._is_same(step)}
             if there and not self._own:
                 raise ConfigError(
-                    f"{self.url} must have the checkpoints of {run}, got those of another run; name another URL with "
-                    "--checkpoints"
+                    f"{self.url} has the checkpoints of another run than {run}; name another URL with --checkpoints"
                 )
         elif there:
             run.mkdir(parents=True, exist_ok=True)
             with file_lock(run / LOCK) as is_free:
                 if not is_free:
-                    raise ConfigError(f"{run} must be used by one training at a time, got another; wait for it")
+                    raise ConfigError(f"another training is running in {run}; wait for it")
                 for step in there:
                     self._download(step)
-                if not (run / CONFIG).exists():  # it has the precision of the run
-                    shutil.copyfile(run / CHECKPOINTS / f"step_{there[-1]}" / CONFIG, run / CONFIG)
+                if not (run / PROJECT).exists():  # it has the precision of the run
+                    shutil.copyfile(run / CHECKPOINTS / f"step_{there[-1]}" / PROJECT, run / PROJECT)
             self._own, self.downloaded = set(there), there
 
     def steps(self) -> list[int]:
@@ -128,20 +125,20 @@ class CheckpointCopies:
         where = f"{self.url}/step_{step}"
         fix = f"remove {where} to continue from an older checkpoint"
         if self._system.size(self._name(step, MANIFEST)) > _MAX_MANIFEST:
-            raise BundleError(f"{where}/{MANIFEST} must have at most {_MAX_MANIFEST:,} bytes, got more; {fix}")
+            raise BundleError(f"{where}/{MANIFEST} has more than {_MAX_MANIFEST:,} bytes; {fix}")
         self._system.get_file(self._name(step, MANIFEST), str(draft / MANIFEST))
         try:
             files = read_manifest(draft)["files"]
         except BundleError:
-            raise BundleError(f"{where}/{MANIFEST} must be a manifest of a checkpoint, got another; {fix}") from None
+            raise BundleError(f"{where}/{MANIFEST} is no manifest of a checkpoint; {fix}") from None
         for name, facts in files.items():
             try:
                 if self._system.size(self._name(step, name)) == facts["size"]:
                     self._system.get_file(self._name(step, name), str(draft / name))
             except FileNotFoundError:
-                raise BundleError(f"{where}/{name} must exist, got no such file; {fix}") from None
+                raise BundleError(f"{where}/{name} is missing; {fix}") from None
             if not (draft / name).exists() or sha256_of_file(draft / name) != facts["sha256"]:
-                raise BundleError(f"{where}/{name} must not be changed, got other content; {fix}")
+                raise BundleError(f"{where}/{name} has other content than its manifest states; {fix}")
             fsync(draft / name)
         draft.rename(folder)
         fsync(folder.parent)
@@ -170,7 +167,7 @@ class CopyCheckpoints(CallbackList):
             reason = _first_line(error)
             if not self._has_copied:
                 raise ConfigError(
-                    f"{self._copies.url} must be writable for checkpoints, got: {reason}; check the address, the "
+                    f"{self._copies.url} cannot be written: {reason}; check the address, the "
                     "credentials and the permissions"
                 ) from None
             self._report(f"{folder.name} was not copied to {self._copies.url}: {reason}; the next one is tried again")

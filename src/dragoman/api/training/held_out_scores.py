@@ -1,7 +1,5 @@
 """Score the trained model on the validation and test sets after training."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,18 +12,16 @@ from dragoman.config import Config, CorpusConfig, DataConfig
 from dragoman.config.corpus import Direction
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.readers.corpus_reader import open_corpus
-from dragoman.data.test_sets import text_file_names
+from dragoman.data.saved_test_sets import text_file_names
 from dragoman.data.token_pairs import SIDES
 from dragoman.engines.directions import directed_tokenizers, target_prefix
 from dragoman.evaluation.metrics.corpus_scores import compute_score
 from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics, missing_bleu_package
-from dragoman.evaluation.results import Score, SignificanceTest
+from dragoman.evaluation.results import SetScore, SignificanceTest
 from dragoman.evaluation.significance.bootstrap import DEFAULT_RESAMPLES
 from dragoman.evaluation.significance.paired import paired_test
 from dragoman.models.base import Model
 from dragoman.text import Normalizer, Tokenizer
-
-__all__ = ["HeldOutSet", "SetScore", "held_out_sets", "score_set", "translate_set"]
 
 _METRICS = ("bleu", "chrf")
 _MAX_SENTENCES = 2000  # per set; `evaluate` scores complete sets
@@ -40,20 +36,6 @@ class HeldOutSet:
     references: Sequence[str]
     direction: Direction = field(kw_only=True)
     is_test: bool = field(default=True, kw_only=True)
-
-
-@dataclass(frozen=True)
-class SetScore:
-    """Scores of one model on one set; `model` is "trained", or "base" for the model that training started from.
-
-    `tests` compare the trained model with its base.
-    """
-
-    name: str
-    model: str
-    sentences: int
-    scores: tuple[Score, ...]
-    tests: tuple[SignificanceTest, ...] = ()
 
 
 def held_out_sets(

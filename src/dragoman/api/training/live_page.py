@@ -8,41 +8,38 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from dragoman.api.training.run_files import REPORT
+from dragoman.evaluation.results import SetScore
 from dragoman.files import atomic_write
-from dragoman.inspection.pages.training_report import LiveProgress, TestResult, render_training_report
-from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
-from dragoman.training.callbacks.status import TrainingStatus
+from dragoman.inspection.pages.training_report import render_training_report
+from dragoman.run_files import REPORT
+from dragoman.training.callbacks.events import TrainingEnded, TrainingStarted, ValidationEvent
+from dragoman.training.callbacks.status import StatusDisplay
 
 if TYPE_CHECKING:
     from dragoman.api.training.training_run import TrainResult
-
-__all__ = ["LivePage"]
 
 _FRESH = 1.0  # seconds for which a rendered page is served again
 _WATCHED = 6.0  # seconds since its last request in which a browser counts as open
 _LINGER = 4.0  # seconds at the end in which open browsers can request the last state
 
 
-class LivePage:
+class LivePage(StatusDisplay):
     """A callback that serves and writes the page of a run; a context manager that ends the server."""
 
-    def __init__(self, folder: Path, *, stops_early: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
-        self._folder, self._stops_early, self._clock = folder, stops_early, clock
-        self._status: TrainingStatus | None = None
-        self._results: list[TestResult] = []
+    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(clock)
+        self._folder = folder
+        self._results: Sequence[SetScore] = ()
         self._lock = threading.Lock()
         self._page = b""
         self._rendered = -_FRESH
         self._is_ended = False
-        self._activity = "Training"
         self._last_request = -_WATCHED
         self._seen_end = threading.Event()
         self._server = _Server(self)
@@ -58,13 +55,11 @@ class LivePage:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Show the end in open browsers, then end the server."""
         self._is_ended = True
         self._rendered = -_FRESH
-        if self._clock() - self._last_request < _WATCHED:
+        if self.clock() - self._last_request < _WATCHED:
             self._seen_end.wait(_LINGER)
         self._server.shutdown()
         self._server.server_close()
@@ -72,51 +67,30 @@ class LivePage:
 
     def on_start(self, started: TrainingStarted) -> None:
         """Begin to measure, and write the page."""
-        self._status = TrainingStatus(started, self._clock(), stops_early=self._stops_early)
+        super().on_start(started)
         self._write()
-
-    def on_update(self, event: StepEvent) -> None:
-        """Count the update."""
-        assert self._status is not None
-        self._activity = "Training"
-        self._status.add(event)
-
-    def on_validation_start(self, update: int) -> None:
-        """Show the validation."""
-        self._activity = "Validating"
 
     def on_validation_end(self, event: ValidationEvent) -> None:
         """Write the page with the new samples."""
-        assert self._status is not None
-        self._status.validate(event)
-        self._activity = "Training"
+        super().on_validation_end(event)
         self._write()
-
-    def on_checkpoint_start(self, update: int) -> None:
-        """Nothing to show."""
-
-    def on_checkpoint_end(self, update: int, folder: Path) -> None:
-        """Nothing to show."""
-
-    def on_message(self, text: str) -> None:
-        """Nothing to do: the log has it."""
 
     def on_end(self, ended: TrainingEnded) -> None:
         """Write the page of the ended training; a complete one is scored before it is finished."""
+        super().on_end(ended)
         self._is_ended = not ended.is_complete
-        self._activity = "Scoring held-out sets"
         self._write()
 
     def finish(self, trained: TrainResult) -> None:
         """Write the report with the scores of held-out sets."""
         self._is_ended = True
-        self._results = [TestResult(each.name, each.model, each.sentences, each.scores) for each in trained.scores]
+        self._results = trained.scores
         self._write()
 
     def content(self) -> bytes:
         """Return the page; called by the server's threads."""
         with self._lock:
-            now = self._clock()
+            now = self.clock()
             self._last_request = now
             if now - self._rendered >= _FRESH:
                 self._page, self._rendered = self._render(), now
@@ -125,26 +99,14 @@ class LivePage:
             return self._page
 
     def _render(self) -> bytes:
-        live = None if self._is_ended else self._progress()
-        return render_training_report(self._folder, live=live, results=self._results).encode()
-
-    def _progress(self) -> LiveProgress:
-        status = self._status
-        if status is None:
-            return LiveProgress(activity="Starting")
-        return LiveProgress(
-            update=status.update,
-            epoch=status.epoch,
-            loss=status.loss if status.has_begun else None,
-            tokens_per_second=status.speed,
-            seconds_left=status.left(self._clock()),
-            is_at_most=status.stops_early,
-            activity=self._activity,
+        page = render_training_report(
+            self._folder, self.status, is_running=not self._is_ended, now=self.clock(), results=self._results
         )
+        return page.encode()
 
     def _write(self) -> None:
         with self._lock:
-            self._page, self._rendered = self._render(), self._clock()
+            self._page, self._rendered = self._render(), self.clock()
             if self._folder.is_dir():
                 with atomic_write(self._folder / REPORT) as draft:
                     draft.write_bytes(self._page)

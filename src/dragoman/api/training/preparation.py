@@ -1,23 +1,84 @@
-"""Prepare or check the training corpora that a configuration names."""
+"""Prepare or check training corpora, and estimate the time and memory of a training from a few real updates."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dragoman.api.training.cost_estimate import estimate_cost
+import numpy as np
+
 from dragoman.config import Config
+from dragoman.data.batch_plan import BatchPlan, CorpusRows
 from dragoman.data.check.advice import find_headers, find_misuse
 from dragoman.data.check.check import check
 from dragoman.data.check.measure import PairSample, measure_corpora
 from dragoman.data.check.report_types import BatchStatistics, CheckReport, TrainingCost
 from dragoman.data.preparation.preparation import Preparation
 from dragoman.data.preparation.prepared_data import PreparedData
-from dragoman.data.worker_processes import Workers
+from dragoman.data.token_pairs import Pairs
+from dragoman.data.worker_processes import Workers, run_in_child
 from dragoman.environment import is_installed
 from dragoman.progress import NoProgress, Progress
 
-__all__ = ["check_corpora", "prepare_corpora"]
+if TYPE_CHECKING:
+    from dragoman.training.dry_run import DryRun
+
+_BATCHES = 4
+
+
+@dataclass(frozen=True)
+class _Task:
+    config: Config
+    vocabulary: tuple[int, int]
+    batches: list[Pairs]
+
+
+def estimate_cost(config: Config, sample: PairSample, batches: BatchStatistics) -> TrainingCost:
+    """Estimate time and memory from a few updates on real pairs, in a separate process so that its memory is known.
+
+    The batches of a large model are smaller than in training; the memory of the missing tokens is added.
+    """
+    from dragoman.models.summary import summarize  # noqa: PLC0415 -- needs torch, which checking does not
+    from dragoman.training.dry_run import dry_run_tokens  # noqa: PLC0415
+
+    lengths = sample.lengths
+    tokens = max(dry_run_tokens(config), int(lengths.max()) + 1)
+    missing = max(0, config.training.batch_tokens - tokens) * summarize(config).cost.training_bytes
+    plan = BatchPlan(
+        [CorpusRows("sample", 0, len(lengths))],
+        lambda rows: lengths[rows],
+        seed=config.training.seed,
+        batch_tokens=tokens,
+    )
+    pairs = [sample.gather(batch.rows) for batch in islice(plan.batches(), _BATCHES)]
+    vocabulary = (sample.tokenizers["source"].size, sample.tokenizers["target"].size)
+    dry_run = run_in_child(_measure, _Task(config, vocabulary, pairs))
+    updates = config.training.max_updates
+    total_tokens = updates * batches.target_tokens / max(1, batches.batches)
+    return TrainingCost(
+        parameters=dry_run.parameters,
+        memory_bytes=dry_run.memory_bytes + missing,
+        tokens_per_second=dry_run.tokens_per_second,
+        updates=updates,
+        epochs=updates / max(1, batches.batches),
+        seconds=total_tokens / dry_run.tokens_per_second,
+        is_busy=dry_run.is_busy,
+    )
+
+
+def _measure(task: _Task) -> DryRun:
+    import torch  # noqa: PLC0415 -- as above
+
+    from dragoman.api.training.training_precision import precision_of_device  # noqa: PLC0415
+    from dragoman.data.batch import Batch  # noqa: PLC0415
+    from dragoman.training.dry_run import measure_updates  # noqa: PLC0415
+
+    batches = [Batch.from_flat(pairs, np.arange(len(pairs))) for pairs in task.batches]
+    config = precision_of_device(task.config, torch.device("cpu"))
+    return measure_updates(config, task.vocabulary, batches)
 
 
 def prepare_corpora(

@@ -1,16 +1,13 @@
 """Choose the number format of a training that leaves it to the machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch
 
 from dragoman.config import Config, load_config
 from dragoman.environment import machine_info
+from dragoman.run_files import PROJECT
 from dragoman.training.distributed.process_group import ProcessGroup
-
-__all__ = ["has_fast_bf16", "precision_of_device", "with_precision"]
 
 
 def with_precision(config: Config, run: Path, group: ProcessGroup, *, resume: bool) -> Config:
@@ -20,7 +17,7 @@ def with_precision(config: Config, run: Path, group: ProcessGroup, *, resume: bo
     """
     if config.training.precision != "auto":
         return config
-    precision = group.broadcast(_choose(run / "dragoman.toml", group.device, resume=resume) if group.is_main else None)
+    precision = group.broadcast(_choose(run / PROJECT, group.device, resume=resume) if group.is_main else None)
     return _replaced(config, precision)
 
 

@@ -1,7 +1,5 @@
 """Train a model from a configuration and save it as a model bundle (a folder)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -13,48 +11,50 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.api.training.bundle_writer import best_weights, trained_adapter, write_trained
+from dragoman.api.training.bundle_writer import best_weights, inference_note, trained_adapter, write_trained
+from dragoman.api.training.checked_training import CheckedTraining, lock_run
 from dragoman.api.training.checkpoint_copies import CheckpointCopies, CopyCheckpoints
-from dragoman.api.training.direction_validation import direction_validation
-from dragoman.api.training.held_out_scores import HeldOutSet, SetScore, held_out_sets, score_set, translate_set
-from dragoman.api.training.run_directory import lock_run_directory
-from dragoman.api.training.run_files import CHECKPOINTS, CONFIG
-from dragoman.api.training.single_thread import single_thread
+from dragoman.api.training.held_out_scores import HeldOutSet, held_out_sets, score_set, translate_set
 from dragoman.api.training.training_precision import with_precision
-from dragoman.api.training.translation_scorer import TranslationScorer
+from dragoman.api.training.translation_scorer import TranslationScorer, direction_validation
 from dragoman.bundle import Bundle
 from dragoman.bundle.adapter import ADAPTER
+from dragoman.bundle.bundle import inherit_inference
+from dragoman.bundle.checkpoint_bundle import save_run_tokenizers
 from dragoman.config import Config, to_toml
 from dragoman.data.batch import Batch
 from dragoman.data.loader import BatchLoader
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.data.preparation.start_bundle import check_same_model, open_start_bundle, with_start_tokenizer
-from dragoman.data.test_sets import save_test_sets
+from dragoman.data.saved_test_sets import save_test_sets
 from dragoman.engines.directions import has_language_tokens
 from dragoman.environment import limit_kernel_caches
-from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.sentence_statistics import missing_bleu_package
-from dragoman.evaluation.score_format import format_score
+from dragoman.errors import DataError
+from dragoman.evaluation.results import SetScore, format_score
 from dragoman.files import atomic_write
 from dragoman.models.base import Model
-from dragoman.models.build import build_model
-from dragoman.models.load import load_model
-from dragoman.reporting.notebook_tables import facts_html
+from dragoman.models.build import build_model, load_model
+from dragoman.reporting.html import facts_html
 from dragoman.reporting.number_format import format_count
+from dragoman.run_files import CHECKPOINTS, PROJECT
 from dragoman.stop_signal import StopRequested, StopSignal
 from dragoman.text import Tokenizer
-from dragoman.training.callbacks.events import CallbackList, TrainerCallback, TrainingEnded
+from dragoman.training.callbacks.events import (
+    CallbackList,
+    PluginCallback,
+    TrainerCallback,
+    TrainingEnded,
+    plugin_callbacks,
+)
 from dragoman.training.callbacks.run_record import RunRecord
 from dragoman.training.callbacks.status import closing
-from dragoman.training.checkpoint.state_tensors import load_weights
-from dragoman.training.checkpoint.store import CheckpointStore
+from dragoman.training.checkpoint import CheckpointStore, load_weights
 from dragoman.training.distributed.process_group import ProcessGroup, join_process_group
 from dragoman.training.lora import choose_trained
-from dragoman.training.trainer import Trainer, check_micro_batches
+from dragoman.training.thread_controller import single_thread
+from dragoman.training.trainer import Trainer
 from dragoman.training.validator import DirectionValidationSets, ValidationSet
 from dragoman.training.warm_start import copy_bundle_weights
-
-__all__ = ["TrainResult", "train_model"]
 
 
 @dataclass(frozen=True)
@@ -78,27 +78,21 @@ class TrainResult:
 
 
 def train_model(
-    config: Config,
-    folder: Path,
+    training: CheckedTraining,
     *,
-    run: Path,
-    resume: bool = False,
     callbacks: Sequence[TrainerCallback] = (),
     loader_workers: int = 0,
     stop: StopSignal | None = None,
     checkpoint_url: str | None = None,
 ) -> TrainResult:
-    """Train on the prepared data of a configuration, and write a bundle into the run directory.
+    """Train on prepared data, and write a bundle into the folder of the run.
 
-    Relative paths in the configuration start from `folder`. With `resume` a run continues from its newest checkpoint,
-    or starts if it has none. Several processes train together when a launcher such as torchrun starts them. `stop` can
-    be used to stop training from another thread. Checkpoints are copied to `checkpoint_url`, and a run that is resumed
-    without any is resumed from there.
+    A resumed run continues from its newest checkpoint, or starts if it has none. Several processes train together when
+    a launcher such as torchrun starts them. `stop` can be used to stop training from another thread. Checkpoints are
+    copied to `checkpoint_url`, and a run that is resumed without any is resumed from there.
     """
     limit_kernel_caches()
-    prepared = _open_prepared(config, folder)
-    prepared.check_settings(config)
-    without_bleu = _check_bleu(config)
+    config, folder, run, prepared = training.config, training.folder, training.run, training.prepared
     tokenizers = prepared.tokenizers()
     with ExitStack() as held:
         group = held.enter_context(join_process_group(config.training.device))
@@ -108,30 +102,35 @@ def train_model(
             torch.set_num_threads(config.training.threads)
         if config.training.reproducible:
             held.enter_context(single_thread(deterministic=True))
-        check_micro_batches(config.training.micro_batches, group.size)
         checkpoints = CheckpointStore(run / CHECKPOINTS)
-        copies = group.run_on_main(lambda: _open_copies(checkpoint_url, checkpoints, run, resume=resume))
-        config = with_precision(config, run, group, resume=resume)
-        notes = group.run_on_main(lambda: lock_run_directory(run, folder, checkpoints, config, held, resume=resume))
+        copies = group.run_on_main(lambda: _open_copies(checkpoint_url, checkpoints, run, resume=training.resume))
+        config = with_precision(config, run, group, resume=training.resume)
+        notes = group.run_on_main(lambda: lock_run(training, config, checkpoints, held))
+        callbacks = [*callbacks, *(group.run_on_main(lambda: plugin_callbacks(config)) or ())]
         base = open_start_bundle(config, folder)
         config = with_start_tokenizer(config, base)
+        if base is not None:  # a checkpoint is used as the base is
+            config = inherit_inference(base, config, tokenizers)[0]
         model = _model(config, tokenizers, base)
         # Read before training: an invalid test set must not fail after hours.
         sets = group.run_on_main(lambda: held_out_sets(prepared, config, folder, tokenizers))
         group.run_on_main(lambda: _save_tests(run, sets or ()))
+        group.run_on_main(lambda: save_run_tokenizers(run, config, tokenizers, base))
         loader = held.enter_context(_loader(prepared, config, group, loader_workers))
-        reports = _callbacks(run, config, _data_facts(prepared, loader, base), callbacks, group, copies)
+        reports = _callbacks(
+            run, config, _data_facts(prepared, loader, base), callbacks, group, copies, training.overrides
+        )
         if copies is not None and copies.downloaded:
             newest = copies.downloaded[-1]
             reports.on_message(f"checkpoints downloaded from {checkpoint_url}, the newest of update {newest}")
         if group.is_main:
             for change in prepared.input_changes(folder):
                 reports.on_message(change)
-        if without_bleu:
-            reports.on_message(without_bleu)
+        if training.note:
+            reports.on_message(training.note)
         validation = _validation(prepared, config, tokenizers, group)
         trainer = Trainer(config, model, loader, checkpoints, reports, group=group, validation=validation, stop=stop)
-        if resume:
+        if training.resume:
             trainer.resume()
             for note in notes or ():
                 reports.on_message(note)
@@ -145,30 +144,6 @@ def train_model(
 def _save_tests(run: Path, sets: Sequence[HeldOutSet]) -> None:
     """Copy the test sets to the run, so that it can be evaluated without the corpora."""
     save_test_sets(run, [(each.name, each.sources, each.references, each.direction) for each in sets if each.is_test])
-
-
-def _open_prepared(config: Config, folder: Path) -> PreparedData:
-    if config.data is None:
-        raise ConfigError(
-            "the configuration must have a [data] section, got none; dragoman new writes one for two text files"
-        )
-    return PreparedData.open(folder / config.data.folder)
-
-
-def _check_bleu(config: Config) -> str:
-    """Return a message if BLEU's tokenizer for the target language is not installed; raise if BLEU ends training."""
-    assert config.data is not None
-    targets = sorted({target for _, target in config.data.all_directions()})
-    missing = [(target, package) for target in targets if (package := missing_bleu_package(target))]
-    if not missing or not config.training.validation_sentences:
-        return ""
-    language, package = missing[0]
-    if config.training.stop_on == "bleu":
-        raise ConfigError(
-            f"training.stop_on must be loss or chrf without BLEU's tokenizer for {language}, got bleu; change it, or "
-            f"pip install '{package}'"
-        )
-    return f"scores without BLEU: its tokenizer for {language} is not installed; pip install '{package}'"
 
 
 def _loader(prepared: PreparedData, config: Config, group: ProcessGroup, workers: int) -> BatchLoader:
@@ -202,14 +177,19 @@ def _callbacks(
     callbacks: Sequence[TrainerCallback],
     group: ProcessGroup,
     copies: CheckpointCopies | None,
+    overrides: Sequence[str] | None,
 ) -> TrainerCallback:
     """Return all callbacks, the run record included; only the main rank has any."""
     if not group.is_main:
         return CallbackList()
-    with atomic_write(run / CONFIG) as draft:
+    with atomic_write(run / PROJECT) as draft:
         draft.write_text(to_toml(config), encoding="utf-8")
     listed = CallbackList(*callbacks)
-    recorded = CallbackList(RunRecord(run, config, facts=facts, report=listed.on_message), listed)
+    record = RunRecord(run, config, facts=facts, overrides=overrides, report=listed.on_message)
+    recorded = CallbackList(record, listed)
+    for each in callbacks:
+        if isinstance(each, PluginCallback):
+            each.report = recorded.on_message
     return recorded if copies is None else CallbackList(recorded, CopyCheckpoints(copies, recorded.on_message))
 
 
@@ -218,11 +198,6 @@ def _validation(
 ) -> ValidationSet | DirectionValidationSets | None:
     """Return the validation set, if there is one; only the main rank computes on it."""
     if "validation" not in prepared.manifest["splits"]:
-        if config.training.stop_on != "loss" or config.training.patience:
-            raise ConfigError(
-                "the configuration must have a validation set to stop early by it, got none; set data.validation or "
-                "data.validation_pairs"
-            )
         return None
     if not group.is_main:
         return ValidationSet([], config.training, None)
@@ -276,6 +251,8 @@ class _Finish:
         bundle = write_trained(
             self.config, trained.run, weights, steps, trained.ended, self.tokenizers, scores, self.base
         )
+        if self.base is not None and (note := inference_note(self.base, bundle)):
+            self.callback.on_message(note)
         return replace(trained, bundle=bundle, scores=tuple(scores))
 
     def _scores(self, weights: Mapping[str, Tensor]) -> list[SetScore]:

@@ -1,3 +1,1 @@
 """Translate text: options, preprocessing, search, postprocessing."""
-
-__all__: list[str] = []

@@ -1,7 +1,5 @@
 """Attention maps of a translation between tokens, for all layers and heads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,8 +12,6 @@ from dragoman.config.alignment import AttentionChoice
 from dragoman.engines.lexical_likelihoods import LexicalLikelihoods
 from dragoman.errors import ConfigError
 from dragoman.search.hypothesis import Hypothesis
-
-__all__ = ["AttentionMaps", "lexical_posterior", "posterior", "weigh_by_likelihoods", "with_likelihoods"]
 
 _PRIOR = 0.5
 """Exponent of the attention weights in the readings `posterior` and `lexical`.
@@ -100,9 +96,7 @@ def posterior(
     `power` is the exponent of the weights. A weight of 0 stays 0; a row whose products are all 0 is unchanged.
     """
     if likelihoods is None:
-        raise ConfigError(
-            "the reading posterior must have likelihoods, got none; call Translator.attention with likelihoods=True"
-        )
+        raise ConfigError("the reading posterior needs likelihoods; call Translator.attention with likelihoods=True")
     known = weights**power * np.exp(likelihoods - likelihoods.max(-1, keepdims=True))
     total = known.sum(-1, keepdims=True)
     found: NDArray[np.float32] = np.where(total > 0, known / np.where(total > 0, total, 1), weights).astype(np.float32)
@@ -116,9 +110,7 @@ def lexical_posterior(weights: NDArray[np.float32], likelihoods: NDArray[np.floa
     Shapes: weights [*, tgt (+ 1), src + 1], likelihoods [tgt, src] -> as weights.
     """
     if likelihoods is None:
-        raise ConfigError(
-            "the reading lexical must have likelihoods, got none; call Translator.attention with lexical=True"
-        )
+        raise ConfigError("the reading lexical needs likelihoods; call Translator.attention with lexical=True")
     tgt, src = likelihoods.shape
     if not tgt or not src:
         return weights

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from dragoman.api.translation.options import Cancellation, TranslateOptions, TranslationCancelled
 from dragoman.api.translation.prepared_text import Chunk
+from dragoman.api.translation.streaming import StreamMonitor
 from dragoman.config.search import SearchSettings
 from dragoman.progress import Progress
 
-__all__ = ["BatchStore", "batch_by_length", "batch_chunks", "beam_rows", "run_batches"]
+if TYPE_CHECKING:
+    from dragoman.api.translation.translator import Translator
 
 _ROWS_PER_TOKEN = 2  # of a constraint, as in the constrained beam search
+_BATCH_SENTENCES = 64
 _USUAL_BEAM = 5  # a wider beam has fewer sentences per batch
 
 
@@ -75,3 +79,32 @@ def run_batches(
         for batch, _ in zip(batches, finished, strict=True):
             done += len(batch)
             progress.advance(done / count, done)
+
+
+def search_all(
+    translator: Translator,
+    chunks: Sequence[Chunk],
+    options: TranslateOptions,
+    cancelled: Cancellation | None,
+    progress: Progress,
+) -> None:
+    """Search and postprocess chunks in batches; a set flag `cancelled` raises `TranslationCancelled`."""
+    monitor = None if cancelled is None else StreamMonitor([cancelled])
+    concurrency = translator.engine.concurrency
+    most = min(_BATCH_SENTENCES, -(-len(chunks) // concurrency))
+
+    def translate(batch: list[Chunk]) -> None:
+        if monitor is not None and monitor.is_cancelled(0):
+            raise TranslationCancelled
+        store = None if options.search_tree else translator.batch_store
+        if store is None or not store.restore(batch):
+            translator.search(batch, options, monitor)
+            if not all(chunk.hypotheses for chunk in batch):
+                raise TranslationCancelled
+            if store is not None:
+                store.add(batch)
+        for chunk in batch:
+            translator.postprocess(chunk, options)
+
+    batches = list(batch_chunks(chunks, options.search, tokens=translator.batch_tokens, sentences=max(1, most)))
+    run_batches(batches, translate, concurrency, progress)

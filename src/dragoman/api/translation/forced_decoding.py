@@ -1,7 +1,5 @@
 """Compute the score of given translations (forced decoding)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -15,8 +13,6 @@ from dragoman.engines.incremental import EnsembleEngine
 from dragoman.engines.protocol import AttentionEngine, Engine
 from dragoman.errors import ConfigError
 from dragoman.search.hypothesis import Hypothesis
-
-__all__ = ["ForcedDecoder", "MAX_SCORED_TOKENS"]
 
 MAX_SCORED_TOKENS = 2048
 """Maximum tokens per side of a scored pair: the memory of attention grows with their square."""

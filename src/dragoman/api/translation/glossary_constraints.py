@@ -1,26 +1,30 @@
 """Convert glossary terms to constraints on decoding: token sequences that a translation must contain."""
 
-from __future__ import annotations
-
 import threading
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from dragoman.errors import DataError
+from dragoman.bundle import Bundle
+from dragoman.errors import ConfigError, DataError
 from dragoman.markup.protected_spans import find_placeholders
 from dragoman.text import Normalizer, Tokenizer
 from dragoman.text.characters import is_spaceless
 from dragoman.text.glossary import Glossary, GlossaryTerm
+from dragoman.text.tokenizers.base import TokenLocator
 from dragoman.text.tokenizers.notation import SPACE_MARK
-from dragoman.text.tokenizers.token_spans import TokenLocator
-
-__all__ = ["CheckedGlossaries", "MAX_CONSTRAINT_TOKENS", "find_constraints", "required_phrases"]
 
 MAX_CONSTRAINT_TOKENS = 64
 """Maximum number of tokens of all required terms of one sentence: each of them widens its beam by two."""
 
 _STOP = "。"  # written before a term of a script without spaces, so that its first token is not a space
+
+
+def read_glossary(path: Path, bundle: Bundle) -> Glossary:
+    """Read a glossary file for the languages of a model, if it has one direction."""
+    directions = [] if bundle.config.data is None else bundle.config.data.all_directions()
+    return Glossary.from_file(path, languages=directions[0] if len(directions) == 1 else ())
 
 
 class CheckedGlossaries:
@@ -34,6 +38,9 @@ class CheckedGlossaries:
 
     def check(self, glossary: Glossary) -> Glossary:
         """Return the glossary with normalised terms; a term that cannot be tokenized is a `DataError`."""
+        if not isinstance(glossary, Glossary):
+            got = type(glossary).__name__
+            raise ConfigError(f"glossary must be a Glossary, got {got}; use Glossary.from_dict or Glossary.from_file")
         with self._lock:
             if glossary not in self._checked:
                 self._checked[glossary] = _check_glossary(glossary, self._target, self._normalize)

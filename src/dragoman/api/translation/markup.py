@@ -1,79 +1,311 @@
-"""Translate text with tags and placeholders."""
+"""Translate text with tags and placeholders: the guard that all translations pass."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.api.translation.translation import Translation
-from dragoman.api.translation.translator import Translator
+from dragoman.api.translation.options import TranslateKeywords, TranslateOptions
+from dragoman.api.translation.text_translator import TextTranslator
+from dragoman.api.translation.translation import Translation, join_sentences
+from dragoman.evaluation.quality_flags import Flag
 from dragoman.markup.masking import MaskedText, mask_protected
-from dragoman.markup.protected_spans import locate_placeholders, placeholder_strings
+from dragoman.markup.placeholders.guarded_unit import GuardedUnit, guard_text, guard_unit
+from dragoman.markup.placeholders.icu_message import has_icu_choice
+from dragoman.markup.protected_spans import find_damage, placeholder_strings
 from dragoman.markup.soft_alignment import SoftAlignment
 from dragoman.markup.tag_projection import project_tags
 from dragoman.markup.tagged_text import TaggedText
 
-__all__ = ["MarkupTranslation", "shares_of", "translate_markup"]
+EMPTY = "an empty translation"
+"""Damage of a text without a translation."""
+
+_PART_NUMBER = 28  # bits of the index of a text, before that of its part
+
+
+class TranslatedMarkup(NamedTuple):
+    """Translations of tagged texts, in order. Those in `damaged` are their sources: placeholders or words were lost."""
+
+    texts: list[TaggedText]
+    damaged: dict[int, str]
+    """What would have been lost or new, such as ``lost {name}``, by the index of the text."""
+
+
+@dataclass
+class _Part:
+    """A part of the text at `place`, and its results."""
+
+    place: int
+    number: int
+    source: TaggedText
+    done: TaggedText
+    found: Translation | None = None
+    masked: MaskedText | None = None
 
 
 class MarkupTranslation:
     """Two rounds of translation: all texts, then without their protected spans those whose spans were damaged.
 
-    The `texts` of the first round, and those that `second_round` returns, must be translated with sentence splitting,
-    alignment, attention and posterior. Tags are placed by attention weights, otherwise by links, otherwise by
-    proportion. Texts whose only letters are in protected spans are in neither round.
+    The `texts` of the first round that have tags, and all that `second_round` returns, must be translated with sentence
+    splitting, alignment, attention and posterior. Tags are placed by attention weights, otherwise by links, otherwise
+    by proportion. Texts whose only letters are in protected spans are in neither round. A text whose protected spans
+    are damaged after both rounds is returned unchanged, as is an ICU message that cannot be taken apart. Spans that are
+    `unreadable`, names with unknown letters for instance, are protected as well, but a text that loses one is returned.
     """
 
-    def __init__(self, marked: Sequence[TaggedText]) -> None:
-        self._marked = list(marked)
-        self._first = [place for place, each in enumerate(marked) if each.has_words]
-        self._second: list[tuple[int, MaskedText]] = []
-        self._done: list[TaggedText] = list(marked)
+    def __init__(self, marked: Sequence[TaggedText | GuardedUnit], unreadable: Unreadable | None = None) -> None:
+        self._units = [each if isinstance(each, GuardedUnit) else guard_unit(each) for each in marked]
+        self._parts = [
+            [_Part(place, number, _with_unreadable(each, unreadable), each) for number, each in enumerate(unit.parts)]
+            for place, unit in enumerate(self._units)
+        ]
+        self._first = [
+            part
+            for unit, parts in zip(self._units, self._parts, strict=True)
+            for part in parts
+            if unit.fault is None and part.source.has_words
+        ]
+        self._second: list[_Part] = []
+        self.damaged: dict[int, str] = {}
+        """After `finish`: what would have been lost or new, by the index of each text that is returned unchanged."""
 
     @property
     def first_places(self) -> list[int]:
-        """Indices of the texts of the first round."""
-        return list(self._first)
+        """For each text of the first round, the index of the text that it is a part of."""
+        return [part.place for part in self._first]
 
     @property
     def second_places(self) -> list[int]:
-        """Indices of the texts of the second round, after `second_round`."""
-        return [place for place, _ in self._second]
+        """For each text of the second round, the index of the text that it is a part of."""
+        return [part.place for part in self._second]
 
     @property
     def texts(self) -> list[str]:
         """Texts to translate in the first round."""
-        return [self._marked[place].text for place in self._first]
+        return [part.source.text for part in self._first]
+
+    @property
+    def has_tags(self) -> list[bool]:
+        """For each text of the first round, whether it has tags."""
+        return [bool(part.source.spans) for part in self._first]
+
+    @property
+    def part_numbers(self) -> list[int]:
+        """For each text of the first round, its index among the parts of its text."""
+        return [part.number for part in self._first]
+
+    @property
+    def second_numbers(self) -> list[int]:
+        """For each text of the second round, its index among the parts of its text."""
+        return [part.number for part in self._second]
 
     def second_round(self, first: Sequence[Translation]) -> list[str]:
         """Add the translations of the first round; return the texts of the second round, often none."""
         self._second = []
-        for place, found in zip(self._first, first, strict=True):
-            source = self._marked[place]
-            if locate_placeholders(placeholder_strings(source.text, source.kept), source.text, found.text) is None:
-                self._second.append((place, mask_protected(source)))
+        for part, found in zip(self._first, first, strict=True):
+            part.found = found
+            if _damage(part.source, found.text) is not None:
+                part.masked = mask_protected(part.source)
+                self._second.append(part)
             else:
-                self._done[place] = _projected(source, found)
-        return [withheld.tagged.text for _, withheld in self._second]
+                part.done = _projected(part.source, found)
+        return [part.masked.tagged.text for part in self._second if part.masked is not None]
 
     def finish(self, second: Sequence[Translation]) -> list[TaggedText]:
         """Add the translations of the second round; return the translations of all texts, in order."""
-        for (place, withheld), found in zip(self._second, second, strict=True):
-            self._done[place] = withheld.restore(_projected(withheld.tagged, found, withheld))
-        return list(self._done)
+        for part, found in zip(self._second, second, strict=True):
+            part.found, part.done = found, _finished(part, found)
+        finished: list[TaggedText] = []
+        for place, (unit, parts) in enumerate(zip(self._units, self._parts, strict=True)):
+            done = [part.done for part in parts]
+            is_translated = any(part.found is not None for part in parts)
+            damage = EMPTY if any(map(_is_lost, parts)) else unit.damage(done) if is_translated else unit.fault
+            if damage is not None:
+                self.damaged[place] = damage
+            finished.append(unit.build(done) if is_translated and damage is None else unit.source)
+        return finished
+
+    def translation(self, place: int, options: TranslateOptions) -> Translation:
+        """Return the translation of a text after `finish`, with the results that `options` request."""
+        unit, parts = self._units[place], self._parts[place]
+        source = unit.source.text
+        if place in self.damaged:
+            return Translation(source, source, flags=(Flag("placeholders", self.damaged[place]),))
+        translated = [part for part in parts if part.found is not None]
+        if not translated:
+            return Translation(source, source, flags=() if options.flags else None)
+        if len(parts) > 1:
+            text = unit.build([part.done for part in parts]).text
+            found = [_part_translation(part, part.done.text, options) for part in translated]
+            return join_sentences(source, text, found, is_cut=any(each.is_cut for each in found))
+        (part,) = parts
+        if unit.is_whole and part.masked is None and not part.source.spans:
+            whole = _only_requested(part.found or Translation(source, source), options)
+            return replace(
+                whole, nbest=tuple(each for each in whole.nbest if unit.damage([TaggedText(each.text)]) is None)
+            )
+        return self._rebuilt(unit, part, options)
+
+    def _rebuilt(self, unit: GuardedUnit, part: _Part, options: TranslateOptions) -> Translation:
+        """Return the translation of a text whose tags or placeholders were inserted again, and its alternatives."""
+        assert part.found is not None
+        nbest: list[Translation] = []
+        for each in part.found.nbest:
+            done = _finished(part, each)
+            if unit.damage([done]) is None:
+                nbest.append(
+                    replace(_part_translation(part, unit.build([done]).text, options, each), source=unit.source.text)
+                )
+        best = _part_translation(part, unit.build([part.done]).text, options)
+        return replace(best, source=unit.source.text, nbest=tuple(nbest), tree=part.found.tree)
 
 
-def translate_markup(translator: Translator, marked: Sequence[TaggedText]) -> list[TaggedText]:
-    """Translate texts with tags, sentence by sentence."""
-    work = MarkupTranslation(marked)
-    has_tags = any(each.spans for each in marked)
-    first = translator.translate(work.texts, alignment=True, attention=True, posterior=has_tags)
-    again = work.second_round(first)
-    if not again:
-        return work.finish([])
-    return work.finish(translator.translate(again, alignment=True, attention=True, posterior=has_tags))
+def translate_markup(
+    translator: TextTranslator, marked: Sequence[TaggedText], **options: Unpack[TranslateKeywords]
+) -> TranslatedMarkup:
+    """Translate texts with tags, sentence by sentence; `options` are other keywords of `translate`."""
+    work = MarkupTranslation(marked, translator.unreadable)
+    links = any(work.has_tags)
+    first: TranslateKeywords = {**options, "alignment": links, "attention": links, "posterior": links, "protect": False}
+    again = work.second_round(translator.translate(work.texts, **first))
+    second: TranslateKeywords = {**first, "alignment": True, "attention": True, "posterior": True}
+    return TranslatedMarkup(work.finish(translator.translate(again, **second) if again else []), work.damaged)
+
+
+Unreadable = Callable[[str], tuple[tuple[int, int], ...]]
+"""Returns the spans of a text that a model cannot read."""
+Run = Callable[[Sequence[str], TranslateOptions, Sequence[str], Sequence[int]], list[Translation]]
+"""Translates texts, given options, prefixes and numbers on which samples depend."""
+
+
+def translate_guarded(
+    texts: Sequence[str],
+    options: TranslateOptions,
+    prefixes: Sequence[str],
+    first: int,
+    run: Run,
+    unreadable: Unreadable | None = None,
+) -> list[Translation]:
+    """Translate plain texts and keep their placeholders; texts without any are translated as without a guard."""
+    if not options.protect:
+        return run(texts, options, prefixes, range(first, first + len(texts)))
+    units = [_guard(text, prefix, unreadable) for text, prefix in zip(texts, prefixes, strict=True)]
+    places = [place for place, unit in enumerate(units) if unit is not None]
+    if not places:
+        return run(texts, options, prefixes, range(first, first + len(texts)))
+    work = MarkupTranslation([unit for unit in units if unit is not None], unreadable)
+    plain = [place for place, unit in enumerate(units) if unit is None]
+
+    def inputs(parts: Sequence[tuple[int, int]]) -> tuple[list[str], list[int]]:
+        starts = [prefixes[places[place]] if number == 0 else "" for place, number in parts]
+        return starts, [first + places[place] + (number << _PART_NUMBER) for place, number in parts]
+
+    parts = list(zip(work.first_places, work.part_numbers, strict=True))
+    is_tagged = work.has_tags
+    simple, tagged = ([n for n, tags in enumerate(is_tagged) if tags is which] for which in (False, True))
+    starts, numbers = inputs([parts[n] for n in simple])
+    found = run(
+        [*(texts[place] for place in plain), *(work.texts[n] for n in simple)],
+        options,
+        [*(prefixes[place] for place in plain), *starts],
+        [*(first + place for place in plain), *numbers],
+    )
+    translations = dict(zip(plain, found[: len(plain)], strict=True))
+    by_part = dict(zip(simple, found[len(plain) :], strict=True))
+    aligned = aligned_options(options)
+    if tagged:
+        some = run([work.texts[n] for n in tagged], aligned, *inputs([parts[n] for n in tagged]))
+        by_part |= zip(tagged, some, strict=True)
+    again = work.second_round([by_part[n] for n in range(len(parts))])
+    repeated = list(zip(work.second_places, work.second_numbers, strict=True))
+    work.finish(run(again, aligned, *inputs(repeated)) if again else [])
+    translations |= {place: work.translation(n, options) for n, place in enumerate(places)}
+    return [translations[place] for place in range(len(texts))]
+
+
+def _guard(text: str, prefix: str, unreadable: Unreadable | None) -> GuardedUnit | None:
+    """Return a text to protect, None for others. A prefix is the start of the translation of the whole text."""
+    unit = guard_text(text)
+    if unit is None and not prefix and unreadable is not None and unreadable(text):
+        return guard_unit(TaggedText(text))
+    if unit is None or not prefix:
+        return unit
+    return GuardedUnit(unit.source, (unit.source,), "an ICU message with a prefix" if has_icu_choice(text) else None)
+
+
+def _with_unreadable(source: TaggedText, unreadable: Unreadable | None) -> TaggedText:
+    """Return a text that also keeps what cannot be read, unless that crosses the edge of a tag."""
+    found = unreadable(source.text) if unreadable is not None else ()
+    if not found:
+        return source
+    kept = list(source.kept)
+    edges = sorted({edge for span in source.spans for edge in (span.start, span.end)})
+    for start, end in found:
+        place = bisect_left(kept, (start, end))
+        start = max(start, kept[place - 1][1] if place else 0)
+        end = min(end, kept[place][0] if place < len(kept) else end)
+        if start < end and bisect_right(edges, start) >= bisect_left(edges, end):
+            kept.insert(place, (start, end))
+    merged: list[tuple[int, int]] = []
+    for start, end in kept:
+        first = merged.pop()[0] if merged and merged[-1][1] == start and start not in edges else start
+        merged.append((first, end))
+    return replace(source, kept=tuple(merged))
+
+
+def aligned_options(options: TranslateOptions) -> TranslateOptions:
+    """Return options with all that the places of tags and placeholders depend on."""
+    return replace(options, alignment=True, attention=True, posterior=True)
+
+
+def _damage(source: TaggedText, text: str) -> str | None:
+    return find_damage(placeholder_strings(source.text, source.kept), source.text, text)
+
+
+def _is_lost(part: _Part) -> bool:
+    """Whether words were translated to nothing."""
+    sent = part.source if part.masked is None else part.masked.tagged
+    return part.found is not None and not part.found.text.strip() and sent.has_words
+
+
+def _finished(part: _Part, found: Translation) -> TaggedText:
+    """Return a translation of a part, or one of its alternatives, with tags and placeholders."""
+    if part.masked is None:
+        return _projected(part.source, found)
+    return part.masked.restore(_projected(part.masked.tagged, found, part.masked))
+
+
+def _part_translation(
+    part: _Part, text: str, options: TranslateOptions, found: Translation | None = None
+) -> Translation:
+    """Return the translation of a part with another text; the words of one that was masked are unknown."""
+    found = found or part.found
+    assert found is not None
+    shown = replace(_only_requested(found, options), source=part.source.text, text=text, nbest=(), tree=None)
+    if part.masked is not None:
+        shown = replace(shown, source_words=(), target_words=(), alignment=None, weights=None)
+    return replace(shown, sentences=()) if part.masked is not None or part.source.spans else shown
+
+
+def _only_requested(translation: Translation, options: TranslateOptions) -> Translation:
+    """Remove the alignment that only tags needed."""
+    if options.alignment and options.attention:
+        return translation
+    has_words = options.needs_attention
+    return replace(
+        translation,
+        source_words=translation.source_words if has_words else (),
+        target_words=translation.target_words if has_words else (),
+        alignment=translation.alignment if options.alignment else None,
+        weights=translation.weights if options.attention else None,
+        sentences=tuple(_only_requested(each, options) for each in translation.sentences),
+        nbest=tuple(_only_requested(each, options) for each in translation.nbest),
+    )
 
 
 def _projected(source: TaggedText, found: Translation, withheld: MaskedText | None = None) -> TaggedText:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.api.translation.translation import Translation
 from dragoman.bundle import Bundle
-from dragoman.config.schema import RnnConfig, TransformerConfig
+from dragoman.config.rnn import RnnConfig
+from dragoman.config.schema import TransformerConfig
 from dragoman.config.search import SearchSettings
 from dragoman.reporting.heatmap import heatmap_svg
-from dragoman.reporting.notebook_tables import facts_html
+from dragoman.reporting.html import facts_html
 from dragoman.reporting.number_format import format_compact, format_count
 from dragoman.text.glossary import Glossary
 
-__all__ = ["translation_html", "translator_html"]
+if TYPE_CHECKING:
+    from dragoman.api.translation.translation import Translation
 
 _STYLE = (
     "<style>.dragoman svg{max-width:100%;height:auto;font:13px sans-serif}.dragoman text{fill:currentColor}"

@@ -1,24 +1,13 @@
 """Options of a translation call; exceptions for cancelled calls and for invalid sentence pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypedDict
 
-from dragoman.config.search import SearchSettings
+from dragoman.config.search import SearchSettings, replace_search
 from dragoman.errors import ConfigError, DataError
 from dragoman.progress import Progress
 from dragoman.text.glossary import Glossary
-
-__all__ = [
-    "Cancellation",
-    "PairError",
-    "TranslateKeywords",
-    "TranslateOptions",
-    "TranslationCancelled",
-    "search_settings",
-]
 
 
 class TranslationCancelled(Exception):  # noqa: N818 -- a cancellation is not an error
@@ -63,11 +52,14 @@ class TranslateOptions:
     """Return the search tree."""
     glossary: Glossary | None = None
     """Terms whose translation is required."""
+    protect: bool = True
+    """Keep placeholders, tags and addresses; a text whose placeholders cannot be kept is returned unchanged, with the
+    flag `placeholders`."""
 
     def __post_init__(self) -> None:
         """Reject a search tree of a random sample."""
         if self.search_tree and self.search.sample:
-            raise ConfigError("search_tree must be left out where translations are sampled, got both; drop one of them")
+            raise ConfigError("sampled translations have no search tree; drop search_tree or the sampling")
 
     @property
     def needs_attention(self) -> bool:
@@ -92,6 +84,7 @@ class TranslateKeywords(TypedDict, total=False):
     flags: bool
     search_tree: bool
     glossary: Glossary | None
+    protect: bool
     first: int
     cancelled: Cancellation | None
     progress: Progress | None
@@ -99,8 +92,7 @@ class TranslateKeywords(TypedDict, total=False):
 
 def search_settings(search: SearchSettings, *, beam: int | None = None, nbest: int | None = None) -> SearchSettings:
     """Return search settings with another beam or another length of n-best lists."""
+    if not isinstance(search, SearchSettings):
+        raise ConfigError(f"search must be SearchSettings, got {type(search).__name__}; write SearchSettings(beam=4)")
     changed = {name: value for name, value in (("beam", beam), ("nbest", nbest)) if value is not None}
-    for name, value in changed.items():
-        if value < 1:
-            raise ConfigError(f"{name} must be at least 1, got {value}; 1 is the smallest search")
-    return SearchSettings(**(search.model_dump() | changed)) if changed else search
+    return replace_search(search, **changed) if changed else search

@@ -1,7 +1,5 @@
 """Convert hypotheses to translations: detokenize, align words, compute quality flags."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +14,8 @@ from dragoman.api.translation.word_alignment import WordAlignment, replace_unkno
 from dragoman.evaluation.quality_flags import TranslationFacts, quality_flags
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text import Normalizer, Tokenizer, map_words
+from dragoman.text.tokenizers.base import word_boundary_tokens
 from dragoman.text.tokenizers.notation import join_tokens, mark_spaces
-from dragoman.text.tokenizers.token_spans import word_boundary_tokens
-
-__all__ = ["Postprocessor", "TokenizedTarget"]
 
 _CLEAN = Normalizer(form="none")
 """Makes a translation one line without white space at its ends: bytes that a model writes may spell a line break."""

@@ -1,17 +1,12 @@
 """A text split into tokenized sentences that are ready for search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.translation import Translation, join_sentences
-from dragoman.search.hypothesis import Hypothesis, SearchInput
-from dragoman.search.trace import TraceNode
+from dragoman.search.hypothesis import Hypothesis, SearchInput, TraceNode
 from dragoman.text.sentences import SentenceJoiner
-
-__all__ = ["Chunk", "PreparedText"]
 
 
 @dataclass(slots=True)

@@ -1,7 +1,5 @@
 """Split source text into sentences, normalize them and tokenize them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,13 +9,12 @@ from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.postprocessor import Postprocessor
 from dragoman.api.translation.prepared_text import Chunk, PreparedText
 from dragoman.errors import DataError
+from dragoman.markup.protected_spans import find_unreadable
 from dragoman.search.hypothesis import SearchInput
 from dragoman.text import Normalizer, Tokenizer
 from dragoman.text.characters import check_unicode, has_letters
 from dragoman.text.glossary import GlossaryTerm
 from dragoman.text.sentences import SentenceSegment, split_sentences
-
-__all__ = ["Preprocessor", "check_texts"]
 
 _UNKNOWN_LANGUAGE = "en"
 
@@ -37,21 +34,21 @@ class Preprocessor:
         texts: Sequence[str],
         options: TranslateOptions,
         prefixes: Sequence[str] | None = None,
-        first: int = 0,
+        first: int | Sequence[int] = 0,
         terms: Sequence[Sequence[GlossaryTerm]] | None = None,
     ) -> list[PreparedText]:
         """Split texts into chunks, and create the input of each search.
 
-        `terms` are those of each text, if they are not found by the glossary of the options.
+        `terms` are those of each text, if they are not found by the glossary of the options. `first` is the number of
+        the first text, or there is one per text: samples depend on them.
         """
-        if prefixes is not None and len(prefixes) != len(texts):
-            raise DataError(
-                f"there must be one prefix per text, got {len(prefixes)} for {len(texts)}; an empty one forces nothing"
-            )
+        if prefixes is not None:
+            check_prefixes(prefixes, texts)
+        numbers = range(first, first + len(texts)) if isinstance(first, int) else first
         prepared = [PreparedText(text, self._chunks(text, options), options, self.languages) for text in texts]
-        for number, each in enumerate(prepared, first):
-            prefix = prefixes[number - first] if prefixes else ""
-            waiting = None if terms is None else list(terms[number - first])
+        for index, (number, each) in enumerate(zip(numbers, prepared, strict=True)):
+            prefix = prefixes[index] if prefixes else ""
+            waiting = None if terms is None else list(terms[index])
             for place, chunk in enumerate(each.chunks):
                 if chunk.ids is not None:
                     is_last = all(later.ids is None for later in each.chunks[place + 1 :])
@@ -59,6 +56,10 @@ class Preprocessor:
                     chunk.search_input = self._search_input(chunk, prefix, number + (place << 40), options, given)
                     prefix = ""
         return prepared
+
+    def unreadable(self, text: str) -> tuple[tuple[int, int], ...]:
+        """Return the spans of a text that the tokenizer cannot represent and that must stay."""
+        return find_unreadable(text, self.tokenizer.can_read)
 
     def sentence(self, text: str) -> Chunk:
         """Return a text as one chunk, with or without letters and of any length."""
@@ -129,6 +130,24 @@ def check_texts(texts: Any) -> Sequence[str]:
         raise DataError(f"a text must be a string, and several a list of strings, got {got}; convert it first")
     checked: Sequence[str] = texts
     return checked
+
+
+def check_prefixes(prefixes: Sequence[str], texts: Sequence[str]) -> Sequence[str]:
+    """Require one prefix per text, and return the prefixes."""
+    if len(prefixes) != len(texts):
+        raise DataError(
+            f"there must be one prefix per text, got {len(prefixes)} for {len(texts)}; an empty one forces nothing"
+        )
+    return prefixes
+
+
+def check_pairs(sources: Sequence[str], targets: Sequence[str]) -> None:
+    """Require one translation per source."""
+    if len(sources) != len(targets):
+        raise DataError(
+            f"there must be one translation per source, got {len(sources)} sources and {len(targets)} "
+            "translations; count the lines of both"
+        )
 
 
 def _take_terms(text: str, waiting: list[GlossaryTerm], *, is_last: bool) -> list[GlossaryTerm]:

@@ -1,7 +1,5 @@
 """Stream a translation: assemble parts, received in any order, into text in document order."""
 
-from __future__ import annotations
-
 import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -10,8 +8,6 @@ from queue import SimpleQueue
 from dragoman.api.translation.options import Cancellation
 from dragoman.api.translation.postprocessor import Postprocessor
 from dragoman.api.translation.prepared_text import Chunk, PreparedText
-
-__all__ = ["IncrementalDetokenizer", "StreamMonitor", "stream"]
 
 _Event = tuple[int, list[int] | None] | BaseException | None
 

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dragoman.api.translation.word_alignment import Links
+from dragoman.evaluation.alignment.error_rate import Links
 from dragoman.evaluation.quality_flags import Flag
-from dragoman.search.trace import TraceNode
-
-__all__ = ["Translation", "Weights", "join_sentences"]
+from dragoman.markup.protected_spans import find_damage, find_placeholders, placeholder_strings
+from dragoman.search.hypothesis import TraceNode
 
 Weights = tuple[tuple[float, ...], ...]
 
@@ -52,6 +51,12 @@ class Translation:
     is_truncated: bool = False
     is_cut: bool = False
     sentences: tuple[Translation, ...] = ()
+
+    @property
+    def damage(self) -> str | None:
+        """Why the text was left untranslated: what its translation would have lost; None if it was translated."""
+        is_marked = self.text == self.source and not self.tokens
+        return next((flag.detail for flag in self.flags or () if is_marked and flag.name == "placeholders"), None)
 
     def __str__(self) -> str:
         """Return the text of the translation."""
@@ -95,15 +100,16 @@ class Translation:
         """Return the distinct texts of the n-best list, without this one, and their scores, the best first.
 
         Of a text of several sentences, the second alternative consists of the second one of each sentence, and so on.
-        An alternative that lacks one of the strings `kept` is left out.
+        An alternative that lacks one of the strings `kept` or a placeholder of this translation is left out.
         """
         sentences = self.sentences or (self,)
+        strings = [*kept, *placeholder_strings(self.text, find_placeholders(self.text))]
         seen = {self.text, ""}
         found: list[tuple[str, float]] = []
         for rank in range(1, max(len(each.nbest) for each in sentences)):
             chosen = [each.nbest[min(rank, len(each.nbest) - 1)] if each.nbest else each for each in sentences]
             text = _replace_sentences(self.text, sentences, chosen) if self.sentences else chosen[0].text
-            if text not in seen and all(each in text for each in kept):
+            if text not in seen and find_damage(strings, self.text, text) is None:
                 seen.add(text)
                 tokens = sum(len(each.tokens) for each in chosen)
                 found.append((text, sum(each.score * len(each.tokens) for each in chosen) / max(1, tokens)))
@@ -150,12 +156,8 @@ def _weighted_score(sentence: Translation) -> float:
 
 
 def _all_flags(sentences: Sequence[Translation]) -> tuple[Flag, ...] | None:
-    flags: list[Flag] = []
-    for each in sentences:
-        if each.flags is None:
-            return None
-        flags += each.flags
-    return tuple(flags)
+    found = [each.flags for each in sentences if each.flags is not None]
+    return tuple(flag for flags in found for flag in flags) if found else None
 
 
 def _all_links(sentences: Sequence[Translation]) -> Links | None:

@@ -8,16 +8,17 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Self, Unpack, overload
+from typing import Self, Unpack, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.api.notebook.stage_display import shown_progress
 from dragoman.api.translation.attention import AttentionMaps, weigh_by_likelihoods, with_likelihoods
-from dragoman.api.translation.batching import BatchStore, batch_chunks, run_batches
+from dragoman.api.translation.batching import BatchStore, search_all
 from dragoman.api.translation.forced_decoding import ForcedDecoder
 from dragoman.api.translation.glossary_constraints import CheckedGlossaries
+from dragoman.api.translation.markup import translate_guarded
 from dragoman.api.translation.options import (
     Cancellation,
     TranslateKeywords,
@@ -27,40 +28,39 @@ from dragoman.api.translation.options import (
 )
 from dragoman.api.translation.postprocessor import Postprocessor, TokenizedTarget
 from dragoman.api.translation.prepared_text import Chunk, PreparedText
-from dragoman.api.translation.preprocessor import Preprocessor, check_texts
+from dragoman.api.translation.preprocessor import Preprocessor, check_pairs, check_prefixes, check_texts
 from dragoman.api.translation.streaming import IncrementalDetokenizer, StreamMonitor, stream
+from dragoman.api.translation.text_translator import ClosedEngine, TextTranslator
 from dragoman.api.translation.translation import Translation
-from dragoman.api.translation.word_alignment import Links, require_attention
+from dragoman.api.translation.word_alignment import require_attention
 from dragoman.bundle import Bundle
-from dragoman.bundle.ensemble_check import check_compatible, max_source_tokens
-from dragoman.bundle.locate import find_bundle
+from dragoman.bundle.bundle import check_compatible, max_source_tokens
+from dragoman.bundle.locate import open_located
 from dragoman.config import Config
 from dragoman.config.corpus import Direction
 from dragoman.config.engine import DeviceName, EngineName, PrecisionName
 from dragoman.config.schema import has_guided_alignment
-from dragoman.config.search import SearchSettings
+from dragoman.config.search import SearchSettings, search_for_model
 from dragoman.engines.directions import choose_direction, directed_parts, list_directions, only_direction
 from dragoman.engines.lexical_likelihoods import LexicalLikelihoods
 from dragoman.engines.protocol import Engine
 from dragoman.engines.select import open_engine
 from dragoman.environment import check_process
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import ConfigError
+from dragoman.evaluation.alignment.error_rate import Links
+from dragoman.markup.placeholders.guarded_unit import guard_text
 from dragoman.progress import Progress
 from dragoman.search.decoding_protocol import SearchMonitor
-from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.trace import SearchTrace
+from dragoman.search.hypothesis import Hypothesis, SearchTrace
 from dragoman.text import Normalizer, Tokenizer
 from dragoman.text.glossary import Glossary, GlossaryTerm
 
-__all__ = ["Translator"]
-
 _BATCH_TOKENS = 4096
-_BATCH_SENTENCES = 64
 _PROGRESS_DELAY = 1.0  # seconds before a notebook shows the progress of a translation
 _MAX_TOKENS = 512  # per search: the memory of attention grows with their square
 
 
-class Translator:
+class Translator(TextTranslator):
     """Translates texts with a bundle, or with an ensemble of bundles that have the same tokenizers.
 
     ::
@@ -92,7 +92,8 @@ class Translator:
         self._by_direction: dict[Direction, Self] = {}
         self.bundles: tuple[Bundle, ...] = ()
         self.batch_store: BatchStore | None = None
-        self.search_settings, self.glossary = search or SearchSettings(), glossary
+        self._search, self.glossary = search or SearchSettings(), glossary
+        self.search_settings = search_for_model(self._search, config.inference)
         self.batch_tokens = batch_tokens or _BATCH_TOKENS
         if self.batch_tokens < 1:
             raise ConfigError(f"batch_tokens must be at least 1, got {batch_tokens}; leave it out")
@@ -111,6 +112,7 @@ class Translator:
         self.postprocessor = Postprocessor(tokenizers["target"], normalize, source, self.languages[0])
         most = min(_MAX_TOKENS, limit or _MAX_TOKENS)
         self._preprocessor = Preprocessor(source, normalize, self.languages, most, self.postprocessor)
+        self.unreadable = self._preprocessor.unreadable
         self._glossaries = CheckedGlossaries(tokenizers["target"], normalize)
         self._forced = ForcedDecoder(engine, limit)
         self._lexical = LexicalLikelihoods(engine, source, tokenizers["target"], translators=self._count)
@@ -147,7 +149,8 @@ class Translator:
     ) -> Self:
         """Open a bundle, or several as an ensemble, on the fastest engine that supports what is required.
 
-        A path is a bundle, a run or a project folder, whose best bundle is opened.
+        A path is a bundle, a run or a project folder, whose best bundle is opened, or the name of a stored model, such
+        as ``"en-pt"``. A run that is not finished is opened at its best checkpoint, with a warning.
         `search` and `glossary` are the defaults of every call; a term that the model cannot write is a `DataError`.
         `search_tree` selects an engine that records search trees. `incremental` selects an engine that runs one step
         at a time, torch or ONNX Runtime: with a beam, CTranslate2, though faster, returns complete sentences only, and
@@ -156,17 +159,17 @@ class Translator:
         chooses among the tokens of a model's lexical shortlist, if it has one. `device` "auto" is cuda if the engine
         finds such a device. `source_language` and `target_language` choose one direction of a model with several.
         """
-        opened = [
-            bundle if isinstance(bundle, Bundle) else Bundle.open(find_bundle(Path(bundle)).path) for bundle in bundles
-        ]
+        opened = [bundle if isinstance(bundle, Bundle) else open_located(bundle) for bundle in bundles]
         config, tokenizers = check_compatible(opened)
+        if len({each.config.inference for each in opened}) > 1:  # members were made for different searches
+            config = config.model_copy(update={"inference": None})
         chosen = open_engine(
             opened,
             engine=engine,
             precision=precision,
             device=device,
             threads=threads,
-            settings=search,
+            settings=search and search_settings(search),
             phrases=glossary is not None,
             trace=search_tree,
             incremental=incremental,
@@ -196,6 +199,7 @@ class Translator:
 
         A pair of languages that were trained in other directions only is accepted too (zero-shot).
         """
+        self._check_open()
         is_one, given = len(self.directions) < 2, (source, target)
         if not is_one and given in self._by_direction:
             return self._by_direction[given]
@@ -206,6 +210,7 @@ class Translator:
             if chosen not in self._by_direction:
                 self._by_direction[chosen] = found = copy.copy(self)
                 found.directions, found._by_direction = (chosen,), {}  # noqa: SLF001 -- a cycle would not be freed
+                found._threads = None  # noqa: SLF001 -- those of one translator end with it
                 found._set_up(*directed_parts(self._config, chosen, self.engine, self._tokenizers))  # noqa: SLF001
             return self._by_direction[chosen]
 
@@ -233,6 +238,7 @@ class Translator:
         flags: bool = False,
         search_tree: bool = False,
         glossary: Glossary | None = None,
+        protect: bool = True,
         first: int = 0,
         cancelled: Cancellation | None = None,
         progress: Progress | None = None,
@@ -257,6 +263,8 @@ class Translator:
             flags: Return quality flags.
             search_tree: Return the search tree.
             glossary: Required translations of terms, in place of the glossary of the translator.
+            protect: Keep placeholders, tags and addresses. A text whose placeholders cannot be kept is returned
+                unchanged, with the flag `placeholders`.
             first: Index of the first text. Samples depend on the seed and on the index of the text.
             cancelled: Flag that ends the search with `TranslationCancelled`. Torch and ONNX Runtime read it at every
                 step, and so does CTranslate2 with a beam of 1; with a wider beam CTranslate2 reads it every 16
@@ -268,22 +276,29 @@ class Translator:
             TranslateOptions(
                 split_sentences=split_sentences,
                 max_sentence_tokens=max_sentence_tokens,
-                search=search_settings(search or self.search_settings, beam=beam, nbest=nbest),
+                search=search_settings(search or self._search, beam=beam, nbest=nbest),
                 alignment=alignment,
                 attention=attention,
                 posterior=posterior,
                 flags=flags,
                 search_tree=search_tree,
                 glossary=glossary,
+                protect=protect,
             )
         )
         texts = [text] if isinstance(text, str) else check_texts(text)
         prefixes = [prefix] * len(texts) if isinstance(prefix, str) else prefix
-        prepared = self.preprocessor.prepare(texts, options, prefixes, first)
         with shown_progress(progress, unit="sentence", delay=_PROGRESS_DELAY) as shown:
-            self._search_all([chunk for each in prepared for chunk in each.pending], options, cancelled, shown)
-        translations = [self.assemble(each) for each in prepared]
-        return translations[0] if isinstance(text, str) else translations
+
+            def run(
+                texts: Sequence[str], options: TranslateOptions, prefixes: Sequence[str], numbers: Sequence[int]
+            ) -> list[Translation]:
+                prepared = self.preprocessor.prepare(texts, options, prefixes, numbers)
+                search_all(self, [chunk for each in prepared for chunk in each.pending], options, cancelled, shown)
+                return [self.assemble(each) for each in prepared]
+
+            found = translate_guarded(texts, options, check_prefixes(prefixes, texts), first, run, self.unreadable)
+        return found[0] if isinstance(text, str) else found
 
     def translate_stream(  # noqa: PLR0913 -- one keyword per option
         self,
@@ -297,11 +312,13 @@ class Translator:
         search: SearchSettings | None = None,
         beam: int | None = None,
         glossary: Glossary | None = None,
+        protect: bool = True,
         cancelled: Cancellation | None = None,
     ) -> Iterator[str]:
         """Translate a text, and yield its translation in parts as soon as they will not change any more.
 
-        Arguments are those of `translate`, and the parts, joined, are its text. Torch and ONNX Runtime yield token by
+        Arguments are those of `translate`, and the parts, joined, are its text. A text with placeholders that are
+        protected is yielded as one part. Torch and ONNX Runtime yield token by
         token, and closing the iterator ends the search within a step; so does CTranslate2 with a beam of 1. With a
         wider beam CTranslate2 yields sentence by sentence, and closing waits for the end of the current one; `open`
         with ``incremental=True`` avoids that.
@@ -311,10 +328,15 @@ class Translator:
             TranslateOptions(
                 split_sentences=split_sentences,
                 max_sentence_tokens=max_sentence_tokens,
-                search=search_settings(search or self.search_settings, beam=beam),
+                search=search_settings(search or self._search, beam=beam),
                 glossary=glossary,
             )
         )
+        check_texts([text])
+        if protect and (guard_text(text) is not None or self.preprocessor.unreadable(text)):
+            more: TranslateKeywords = {"prefix": prefix, "split_sentences": split_sentences, "cancelled": cancelled}
+            more |= {"max_sentence_tokens": max_sentence_tokens, "search": options.search, "glossary": options.glossary}
+            return (self.translate(each, **more).text for each in (text,))
         (prepared,) = self.preprocessor.prepare([text], options, [prefix])
 
         def search_chunk(chunk: Chunk, monitor: StreamMonitor) -> None:
@@ -330,10 +352,10 @@ class Translator:
         options: TranslateOptions,
         *,
         prefixes: Sequence[str] | None = None,
-        first: int = 0,
+        first: int | Sequence[int] = 0,
         terms: Sequence[Sequence[GlossaryTerm]] | None = None,
     ) -> list[PreparedText]:
-        """Prepare texts for a caller that batches the searches of several texts.
+        """Prepare texts for a caller that batches the searches of several texts; nothing in them is protected.
 
         ::
 
@@ -418,17 +440,11 @@ class Translator:
         maps = self._forced.attention(pairs)
         likely = self._forced.likelihoods(pairs) if likelihoods else [None] * len(pairs)
         by_word = self._lexical_likelihoods(chunks, given) if lexical else [None] * len(pairs)
-        tokenizer, is_guided = self.preprocessor.tokenizer, has_guided_alignment(self._config.model)
+        sources_tokens = [self.preprocessor.tokenizer.tokens(chunk.normalized) for chunk in chunks]
+        is_guided = has_guided_alignment(self._config.model)
         return [
-            AttentionMaps(
-                tuple(tokenizer.tokens(chunk.normalized)),
-                tuple(each.tokens),
-                require_attention(weights),
-                known,
-                word,
-                is_guided,
-            )
-            for chunk, each, weights, known, word in zip(chunks, given, maps, likely, by_word, strict=True)
+            AttentionMaps(tuple(tokens), tuple(each.tokens), require_attention(weights), known, word, is_guided)
+            for tokens, each, weights, known, word in zip(sources_tokens, given, maps, likely, by_word, strict=True)
         ]
 
     def align(self, sources: Sequence[str], targets: Sequence[str]) -> list[Links]:
@@ -450,11 +466,7 @@ class Translator:
         self, sources: Sequence[str], targets: Sequence[str]
     ) -> tuple[list[Chunk], list[TokenizedTarget], list[tuple[list[int], list[int]]]]:
         """Tokenize sources and their given translations."""
-        if len(sources) != len(targets):
-            raise DataError(
-                f"there must be one translation per source, got {len(sources)} sources and {len(targets)} "
-                "translations; count the lines of both"
-            )
+        check_pairs(sources, targets)
         check_process(self._process)
         chunks = [self.preprocessor.sentence(source) for source in sources]
         given = [self.postprocessor.tokenize(target) for target in targets]
@@ -463,8 +475,10 @@ class Translator:
         return chunks, given, pairs
 
     def _complete(self, options: TranslateOptions) -> TranslateOptions:
-        """Add the translator's glossary where options have none, and check that the engine supports the options."""
+        """Add the beam of the model and the glossary where options have none; check that the engine supports all."""
         glossary = self.glossary if options.glossary is None else options.glossary
+        if glossary is None:  # required phrases gain from the usual beam
+            options = replace(options, search=search_for_model(options.search, self._config.inference))
         lack = self.engine.unsupported(options.search, phrases=glossary is not None, trace=options.search_tree)
         if lack is not None:
             raise ConfigError(
@@ -473,25 +487,10 @@ class Translator:
             )
         return options if glossary is None else replace(options, glossary=self._glossaries.check(glossary))
 
-    def _search_all(
-        self, chunks: list[Chunk], options: TranslateOptions, cancelled: Cancellation | None, progress: Progress
-    ) -> None:
-        monitor = None if cancelled is None else StreamMonitor([cancelled])
-        concurrency = self.engine.concurrency
-        most = min(_BATCH_SENTENCES, -(-len(chunks) // concurrency))
-
-        def translate(batch: list[Chunk]) -> None:
-            if monitor is not None and monitor.is_cancelled(0):
-                raise TranslationCancelled
-            store = None if options.search_tree else self.batch_store
-            if store is None or not store.restore(batch):
-                self.search(batch, options, monitor)
-                if not all(chunk.hypotheses for chunk in batch):
-                    raise TranslationCancelled
-                if store is not None:
-                    store.add(batch)
-            for chunk in batch:
-                self.postprocess(chunk, options)
-
-        batches = list(batch_chunks(chunks, options.search, tokens=self.batch_tokens, sentences=max(1, most)))
-        run_batches(batches, translate, concurrency, progress)
+    def _release(self) -> None:
+        directed, self._by_direction = self._by_direction, {}
+        for each in directed.values():
+            each.close()
+        self.engine_reason, self.bundles, self.batch_store = "closed", (), None
+        self.shared_engine = closed = cast("Engine", ClosedEngine())
+        self._set_up(closed, self._tokenizers)

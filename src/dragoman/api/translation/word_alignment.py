@@ -1,7 +1,5 @@
 """Merge attention weights between tokens into weights between words; replace unknown tokens by source tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -16,8 +14,6 @@ from dragoman.text import EOS_ID, SPECIALS, map_words, merge_token_weights
 from dragoman.text.characters import is_spaceless
 from dragoman.text.tokenizers.notation import PREFIX_MARK, SPACE_MARK, join_tokens
 from dragoman.text.tokenizers.vocabulary import UNKNOWN
-
-__all__ = ["Links", "WordAlignment", "replace_unknown", "require_attention", "word_alignment"]
 
 Kept = TypeVar("Kept")
 
@@ -87,7 +83,7 @@ def word_alignment(
 def require_attention(found: Kept | None) -> Kept:
     """Return a result of attention; raise `ConfigError` if it is None, for a model without attention."""
     if found is None:
-        raise ConfigError("a model must have attention to align words, got one without; use one that has")
+        raise ConfigError("this model has no attention to align words with; use one that has")
     return found
 
 

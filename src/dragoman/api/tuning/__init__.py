@@ -1,3 +1,1 @@
 """Search hyper-parameters by successive halving; every trial is an ordinary run."""
-
-__all__: list[str] = []

@@ -1,19 +1,19 @@
-"""Search space and settings of hyper-parameter tuning, from a TOML file."""
+"""Search space and settings of hyper-parameter tuning, from a TOML file; draw the settings of trials."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+import json
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from dragoman.config.base import Settings, Size
-from dragoman.config.parse_toml import parse_toml, read_toml_text
+from dragoman.config import Config, load_config
+from dragoman.config.base import Settings, Size, parse_toml, read_toml_text
 from dragoman.config.validation_errors import validate
 from dragoman.errors import ConfigError
-
-__all__ = ["Choices", "NumberRange", "TuningConfig", "load_tuning"]
 
 _SECTIONS = ("model", "training")
 _FIXED = frozenset(
@@ -27,6 +27,9 @@ _FIXED = frozenset(
 
 Value = bool | int | float | str
 Choices = Annotated[list[Value], Field(min_length=1)]
+
+_DRAWS = 100  # of one trial, until its settings are legal and new
+_DIGITS = 4  # significant digits of a drawn number
 
 
 class NumberRange(Settings):
@@ -69,12 +72,10 @@ def load_tuning(path: Path) -> TuningConfig:
         table = parse_toml(read_toml_text(path), f"the search space {path}")
     except FileNotFoundError:
         raise ConfigError(
-            f"{path} must describe the search space, got no such file; write one as in docs/tuning.md"
+            f"{path} does not exist; write a file that describes the search space, as in docs/tuning.md"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"the search space {path} must be a readable UTF-8 file, got: {error}; check its permissions"
-        ) from None
+        raise ConfigError(f"the search space {path} cannot be read: {error}; check its permissions") from None
     space = table.get("space")
     if isinstance(space, dict):
         table["space"] = dict(_flat(space))
@@ -101,6 +102,84 @@ def _check_name(name: str, path: Path) -> None:
             "all trials"
         )
     if name in _FIXED:
-        raise ConfigError(
-            f"{path}: space must not have {name}, got it; all trials have the same, set it in dragoman.toml"
-        )
+        raise ConfigError(f"{path}: {name} cannot be searched, since all trials have the same; set it in dragoman.toml")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial: its number, the values of the searched settings, and the complete configuration."""
+
+    number: int
+    values: Mapping[str, Any]
+    config: Config
+
+    @property
+    def name(self) -> str:
+        """Name of its run folder."""
+        return f"trial-{self.number:03}"
+
+
+def draw_trials(tuning: TuningConfig, config: Path, overrides: Sequence[str] = ()) -> list[Trial]:
+    """Return the trials of a search; the first has the project's own settings.
+
+    A trial depends on the seed and its number alone, so a search with more trials begins with the same ones. Settings
+    that are illegal together, or were drawn before, are drawn again; there may be fewer trials than wanted.
+    """
+    own = load_config(config, overrides)
+    trials = [Trial(0, {name: value_at(own, name) for name in tuning.space}, own)]
+    for number in range(1, tuning.trials):
+        found = _draw(tuning, config, overrides, number, [each.values for each in trials])
+        if found is None:
+            break
+        trials.append(found)
+    return trials
+
+
+def setting_overrides(values: Mapping[str, Any]) -> list[str]:
+    """Return values as overrides of a configuration, ``a.b=c``."""
+    return [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
+
+
+def value_at(config: Config, name: str) -> Any:
+    """Return the value of a setting by its dotted name; raise `ConfigError` if there is none."""
+    value: Any = config
+    for part in name.split("."):
+        if part not in getattr(type(value), "model_fields", {}):
+            raise ConfigError(f"space must have known settings, got {name}; docs/reference.md lists them")
+        value = getattr(value, part)
+    return value
+
+
+def _draw(
+    tuning: TuningConfig,
+    config: Path,
+    overrides: Sequence[str],
+    number: int,
+    known: Sequence[Mapping[str, Any]],
+) -> Trial | None:
+    draw = random.Random(f"{tuning.seed}:{number}")
+    error: ConfigError | None = None
+    for _ in range(_DRAWS):
+        values = {name: _value(draw, choice) for name, choice in tuning.space.items()}
+        try:
+            made = load_config(config, [*overrides, *setting_overrides(values)])
+        except ConfigError as illegal:
+            error = illegal
+            continue
+        if values not in known:
+            return Trial(number, values, made)
+        error = None
+    if error is not None:
+        raise error
+    return None
+
+
+def _value(draw: random.Random, choice: NumberRange | list[Any]) -> Any:
+    if isinstance(choice, list):
+        return draw.choice(choice)
+    low, high = (math.log(choice.low), math.log(choice.high)) if choice.log else (choice.low, choice.high)
+    if isinstance(choice.low, int) and isinstance(choice.high, int):
+        return round(math.exp(draw.uniform(low, high))) if choice.log else draw.randint(choice.low, choice.high)
+    number = draw.uniform(low, high)
+    number = float(f"{math.exp(number) if choice.log else number:.{_DIGITS}g}")
+    return min(max(number, float(choice.low)), float(choice.high))

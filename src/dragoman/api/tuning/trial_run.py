@@ -1,20 +1,17 @@
 """Train a trial up to a number of updates, in a run folder that is continued from rung to rung."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
-from dragoman.api.training.run_files import BUNDLE, CHECKPOINTS
+from dragoman.api.training.checked_training import check_training
 from dragoman.config import Config
 from dragoman.errors import TrainingError
 from dragoman.files import read_json, read_json_lines
+from dragoman.run_files import BUNDLE, CHECKPOINTS, LOG, RECORD
 from dragoman.training.callbacks.events import COMPLETE, CallbackList, StepEvent, TrainingStarted, ValidationEvent
-
-__all__ = ["TrialRecord", "TrialTask", "read_trial", "run_trial"]
 
 
 @dataclass(frozen=True)
@@ -56,13 +53,13 @@ class TrialRecord:
 def read_trial(run: Path, metric: str) -> TrialRecord:
     """Read the record of a run by the score that its best validation is chosen by."""
     curve: dict[int, float] = {}
-    for entry in read_json_lines(run / "log.jsonl"):
+    for entry in read_json_lines(run / LOG):
         if entry.get("kind") != "validation" or not isinstance(entry.get("update"), int):
             continue
         value = entry.get("loss") if metric == "loss" else (entry.get("scores") or {}).get(metric)
         if isinstance(value, int | float) and isfinite(value):
             curve[entry["update"]] = float(value)
-    facts = read_json(run / "run.json") or {}
+    facts = read_json(run / RECORD) or {}
     is_complete = facts.get("ended") in COMPLETE and (run / BUNDLE).exists()
     return TrialRecord(tuple(sorted(curve.items())), is_complete)
 
@@ -79,9 +76,9 @@ def run_trial(task: TrialTask, on_update: Callable[[int], None] = lambda update:
     if found.reached(task):
         return found
     stop = _StopAt(task.updates if task.updates < task.config.training.max_updates else None, on_update)
-    resume = (task.run / CHECKPOINTS).is_dir() or (task.run / "run.json").exists()
+    resume = (task.run / CHECKPOINTS).is_dir() or (task.run / RECORD).exists()
     try:
-        trained = train_model(task.config, task.project, run=task.run, resume=resume, callbacks=[stop])
+        trained = train_model(check_training(task.config, task.project, task.run, resume=resume), callbacks=[stop])
     except TrainingError as error:
         return TrialRecord(read_trial(task.run, metric).curve, error=str(error))
     found = read_trial(task.run, metric)

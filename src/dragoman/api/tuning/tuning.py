@@ -1,4 +1,8 @@
-"""Search hyper-parameters: run the rungs of successive halving, and write the report and the best configuration."""
+"""Search hyper-parameters by successive halving; write the report and the best configuration.
+
+The rungs are synchronous: a rung begins when the one before is complete. The chosen trials therefore depend on the
+scores alone, not on the number of workers or on which of them was faster.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +12,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dragoman.api.tuning.draw_trials import Trial, draw_trials, setting_overrides
-from dragoman.api.tuning.search_space import NumberRange, TuningConfig
-from dragoman.api.tuning.successive_halving import Rung, best_trials, plan_rungs
+from dragoman.api.tuning.search_space import NumberRange, Trial, TuningConfig, draw_trials, setting_overrides
 from dragoman.api.tuning.trial_run import TrialRecord, TrialTask, read_trial, run_trial
-from dragoman.config.parse_toml import parse_toml
+from dragoman.config.base import parse_toml
 from dragoman.errors import ConfigError, TrainingError
 from dragoman.files import atomic_write, read_json, write_json
 from dragoman.inspection.pages.tuning_report import TrialRow, TuningReport, render_tuning_report
 from dragoman.progress import NoProgress, Progress
+from dragoman.run_files import REPORT
 
-__all__ = ["REPORT", "RunTrials", "TUNED", "Tuning", "TuningResult", "run_in_process"]
-
-REPORT, RECORD, TUNED = "report.html", "tuning.json", "tuned.toml"
+_TRIALS, TUNED = "tuning.json", "tuned.toml"
 _MARK = "# Written by dragoman tune"
 
 OnUpdate = Callable[[int, int], None]
 """Called with the place of a task and the update that its trial has reached."""
 RunTrials = Callable[[Sequence[TrialTask], OnUpdate], Iterator[TrialRecord]]
 """Trains tasks, and yields their records in the same order."""
+
+_DEFAULT_RUNGS = 3
 
 
 def run_in_process(tasks: Sequence[TrialTask], on_update: OnUpdate) -> Iterator[TrialRecord]:
@@ -127,13 +130,13 @@ class Tuning:
         )
         self.tuned = self.config.parent / TUNED
         if self.tuned.exists() and not self.tuned.read_text(encoding="utf-8").startswith(_MARK):
-            raise ConfigError(f"{self.tuned} must be a file of dragoman tune, got another; rename it")
+            raise ConfigError(f"{self.tuned} was not written by dragoman tune; rename it")
         self._check_same()
 
     def run(self, run_trials: RunTrials = run_in_process) -> TuningResult:
         """Train the trials rung by rung; stops early after a stop signal."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_json(self.folder / RECORD, {"trials": [dict(trial.values) for trial in self.trials]})
+        write_json(self.folder / _TRIALS, {"trials": [dict(trial.values) for trial in self.trials]})
         chosen = [trial.number for trial in self.trials]
         for number, rung in enumerate(self.rungs, 1):
             records = self._run_rung(number, rung, chosen, run_trials)
@@ -151,7 +154,7 @@ class Tuning:
             )
             if not chosen:
                 failed = next((record.error for record in records.values() if record.error), "no validation")
-                raise TrainingError(f"a trial must have a score, got none in rung {number}: {failed}")
+                raise TrainingError(f"no trial in rung {number} has a score: {failed}")
             if not is_last:
                 self._write(result)
         result = self._result(chosen[0])
@@ -193,15 +196,12 @@ class Tuning:
 
     def _check_same(self) -> None:
         """Require that the folder has no trials of another search."""
-        before = read_json(self.folder / RECORD)
+        before = read_json(self.folder / _TRIALS)
         known = before.get("trials") if isinstance(before, dict) else None
         now = [dict(trial.values) for trial in self.trials]
         count = min(len(known), len(now)) if isinstance(known, list) else 0
         if isinstance(known, list) and known[:count] != now[:count]:
-            raise ConfigError(
-                f"{self.folder} must have the trials of this search, got those of another one; name another folder "
-                "with --output"
-            )
+            raise ConfigError(f"{self.folder} has the trials of another search; name another folder with --output")
 
     def _write(self, result: TuningResult) -> None:
         page = render_tuning_report(self._report(result))
@@ -255,3 +255,43 @@ def _key_and_value(override: str) -> tuple[str, str]:
     except ConfigError:
         value = json.dumps(value.strip(), ensure_ascii=False)
     return name.strip(), value.strip()
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A number of trials, each trained up to a number of updates in all."""
+
+    trials: int
+    updates: int
+
+
+def plan_rungs(trials: int, *, factor: int, first: int | None, last: int, every: int) -> list[Rung]:
+    """Return the rungs from `first` to `last` updates; those before the last are multiples of `every`.
+
+    Each has at most one of `factor` of the trials of the rung before, at least one.
+    """
+    if last < every:
+        raise ConfigError(
+            f"training.validate_every must be at most training.max_updates = {last}, got {every}; trials are compared "
+            "by their validations"
+        )
+    updates = first or max(1, last // factor ** (_DEFAULT_RUNGS - 1))
+    if updates > last:
+        raise ConfigError(f"min_updates must be at most training.max_updates = {last}, got {updates}; use fewer")
+    rungs = []
+    updates = _round_up(updates, every)
+    while updates < last and trials > 1:
+        rungs.append(Rung(trials, updates))
+        updates, trials = _round_up(updates * factor, every), max(1, trials // factor)
+    return [*rungs, Rung(trials, last)]
+
+
+def best_trials(scores: Mapping[int, float | None], count: int, *, lower_is_better: bool) -> list[int]:
+    """Return the numbers of the best trials, the best first; trials without a score are never among them."""
+    sign = 1 if lower_is_better else -1
+    known = [(sign * score, number) for number, score in scores.items() if score is not None]
+    return [number for _, number in sorted(known)[:count]]
+
+
+def _round_up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple

@@ -1,3 +1,1 @@
 """Subcommands of `dragoman`, one module per command."""
-
-__all__: list[str] = []

@@ -12,22 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dragoman.cli.console import echo, report_errors
-from dragoman.cli.options.arguments import BundlePath, Ensemble, JsonLines, SourceText, TargetText, flag
-from dragoman.cli.options.derive import settings_options
-from dragoman.cli.options.error_names import named_as_typed
-from dragoman.cli.options.open_translator import open_translator
+from dragoman.cli.options.arguments import BundlePath, Ensemble, JsonLines, SourceText, TargetText, flag, one_of
+from dragoman.cli.options.derive import named_as_typed, settings_options
+from dragoman.cli.options.models import note_swapped_sides, open_translator
 from dragoman.cli.options.outputs import Force, check_output, output_option, stdout_to
-from dragoman.cli.options.swapped_sides import note_swapped_sides
 from dragoman.config.alignment import AlignmentSettings
 from dragoman.config.engine import EngineSettings
-from dragoman.config.options_environment_toml import flag_name
+from dragoman.config.settings_sources import flag_name
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.api.files.parallel_lines import LinePairs
     from dragoman.api.translation.translator import Translator
-
-__all__ = ["align"]
 
 _LINKS, _GOLD = "Links", "Evaluation against gold links"
 _ENDINGS = (".txt", ".json", ".jsonl")
@@ -36,23 +32,26 @@ _REQUIRES = {
     "backward": ("symmetrization", "backward_layer", "backward_head", "backward_reading"),
     "gold": ("gold_format", "gold_from", "find_best"),
 }
-_LEGAL = {"format": ("pharaoh", "naacl"), "gold_format": ("pharaoh", "naacl"), "gold_from": (0, 1)}
 
 
-def _option(metavar: str, help_: str, panel: str, default: str = "") -> Any:
-    shown = f"{help_} [default: {default}]" if default else help_
-    return typer.Option(metavar=metavar, help=shown, rich_help_panel=panel)
+def _option(metavar: str, help_: str, panel: str, default: str = "", parser: Callable[[Any], Any] | None = None) -> Any:
+    return typer.Option(metavar=metavar, help=help_, rich_help_panel=panel, show_default=default or True, parser=parser)
+
+
+_FORMATS, _FROM = one_of("pharaoh", "naacl"), one_of(0, 1)
 
 
 Output = Annotated[Path | None, output_option(_ENDINGS)]
 Backward = Annotated[Path | None, _option("BUNDLE", "Model from target to source: combine links of both.", _LINKS)]
 Format = Annotated[
     str | None,
-    _option("pharaoh|naacl", "Output: one line per pair, or one line per link, counted from 1.", _LINKS, "pharaoh"),
+    _option(
+        "pharaoh|naacl", "Output: one line per pair, or one line per link, counted from 1.", _LINKS, "pharaoh", _FORMATS
+    ),
 ]
 GoldFile = Annotated[Path | None, _option("FILE", "Gold links: print alignment errors instead of links.", _GOLD)]
-GoldFormat = Annotated[str | None, _option("pharaoh|naacl", "Format of the gold links.", _GOLD, "detected")]
-GoldFrom = Annotated[int | None, _option("0|1", "Number of the first word in gold links.", _GOLD, "0; naacl: 1")]
+GoldFormat = Annotated[str | None, _option("pharaoh|naacl", "Format of the gold links.", _GOLD, "detected", _FORMATS)]
+GoldFrom = Annotated[int | None, _option("0|1", "Number of the first word in gold links.", _GOLD, "0; naacl: 1", _FROM)]
 FindBest = Annotated[bool, flag("--find-best", "Rank all layers, heads and readings by their errors.", _GOLD)]
 
 
@@ -129,17 +128,17 @@ class _Alignment:
     def print_usual_links(self) -> None:
         """Print the links of `Translator.align`, with scores in JSON."""
         from dragoman.api.files.output_lines import format_links
-        from dragoman.api.files.pair_scoring import score_pairs
+        from dragoman.api.files.parallel_lines import score_pairs
 
         forward = self.forward()
         for scored in score_pairs(forward, self._noted_pairs(forward), self.source, alignment=True):
             if scored.alignment is None:
-                raise ConfigError("a model must have attention to align words, got one without; use one that has")
+                raise ConfigError("this model has no attention to align words with; use one that has")
             echo(json_.dumps(scored.to_json(), ensure_ascii=False) if self.json else format_links(scored.alignment))
 
     def print_links(self, *, naacl: bool) -> None:
         """Print the links of one or both directions."""
-        from dragoman.api.alignment.aligner import attention_both_ways
+        from dragoman.api.alignment.align_pairs import attention_both_ways
         from dragoman.evaluation.alignment.formats import naacl_lines, pharaoh_line
 
         forward, backward = self.forward(), self.backward()
@@ -160,7 +159,7 @@ class _Alignment:
 
     def print_errors(self, given: dict[str, Any]) -> None:
         """Print alignment errors against gold links, or the ranking of all attention maps."""
-        from dragoman.api.alignment.gold_reader import read_gold
+        from dragoman.api.alignment.align_pairs import read_gold
         from dragoman.cli.screens.alignment import AlignmentTask, print_errors, print_ranking
 
         forward = self.forward()
@@ -181,33 +180,28 @@ class _Alignment:
     @contextmanager
     def _lines_named(self, before: int) -> Iterator[None]:
         """Name a pair that cannot be aligned by its line, and a wrong setting by its option."""
-        from dragoman.api.files.pair_scoring import errors_by_line
+        from dragoman.api.files.parallel_lines import errors_by_line
 
         with errors_by_line(self.source, before), named_as_typed(*AlignmentSettings.model_fields):
             yield
 
 
 def _check(given: dict[str, Any]) -> None:
-    """Reject options without effect, and illegal values."""
+    """Reject options without effect."""
     for required, names in _REQUIRES.items():
         for name in names:
             if name in given and required not in given:
-                raise ConfigError(
-                    f"{flag_name(name)} must come with --{required}, got it without; add that one, or leave this out"
-                )
+                raise ConfigError(f"{flag_name(name)} needs --{required}; add that one, or leave this out")
     if {"format", "gold"} <= given.keys():
-        raise ConfigError("--format must come without --gold, got both; with --gold no links are printed")
+        raise ConfigError("--format cannot be combined with --gold, with which no links are printed; leave one out")
     chosen = [flag_name(name) for name in _MAPS if name in given]
     if "find_best" in given and chosen:
-        raise ConfigError(f"--find-best must come without {chosen[0]}, got both; it ranks every attention map")
-    for name, legal in _LEGAL.items():
-        if name in given and given[name] not in legal:
-            raise ConfigError(
-                f"{flag_name(name)} must be {' or '.join(map(str, legal))}, got {given[name]}; choose one of them"
-            )
+        raise ConfigError(
+            f"--find-best cannot be combined with {chosen[0]}, since it ranks every attention map; leave one out"
+        )
     if given.get("ignore_end") and given.get("symmetrization") == "product" and "gold" not in given:
         raise ConfigError(
-            "--ignore-end must come without --symmetrization product, got both; a product never counts the end"
+            "--ignore-end cannot be combined with --symmetrization product, which never counts the end; leave it out"
         )
 
 
@@ -217,9 +211,8 @@ def _check_engine(given: dict[str, Any], *, has_ensemble: bool, engine: EngineSe
     what = chosen[0] if chosen else "--words spaces" if "words" in given else "--gold"
     usual = ", or add --words usual" if what == "--gold" else ""
     if has_ensemble:
-        rule = "come without --ensemble" + (", or with --words usual" if usual else "")
         raise ConfigError(
-            f"{what} must {rule}, got an ensemble, which has one attention map only; leave out --ensemble{usual}"
+            f"{what} needs one model: an ensemble has one attention map only; leave out --ensemble{usual}"
         )
     if engine.engine not in {"auto", "torch"}:
         raise ConfigError(

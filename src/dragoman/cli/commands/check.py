@@ -1,6 +1,4 @@
-"""`dragoman check`: check corpora before training."""
-
-from __future__ import annotations
+"""`dragoman check`: check corpora before training for bad lines, leaks, cleaning and cost."""
 
 import shlex
 from pathlib import Path
@@ -22,8 +20,6 @@ from dragoman.cli.options.arguments import (
 )
 from dragoman.cli.options.outputs import Force, check_output, output_option
 from dragoman.network_access import network_access
-
-__all__ = ["check"]
 
 _ENDINGS = (".html", ".json")
 

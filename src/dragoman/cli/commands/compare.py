@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dragoman.cli.console import echo, print_json, print_next, print_table, report_errors
-from dragoman.cli.options.arguments import Json
+from dragoman.cli.options.arguments import Json, number
 from dragoman.cli.options.derive import settings_options
 from dragoman.cli.options.outputs import Force, check_output
 from dragoman.cli.score_systems import TRANSLATION_ONLY, Systems, print_message, score_systems, typed_command
 from dragoman.config.engine import EngineSettings
 from dragoman.config.evaluation import EvaluationSettings
-from dragoman.config.options_environment_toml import flag_name
 from dragoman.config.search import SearchSettings
+from dragoman.config.settings_sources import flag_name
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.api.evaluation.comparison import ScoredTestSet
     from dragoman.inspection.comparison.report_types import ComparisonReport
-
-__all__ = ["compare"]
 
 _REPORT = Path("comparison.html")
 _ENDINGS = (".html", ".json")
@@ -46,20 +44,16 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help=f"Report: .html or .json. [default: {_REPORT}; none with --json]",
+        help="Report: .html or .json.",
+        show_default=f"{_REPORT}; none with --json",
     ),
 ]
 Sentences = Annotated[
-    int | None,
-    typer.Option(
-        metavar="INT",
-        min=0,
-        help=f"Number of sentences with the largest differences. [default: {_SENTENCES}]",
-    ),
+    int | None, number("Number of sentences with the largest differences.", least=0, default=str(_SENTENCES))
 ]
 Maps = Annotated[
     int | None,
-    typer.Option(metavar="INT", min=0, help=f"Number of sentences with attention maps. [default: {_MAPS}]"),
+    number("Number of sentences with attention maps.", least=0, default=str(_MAPS)),
 ]
 
 
@@ -125,7 +119,9 @@ def compare(  # noqa: PLR0913 -- one parameter per option
 def _check(test: tuple[Path, Path] | None, given: list[str]) -> None:
     """Reject options without effect."""
     if test is None and given:
-        raise ConfigError(f"{given[0]} must come with --test, got it without; without a test set nothing is scored")
+        raise ConfigError(
+            f"{given[0]} needs --test: without a test set nothing is scored; add it, or leave {given[0]} out"
+        )
 
 
 def _write(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path | None) -> None:
@@ -164,7 +160,7 @@ def _print(comparison: ComparisonReport, scored: ScoredTestSet | None, output: P
 
 def _values(comparison: ComparisonReport, scored: ScoredTestSet | None, output: Path | None) -> dict[str, Any]:
     """Return the report as plain values."""
-    from dragoman.inspection.comparison.setting_differences import compare_settings
+    from dragoman.inspection.comparison.model_tables import compare_settings
     from dragoman.inspection.comparison.verdict import conclude
 
     differing = {row.name: list(row.values) for row in compare_settings(comparison) if row.differs}

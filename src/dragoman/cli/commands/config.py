@@ -1,13 +1,9 @@
 """`dragoman config`: print configurations with all defaults, the presets, the JSON Schema and the reference page."""
 
-from __future__ import annotations
-
 import typer
 
 from dragoman.cli.console import echo, print_json, print_table, report_errors
 from dragoman.cli.options.arguments import AnyConfig, Json, Overrides, any_config
-
-__all__ = ["app"]
 
 app = typer.Typer(help="Show configurations, presets, the JSON Schema and the reference page.")
 

@@ -1,13 +1,9 @@
 """`dragoman doctor`: report the hardware, the installed packages, and commands that install missing ones."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 from dragoman.cli.console import echo, print_json, print_table
 from dragoman.cli.options.arguments import Json
-
-__all__ = ["doctor"]
 
 
 def doctor(json: Json = False) -> None:

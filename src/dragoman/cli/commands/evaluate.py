@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from dragoman.api.evaluation.system_arguments import System
     from dragoman.evaluation.results import Evaluation
 
-__all__ = ["evaluate"]
-
 _OUTPUT = "Output"
 _ENDINGS = (".json", ".md")
 
@@ -36,7 +34,8 @@ Test = Annotated[
     typer.Option(
         "--test",
         metavar="SRC REF",
-        help="Test set: two text files, one sentence per line. [default: the first run's own test set]",
+        help="Test set: two text files, one sentence per line.",
+        show_default="the first run's own test set",
     ),
 ]
 Matrix = Annotated[
@@ -101,7 +100,9 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option
         parsed = parse_systems(systems, tell=print_message)
         if matrix is not None:
             if test is not None:
-                raise ConfigError("--matrix must be left out with --test, got both; a matrix has its own test set")
+                raise ConfigError(
+                    "--matrix cannot be combined with --test, since a matrix has its own test set; leave one out"
+                )
             _evaluate_matrix(parsed, matrix, outputs, settings, search, engine, json=json)
             return
         evaluation, _, _ = score_systems(parsed, test, settings, search, engine)
@@ -137,7 +138,7 @@ def _evaluate_matrix(
     from dragoman.files import atomic_write, write_json
 
     if any(_is_folder(path) for path in outputs):
-        raise ConfigError("--output must end in .json or .md with --matrix, got a folder; name a file")
+        raise ConfigError("--output must end in .json or .md with --matrix; name such a file")
     found = evaluate_directions(
         systems,
         prefix,

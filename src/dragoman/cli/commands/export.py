@@ -10,13 +10,11 @@ import typer
 
 from dragoman.cli.console import echo, print_json, print_next, print_table, report_errors
 from dragoman.cli.options.arguments import BundlePath, Json
-from dragoman.cli.options.locate import locate_bundle
+from dragoman.cli.options.models import locate_bundle
 from dragoman.cli.options.outputs import Force, check_folder
 
 if TYPE_CHECKING:
     from dragoman.engines.export import ExportResult
-
-__all__ = ["export"]
 
 
 def export(
@@ -27,12 +25,12 @@ def export(
             metavar="ctranslate2|onnx", help="Target engine; ctranslate2 runs Transformers, onnx RNNs and SSRUs."
         ),
     ],
-    precision: Annotated[str, typer.Option(metavar="float32|int8", help="Number format.")] = "float32",
+    precision: Annotated[
+        str, typer.Option(metavar="auto|float32|int8", help="Number format; auto is that of translate and serve.")
+    ] = "auto",
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="DIR", help="Output folder; by default in the folder of the bundle, for reuse."
-        ),
+        typer.Option("--output", "-o", metavar="DIR", help="Output folder; by default in the cache, for reuse."),
     ] = None,
     force: Force = False,
     json: Json = False,
@@ -53,7 +51,7 @@ def export(
     print_table([(name, _megabytes(size)) for name, size in exported.sizes.items()], right=frozenset({1}))
     echo(f"\n{exported.note}: {_megabytes(exported.bytes)}; the bundle has {_megabytes(exported.bundle_bytes)}")
     if output is None:
-        print_next(f"dragoman translate {shlex.quote(str(bundle))} --engine {to} --precision {precision}")
+        print_next(f"dragoman translate {shlex.quote(str(bundle))} --engine {to} --precision {exported.precision}")
 
 
 def _facts(exported: ExportResult) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """`dragoman import`: convert a model of another toolkit to a bundle."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -11,17 +9,20 @@ import typer
 from dragoman.cli.console import echo, print_json, print_next, report_errors
 from dragoman.cli.options.arguments import Json
 from dragoman.cli.options.outputs import Force, check_bundle_folder
-
-__all__ = ["import_model"]
+from dragoman.errors import ConfigError
 
 Source = Annotated[
     Path,
     typer.Argument(
         metavar="SOURCE",
-        help="Folder of the model (or its folder in the cache of Hugging Face), or an .argosmodel file.",
+        help="Folder of the model (or its folder in the cache of Hugging Face), or an archive: .argosmodel, .zip, "
+        ".tar.gz.",
     ),
 ]
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the new bundle.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="DIR", help="Folder of the new bundle.", show_default="required"),
+]
 FromFormat = Annotated[
     str | None,
     typer.Option(
@@ -51,7 +52,7 @@ Licence = Annotated[
 
 def import_model(  # noqa: PLR0913, PLR0917 -- one parameter per option
     source: Source,
-    output: Output,
+    output: Output = None,
     from_format: FromFormat = None,
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
@@ -62,13 +63,18 @@ def import_model(  # noqa: PLR0913, PLR0917 -- one parameter per option
 ) -> None:
     """Convert a model to a bundle: OPUS-MT, M2M100, NLLB, Argos, CTranslate2, Firefox or Marian.
 
-    The files are read without running code from them, and nothing is downloaded.
+    The files are read without running code from them, and nothing is downloaded: `dragoman get` does that.
     """
     with report_errors("run the same command again"):
-        check_bundle_folder(output, force=force)
         from dragoman.cli.screens.progress import ProgressDisplay
+        from dragoman.importing.import_model import check_source
         from dragoman.importing.import_model import import_model as run
 
+        check_source(source)
+        if output is None:
+            command = shlex.join(["dragoman", "import", str(source), "-o", "DIR"])
+            raise ConfigError(f"--output is missing; name the folder of the new bundle: {command}")
+        check_bundle_folder(output, force=force)
         with ProgressDisplay() as progress:
             result = run(
                 source,

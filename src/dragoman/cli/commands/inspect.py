@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from dragoman.cli.console import echo, print_json, print_next, report_errors
-from dragoman.cli.options.arguments import BundlePath, Ensemble, flag
+from dragoman.cli.options.arguments import BundlePath, Ensemble, flag, number, one_of
 from dragoman.cli.options.derive import settings_options
-from dragoman.cli.options.open_translator import open_translator
+from dragoman.cli.options.models import open_translator
 from dragoman.cli.options.outputs import check_output, force_option, output_option
 from dragoman.config.base import Cli, Size
 from dragoman.config.engine import EngineSettings
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from dragoman.cli.screens.inspection import InspectionView
     from dragoman.config.alignment import AttentionReading
     from dragoman.inspection.result import InspectionResult
-
-__all__ = ["inspect"]
 
 _MAP, _MORE, _FILES = "Attention map", "More output", "Files"
 _COUNTERFACTUALS = 3  # other words at each position
@@ -48,24 +46,25 @@ Target = Annotated[str | None, typer.Option(metavar="TEXT", help="Inspect this t
 Prefix = Annotated[str | None, typer.Option(metavar="TEXT", help="The translation must start with this text.")]
 Layer = Annotated[
     int | None,
-    typer.Option(metavar="INT", help="Layer, from 1. [default: last but one]", rich_help_panel=_MAP),
+    number("Layer, from 1.", panel=_MAP, default="last but one"),
 ]
 Head = Annotated[
     int | None,
-    typer.Option(metavar="INT", help="Head, from 1. [default: mean of all]", rich_help_panel=_MAP),
+    number("Head, from 1.", panel=_MAP, default="mean of all"),
 ]
 ReadingName = Annotated[
     str,
     typer.Option(
         "--reading",
         metavar="predicted|input",
+        parser=one_of("predicted", "input"),
         help="Step of a word: the one that predicts it, or the one that reads it.",
         rich_help_panel=_MAP,
     ),
 ]
 Width = Annotated[
     int | None,
-    typer.Option(metavar="INT", help="Width in columns. [default: the terminal's, or 80]", rich_help_panel=_MAP),
+    number("Width in columns.", panel=_MAP, default="the terminal's, or 80"),
 ]
 Tree = Annotated[bool, flag("--tree", "Print the search tree.", _MORE)]
 Candidates = Annotated[bool, flag("--candidates", "Print the most likely tokens at each step.", _MORE)]
@@ -111,7 +110,7 @@ def inspect(  # noqa: PLR0913 -- one parameter per option
     """
     outputs = output or []
     with report_errors("start it again"):
-        _check(target=target, prefix=prefix, tree=tree, reading=reading)
+        _check(target=target, prefix=prefix, tree=tree)
         _check_outputs(outputs, force=force)
         from dragoman.cli.screens.inspection import InspectionScreen, InspectionView
 
@@ -138,13 +137,13 @@ def inspect(  # noqa: PLR0913 -- one parameter per option
             print_next(f"open {path} in a browser")
 
 
-def _check(*, target: str | None, prefix: str | None, tree: bool, reading: str) -> None:
+def _check(*, target: str | None, prefix: str | None, tree: bool) -> None:
     """Check options before a model is loaded."""
     for name, is_given in (("--prefix", prefix is not None), ("--tree", tree)):
         if target is not None and is_given:
-            raise ConfigError(f"{name} must be left out with --target, got both; a given translation is not searched")
-    if reading not in ("predicted", "input"):
-        raise ConfigError(f"--reading must be predicted or input, got {reading}; predicted is the usual one")
+            raise ConfigError(
+                f"{name} cannot be combined with --target, since a given translation is not searched; leave one out"
+            )
 
 
 def _check_outputs(outputs: Sequence[Path], *, force: bool) -> None:
@@ -164,11 +163,11 @@ def _check_map(translator: Translator, shown: InspectionView, *, draws: bool) ->
     from dragoman.api.inspection.inspector import attention_shape
 
     layers, heads = attention_shape(translator)
-    for name, number, most in (("--layer", shown.layer, layers), ("--head", shown.head, heads)):
-        if number is not None and layers and not 1 <= number <= most:
-            raise ConfigError(f"{name} must be from 1 to {most} in this model, got {number}; leave it out")
+    for name, given, most in (("--layer", shown.layer, layers), ("--head", shown.head, heads)):
+        if given is not None and layers and given > most:
+            raise ConfigError(f"{name} must be from 1 to {most} in this model, got {given}; leave it out")
     if not layers:
-        raise ConfigError("a model must have attention to draw its map, got one without; use one that has")
+        raise ConfigError("this model has no attention to draw a map of; use one that has")
 
 
 def _text(words: list[str] | None) -> str:
@@ -177,9 +176,9 @@ def _text(words: list[str] | None) -> str:
     try:
         text = sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
-        raise DataError(f"standard input must be UTF-8, got another byte at {error.start}; convert it") from None
+        raise DataError(f"standard input is not UTF-8 at byte {error.start}; convert it") from None
     if not text.strip():
-        raise DataError("a text must be given, got none; write it after the bundle, or pipe it in")
+        raise DataError("no text is given; write it after the bundle, or pipe it in")
     return text.strip()
 
 
@@ -232,30 +231,11 @@ def _check_word(inspected: Sequence[InspectionResult], counterfactual: str | Non
 
 
 def _write(inspected: Sequence[InspectionResult], path: Path, shown: InspectionView) -> None:
-    """Write one output file and print its name on stderr."""
-    from dragoman.files import atomic_write, write_json
+    """Write one output and print the names of its files on stderr."""
+    from dragoman.inspection.pages.inspection import write_inspection
 
-    if path.suffix.lower() in _PICTURES:
-        _write_pictures(inspected, path, shown)
-        return
-    if path.suffix.lower() == ".json":
-        write_json(path, [one.to_json() for one in inspected])
-    else:
-        from dragoman.inspection.pages.inspection import render_inspection_page
-
-        with atomic_write(path) as draft:
-            draft.write_text(render_inspection_page(inspected, title=_TITLE), encoding="utf-8")
-    echo(f"wrote   {path}", err=True)
-
-
-def _write_pictures(inspected: Sequence[InspectionResult], path: Path, shown: InspectionView) -> None:
-    """Write the attention map of each sentence; the names of several are numbered."""
-    from dragoman.inspection.pages.attention_figure import save_figure
-    from dragoman.inspection.select_attention_map import select_map
-
-    for number, one in enumerate(inspected, start=1):
-        numbered = path if len(inspected) == 1 else path.with_stem(f"{path.stem}-{number}")
-        chosen = select_map(one, layer=shown.layer, head=shown.head, reading=shown.reading)
-        for note in save_figure(chosen.columns, chosen.rows, chosen.weights, numbered, title=chosen.name):
+    layer, head, reading = shown.layer, shown.head, shown.reading
+    for file, notes in write_inspection(inspected, path, title=_TITLE, layer=layer, head=head, reading=reading):
+        for note in notes:
             echo(f"note    {note}", err=True)
-        echo(f"wrote   {numbered}", err=True)
+        echo(f"wrote   {file}", err=True)

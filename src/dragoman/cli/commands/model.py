@@ -5,22 +5,18 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dragoman.cli.console import echo, print_json, print_table, report_errors
-from dragoman.cli.options.arguments import AnyConfig, Json, Overrides, any_config
+from dragoman.cli.options.arguments import AnyConfig, Json, Overrides, any_config, number
 
 if TYPE_CHECKING:
     from dragoman.models.summary import ModelPart, ModelSummary
-
-__all__ = ["model"]
 
 
 def model(
     config: AnyConfig,
     overrides: Overrides = None,
-    length: Annotated[int, typer.Option(metavar="INT", min=1, help="Tokens per sentence, for the costs.")] = 25,
-    depth: Annotated[int, typer.Option(metavar="INT", min=1, help="Depth of the module tree.")] = 3,
+    length: Annotated[int, number("Tokens per sentence, for the costs.")] = 25,
+    depth: Annotated[int, number("Depth of the module tree.")] = 3,
     json: Json = False,
 ) -> None:
     """Summarize a model: modules, parameters, FLOPs and memory.

@@ -12,15 +12,13 @@ import typer
 from dragoman.cli.console import echo, print_next, print_warning, report_errors
 from dragoman.cli.help_pages import PAIR_OF_FILES
 from dragoman.cli.options.arguments import AllowNetwork
-from dragoman.cli.options.locate import locate_bundle
+from dragoman.cli.options.models import locate_bundle
 from dragoman.errors import ConfigError
 from dragoman.network_access import network_access
 
 if TYPE_CHECKING:
     from dragoman.cli.screens.new_project import ProjectAnswers
     from dragoman.data.project_template import Project
-
-__all__ = ["new"]
 
 Corpus = Annotated[
     list[str] | None,
@@ -31,7 +29,9 @@ Corpus = Annotated[
 ]
 From = Annotated[
     Path | None,
-    typer.Option("--from", metavar="BUNDLE", help="Fine-tune this bundle, or the best one of a run or a project."),
+    typer.Option(
+        "--from", metavar="BUNDLE", help="Fine-tune this bundle, the best one of a run or a project, or a stored model."
+    ),
 ]
 Format = Annotated[
     str,
@@ -43,7 +43,8 @@ Columns = Annotated[
     tuple[str, str] | None,
     typer.Option(
         metavar="SRC TGT",
-        help="Columns of the training files: numbers from 1, or names. [default: by language code, or 1 2]",
+        help="Columns of the training files: numbers from 1, or names.",
+        show_default="by language code, or 1 2",
     ),
 ]
 LanguageCheck = Annotated[
@@ -88,8 +89,9 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
             echo(f"opening {start}", err=True)
         from dragoman.cli.screens.new_project import ProjectAnswers, ask_project, can_ask, lacks_second, offer_check
         from dragoman.config.corpus import FileFormat
+        from dragoman.plugins import plugin_names
 
-        formats: tuple[FileFormat, ...] = get_args(FileFormat)
+        formats = (*get_args(FileFormat), *plugin_names("corpus_readers"))
         _check_format(form, formats)
         bundle = None if start is None else locate_bundle(start)
         files = [*(corpus or []), *(more or [])]
@@ -104,7 +106,7 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
             tuple(validation or ()),
             tuple(test or ()),
             preset,
-            formats[formats.index(form)],
+            form,
             columns or (),
             bundle=bundle,
             language_check=language_check,
@@ -112,11 +114,9 @@ def new(  # noqa: PLR0913, PLR0917 -- one parameter per option
         is_asked = folder is None or not files or (can_ask() and lacks_second(known))
         if is_asked and not can_ask():
             missing = "a folder" if folder is None else "--corpus"
-            got = "only files" if folder is None and files else "none"
             named = shlex.join(files) if files else "train.en train.de"
             raise ConfigError(
-                f"{missing} must be given where there is no terminal to ask, got {got}; for instance "
-                f"dragoman new project --corpus {named}"
+                f"{missing} is missing, and there is no terminal to ask; write dragoman new project --corpus {named}"
             )
         answers = ask_project(known) if is_asked else known
         project = _write(answers)
@@ -142,8 +142,8 @@ def _check_not_complete(file: Path, corpus: Sequence[str]) -> None:
 
     if corpus and not lacks_translations(CorpusConfig(files=[*corpus])):
         raise ConfigError(
-            f"the folder of a new project must be a folder or a new name, got the file {file}; for instance dragoman "
-            f"new project --corpus {shlex.join(corpus)}"
+            f"{file} is a file, not the folder of the new project; for instance dragoman new project --corpus "
+            f"{shlex.join(corpus)}"
         )
 
 

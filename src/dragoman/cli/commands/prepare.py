@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from dragoman.config import Config
     from dragoman.data.preparation.prepared_data import PreparedData
 
-__all__ = ["prepare", "prepare_first"]
-
 _NOT_COUNTED = "–"
 _LISTED = 5  # reasons
 _PROCESSES = 2
@@ -69,10 +67,6 @@ def prepare(
 
 def prepare_first(settings: Config, folder: Path) -> None:
     """Prepare the corpora of a project whose data were never prepared; print a summary on stderr."""
-    from dragoman.data.preparation.prepared_data import MANIFEST
-
-    if settings.data is None or (folder / settings.data.folder / MANIFEST).exists():
-        return
     echo("the data are not prepared: preparing them first, as dragoman prepare does", err=True)
     prepared = _prepare(settings, folder)
     echo(_pairs_line(prepared.manifest["pairs"]), err=True)
@@ -91,7 +85,7 @@ def _prepare(
 
 def _print(folder: Path, manifest: dict[str, Any]) -> None:
     from dragoman.data.preparation.prepared_data import REPORT
-    from dragoman.data.preparation.tokenizer_notes import tokenizer_notes
+    from dragoman.data.preparation.tokenizer_stage import tokenizer_notes
     from dragoman.data.project_template import suggested_pairs
 
     unknown = (_NOT_COUNTED, _NOT_COUNTED)
@@ -115,7 +109,8 @@ def _print(folder: Path, manifest: dict[str, Any]) -> None:
     data = manifest["settings"]["data"]
     if not data["test"] and not data["test_pairs"]:
         some = suggested_pairs(manifest["pairs"]["kept"])
-        echo(f"note: there is no test set; data.test_pairs = {some} holds one out", err=True)
+        fix = f"data.test_pairs = {some} holds one out" if some else "there are too few pairs to hold one out"
+        echo(f"note: there is no test set; {fix}", err=True)
     sizes = dict.fromkeys(f"{entry['path']} ({entry['tokens']:,} tokens)" for entry in manifest["tokenizers"].values())
     pairs = manifest["pairs"]
     echo(f"\n{_pairs_line(pairs)}")

@@ -1,7 +1,5 @@
 """`dragoman score`: print log-probabilities of given translations."""
 
-from __future__ import annotations
-
 import json as json_
 from pathlib import Path
 from typing import Annotated
@@ -9,12 +7,9 @@ from typing import Annotated
 from dragoman.cli.console import echo, report_errors
 from dragoman.cli.options.arguments import BundlePath, Ensemble, JsonLines, SourceText, TargetText
 from dragoman.cli.options.derive import settings_options
-from dragoman.cli.options.open_translator import open_translator
+from dragoman.cli.options.models import note_swapped_sides, open_translator
 from dragoman.cli.options.outputs import Force, check_output, output_option, stdout_to
-from dragoman.cli.options.swapped_sides import note_swapped_sides
 from dragoman.config.engine import EngineSettings
-
-__all__ = ["score"]
 
 _ENDINGS = (".tsv", ".json", ".jsonl")
 
@@ -42,8 +37,7 @@ def score(
         if output is not None:
             check_output(output, _ENDINGS, force=force)
             json = json or output.suffix.lower() != ".tsv"
-        from dragoman.api.files.pair_scoring import score_pairs
-        from dragoman.api.files.parallel_lines import read_pairs
+        from dragoman.api.files.parallel_lines import read_pairs, score_pairs
 
         pairs = read_pairs(source, target)
         translator = open_translator(bundle, ensemble, engine)

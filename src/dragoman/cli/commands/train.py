@@ -24,19 +24,18 @@ from dragoman.cli.options.arguments import (
     Workers,
     config_file,
     flag,
+    number,
 )
 from dragoman.cli.options.cluster import check_cluster, training_function
-from dragoman.errors import ConfigError, TrainingError
+from dragoman.errors import ConfigError
 from dragoman.network_access import network_access
+from dragoman.run_files import CURVES, REPORT
 
 if TYPE_CHECKING:
-    from dragoman.api.training.held_out_scores import SetScore
     from dragoman.api.training.live_page import LivePage
     from dragoman.api.training.training_run import TrainResult
     from dragoman.config import Config
-    from dragoman.evaluation.results import SignificanceTest
-
-__all__ = ["train"]
+    from dragoman.evaluation.results import SetScore, SignificanceTest
 
 Run = Annotated[
     Path | None,
@@ -45,12 +44,10 @@ Run = Annotated[
     ),
 ]
 Resume = Annotated[bool, flag("--resume", "Continue from the newest checkpoint, if any.")]
-LoaderWorkers = Annotated[
-    int, typer.Option(metavar="INT", min=0, help="Number of loader processes; useful with subword regularisation.")
-]
+LoaderWorkers = Annotated[int, number("Number of loader processes; useful with subword regularisation.", least=0)]
 Threads = Annotated[
     int | None,
-    typer.Option(metavar="INT", min=1, help="Fixed number of CPU threads; by default it adapts to the machine's load."),
+    number("Fixed number of CPU threads; by default it adapts to the machine's load."),
 ]
 Checkpoints = Annotated[
     str | None,
@@ -60,7 +57,6 @@ Checkpoints = Annotated[
     ),
 ]
 Page = Annotated[bool, flag("--page", "Show the training in a browser; the page stays as report.html in the run.")]
-VerifyResume = Annotated[bool, flag("--verify-resume", "Check that a resumed run equals an uninterrupted one.")]
 
 
 def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
@@ -73,7 +69,6 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
     threads: Threads = None,
     page: Page = False,
     allow_network: AllowNetwork = False,
-    verify_resume: VerifyResume = False,
     json: Json = False,
     on: On = None,
     workers: Workers = None,
@@ -90,38 +85,29 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
     advice = "run the same command with --resume to continue from the last checkpoint"
     with report_errors(advice), network_access(allow_network):
         check_cluster(on, workers)
-        _check_launcher(on, verify_resume=verify_resume)
+        path = config_file(config)  # before the imports, which take a second
+        if on is not None and "WORLD_SIZE" in os.environ:
+            raise ConfigError(f"--on {on} cannot be combined with torchrun; --workers sets the number of processes")
         for module in ("torch", "polars", "sacrebleu"):
             require(module, "train", "dragoman train")
-        from dragoman.config import load_config
+        from dragoman.api.training.checked_training import open_training
 
-        options: dict[str, int | str | None] = {"loader-workers": loader_workers, "threads": threads, "page": page}
+        options: dict[str, int | str | None] = {"loader-workers": loader_workers, "page": page}
         options |= {"allow-network": allow_network, "on": on, "workers": workers, "checkpoints": checkpoints}
-        again = _resume_command(config, overrides or [], run, options)
-        config = config_file(config)
-        settings = load_config(config, [*(overrides or []), *([f"training.threads={threads}"] if threads else [])])
-        folder = run or config.parent / "run"
-        if not verify_resume:
-            _check_run(folder, resume=resume)
-        if on is None and "WORLD_SIZE" not in os.environ:
-            with report_errors("run the same command again to continue"):
-                prepare_first(settings, config.parent)
-        if verify_resume:
-            _verify(settings, config.parent)
-            return
-        _check_prepared(settings, config.parent)
+        again = _resume_command(config, run, options)
+        given = [*(overrides or []), *([f"training.threads={threads}"] if threads else [])]
+        prepare = _prepare if on is None else None
+        training = open_training(path, None, given, run, resume=resume, prepare=prepare)
+        settings, folder = training.config, training.run
+        _print_recorded(training.overrides, given)
         from dragoman.cli.screens.training import TrainingScreen
 
-        stops_early = settings.training.patience > 0 or settings.training.max_epochs > 0
         with ExitStack() as opened:
-            live = _open_page(folder, opened, stops_early=stops_early) if page and _is_main() else None
+            live = _open_page(folder, opened) if page and _is_main() else None
             train_ = opened.enter_context(training_function(settings, on, workers, allow_network=allow_network))
-            screen = opened.enter_context(TrainingScreen(stops_early=stops_early))
+            screen = opened.enter_context(TrainingScreen())
             trained = train_(
-                settings,
-                config.parent,
-                run=folder,
-                resume=resume,
+                training,
                 callbacks=[screen] if live is None else [screen, live],
                 loader_workers=loader_workers,
                 checkpoint_url=checkpoints,
@@ -137,53 +123,37 @@ def train(  # noqa: PLR0913, PLR0917 -- one parameter per option
         raise typer.Exit(EXIT_STOPPED[trained.ended.why])
 
 
-def _check_launcher(on: str | None, *, verify_resume: bool) -> None:
-    """Require one launcher: the cluster starts its own processes."""
-    if on is not None and "WORLD_SIZE" in os.environ:
-        raise ConfigError(f"--on {on} must be used without torchrun, got both; --workers sets the number of processes")
-    if on is not None and verify_resume:
-        raise ConfigError(f"--verify-resume must be used without --on, got --on {on}; leave it out")
+def _prepare(settings: Config, folder: Path) -> None:
+    with report_errors("run the same command again to continue"):
+        prepare_first(settings, folder)
 
 
-def _check_run(run: Path, *, resume: bool) -> None:
-    """Require a new folder, or one that no other process trains in, before anything is prepared or torch imported."""
-    from dragoman.api.training.run_files import check_new_run, check_not_running
-
-    if _is_main():
-        check_not_running(run) if resume else check_new_run(run)
-
-
-def _check_prepared(settings: Config, project: Path) -> None:
-    """Check the prepared data before torch is imported, which takes seconds."""
-    from dragoman.data.preparation.prepared_data import PreparedData
-
-    if settings.data is not None:
-        PreparedData.open(project / settings.data.folder).check_settings(settings)
+def _print_recorded(recorded: Sequence[str] | None, given: Sequence[str]) -> None:
+    """Print the overrides that a resumed run has from its first start."""
+    if kept := [each for each in recorded or () if each not in given]:
+        echo(f"settings of the run: {' '.join(f'--set {shlex.quote(each)}' for each in kept)}", err=True)
 
 
 def _is_main() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def _open_page(folder: Path, opened: ExitStack, *, stops_early: bool) -> LivePage:
+def _open_page(folder: Path, opened: ExitStack) -> LivePage:
     """Serve the page until `opened` closes, and print its address."""
     from dragoman.api.training.live_page import LivePage
 
-    page = opened.enter_context(LivePage(folder, stops_early=stops_early))
+    page = opened.enter_context(LivePage(folder))
     echo(f"page    {page.address}", err=True)
     return page
 
 
-def _resume_command(
-    config: Path, overrides: Sequence[str], run: Path | None, options: Mapping[str, int | str | None]
-) -> str:
-    """Return a line with the command that continues a stopped run."""
+def _resume_command(config: Path, run: Path | None, options: Mapping[str, int | str | None]) -> str:
+    """Return a line with the command that continues a stopped run, which has recorded its settings."""
     if "WORLD_SIZE" in os.environ:
         return "continue with: the same torchrun command and --resume"
     parts = ["dragoman", "train"]
     if config != DEFAULT_CONFIG:
         parts.append(str(config))
-    parts += [part for override in overrides for part in ("--set", override)]
     if run is not None:
         parts += ["--output", str(run)]
     for name, value in options.items():
@@ -193,8 +163,6 @@ def _resume_command(
 
 def _print(trained: TrainResult, settings: Config, *, json: bool) -> None:
     """Print the bundle, its scores and the next command."""
-    from dragoman.api.training.run_files import REPORT
-
     bundle, ended = trained.bundle, trained.ended
     assert bundle is not None
     if json:
@@ -217,7 +185,7 @@ def _print(trained: TrainResult, settings: Config, *, json: bool) -> None:
     echo(f"bundle  {bundle.folder}    (card.md describes it)")
     if (report := trained.run / REPORT).is_file():
         echo(f"report  {report}")
-    echo(f"curves  tensorboard --logdir {shlex.quote(str(trained.run / 'curves'))}")
+    echo(f"curves  tensorboard --logdir {shlex.quote(str(trained.run / CURVES))}")
 
 
 def _more_training(settings: Config) -> str:
@@ -239,7 +207,7 @@ def _translates(scores: Sequence[SetScore], target: str) -> bool:
 def _significance_note(tests: Sequence[SignificanceTest]) -> str:
     """Explain the mark of the scores that differ from those of the base, or state that there is none."""
     from dragoman.evaluation.metrics.metadata import SIGNIFICANCE_LEVEL
-    from dragoman.evaluation.score_format import SIGNIFICANCE_MARK
+    from dragoman.evaluation.results import SIGNIFICANCE_MARK
 
     is_marked = any(test.is_significant for test in tests)
     begin = f"{SIGNIFICANCE_MARK} differs" if is_marked else "no score differs"
@@ -249,7 +217,7 @@ def _significance_note(tests: Sequence[SignificanceTest]) -> str:
 def _worse_note(scores: Sequence[SetScore]) -> str:
     """Return a note on the sets with a score that is significantly lower than that of the base; empty if none is."""
     from dragoman.evaluation.metrics.metadata import format_metric_value
-    from dragoman.reporting.metric_title import metric_title
+    from dragoman.reporting.number_format import metric_title
 
     found = []
     for each in scores:
@@ -269,7 +237,7 @@ def _worse_note(scores: Sequence[SetScore]) -> str:
 
 def _score_rows(scores: Sequence[SetScore]) -> list[tuple[str, ...]]:
     """Return one row per set and model, so that fine-tuned and base models of one set are adjacent."""
-    from dragoman.evaluation.score_format import format_score
+    from dragoman.evaluation.results import format_score
 
     rows: list[tuple[str, ...]] = [("set", "sentences", "model", *(score.metric for score in scores[0].scores))]
     for name in dict.fromkeys(each.name for each in scores):
@@ -278,18 +246,3 @@ def _score_rows(scores: Sequence[SetScore]) -> list[tuple[str, ...]]:
             cells = (format_score(score, test) for score, test in zip(each.scores, tests, strict=True))
             rows.append((name, f"{each.sentences:,}", each.model, *cells))
     return rows
-
-
-def _verify(settings: Config, folder: Path) -> None:
-    from dragoman.api.training.resume_check import verify_resume
-
-    verdict = verify_resume(settings, folder)
-    stops = ", ".join(str(stop) for stop in verdict.stops)
-    what = f"{verdict.updates} updates, stopped after {stops}"
-    if verdict.differences:
-        named = ", ".join(verdict.differences[:5])
-        raise TrainingError(
-            f"a resumed run must be the same as one never stopped, got different bits in {named} ({what}); "
-            "please report it with the output of dragoman doctor"
-        )
-    echo(f"resumed = uninterrupted: {what}; {verdict.tensors} tensors, counters and the data position compared")

@@ -15,11 +15,12 @@ import typer
 from dragoman.cli.console import EXIT_STOPPED, echo, print_next, print_warning, report_errors, write_bytes
 from dragoman.cli.options.arguments import BundlePath, Ensemble, On, Resume, Workers, flag
 from dragoman.cli.options.derive import settings_options
-from dragoman.cli.options.open_translator import open_translator
+from dragoman.cli.options.models import open_for_text
 from dragoman.cli.options.outputs import Force
+from dragoman.cli.screens.flagged_texts import FailOn, fail_on_document, fail_on_lines, parse_fail_on
 from dragoman.config.engine import EngineSettings
 from dragoman.config.search import SearchSettings
-from dragoman.documents.formats import ARCHIVES, FORMATS, STRUCTURED, UNSUPPORTED
+from dragoman.documents.formats import MAX_BYTES, check_output_suffix, document_formats, find_format
 from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.reporting.number_format import format_count
 
@@ -28,16 +29,13 @@ if TYPE_CHECKING:
     from dragoman.api.files.file_translation import OnProgress
     from dragoman.api.files.input_lines import LineReader
     from dragoman.api.files.output_lines import LineTranslator
-    from dragoman.api.translation.translator import Translator
+    from dragoman.api.translation.text_translator import TextTranslator
     from dragoman.cli.options.line_work import LineWork, OpenWork
 
-__all__ = ["DOCUMENTS", "translate"]
-
-_STDOUT = Path("-")
-_LINES, _TEXT = "Lines", "Text"
+_STDIN = _STDOUT = Path("-")
+_LINES, _TEXT, _DOCUMENTS = "Lines", "Text", "Documents"
 _MAX_SKIPPED = 20  # names in a message
-DOCUMENTS = FORMATS.keys() - {".txt"}
-"""Suffixes of documents. Plain text is translated by lines: it may be large, and can be resumed."""
+_MAX_NOTES = 4  # on files of a folder
 
 Input = Annotated[
     str,
@@ -72,7 +70,25 @@ GlossaryFile = Annotated[
         "--glossary", metavar="TSV", help="Terms with required translations, or to be kept.", rich_help_panel=_TEXT
     ),
 ]
+As = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        metavar="FORMAT",
+        help="Read the input as text, html, md, po, srt, …, not by its ending; text translates every line.",
+        rich_help_panel=_TEXT,
+    ),
+]
 Split = Annotated[bool, flag("--split", "Lines are paragraphs: split them into sentences.", _TEXT)]
+
+Again = Annotated[
+    bool,
+    flag(
+        "--again",
+        "Replace the translations in a .po, .xliff or .tmx file that are not reviewed, also those of people.",
+        _DOCUMENTS,
+    ),
+]
 
 
 @settings_options(search=SearchSettings, engine=EngineSettings)
@@ -89,6 +105,9 @@ def translate(  # noqa: PLR0913 -- one parameter per option
     json: Json = False,
     glossary: GlossaryFile = None,
     split: Split = False,
+    again: Again = False,
+    as_: As = None,
+    fail_on: FailOn = None,
     on: On = None,
     workers: Workers = None,
     search: SearchSettings,
@@ -101,33 +120,54 @@ def translate(  # noqa: PLR0913 -- one parameter per option
     """
     output = None if output == _STDOUT else output
     has_nbest = "nbest" in search.model_fields_set
-    is_document = Path(input_).suffix.lower() in DOCUMENTS
-    again = "run the same command with --resume to continue" if output else "with -o a translation can be resumed"
-    with report_errors("nothing was written" if is_document else again):
+    hint = "run the same command with --resume to continue" if output else "with -o a translation can be resumed"
+    with report_errors(hint):
+        from dragoman.api.files.text_files import parse_format
+
+        read_as = parse_format(as_, input_)
+        if again and not (read_as.suffix and find_format(read_as.suffix).is_bilingual):
+            suffixes = ", ".join(suffix for suffix, form in document_formats().items() if form.is_bilingual)
+            raise ConfigError(f"--again is for files with translations ({suffixes}), not for {input_}; leave it out")
+        is_document = bool(read_as.suffix) and not Path(input_).is_dir()
+        kinds = parse_fail_on(fail_on, is_document=is_document)
         if is_document:
-            open_ = partial(open_translator, bundle, ensemble, engine, search, glossary=glossary)
+            open_ = partial(open_for_text, bundle, ensemble, engine, search, glossary=glossary)
             lines_only = {"--resume": resume, "--nbest": has_nbest, "--alignments": alignments}
             lines_only |= {"--flags": flags, "--json": json, "--on": on is not None, "--workers": workers is not None}
-            _translate_document(Path(input_), output, open_, force=force, lines_only=lines_only)
+            with report_errors("nothing was written"):
+                _translate_document(
+                    Path(input_),
+                    read_as.suffix,
+                    output,
+                    open_,
+                    force=force,
+                    again=again,
+                    lines_only=lines_only,
+                    kinds=kinds,
+                )
             return
         from dragoman.api.files.output_lines import LineFormat
         from dragoman.cli.options.line_work import line_work
 
         if on is not None and output is None:
-            raise ConfigError(f"--on {on} must come with an output, got none; name it with -o")
+            raise ConfigError(f"--on {on} needs an output file; name it with -o")
         form = LineFormat(nbest=has_nbest, alignment=alignments, flags=flags, json=json)
-        open_work = line_work(on, workers, bundle, ensemble, engine, search, form, glossary=glossary, split=split)
-        path = _text_file(input_, bundle, engine.source_language)
-        if path != "-" and Path(path).is_dir():
-            _translate_folder(open_work, Path(input_), output, resume=resume, force=force)
+        open_work = line_work(
+            on, workers, bundle, ensemble, engine, search, form, glossary=glossary, split=split, counted_flags=kinds
+        )
+        _check_input(input_, bundle, engine.source_language, as_text=read_as.is_given)
+        if input_ != "-" and Path(input_).is_dir():
+            as_text = read_as.is_given
+            _translate_folder(open_work, Path(input_), output, kinds, resume=resume, force=force, as_text=as_text)
         else:
-            _translate_lines(open_work, path, output, resume=resume, force=force)
+            _translate_lines(open_work, input_, output, kinds, resume=resume, force=force)
 
 
 def _translate_lines(
     open_work: OpenWork,
     path: str,
     output: Path | None,
+    kinds: frozenset[str],
     *,
     resume: bool,
     force: bool,
@@ -142,30 +182,42 @@ def _translate_lines(
             if output is None:
                 assert work.line_translator is not None
                 _to_stdout(work, work.line_translator, source)
-            else:
-                _to_file(work, source, output, resume=resume, force=force)
+                fail_on_lines(work, source.name, kinds)
+            elif _to_file(work, source, output, resume=resume, force=force):
+                fail_on_lines(work, source.name, kinds)
+                if not any(work.job["lines"][name] for name in ("nbest", "alignments", "flags", "json")):
+                    texts = shlex.quote(str(output)), shlex.quote(source.name)
+                    print_next(f"dragoman evaluate {texts[0]} --test {texts[1]} REFERENCE")
 
 
 def _translate_folder(
     open_work: OpenWork,
     folder: Path,
     output: Path | None,
+    kinds: frozenset[str],
     *,
     resume: bool,
     force: bool,
+    as_text: bool,
 ) -> None:
     """Translate the text files of a folder into a folder."""
-    from dragoman.api.files.batch_record import batch_record_path, recorded_batches
+    from dragoman.api.files.batch_record import batch_record_path
     from dragoman.api.files.folder_translation import check_folders, translate_files
+    from dragoman.api.files.output_lines import recorded_batches
+    from dragoman.api.files.text_files import check_text_file
     from dragoman.cli.screens.progress import translation_progress
 
-    names, skipped = check_folders(folder, output, resume=resume, force=force)
+    names, skipped = check_folders(folder, output, resume=resume, force=force, as_text=as_text)
     assert output is not None
     if skipped:
         shown = ", ".join([*skipped[:_MAX_SKIPPED], *(["…"] if len(skipped) > _MAX_SKIPPED else [])])
         print_warning(
             f"{format_count(len(skipped), 'file')} skipped, no plain text: {shown}; translate documents one by one"
         )
+    notes = [note for name in names if (note := check_text_file(str(folder / name), is_forced=as_text))]
+    more = [f"{len(notes) - _MAX_NOTES:,} more files look like markup, code or data"] if len(notes) > _MAX_NOTES else []
+    for note in [*notes[:_MAX_NOTES], *more]:
+        echo(f"note    {note}", err=True)
     with open_work() as work:
         record, keep = batch_record_path(output, is_folder=True), resume and not force
         with (
@@ -184,33 +236,31 @@ def _translate_folder(
             done = f"{format_count(outcome.files, 'file')}, {format_count(outcome.lines, 'line')}"
             _stop_unless_finished(outcome.status, done, recorded)
         _print_flags(work, outcome.lines - outcome.resumed_lines)
-    _print_written(output)
+        _print_written(output)
+        fail_on_lines(work, str(folder), kinds)
 
 
-def _text_file(path: str, bundle: Path, language: str | None) -> str:
-    suffix = Path(path.lower().removesuffix(".gz")).suffix
-    if suffix in UNSUPPORTED and not Path(path).is_dir():
-        supported = f"the input must be text or one of {', '.join(sorted(DOCUMENTS))}, got {path}"
-        if suffix in STRUCTURED:
-            raise ConfigError(
-                f"{supported}, whose keys and syntax would be translated as well; convert it to .po or .xliff, or "
-                "write its texts to a .txt file, one per line"
-            )
-        raise ConfigError(f"{supported}; convert it first")
+def _check_input(path: str, bundle: Path, language: str | None, *, as_text: bool) -> None:
+    """Reject what is not plain text, and print a note on text that looks like something else."""
+    from dragoman.api.files.text_files import check_text_file
+
+    note = check_text_file(path, is_forced=as_text)
     if Path(bundle).is_file() and Path(path).is_dir():
         raise ConfigError(
-            f"the model must come first, got the file {bundle}; write dragoman translate {shlex.quote(path)} "
+            f"{bundle} is a text, and the model comes first; write dragoman translate {shlex.quote(path)} "
             f"{shlex.quote(str(bundle))}"
         )
     if (Path(path) / "manifest.json").is_file():
-        raise ConfigError(f"the input must be a text file, got the bundle {path}; an ensemble is --ensemble {path}")
-    _check_no_table(path, bundle, language)
-    return path
+        raise ConfigError(f"{path} is a bundle, not a text; an ensemble is --ensemble {path}")
+    if not as_text:
+        _check_no_table(path, bundle, language)
+    if note:
+        echo(f"note    {note}", err=True)
 
 
 def _check_no_table(path: str, bundle: Path, language: str | None) -> None:
     """Reject a table: its lines are no sentences."""
-    from dragoman.api.files.table_columns import column_command, column_in_language, count_columns
+    from dragoman.api.files.text_files import column_command, column_in_language, count_columns
 
     columns, delimiter = count_columns(path)
     if columns > 1:
@@ -242,9 +292,10 @@ def _is_needed(source: LineReader, output: Path | None, *, resume: bool, force: 
     from dragoman.api.files.file_translation import check_output
 
     if output is not None:
+        check_output_suffix(output, source.name, "")
         return check_output(output, source, resume=resume, force=force)
     if resume or force:
-        raise ConfigError(f"{'--resume' if resume else '--force'} must come with an output, got none; name it with -o")
+        raise ConfigError(f"{'--resume' if resume else '--force'} needs an output file; name it with -o")
     return True
 
 
@@ -256,13 +307,16 @@ def _to_stdout(work: LineWork, line_translator: LineTranslator, source: LineRead
     with _progress(source, to_file=False) as tell:
         lines = translate_lines(line_translator, source, write_bytes, tell)
     _print_flags(work, lines)
+    _print_content(work, source)
     if not lines:
         echo(f"note    {source.name} has no lines", err=True)
 
 
-def _to_file(work: LineWork, source: LineReader, output: Path, *, resume: bool, force: bool) -> None:
-    from dragoman.api.files.batch_record import batch_record_path, recorded_batches
+def _to_file(work: LineWork, source: LineReader, output: Path, *, resume: bool, force: bool) -> bool:
+    """Translate lines into a file; return whether there were any."""
+    from dragoman.api.files.batch_record import batch_record_path
     from dragoman.api.files.file_translation import translate_file
+    from dragoman.api.files.output_lines import recorded_batches
 
     record, keep = batch_record_path(output), resume and not force
     with (
@@ -274,12 +328,11 @@ def _to_file(work: LineWork, source: LineReader, output: Path, *, resume: bool, 
         )
         _stop_unless_finished(outcome.status, format_count(outcome.lines, "line"), recorded)
     _print_flags(work, outcome.lines - outcome.resumed)
+    _print_content(work, source)
     _print_written(output)
     if not outcome.lines:
         echo(f"note    {source.name} has no lines", err=True)
-        return
-    if not any(work.job["lines"][name] for name in ("nbest", "alignments", "flags", "json")):
-        print_next(f"dragoman evaluate {shlex.quote(str(output))} --test {shlex.quote(source.name)} REFERENCE")
+    return bool(outcome.lines)
 
 
 def _stop_unless_finished(status: str, done: str, record: BatchFile | None) -> None:
@@ -305,6 +358,14 @@ def _print_written(output: Path) -> None:
     echo(f"wrote   {output}", err=True)
 
 
+def _print_content(work: LineWork, source: LineReader) -> None:
+    """Print what piped text looks like; a file is read for this before."""
+    from dragoman.api.files.text_files import content_note
+
+    if (source.is_stdin or source.size is None) and (note := content_note(source.name, "\n".join(work.sample))):
+        echo(f"note    {note}", err=True)
+
+
 def _print_flags(work: LineWork, lines: int) -> None:
     """Print how many of the lines translated now have each flag, and notes about their language and placeholders."""
     from dragoman.text.other_language import language_note
@@ -313,8 +374,6 @@ def _print_flags(work: LineWork, lines: int) -> None:
         counts = ", ".join(f"{name} {count:,}" for name, count in work.flagged.most_common())
         echo(f"flags   {counts or 'none'}; of {format_count(lines, 'line')}", err=True)
     if note := language_note(work.sample, work.languages[0]):
-        echo(f"note    {note}", err=True)
-    if note := _placeholder_note(work):
         echo(f"note    {note}", err=True)
     if note := _paragraph_note(work):
         echo(f"note    {note}", err=True)
@@ -334,70 +393,61 @@ def _paragraph_note(work: LineWork) -> str:
     )
 
 
-def _placeholder_note(work: LineWork) -> str:
-    """Return a note on placeholders that the translation changed; on a cluster, where they are not counted, any."""
-    from dragoman.markup.protected_spans import count_placeholders
-
-    if work.has_flags:
-        return ""
-    if work.line_translator is None:
-        first = next((name for text in work.sample for name in count_placeholders(text)), "")
-        return first and f"placeholders in lines, such as {first}, are not protected; check them, or add --flags"
-    changes = work.line_translator.placeholder_changes
-    lines = changes.total()
-    if not lines:
-        return ""
-    detail = next(iter(changes))
-    return (
-        f"{format_count(lines, 'line')} lost or changed placeholders, tags or addresses, first: {detail}; --flags "
-        "marks such lines. Documents and the server protect placeholders and addresses, and tags in markup"
-    )
-
-
 def _translate_document(
-    source: Path, output: Path | None, open_: Callable[[], Translator], *, force: bool, lines_only: dict[str, bool]
+    source: Path,
+    suffix: str,
+    output: Path | None,
+    open_: Callable[[], TextTranslator],
+    *,
+    force: bool,
+    again: bool,
+    lines_only: dict[str, bool],
+    kinds: frozenset[str],
 ) -> None:
     """Translate a document; options, output and input are checked before `open_` loads a model.
 
-    `lines_only` are the options that apply to lines only, and whether they were given.
+    `suffix` is that of its format. `lines_only` are the options that apply to lines only, and whether they were given.
     """
     for option, is_given in lines_only.items():
         if is_given:
-            raise ConfigError(f"{option} must come with lines of text, got the document {source.name}; leave it out")
-    _check_document_output(source, output, force=force)
+            raise ConfigError(f"{option} is for lines of text, not for the document {source.name}; leave it out")
+    _check_document_output(source, suffix, output, force=force)
     from dragoman.api.files.document_translation import document_notes, read_bytes, translate_parsed
     from dragoman.cli.screens.progress import ProgressDisplay
     from dragoman.documents.formats import read_document
-    from dragoman.files import atomic_write
+    from dragoman.files import atomic_overwrite
 
-    if not source.is_file():
-        raise DataError(f"the input must be a file, got {source}; check the path")
-    document = read_document(source.name, read_bytes(source))  # reports errors in the document
+    if source != _STDIN and not source.is_file():
+        raise DataError(f"{source} {'is no file' if source.exists() else 'does not exist'}; check the path")
+    data = sys.stdin.buffer.read(MAX_BYTES + 1) if source == _STDIN else read_bytes(source)
+    document = read_document(source.name, data, again=again, suffix=suffix)  # reports errors in the document
     translator = open_()
     for note in document_notes(document, translator.languages):
         echo(f"note    {note}", err=True)
     with ProgressDisplay(unit="text") as display:
         display.begin(f"translating {source.name}", share=0.0)
-        result = translate_parsed(translator, document, lambda done, total: display.advance(done / max(total, 1), done))
+        result = translate_parsed(
+            translator, document, lambda done, total: display.advance(done / max(total, 1), done), kinds
+        )
     if output is None:
-        write_bytes(result)
-        return
-    with atomic_write(output) as draft:
-        draft.write_bytes(result)
-    _print_written(output)
+        write_bytes(result.data)
+    else:
+        with atomic_overwrite(output) as draft:
+            draft.write_bytes(result.data)
+        _print_written(output)
+    echo(f"texts   {result.summary}", err=True)
+    fail_on_document(result, source.name, kinds)
 
 
-def _check_document_output(source: Path, output: Path | None, *, force: bool) -> None:
-    suffix = source.suffix.lower()
+def _check_document_output(source: Path, suffix: str, output: Path | None, *, force: bool) -> None:
     if output is None:
-        if suffix in ARCHIVES:
-            raise ConfigError(f"a {suffix[1:]} document must be written to a file, got no name for it; name it with -o")
+        if find_format(suffix).is_archive:
+            raise ConfigError(f"a {suffix[1:]} document is written to a file; name it with -o")
         return
-    if output.suffix.lower() != suffix:
-        raise ConfigError(f"the output must end in {suffix} as the input does, got {output.name}; rename it")
+    check_output_suffix(output, source, suffix)
     if not output.parent.is_dir():
         raise ConfigError(f"the output must be in an existing folder, got {output}; create {output.parent} first")
     if output.exists() and not (output.is_file() and force):
-        raise ConfigError(f"{output} must be new, got an existing file; name another, or overwrite it with --force")
+        raise ConfigError(f"{output} already exists; name another file, or overwrite it with --force")
     if output.exists() and source.exists() and output.samefile(source):
-        raise ConfigError(f"the output must not be the input, got {source}; give the output another name")
+        raise ConfigError(f"{output} is the input; give the output another name")

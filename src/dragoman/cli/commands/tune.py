@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.console import EXIT_STOPPED, echo, print_json, print_next, print_table, report_errors
-from dragoman.cli.options.arguments import DEFAULT_CONFIG, ConfigFile, Json, On, Overrides, Workers, config_file
+from dragoman.cli.options.arguments import DEFAULT_CONFIG, ConfigFile, Json, On, Overrides, Workers, config_file, number
 from dragoman.cli.options.cluster import check_cluster, cluster_session
+from dragoman.run_files import REPORT
 
 if TYPE_CHECKING:
     from dragoman.api.tuning.tuning import RunTrials, TuningResult
-
-__all__ = ["tune"]
 
 _SPACE = Path("tune.toml")
 _FOLDER = Path("tune")
@@ -27,7 +26,8 @@ Space = Annotated[
     typer.Option(
         "--space",
         metavar="TOML",
-        help=f"File of the search space. [default: {_SPACE}, in the folder of the configuration]",
+        help="File of the search space.",
+        show_default=f"{_SPACE}, in the folder of the configuration",
     ),
 ]
 Output = Annotated[
@@ -36,14 +36,13 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="DIR",
-        help=f"Folder of the trials. [default: {_FOLDER}, in the folder of the configuration]",
+        help="Folder of the trials.",
+        show_default=f"{_FOLDER}, in the folder of the configuration",
     ),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(
-        metavar="INT", min=1, help="CPU threads per trial. [default: those of the configuration; on a cluster 1]"
-    ),
+    number("CPU threads per trial.", default="those of the configuration; on a cluster 1"),
 ]
 
 
@@ -96,17 +95,13 @@ def tune(
 def _check_prepared(config: Path, overrides: Sequence[str]) -> None:
     """Check the prepared data before torch is imported, which takes seconds."""
     from dragoman.config import load_config
-    from dragoman.data.preparation.prepared_data import PreparedData
+    from dragoman.data.preparation.prepared_data import PreparedData, data_of
     from dragoman.errors import ConfigError
 
-    settings = load_config(config, overrides)
-    if settings.data is None:
-        raise ConfigError("the configuration must have a [data] section, got none; dragoman new writes one")
-    prepared = PreparedData.open(config.parent / settings.data.folder)
+    prepared = PreparedData.open(config.parent / data_of(load_config(config, overrides)).folder)
     if "validation" not in prepared.manifest["splits"]:
         raise ConfigError(
-            "the configuration must have a validation set to compare trials, got none; set data.validation or "
-            "data.validation_pairs"
+            "there is no validation set to compare trials on; set data.validation or data.validation_pairs"
         )
 
 
@@ -130,7 +125,6 @@ def _trial_runner(address: str | None, workers: int | None, threads: int) -> Ite
 
 def _print(result: TuningResult, *, json: bool) -> None:
     """Print the trials, the best first, and the written files."""
-    from dragoman.api.tuning.tuning import REPORT
 
     if json:
         print_json(result.to_json())

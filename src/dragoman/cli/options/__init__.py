@@ -1,3 +1,1 @@
 """Command-line options that several commands share."""
-
-__all__: list[str] = []

@@ -1,42 +1,19 @@
 """Arguments and options that several commands share."""
 
-from __future__ import annotations
-
+import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dragoman.cli.usage_errors import check_overrides
-from dragoman.errors import ConfigError
+from dragoman.cli.help_pages import check_overrides
+from dragoman.errors import ConfigError, did_you_mean
+from dragoman.run_files import PROJECT
 
-__all__ = [
-    "AnyConfig",
-    "BundlePath",
-    "ConfigFile",
-    "DEFAULT_CONFIG",
-    "Ensemble",
-    "Json",
-    "JsonLines",
-    "On",
-    "OnBadLine",
-    "Overrides",
-    "Processes",
-    "Resume",
-    "SourceText",
-    "TargetText",
-    "Workers",
-    "any_config",
-    "config_file",
-    "flag",
-    "next_command",
-    "overrides_with",
-]
-
-DEFAULT_CONFIG = Path("dragoman.toml")
+DEFAULT_CONFIG = Path(PROJECT)
 
 _CLUSTER = "Cluster"
 
@@ -46,9 +23,43 @@ def flag(name: str, help_: str, panel: str | None = None) -> Any:
     return typer.Option(name, help=help_, metavar="", rich_help_panel=panel, show_default=False)
 
 
+def number(
+    help_: str, *names: str, least: int = 1, metavar: str = "INT", panel: str | None = None, default: str | bool = True
+) -> Any:
+    """Return an option of a whole number of at least `least`; `default` is shown in its place."""
+
+    def parse(text: str | int) -> int:
+        value = int(text) if re.fullmatch(r"-?[0-9]{1,9}", str(text)) else None
+        if value is None or value < least:
+            raise typer.BadParameter(f"must be a whole number of at least {least}, got {text}")
+        return value
+
+    return typer.Option(*names, parser=parse, metavar=metavar, help=help_, rich_help_panel=panel, show_default=default)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as words of a sentence: ``a``, ``a or b``, ``a, b or c``."""
+    return " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+def one_of(*legal: str | int) -> Callable[[Any], Any]:
+    """Return a parser that accepts these values only."""
+    values = {str(each): each for each in legal}
+
+    def parse(text: Any) -> Any:
+        if str(text) not in values:
+            raise typer.BadParameter(f"must be {listed(list(values))}, got {text}{did_you_mean(str(text), values)}")
+        return values[str(text)]
+
+    return parse
+
+
 BundlePath = Annotated[
     Path,
-    typer.Argument(metavar="MODEL", help="Trained model: a bundle (folder or zip), a run, or a project folder."),
+    typer.Argument(
+        metavar="MODEL",
+        help="Trained model: a bundle (folder or zip), a run, a project folder, or a name of dragoman models.",
+    ),
 ]
 Ensemble = Annotated[
     list[Path] | None,
@@ -67,19 +78,14 @@ On = Annotated[
     typer.Option(
         "--on",
         metavar="ray[://HOST:PORT]",
-        help="Run on a Ray cluster; ray alone starts one on this machine. [default: no cluster]",
+        help="Run on a Ray cluster; ray alone starts one on this machine.",
+        show_default="no cluster",
         rich_help_panel=_CLUSTER,
     ),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(
-        "--workers",
-        metavar="N",
-        min=1,
-        help="Number of workers on the cluster. [default: all processors]",
-        rich_help_panel=_CLUSTER,
-    ),
+    number("Number of workers on the cluster.", "--workers", metavar="N", panel=_CLUSTER, default="all processors"),
 ]
 Json = Annotated[bool, flag("--json", "Print JSON.")]
 JsonLines = Annotated[bool, flag("--json", "Print one JSON object per line.")]
@@ -95,22 +101,27 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="A.B=C", callback=check_overrides, help="Override one setting. May be repeated."),
 ]
-Processes = Annotated[
-    int, typer.Option(metavar="INT", min=1, help="Number of processes; it does not change the result.")
-]
+Processes = Annotated[int, number("Number of processes; it does not change the result.")]
 OnBadLine = Annotated[
     str | None,
-    typer.Option("--on-bad-line", metavar="error|skip|replace", help="What to do with lines that are not valid text."),
+    typer.Option(
+        "--on-bad-line",
+        metavar="error|skip|replace",
+        parser=one_of("error", "skip", "replace"),
+        help="What to do with lines that are not valid text.",
+    ),
 ]
 
 
 def any_config(name: str) -> str:
-    """Return the configuration file of a project, a run or a bundle folder; other names are files or presets."""
+    """Return the configuration file of a project, a run, a bundle or a stored model; or a file or preset by name."""
     from dragoman.config import preset_names
 
     if name in preset_names():
         return name
-    path = Path(name)
+    from dragoman.bundle.locate import named_bundles
+
+    path = next(iter(named_bundles(name)), Path(name))
     _check_config_name(path)
     return str(path / DEFAULT_CONFIG) if path.is_dir() else name
 
@@ -120,10 +131,15 @@ def config_file(path: Path) -> Path:
     _check_config_name(path)
     if path == DEFAULT_CONFIG and not path.exists():
         raise ConfigError(
-            f"{path} must be in this folder, got none; go to the folder of a project or name it, or make one with "
+            f"there is no {path} in this folder; go to the folder of a project or name it, or make one with "
             "dragoman new"
         )
     path = path / DEFAULT_CONFIG if path.is_dir() else path
+    if path.suffix == ".toml" and not path.exists():
+        from dragoman.files import similar_path
+
+        near = similar_path(path, (".toml",)) or "; check its spelling, or make a project with dragoman new"
+        raise ConfigError(f"{path} does not exist{near}")
     from dragoman.api.training.project_config import check_project
 
     check_project(path)
@@ -136,7 +152,7 @@ def _check_config_name(path: Path) -> None:
     The names of presets, and files that end with .toml, are checked when they are loaded.
     """
     if path.is_dir() and not (path / DEFAULT_CONFIG).is_file():
-        raise ConfigError(f"{path} must hold {DEFAULT_CONFIG}, got a folder without it; dragoman new writes one")
+        raise ConfigError(f"{path} has no {DEFAULT_CONFIG}; dragoman new writes one")
     if path.exists() or path.suffix == ".toml":
         return
     from dragoman.config import preset_names
@@ -145,7 +161,7 @@ def _check_config_name(path: Path) -> None:
         from dragoman.files import similar_path
 
         near = similar_path(path, (".toml",)) or "; dragoman config presets lists the presets"
-        raise ConfigError(f"{path} must be the folder of a project, a .toml file or a preset, got none of them{near}")
+        raise ConfigError(f"{path} is no folder of a project, no .toml file and no preset{near}")
 
 
 def next_command(name: str, config: Path, overrides: Sequence[str] | None, *options: str) -> str:

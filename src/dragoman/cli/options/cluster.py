@@ -13,18 +13,17 @@ from dragoman.errors import ConfigError
 from dragoman.reporting.number_format import format_count, format_duration
 
 if TYPE_CHECKING:
+    from dragoman.api.training.checked_training import CheckedTraining
     from dragoman.api.training.training_run import TrainResult
     from dragoman.config import Config
     from dragoman.data.worker_processes import Workers
-
-__all__ = ["check_cluster", "cluster_session", "preparation_workers", "training_function"]
 
 
 def check_cluster(address: str | None, workers: int | None) -> None:
     """Raise an error if Ray is not installed, the address cannot be used, or workers are given without one."""
     if address is None:
         if workers is not None:
-            raise ConfigError("--workers must come with --on, got it alone; write --on ray")
+            raise ConfigError("--workers needs --on; write --on ray")
         return
     from dragoman.environment import require
 
@@ -98,18 +97,13 @@ def training_function(
         report(trainer.workers, threads)
 
         def train(
-            config: Config,
-            folder: Path,
-            *,
-            run: Path,
-            loader_workers: int = 0,
-            checkpoint_url: str | None = None,
-            **options: Any,
+            training: CheckedTraining, *, loader_workers: int = 0, checkpoint_url: str | None = None, **options: Any
         ) -> TrainResult:
             if checkpoint_url is not None and "://" not in checkpoint_url:
                 checkpoint_url = str(Path(checkpoint_url).absolute())
             # Absolute paths: workers have another working folder.
-            job = TrainingJob(config, folder.absolute(), run.absolute(), loader_workers, allow_network, checkpoint_url)
-            return trainer.train(job, **options)
+            folders = (training.folder.absolute(), training.run.absolute())
+            job = TrainingJob(config, *folders, loader_workers, allow_network, checkpoint_url, training.overrides)
+            return trainer.train(job, resume=training.resume, **options)
 
         yield train

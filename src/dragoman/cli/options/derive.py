@@ -1,46 +1,25 @@
 """Derive Typer options from pydantic settings: one option per field, with its type, default and docstring."""
 
-from __future__ import annotations
-
 import functools
 import inspect
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from dragoman.cli.console import report_errors
+from dragoman.cli.console import report_errors, see_help
 from dragoman.config.base import Cli
-from dragoman.config.options_environment_toml import flag_name, leaf_fields, nested, parse_text, types_in
-from dragoman.config.validation_errors import validate
-
-__all__ = ["default_text", "described_fields", "help_text", "settings_options"]
+from dragoman.config.settings_sources import flag_name, is_list, leaf_fields, nested, parse_text, types_in
+from dragoman.config.validation_errors import SettingError, validate
+from dragoman.errors import ConfigError
 
 Command = Callable[..., None]
 
 _MAX_METAVAR = 17  # columns; longer lists of choices are part of the help text
-
-_METAVARS = {int: "INT", float: "FLOAT"}
-
-
-@dataclass(frozen=True)
-class _Option:
-    """One derived option: the settings parameter it belongs to, the path of its field, and its Typer parameter."""
-
-    slot: str
-    path: str
-    field: FieldInfo
-    parameter: inspect.Parameter
-
-    def value(self, given: Any) -> Any:
-        """Convert the value from Typer to the type of the field."""
-        if isinstance(given, list):
-            parts = tuple(part for text in given for part in parse_text(text, self.field.annotation))
-            return parts if given else None
-        return parse_text(given, self.field.annotation) if isinstance(given, str) else given
 
 
 def settings_options(
@@ -49,12 +28,12 @@ def settings_options(
     """Replace each parameter named in `models` by one option per field, and pass the validated settings.
 
     Fields in `exclude` get no option and keep their defaults. A parameter in `unvalidated` receives the given values by
-    dotted path instead, for `config.options_environment_toml.load_settings`; its boolean options can be negated.
+    dotted path instead, for `config.settings_sources.load_settings`; its boolean options can be negated.
     """
 
     def decorate(command: Command) -> Command:
-        options = [
-            _Option(slot, path, field, _parameter(path, field, cli, negatable=slot in unvalidated))
+        fields = [
+            (slot, path, field, cli)
             for slot, model in models.items()
             for path, (field, cli) in described_fields(model).items()
             if path not in exclude
@@ -63,22 +42,25 @@ def settings_options(
         @functools.wraps(command)
         def run(**given: Any) -> None:
             values: dict[str, dict[str, Any]] = {slot: {} for slot in models}
-            for option in options:
-                value = option.value(given.pop(option.parameter.name))
-                if value is not None:
-                    values[option.slot][option.path] = value
+            for slot, path, field, _ in fields:
+                text = given.pop(path.replace(".", "_"))
+                if text is not None and text != []:
+                    text = ",".join(text) if isinstance(text, list) else text
+                    values[slot][path] = parse_text(text, field.annotation) if isinstance(text, str) else text
             with report_errors():
                 settings = {
-                    slot: values[slot] if slot in unvalidated else _build(model, values[slot])
+                    slot: values[slot]
+                    if slot in unvalidated
+                    else validate(model, nested(values[slot]), flag_name, hint=see_help())
                     for slot, model in models.items()
                 }
             command(**given, **settings)
 
         own = inspect.signature(command, eval_str=True).parameters.values()
         kept = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own if each.name not in models]
-        signature = inspect.Signature([*kept, *(option.parameter for option in options)])
-        run.__signature__ = signature  # type: ignore[attr-defined]
-        run.__annotations__ = {name: each.annotation for name, each in signature.parameters.items()}
+        options = [_parameter(path, field, cli, negatable=slot in unvalidated) for slot, path, field, cli in fields]
+        run.__signature__ = inspect.Signature([*kept, *options])  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in (*kept, *options)}
         return run
 
     return decorate
@@ -110,44 +92,48 @@ def default_text(field: FieldInfo) -> str:
     return "yes" if default is True else f"{default:g}" if isinstance(default, float) else str(default)
 
 
+@contextmanager
+def named_as_typed(*names: str) -> Iterator[None]:
+    """Replace the name of a setting at the start of an error message by its option: ``engine`` -> ``--engine``."""
+    try:
+        yield
+    except SettingError as error:
+        raise ConfigError(error.named(flag_name)) from None
+    except ConfigError as error:
+        message = str(error).removeprefix("the ")
+        for name in sorted(names, key=len, reverse=True):
+            for start in (name, name.replace("_", " ")):  # "backward layer must be …"
+                if message.startswith(f"{start} "):
+                    raise ConfigError(flag_name(name) + message.removeprefix(start)) from None
+        raise
+
+
 def _cli(field: FieldInfo) -> Cli:
     return next((each for each in field.metadata if isinstance(each, Cli)), Cli())
 
 
-def _build(model: type[BaseModel], values: Mapping[str, Any]) -> BaseModel:
-    return validate(model, nested(values), flag_name, hint="see --help")
-
-
 def _parameter(path: str, field: FieldInfo, cli: Cli, *, negatable: bool) -> inspect.Parameter:
-    flag, kind = flag_name(path), _plain_type(field)
-    choices = _choices(field)
-    metavar, help_ = cli.metavar or "|".join(choices) or _METAVARS.get(kind, "TEXT"), help_text(field)
+    """Return the option of a field. Typer parses flags only: validation has the better messages for other values."""
+    flag, help_, choices = flag_name(path), help_text(field), _choices(field)
+    types = types_in(field.annotation)
+    metavar = cli.metavar or "|".join(choices) or ("INT" if int in types else "FLOAT" if float in types else "TEXT")
     if len(metavar) > _MAX_METAVAR and choices:
         metavar, help_ = "NAME", f"{help_} One of {', '.join(choices)}."
-    if kind is bool:
-        metavar = ""
-        flag = f"{flag}/--no-{flag[2:]}" if field.default or negatable else flag
-    default = default_text(field)
+    if bool in types and (field.default or negatable):
+        flag = f"{flag}/--no-{flag[2:]}"
     option = typer.Option(
         flag,
-        help=f"{help_} [default: {default}]" if default else help_,
+        help=help_,
         metavar=metavar,
-        show_default=False,
+        show_default=default_text(field) or False,
         rich_help_panel=cli.panel or None,
         autocompletion=(lambda: choices) if choices else None,
     )
-    annotation = Annotated[kind | None, option]  # type: ignore[valid-type]
+    kind: Any = bool if bool in types else list[str] if is_list(field.annotation) else str
     name = path.replace(".", "_")
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-
-
-def _plain_type(field: FieldInfo) -> Any:
-    """Return the type that Typer parses; text for what only the settings can parse."""
-    annotation = field.annotation
-    if get_origin(annotation) is tuple and Ellipsis in get_args(annotation):
-        return list[str]
-    kinds = types_in(annotation) - {type(None)}
-    return kinds.pop() if len(kinds) == 1 and kinds <= {bool, int, float} else str
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+    )
 
 
 def _choices(field: FieldInfo) -> list[str]:

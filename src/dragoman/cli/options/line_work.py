@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.cli.options.cluster import check_cluster, cluster_session
-from dragoman.cli.options.open_translator import open_translator
+from dragoman.cli.options.models import open_for_text, open_translator
 
 if TYPE_CHECKING:
     from dragoman.api.files.file_translation import MapBlocks
     from dragoman.api.files.input_lines import LineBlock
     from dragoman.api.files.output_lines import LineFormat, LineTranslator
+    from dragoman.api.translation.multi_model.translators import PivotTranslator
     from dragoman.api.translation.translator import Translator
     from dragoman.config.engine import EngineSettings
     from dragoman.config.search import SearchSettings
-
-__all__ = ["LineWork", "OpenWork", "line_work"]
 
 
 @dataclass
@@ -41,6 +40,10 @@ class LineWork:
     """Translates lines as they arrive; None on a cluster."""
     sample: list[str] = field(default_factory=list)
     """The first texts."""
+    first_flags: Callable[[], dict[str, tuple[int, str]]] = dict
+    """Returns the first line of each flag, from 0, and its detail."""
+    places: dict[str, str] = field(default_factory=dict)
+    """The first line of each flag with the name of its file: ``news.en:12``."""
 
     def blocks(self, blocks: Iterator[LineBlock]) -> Iterator[tuple[LineBlock, bytes]]:
         """Translate blocks, and keep the first texts, as the line translator does."""
@@ -49,6 +52,8 @@ class LineWork:
         for block, data in self.translate_blocks(blocks):
             if self.line_translator is None and len(self.sample) < NOTE_SAMPLE:
                 self.sample.extend(block.texts()[0][: NOTE_SAMPLE - len(self.sample)])
+            for name, (number, _) in self.first_flags().items():
+                self.places.setdefault(name, f"{block.name}:{number + 1}")
             yield block, data
 
 
@@ -68,25 +73,36 @@ def line_work(  # noqa: PLR0913 -- one parameter per option
     glossary: Path | None = None,
     split: bool = False,
     round_trip: Path | None = None,
+    counted_flags: frozenset[str] = frozenset(),
 ) -> OpenWork:
     """Return a function that loads the model, in this process or on the cluster `on`."""
     check_cluster(on, workers)
     if on is not None:
         options = (bundle, ensemble, engine, search, form)
-        return partial(_cluster_work, on, workers, *options, glossary=glossary, split=split, round_trip=round_trip)
-    open_ = partial(open_translator, bundle, ensemble, engine, search, glossary=glossary)
+        return partial(
+            _cluster_work,
+            on,
+            workers,
+            *options,
+            glossary=glossary,
+            split=split,
+            round_trip=round_trip,
+            counted_flags=counted_flags,
+        )
+    open_ = partial(open_for_text, bundle, ensemble, engine, search, glossary=glossary)
     back = None if round_trip is None else partial(open_translator, round_trip, None, engine.reversed())
-    return partial(_local_work, open_, form, engine, split=split, open_round_trip=back)
+    return partial(_local_work, open_, form, engine, split=split, open_round_trip=back, counted_flags=counted_flags)
 
 
 @contextmanager
 def _local_work(
-    open_: Callable[[], Translator],
+    open_: Callable[[], Translator | PivotTranslator],
     form: LineFormat,
     engine: EngineSettings,
     *,
     split: bool,
     open_round_trip: Callable[[], Translator] | None = None,
+    counted_flags: frozenset[str] = frozenset(),
 ) -> Iterator[LineWork]:
     """Translate in this process."""
     from dragoman.api.files.file_translation import one_by_one
@@ -94,10 +110,12 @@ def _local_work(
     from dragoman.environment import default_threads
 
     round_trip = None if open_round_trip is None else open_round_trip()
-    lines = LineTranslator(open_(), form, split_sentences=split, round_trip=round_trip)
+    lines = LineTranslator(open_(), form, split, round_trip, counted_flags)
     job = lines.job() | {"threads": engine.threads or default_threads()}  # floating-point sums may depend on it
     languages = lines.translator.languages
-    yield LineWork(one_by_one(lines), job, languages, lines.flagged, lines.form.flags, lines, lines.sample)
+    work = LineWork(one_by_one(lines), job, languages, lines.flagged, lines.form.flags, lines, lines.sample)
+    work.first_flags = lambda: lines.first_flags
+    yield work
 
 
 @contextmanager
@@ -113,9 +131,10 @@ def _cluster_work(  # noqa: PLR0913 -- one parameter per option
     glossary: Path | None,
     split: bool,
     round_trip: Path | None = None,
+    counted_flags: frozenset[str] = frozenset(),
 ) -> Iterator[LineWork]:
     """Start workers, and stop them at the end."""
-    from dragoman.cli.options.locate import locate_bundle
+    from dragoman.cli.options.models import locate_bundle
     from dragoman.cluster.line_translator import LineTranslatorOptions
 
     threads = engine.threads or 1
@@ -127,6 +146,7 @@ def _cluster_work(  # noqa: PLR0913 -- one parameter per option
         None if glossary is None else glossary.resolve(),
         split_sentences=split,
         round_trip=None if round_trip is None else locate_bundle(round_trip).resolve(),
+        counted_flags=counted_flags,
     )
     with cluster_session(address, workers, threads) as report:
         from dragoman.cluster.block_pool import BlockPool
@@ -135,4 +155,6 @@ def _cluster_work(  # noqa: PLR0913 -- one parameter per option
         count = workers or default_workers(threads)
         with BlockPool(options.open, workers=count, processors=threads) as pool:
             report(count, threads, f"; engine {pool.job['engine']}")
-            yield LineWork(pool, pool.job | {"threads": threads}, pool.languages, pool.flagged, form.flags)
+            work = LineWork(pool, pool.job | {"threads": threads}, pool.languages, pool.flagged, form.flags)
+            work.first_flags = lambda: pool.first_flags
+            yield work

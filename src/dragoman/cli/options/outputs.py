@@ -1,7 +1,5 @@
 """Outputs of commands: ``--output FILE``, whose ending selects the format, and ``--force``, which replaces it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -11,10 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from dragoman.cli.console import echo
-from dragoman.cli.options.arguments import flag
+from dragoman.cli.options.arguments import flag, listed
 from dragoman.errors import ConfigError
-
-__all__ = ["Force", "check_bundle_folder", "check_folder", "check_output", "force_option", "output_option", "stdout_to"]
 
 
 def force_option(panel: str | None = None) -> Any:
@@ -28,18 +24,18 @@ Force = Annotated[bool, force_option()]
 def output_option(endings: Sequence[str], *, panel: str | None = None, repeated: bool = False) -> Any:
     """Return the option ``--output FILE``."""
     more = " May be repeated." if repeated else ""
-    help_ = f"Write the result to this file: {_listed(endings)}.{more}"
+    help_ = f"Write the result to this file: {listed(endings)}.{more}"
     return typer.Option("--output", "-o", metavar="FILE", help=help_, rich_help_panel=panel)
 
 
 def check_output(path: Path, endings: Sequence[str], *, force: bool) -> None:
     """Reject an output file that cannot be written, or that exists without `force`; its folder is created."""
     if path.is_dir():
-        raise ConfigError(f"--output must be a file, got the folder {path}; name a file in it")
+        raise ConfigError(f"--output {path} is a folder; name a file in it")
     if path.suffix.lower() not in endings:
-        raise ConfigError(f"--output must end in {_listed(endings)}, got {path}; the ending selects the format")
+        raise ConfigError(f"--output must end in {listed(endings)}, got {path}; the ending selects the format")
     if path.exists() and not force:
-        raise ConfigError(f"{path} must be new, got an existing file; name another, or replace it with --force")
+        raise ConfigError(f"{path} already exists; name another file, or replace it with --force")
     _make_folder(path)
 
 
@@ -49,12 +45,12 @@ def check_folder(path: Path, *, force: bool, replaces: str = "") -> None:
     If only folders with the file `replaces` can be replaced, others are rejected with `force`, too.
     """
     if path.exists() and not path.is_dir():
-        raise ConfigError(f"--output must be a folder, got the file {path}; name a folder")
+        raise ConfigError(f"--output {path} is a file; name a folder")
     if path.is_dir() and any(path.iterdir()):
         if replaces and not (path / replaces).is_file():
-            raise ConfigError(f"{path} must be new, empty or an earlier output, got other files; name another folder")
+            raise ConfigError(f"{path} has other files in it; name a new or empty folder")
         if not force:
-            raise ConfigError(f"{path} must be new or empty, got a folder with files; name another, or add --force")
+            raise ConfigError(f"{path} has files in it; name another folder, or add --force")
     _make_folder(path)
 
 
@@ -83,11 +79,7 @@ def _make_folder(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(
-            f"--output must be in a folder, got {path}: {error.strerror} ({error.filename}); name another"
+            f"--output {path} cannot be written: {error.strerror} ({error.filename}); name another"
         ) from None
     if not os.access(path.parent, os.W_OK):
-        raise ConfigError(f"--output must be in a writable folder, got {path}; name another folder")
-
-
-def _listed(endings: Sequence[str]) -> str:
-    return " or ".join(endings) if len(endings) < 3 else f"{', '.join(endings[:-1])} or {endings[-1]}"
+        raise ConfigError(f"--output {path} is in a folder that is not writable; name another")

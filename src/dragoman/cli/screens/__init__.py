@@ -1,3 +1,1 @@
 """Terminal output of the commands."""
-
-__all__: list[str] = []

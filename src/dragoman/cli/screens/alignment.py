@@ -1,23 +1,18 @@
 """Print alignment error rates and the ranking of attention heads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import get_args
 
-from dragoman.api.alignment.aligner import align_pairs, attention_both_ways
-from dragoman.api.alignment.head_selection import RankedHead, rank_heads
+from dragoman.api.alignment.align_pairs import RankedHead, align_pairs, attention_both_ways, rank_heads
 from dragoman.api.alignment.word_attention import OnPairs
 from dragoman.api.translation.translator import Translator
 from dragoman.cli.console import echo, print_json, print_table
 from dragoman.cli.screens.progress import ProgressDisplay
 from dragoman.config.alignment import AlignmentSettings, AttentionChoice, Symmetrization
 from dragoman.evaluation.alignment.error_rate import AlignmentScores, GoldLinks, score_alignment
-from dragoman.evaluation.alignment.symmetrization import swapped
-
-__all__ = ["AlignmentTask", "print_errors", "print_ranking"]
+from dragoman.evaluation.alignment.extraction import swapped
 
 _SCORES = ("AER", "precision", "recall", "F1")
 _MAX_RANKED = 20

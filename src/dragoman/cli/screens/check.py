@@ -1,7 +1,5 @@
 """Print the report of `dragoman check`, at most 80 characters wide, in colour on a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.cells import cell_len, set_cell_size
@@ -20,7 +18,7 @@ from dragoman.data.check.check_findings import (
     waterfall,
 )
 from dragoman.data.check.report_types import CheckReport, TokenStatistics
-from dragoman.data.preparation.tokenizer_notes import grown_note
+from dragoman.data.preparation.tokenizer_stage import grown_note
 from dragoman.data.reason_counts import reading_notes
 from dragoman.reporting.number_format import (
     format_approximate,
@@ -35,8 +33,6 @@ from dragoman.reporting.terminal import WIDTH, bar, join_sections, print_lines, 
 from dragoman.reporting.verdict import Verdict
 from dragoman.text.encoding_guess import conversion_command
 from dragoman.text.other_language import is_detectable
-
-__all__ = ["print_report"]
 
 _MOST_FAULTS = 10
 _MOST_STEPS = 8

@@ -1,7 +1,5 @@
 """Print the results of an evaluation in the terminal, as tables at most 80 characters wide."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,15 +8,21 @@ from rich.text import Text
 
 from dragoman.api.evaluation.direction_matrix import DirectionMatrix
 from dragoman.evaluation.metrics.metadata import format_difference, format_metric_value, format_p_value
-from dragoman.evaluation.results import Evaluation, Perturbation, Score, SignificanceTest, SystemResult
+from dragoman.evaluation.results import (
+    Evaluation,
+    Perturbation,
+    Score,
+    SignificanceTest,
+    SystemResult,
+    column_title,
+    format_score,
+    legend,
+    signatures,
+)
 from dragoman.evaluation.robustness import SHARES_NOTE
-from dragoman.evaluation.score_format import column_title, format_score, legend, signatures
-from dragoman.reporting.metric_title import metric_title
-from dragoman.reporting.number_format import format_bytes, format_compact, format_count, format_duration
+from dragoman.reporting.number_format import format_bytes, format_compact, format_count, format_duration, metric_title
 from dragoman.reporting.safe_display_text import visible
 from dragoman.reporting.terminal import WIDTH, bar, fit, join_sections, print_lines, text_table, wrap_paragraph
-
-__all__ = ["print_evaluation", "print_matrix"]
 
 _NAME_WIDTH = 18
 _MAX_TITLE, _MAX_NAME = 40, 1000  # characters

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from dragoman.config.alignment import AttentionReading
     from dragoman.inspection.result import InspectionResult
 
-__all__ = ["InspectionScreen", "InspectionView"]
-
 _PIPE_WIDTH = 80
 _MIN_WIDTH = 24
 _LABEL_WIDTH = 13
@@ -79,10 +77,9 @@ class InspectionScreen:
             self._field("flag", flag, "yellow")
 
     def _print_map(self, result: InspectionResult, view: InspectionView) -> None:
-        from dragoman.inspection.result import coverage, entropy
-        from dragoman.inspection.select_attention_map import select_map
+        from dragoman.inspection.result import coverage, entropy, select_map
+        from dragoman.inspection.terminal.beam_tree import word_value_lines
         from dragoman.inspection.terminal.heatmap import render_heatmap
-        from dragoman.inspection.terminal.step_details import word_value_lines
 
         if not result.has_attention and view.layer is view.head is None:
             self._heading("No attention map: the model has no attention.")
@@ -100,14 +97,14 @@ class InspectionScreen:
         self._lines(word_value_lines(result.source_words, covered, width=self.width))
 
     def _print_candidates(self, result: InspectionResult) -> None:
-        from dragoman.inspection.terminal.step_details import candidate_lines
+        from dragoman.inspection.terminal.beam_tree import candidate_lines
 
         self._heading("Most probable tokens at each step; * if another was generated; ▁ is a space:")
         self._lines(candidate_lines(result, width=self.width))
 
     def _print_counterfactuals(self, result: InspectionResult, name: str) -> None:
         from dragoman.api.inspection.counterfactuals import matches_word
-        from dragoman.inspection.terminal.step_details import counterfactual_lines
+        from dragoman.inspection.terminal.beam_tree import counterfactual_lines
 
         places = [place for place, word in enumerate(result.target_words) if matches_word(word, name)]
         others = [other for other in result.counterfactuals if other.word in places]
@@ -149,8 +146,7 @@ class InspectionScreen:
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:
-    from dragoman.reporting.bidi import isolate_line
-    from dragoman.reporting.safe_display_text import visible
+    from dragoman.reporting.safe_display_text import isolate_line, visible
     from dragoman.reporting.terminal import wrap
 
     return (isolate_line(line) for line in wrap(visible(text, _MAX_TEXT), width))

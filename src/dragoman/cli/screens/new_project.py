@@ -1,7 +1,5 @@
 """Ask for the parts of a new project in a terminal."""
 
-from __future__ import annotations
-
 import shlex
 import signal
 import sys
@@ -15,10 +13,9 @@ import typer
 
 from dragoman.bundle import Bundle
 from dragoman.cli.console import echo
-from dragoman.config.corpus import CorpusConfig, FileFormat
+from dragoman.config.corpus import CorpusConfig
 from dragoman.data.corpus_survey import CorpusSurvey, check_files, survey_corpus
 from dragoman.data.project_template import (
-    CONFIG,
     bundle_languages,
     check_held_out,
     check_side,
@@ -28,8 +25,7 @@ from dragoman.data.project_template import (
 from dragoman.data.readers.corpus_reader import lacks_translations
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.language_codes import check_language
-
-__all__ = ["ProjectAnswers", "ask_project", "can_ask", "lacks_second", "offer_check"]
+from dragoman.run_files import PROJECT
 
 Answer = TypeVar("Answer")
 
@@ -45,7 +41,7 @@ class ProjectAnswers:
     validation: tuple[str, ...]
     test: tuple[str, ...]
     preset: str | None
-    form: FileFormat
+    form: str
     columns: tuple[str, ...] = ()
     survey: CorpusSurvey | None = None
     bundle: Bundle | Path | None = None
@@ -202,8 +198,8 @@ def _is_empty_folder(path: Path) -> bool:
 
 def _check_folder(answer: str) -> str:
     path = Path(answer).expanduser()
-    if (path / CONFIG).exists():
-        raise ConfigError(f"{path / CONFIG} must be new, got an existing file; name another folder")
+    if (path / PROJECT).exists():
+        raise ConfigError(f"{path / PROJECT} already exists; name another folder")
     return str(path)
 
 
@@ -215,5 +211,5 @@ def _split(answer: str) -> tuple[str, ...]:
             f"files must be names separated by spaces, got {answer!r} ({error}); close the quote"
         ) from None
     if not files:
-        raise ConfigError("files must be named, got nothing; for instance train.en train.de")
+        raise ConfigError("no file is named; for instance train.en train.de")
     return tuple(str(Path(file).expanduser()) if file.startswith("~") else file for file in files)

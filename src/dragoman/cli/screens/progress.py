@@ -6,8 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -21,29 +20,15 @@ from dragoman.reporting.stage_progress import StageProgress
 if TYPE_CHECKING:
     from dragoman.api.files.file_translation import FileProgress, OnProgress
 
-__all__ = ["ProgressDisplay", "file_progress", "translation_progress"]
-
 _BAR_INTERVAL = 0.1  # seconds between updates of a bar
 _LINE_INTERVAL = 10.0  # seconds between log lines
 _MAX_NAME = 60
 
 
-class _View(Protocol):
-    """Output of progress."""
-
-    every: float
-    """Seconds between updates."""
-
-    def begin(self, stage: StageProgress) -> None: ...
-    def update(self, stage: StageProgress) -> None: ...
-    def end(self) -> None: ...
-    def print(self, mark: str, text: str) -> None: ...
-
-
 class _Bar:
     """Output on a terminal: a bar for the current stage, one line per finished stage above it."""
 
-    every = _BAR_INTERVAL
+    every = _BAR_INTERVAL  # seconds between updates
 
     def __init__(self, console: Console) -> None:
         name = Column(ratio=3, no_wrap=True, overflow="ellipsis")
@@ -129,7 +114,7 @@ class ProgressDisplay:
         """Create a display that counts in `unit`."""
         # Without `force_terminal` rich takes a log for a terminal if an environment variable is set.
         console = console or Console(stderr=True, force_terminal=sys.stderr.isatty())
-        self._view: _View = _Bar(console) if console.is_terminal and not console.is_dumb_terminal else _Lines(console)
+        self._view = _Bar(console) if console.is_terminal and not console.is_dumb_terminal else _Lines(console)
         self._clock, self._unit = clock, unit
         self._stage: StageProgress | None = None
         self._shown = 0.0
@@ -137,9 +122,7 @@ class ProgressDisplay:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._finish(stopped=kind is not None)
 
     def begin(self, stage: str, *, share: float = 0.0, pairs: int = 0) -> None:

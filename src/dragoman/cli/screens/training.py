@@ -1,13 +1,9 @@
 """Show training progress on stderr: live panels on a terminal, plain lines otherwise."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -17,9 +13,7 @@ from dragoman.cli.screens.training_samples import sample_lines, sparkline
 from dragoman.reporting.number_format import format_compact, format_duration
 from dragoman.reporting.safe_display_text import visible, without_controls
 from dragoman.training.callbacks.events import StepEvent, TrainingEnded, TrainingStarted, ValidationEvent
-from dragoman.training.callbacks.status import TrainingStatus, closing, header, progress_line, scores
-
-__all__ = ["TrainingScreen"]
+from dragoman.training.callbacks.status import StatusDisplay, TrainingStatus, closing, header, progress_line, scores
 
 _REDRAWN = 2  # per second
 _WIDEST = 110
@@ -28,16 +22,6 @@ _RIGHT = 30  # columns of the right half
 _LINES = (10.0, 60.0)  # seconds between plain lines: at first, and in long runs
 _NOTE = 1000
 _SAMPLE = 100  # characters of a source or a translation in a plain line
-
-
-class _View(Protocol):
-    """Output of the display."""
-
-    def begin(self, status: TrainingStatus) -> None: ...
-    def update(self, status: TrainingStatus, now: float) -> None: ...
-    def validate(self, status: TrainingStatus, validated: ValidationEvent) -> None: ...
-    def say(self, mark: str, text: str) -> None: ...
-    def end(self) -> None: ...
 
 
 class _Picture:
@@ -115,13 +99,11 @@ class _Picture:
 
 def _bar(status: TrainingStatus, width: int) -> Text:
     """Return the progress bar of updates."""
-    most = status.began.max_updates
-    share = min(1.0, status.update / most)
-    after = f"  {status.update:,} of {most:,}"
+    after = f"  {status.update:,} of {status.began.max_updates:,}"
     if status.epoch:
         after += f"  epoch {status.epoch}"
     cells = max(0, width - len(after))
-    done = int(cells * share)
+    done = int(cells * status.share)
     return Text.assemble(("━" * done, "green"), ("─" * (cells - done), "dim"), (after, "bold"))
 
 
@@ -203,86 +185,52 @@ class _Lines:
         self._console.print(without_controls(line), markup=False, highlight=False, soft_wrap=True)
 
 
-class _Nowhere:
-    """No output, after the terminal or the pipe was closed."""
-
-    def begin(self, status: TrainingStatus) -> None:
-        """Do nothing."""
-
-    def update(self, status: TrainingStatus, now: float) -> None:
-        """Do nothing."""
-
-    def validate(self, status: TrainingStatus, validated: ValidationEvent) -> None:
-        """Do nothing."""
-
-    def say(self, mark: str, text: str) -> None:
-        """Do nothing."""
-
-    def end(self) -> None:
-        """Do nothing."""
+_View = _Picture | _Lines
 
 
-class TrainingScreen:
+class TrainingScreen(StatusDisplay):
     """Display of training: a `TrainerCallback` and a context manager. An update costs almost no time."""
 
-    def __init__(
-        self,
-        console: Console | None = None,
-        *,
-        stops_early: bool = False,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Create a display; with `stops_early` the remaining time is an upper limit."""
+    def __init__(self, console: Console | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(clock)
         # Without `force_terminal` rich takes a log for a terminal if an environment variable is set.
         console = console or Console(stderr=True, force_terminal=sys.stderr.isatty())
         can_draw = console.is_terminal and not console.is_dumb_terminal and console.encoding.startswith("utf")
-        self._view: _View = _Picture(console, clock) if can_draw else _Lines(console)
-        self._stops_early, self._clock = stops_early, clock
-        self._status: TrainingStatus | None = None
+        self._view: _View | None = _Picture(console, clock) if can_draw else _Lines(console)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._show(lambda view: view.end())
 
     def _show(self, say: Callable[[_View], None]) -> None:
         """Show something, unless the output was closed."""
         try:
-            say(self._view)
+            if self._view is not None:
+                say(self._view)
         except OSError:  # the terminal or the pipe was closed; training continues
-            self._view = _Nowhere()
+            self._view = None
 
-    def on_start(self, began: TrainingStarted) -> None:
+    def on_start(self, started: TrainingStarted) -> None:
         """Show the model and the data."""
-        status = self._status = TrainingStatus(began, self._clock(), self._stops_early)
+        super().on_start(started)
         self._show(lambda view: view.end())  # of a training that was started again
-        self._show(lambda view: view.begin(status))
+        self._show_status(lambda view, status: view.begin(status))
 
-    def on_update(self, moment: StepEvent) -> None:
+    def on_update(self, event: StepEvent) -> None:
         """Record an update."""
-        if (status := self._status) is not None:
-            status.add(moment)
-            self._show(lambda view: view.update(status, self._clock()))
+        super().on_update(event)
+        self._show_status(lambda view, status: view.update(status, self.clock()))
 
-    def on_validation_start(self, update: int) -> None:
-        """Show that validation pauses the updates."""
-        if self._status:
-            self._status.validating_since = self._clock()
-
-    def on_validation_end(self, validated: ValidationEvent) -> None:
+    def on_validation_end(self, event: ValidationEvent) -> None:
         """Show the scores of a validation."""
-        if (status := self._status) is not None:
-            status.validate(validated)
-            self._show(lambda view: view.validate(status, validated))
+        super().on_validation_end(event)
+        self._show_status(lambda view, status: view.validate(status, event))
 
-    def on_checkpoint_start(self, update: int) -> None:
-        """Ignore: it is frequent."""
-
-    def on_checkpoint_end(self, update: int, folder: Path) -> None:
-        """Ignore."""
+    def _show_status(self, say: Callable[[_View, TrainingStatus], None]) -> None:
+        if (status := self.status) is not None:
+            self._show(lambda view: say(view, status))
 
     def on_message(self, text: str) -> None:
         """Print a line."""
@@ -290,6 +238,6 @@ class TrainingScreen:
 
     def on_end(self, ended: TrainingEnded) -> None:
         """Print how training ended."""
-        mark = "✓" if ended.is_complete else "–"
+        super().on_end(ended)
         self._show(lambda view: view.end())
-        self._show(lambda view: view.say(mark, closing(ended)))
+        self._show(lambda view: view.say("✓" if ended.is_complete else "–", closing(ended)))

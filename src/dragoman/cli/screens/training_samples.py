@@ -1,7 +1,5 @@
 """Samples and curves of a training run as coloured terminal lines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -13,8 +11,6 @@ from rich.text import Text
 
 from dragoman.reporting.safe_display_text import visible
 from dragoman.training.callbacks.events import ValidationSample
-
-__all__ = ["sample_lines", "sparkline"]
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 _LABEL = 13

@@ -1,7 +1,5 @@
 """Run a corpus check and return its report; a callback estimates the cost of training."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -29,8 +27,6 @@ from dragoman.data.preparation.tokenizer_stage import LISTED_BY_CHECK
 from dragoman.data.reason_counts import Tally
 from dragoman.errors import DragomanError
 from dragoman.reporting.number_format import format_count
-
-__all__ = ["PredictCost", "check"]
 
 PredictCost = Callable[[Config, PairSample, BatchStatistics], TrainingCost]
 """Returns the cost of training, given a configuration, a sample of the pairs and the batches of an epoch."""

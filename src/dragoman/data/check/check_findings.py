@@ -1,32 +1,16 @@
 """Summarize a check report (verdict, drop reasons, overlap with test sets) for the terminal and the HTML page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
 from dragoman.data.check.report_types import CheckReport, CorpusReport, TokenStatistics
-from dragoman.data.preparation.train_and_held_out_pairs import is_leak
+from dragoman.data.preparation.selected_pairs import is_leak
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.language_codes import primary_language
 from dragoman.reporting.number_format import format_count, format_percent
 from dragoman.reporting.verdict import Verdict
-
-__all__ = [
-    "DropStep",
-    "histogram",
-    "is_leak",
-    "languages",
-    "leaks",
-    "merged",
-    "most_tokens",
-    "places",
-    "training",
-    "verdict",
-    "waterfall",
-]
 
 DropStage = Literal["reading", "cleaning", "leakage", "duplicates", "held out"]
 

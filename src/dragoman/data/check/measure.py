@@ -1,7 +1,5 @@
 """Measure corpora, tokens and batches for a check report; no model is needed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
@@ -15,25 +13,22 @@ from dragoman.config import Config
 from dragoman.data.batch_plan import BatchPlan, CorpusRows
 from dragoman.data.check.report_types import BatchStatistics, CorpusReport, SelectionStatistics, TokenStatistics
 from dragoman.data.cleaning.filters.language import language_shares
-from dragoman.data.cleaning.filters.lengths import count_words
+from dragoman.data.cleaning.filters.lengths_and_letters import count_words
 from dragoman.data.preparation.corpus_sources import CorpusSource
 from dragoman.data.preparation.preparation import Preparation
+from dragoman.data.preparation.selected_pairs import SelectedPairs
 from dragoman.data.preparation.shard_stage import TOO_MANY_TOKENS, encode
-from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
 from dragoman.data.readers.corpus_reader import exchange_sides, file_format
 from dragoman.data.readers.decode import REPLACED
 from dragoman.data.reason_counts import Example, Tally
+from dragoman.data.side_languages import are_swapped, main_language
 from dragoman.data.token_pairs import SIDES, Pairs, Sentences
 from dragoman.language_codes import primary_language
 from dragoman.text import Tokenizer
-from dragoman.text.chinese_script import chinese_script
-
-__all__ = ["PairSample", "measure_batches", "measure_corpora", "measure_selection", "measure_tokens", "sample_pairs"]
+from dragoman.text.language_scripts import chinese_script
 
 _LANGUAGE_CHUNKS = 4
 _UNKNOWN_EXAMPLES = 20
-_CHINESE = 0.5
-_SWAPPED = 0.5  # from this share on, in both directions
 
 
 def measure_corpora(preparation: Preparation) -> list[CorpusReport]:
@@ -44,11 +39,8 @@ def measure_corpora(preparation: Preparation) -> list[CorpusReport]:
         wanted = {side: primary_language(language) for side, language in zip(SIDES, declared, strict=True)}
         texts = cleaned.sample(_LANGUAGE_CHUNKS)
         languages = {side: language_shares(pl.Series(texts[side], dtype=pl.String), wanted[side]) for side in SIDES}
-        swapped = (
-            all(languages[side].get(wanted[other], 0.0) > _SWAPPED for side, other in (SIDES, SIDES[::-1]))
-            and wanted["source"] != wanted["target"]
-        )
-        scripts = {side: chinese_script("".join(texts[side])) for side in SIDES if _is_chinese(languages[side])}
+        main = {side: main_language(languages[side]) for side in SIDES}
+        scripts = {side: chinese_script("".join(texts[side])) for side in SIDES if main[side] == "zh"}
         files = [name for name, _ in source.digests]
         sides, swap_fix = _side_names(source), exchange_sides(source.settings)
         has_bad_lines = cleaned.summary.faults.total or REPLACED in cleaned.summary.notes.counts
@@ -60,7 +52,7 @@ def measure_corpora(preparation: Preparation) -> list[CorpusReport]:
                 cleaned.summary,
                 languages,
                 scripts,
-                swapped,
+                are_swapped([*main.values()], declared),
                 sides,
                 swap_fix,
                 source.foreign_encodings() if has_bad_lines else {},
@@ -77,10 +69,6 @@ def _side_names(source: CorpusSource) -> dict[str, str]:
         return {}
     is_short = source.name == Path(files[0]).name
     return {side: Path(file).name if is_short else file for side, file in zip(SIDES, files, strict=True)}
-
-
-def _is_chinese(languages: dict[str, float]) -> bool:
-    return languages.get("zh", 0.0) > _CHINESE
 
 
 def measure_selection(selected: SelectedPairs) -> SelectionStatistics:

@@ -1,15 +1,12 @@
 """Data classes of the report of ``dragoman check``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from dragoman.data.preparation.corpus_summary import CorpusSummary
-from dragoman.data.reason_counts import Tally
-
-__all__ = ["BatchStatistics", "CheckReport", "CorpusReport", "SelectionStatistics", "TokenStatistics", "TrainingCost"]
+from dragoman.data.reason_counts import CorpusSummary, Tally
+from dragoman.data.side_languages import SideLanguage
+from dragoman.data.token_pairs import SIDES
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,13 @@ class CorpusReport:
     def side_name(self, side: str) -> str:
         """Return the name of the file of a side; the name of the corpus if both sides share it."""
         return self.side_names.get(side, self.name)
+
+    def judged_sides(self) -> list[tuple[str, SideLanguage]]:
+        """Return each side with its declared language and the languages of its text."""
+        return [
+            (side, SideLanguage(language, self.languages.get(side, {})))
+            for side, language in zip(SIDES, self.declared, strict=True)
+        ]
 
 
 @dataclass(frozen=True)

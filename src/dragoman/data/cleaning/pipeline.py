@@ -6,19 +6,29 @@ from functools import partial
 import polars as pl
 
 from dragoman.config.corpus import CleaningConfig
-from dragoman.data.cleaning.filters.addresses import differing_addresses
 from dragoman.data.cleaning.filters.base import Filter
-from dragoman.data.cleaning.filters.copies import identical_sides, similar_sides
 from dragoman.data.cleaning.filters.language import wrong_language
-from dragoman.data.cleaning.filters.lengths import empty_side, few_words, long_text, long_word, many_words
-from dragoman.data.cleaning.filters.markup import control_characters, differing_markup
-from dragoman.data.cleaning.filters.numbers import differing_numbers
-from dragoman.data.cleaning.filters.repetition import repetitive
-from dragoman.data.cleaning.filters.scripts import few_letters, uneven_lengths, wrong_script
+from dragoman.data.cleaning.filters.lengths_and_letters import (
+    empty_side,
+    few_letters,
+    few_words,
+    long_text,
+    long_word,
+    many_words,
+    repetitive,
+    uneven_lengths,
+    wrong_script,
+)
+from dragoman.data.cleaning.filters.side_comparison import (
+    control_characters,
+    differing_addresses,
+    differing_markup,
+    differing_numbers,
+    identical_sides,
+    similar_sides,
+)
 from dragoman.data.reason_counts import MAX_EXAMPLES, Example, Tally
 from dragoman.data.token_pairs import SIDES
-
-__all__ = ["apply_filters", "build_filters", "build_raw_filters"]
 
 
 def build_raw_filters(settings: CleaningConfig) -> dict[str, Filter]:

@@ -12,9 +12,7 @@ pair (`decisions`) as one byte in a file. Memory use:
 `pair_keys`         hashes of the sides of a chunk's pairs, stored next to the chunk
 `exact_duplicates`  keep the first pair, source or target with the same text
 `leakage`           drop training pairs that a validation or test set contains
-`held_out`          take a validation or test set from the training pairs
+`draw_held_out`     take a validation or test set from the training pairs
 `text_folding`      fold texts for comparison
 `near_duplicates`   keep the first of several similar pairs
 """
-
-__all__: list[str] = []

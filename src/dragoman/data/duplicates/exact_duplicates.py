@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.data.duplicates.drop_decisions import AddDrops, Decision, DecisionFile, read_drops, write_drops
-from dragoman.data.duplicates.key_file import PARTS, WIDE, Records, read_keys
+from dragoman.data.duplicates.pair_keys import PARTS, WIDE, Records, read_keys
 from dragoman.data.reason_counts import MAX_EXAMPLES
 from dragoman.data.worker_processes import IN_PROCESS, ProgressCallback, Workers, step_progress
-
-__all__ = ["DuplicateCount", "mark_duplicates", "mark_repeated_keys", "part_ranges"]
 
 _DECISIONS = {"pair": Decision.DUPLICATE_PAIR, "source": Decision.DUPLICATE_SOURCE, "target": Decision.DUPLICATE_TARGET}
 _ROWS_A_TASK = 1 << 20  # about 100 MB of memory

@@ -17,13 +17,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dragoman.data.duplicates.drop_decisions import AddDrops, Decision, DecisionFile, read_drops, write_drops
-from dragoman.data.duplicates.key_file import Records, read_keys
-from dragoman.data.duplicates.pair_keys import KeyKind, frame_keys
+from dragoman.data.duplicates.pair_keys import KeyKind, Records, frame_keys, read_keys
 from dragoman.data.reason_counts import MAX_EXAMPLES, Example, Tally
 from dragoman.data.token_pairs import SIDES
 from dragoman.data.worker_processes import IN_PROCESS, ProgressCallback, Workers
-
-__all__ = ["AlternativeForm", "HeldOutPairs", "LEAK_KEYS", "LeakRule", "Leakage", "Locate", "mark_leaks"]
 
 LEAK_KEYS: tuple[KeyKind, ...] = ("pair", "folded_pair", "folded_source", "folded_target")
 """Kinds of keys that `mark_leaks` reads."""

@@ -11,14 +11,15 @@ similar to them are dropped, and held-out pairs never are.
 
 A later band may drop a pair for which others were dropped. Those are compared with the pair kept instead, and are kept
 again if they are not similar to it: each dropped pair has a similar pair that is kept.
-"""
 
-from __future__ import annotations
+`Links` points from each dropped pair to a similar one; `_settle_links` makes that a kept pair.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -26,14 +27,11 @@ from numpy.typing import NDArray
 
 from dragoman.data.duplicates.drop_decisions import HELD_OUT, Decision, DecisionFile, read_drops, write_drops
 from dragoman.data.duplicates.exact_duplicates import DuplicateCount, mark_repeated_keys, part_ranges
-from dragoman.data.duplicates.key_file import NARROW, read_keys, write_key_file
-from dragoman.data.duplicates.near_duplicate_links import Links, settle_links
-from dragoman.data.duplicates.pair_keys import KeyKind
+from dragoman.data.duplicates.pair_keys import NARROW, KeyKind, read_keys, write_key_file
 from dragoman.data.duplicates.shingles import band_keys, bands_for
-from dragoman.data.duplicates.text_similarity import PairComparer
+from dragoman.data.duplicates.stored_pairs import PairComparer
+from dragoman.data.reason_counts import MAX_EXAMPLES
 from dragoman.data.worker_processes import IN_PROCESS, ProgressCallback, Workers, step_progress
-
-__all__ = ["NEAR_KEYS", "mark_near_duplicates", "write_bands"]
 
 NEAR_KEYS: tuple[KeyKind, ...] = ("folded_pair",)
 """Kinds of keys, in addition to the bands, that `mark_near_duplicates` reads."""
@@ -105,7 +103,7 @@ def mark_near_duplicates(
                 decisions.bytes[dropped] = Decision.NEAR_DUPLICATE
                 links.set(dropped, instead)
         decisions.flush()
-    found = settle_links(comparer, decisions, links, step_progress(progress, steps - 1, steps))
+    found = _settle_links(comparer, decisions, links, step_progress(progress, steps - 1, steps))
     found.add(DuplicateCount(same.count, [(later, links.kept_for(first)) for later, first in same.examples]))
     links.path.unlink()
     return found
@@ -218,3 +216,75 @@ def _first_of_each(keys: _Keys, positions: _Positions, dropped: _Positions) -> _
     _, firsts = _firsts(keys)
     is_early = np.arange(len(keys)) - firsts < _ROUNDS
     return keys[is_early], positions[is_early]
+
+
+_BLOCK = 1 << 18  # pairs settled at once
+
+
+class Links:
+    """Link from each dropped pair to a similar one: one position per pair, in a sparse file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        rows = path.stat().st_size // 8
+        self._next: _Positions  # position + 1; 0 if there is none
+        if rows:
+            self._next = np.memmap(path, dtype="<i8", mode="r+", shape=(rows,))
+        else:
+            self._next = np.zeros(0, dtype=np.int64)
+
+    @classmethod
+    def create(cls, path: Path, rows: int) -> Self:
+        """Create a file without links."""
+        with path.open("wb") as file:
+            file.truncate(8 * rows)
+        return cls(path)
+
+    def set(self, dropped: _Positions, kept: _Positions) -> None:
+        """Link dropped pairs to the kept ones."""
+        self._next[dropped] = kept + 1
+
+    def get(self, positions: _Positions) -> _Positions:
+        """Return the link of each pair, or -1."""
+        return np.asarray(self._next[positions]) - 1
+
+    def kept_for(self, position: int) -> int:
+        """Return the pair kept for this one: itself, unless it is linked."""
+        link = int(self._next[position]) - 1
+        return position if link < 0 else link
+
+
+def _settle_links(
+    comparer: PairComparer, decisions: DecisionFile, links: Links, progress: ProgressCallback | None = None
+) -> DuplicateCount:
+    """Make every link point to a similar kept pair; a pair without one is kept again.
+
+    Links point to earlier pairs or to held-out ones, which are never dropped. So when blocks are processed in order,
+    only links within a block are unsettled. Whether a pair is kept again depends only on the pair it is linked to.
+    """
+    repeats = DuplicateCount()
+    for begin in range(0, decisions.rows, _BLOCK):
+        end = min(begin + _BLOCK, decisions.rows)
+        positions = np.arange(begin, end, dtype=np.int64)
+        positions = positions[(decisions.bytes[begin:end] == Decision.NEAR_DUPLICATE) & (links.get(positions) >= 0)]
+        while len(ready := _ready(positions, decisions, links)):
+            instead = links.get(links.get(ready))
+            is_similar = comparer.are_similar(ready, instead)
+            links.set(ready[is_similar], instead[is_similar])
+            back = ready[~is_similar]
+            decisions.bytes[back] = Decision.KEPT
+            links.set(back, np.full_like(back, -1))
+            positions = positions[decisions.bytes[positions] != Decision.KEPT]
+        few = positions[:MAX_EXAMPLES]
+        repeats.add(DuplicateCount(len(positions), list(zip(few.tolist(), links.get(few).tolist(), strict=True))))
+        if progress is not None:
+            progress(end / decisions.rows)
+    return repeats
+
+
+def _ready(positions: _Positions, decisions: DecisionFile, links: Links) -> _Positions:
+    """Return pairs linked to a dropped pair that is linked to a retained one."""
+    linked = links.get(positions)
+    lost = positions[~decisions.are_retained(linked)]
+    ready: _Positions = lost[decisions.are_retained(links.get(links.get(lost)))]
+    return ready

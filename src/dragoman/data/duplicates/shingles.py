@@ -3,8 +3,6 @@
 Shingles of five characters over both folded sides work for scripts with and without spaces.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 from rensa import RMinHash
 
-from dragoman.data.duplicates.hash_mixing import GAMMA, mix
 from dragoman.data.duplicates.text_folding import fold_texts
-
-__all__ = ["Bands", "Shingles", "band_keys", "bands_for", "jaccard", "shingles"]
+from dragoman.data.permutation import GAMMA, mix
 
 _WIDTH = 5  # characters of a shingle
 _SEED = 1  # fixed part of the signature, not a setting

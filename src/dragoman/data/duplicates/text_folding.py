@@ -5,8 +5,6 @@ fine and １２ equals 12. In addition, decimal digits of all scripts are equal 
 every character is folded by a table lookup, many texts at once. Texts with other characters are folded one by one.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
@@ -15,8 +13,6 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-
-__all__ = ["FoldedTexts", "fold_texts"]
 
 _LIMIT = 0x40000  # no letter or digit has a higher code point; higher ones map to this one and are removed
 _HARD = 0xFFFFFFFF  # table entry of characters that fold to several, or may compose with the one before

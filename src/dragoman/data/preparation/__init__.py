@@ -12,5 +12,3 @@ changed, and after an interruption only what is missing.
 
 Nothing is imported here: training reads `prepared_data` without the packages that preparation needs.
 """
-
-__all__: list[str] = []

@@ -1,7 +1,5 @@
 """Cache the result of a preparation stage in a folder named after a hash of all inputs of the stage."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import json
@@ -10,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.files import read_json, write_json
-
-__all__ = ["Stage", "versions"]
 
 _DONE = "done.json"
 

@@ -10,21 +10,20 @@ from typing import Any
 import polars as pl
 
 from dragoman.config import CleaningConfig, CorpusConfig, DataConfig, OnBadLine
+from dragoman.data.cleaning.change_texts import normalize_frame, repair
 from dragoman.data.cleaning.filters.base import Filter
-from dragoman.data.cleaning.filters.lengths import empty_side
-from dragoman.data.cleaning.normalize import normalize_frame
+from dragoman.data.cleaning.filters.language import sample_rows
+from dragoman.data.cleaning.filters.lengths_and_letters import empty_side
 from dragoman.data.cleaning.pipeline import apply_filters, build_filters, build_raw_filters
-from dragoman.data.cleaning.repair import repair
-from dragoman.data.duplicates.draw_held_out import HELD_OUT_KEYS
+from dragoman.data.duplicates.drop_decisions import HELD_OUT_KEYS
 from dragoman.data.duplicates.leakage import LEAK_KEYS
 from dragoman.data.duplicates.near_duplicates import NEAR_KEYS
 from dragoman.data.duplicates.pair_keys import KINDS, KeyKind, write_keys
 from dragoman.data.preparation.cached_stage import Stage, versions
 from dragoman.data.preparation.corpus_sources import CorpusSource
-from dragoman.data.preparation.corpus_summary import CorpusSummary, histograms
 from dragoman.data.reader_protocol import ChunkPairs, CorpusChunk
-from dragoman.data.readers.foreign_encodings import explain_encodings
-from dragoman.data.reason_counts import Tally
+from dragoman.data.readers.corpus_reader import explain_encodings
+from dragoman.data.reason_counts import CorpusSummary, Tally, histograms
 from dragoman.data.token_pairs import SIDES
 from dragoman.data.worker_processes import Workers
 from dragoman.errors import DataError
@@ -32,8 +31,6 @@ from dragoman.files import atomic_write, read_json, write_json
 from dragoman.progress import Progress
 from dragoman.text import Normalizer
 from dragoman.text.normalize import Form
-
-__all__ = ["AS_IN_TRAINING", "CleanedCorpus", "CleaningRecipe", "clean_corpus"]
 
 _VERSION = 2  # of the files of this stage; a new number invalidates cached results
 _CHUNK_PAIRS = 65_536
@@ -241,7 +238,7 @@ def _clean_chunk(task: _Task) -> dict[str, Any]:
 
 def _sample(frame: pl.DataFrame) -> dict[str, list[str]]:
     """Return a few pairs as they were read, truncated."""
-    few = frame.gather_every(max(1, frame.height // _SAMPLED)).head(_SAMPLED)
+    few = sample_rows(frame, _SAMPLED)
     return {side: few[side].str.head(_SHOWN).to_list() for side in SIDES}
 
 

@@ -1,7 +1,5 @@
 """Find, open and hash the files of all corpora of a configuration."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
@@ -10,22 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 from dragoman.config import CorpusConfig, DataConfig
 from dragoman.data.reader_protocol import CorpusReader
-from dragoman.data.readers.corpus_reader import open_corpus
-from dragoman.data.readers.foreign_encodings import foreign_encodings
+from dragoman.data.readers.corpus_reader import foreign_encodings, open_corpus
 from dragoman.data.readers.streams import STDIN, is_url, open_raw
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import atomic_write, sha256_of
 
-__all__ = ["CorpusRole", "CorpusSource", "list_corpora", "open_source"]
-
 CorpusRole = Literal["train", "validation", "test"]
 
 _BLOCK = 1 << 20
-_STDIN_FILE = "/dev/stdin"  # not on Windows
 
 
 @dataclass(frozen=True)
@@ -52,13 +46,13 @@ class CorpusSource:
         """Raise `DataError` if a file was changed after it was hashed."""
         for file, stamp in self.stamps.items():
             if _stamp(file) != stamp:
-                raise DataError(f"{file} must not change while it is read, got other content meanwhile; run this again")
+                raise DataError(f"{file} changed while it was read; run this again")
 
 
 def list_corpora(data: DataConfig) -> list[tuple[CorpusRole, str, CorpusConfig]]:
     """Return all corpora of a configuration with unique names: training, then validation, then test."""
     if not data.train:
-        raise ConfigError("data.train must hold at least one corpus, got none; name its files under [[data.train]]")
+        raise ConfigError("data.train has no corpus; name its files under [[data.train]]")
     found: list[tuple[CorpusRole, CorpusConfig]] = [("train", corpus) for corpus in data.train_pairs()]
     found += [("validation", corpus) for corpus in data.validation_sets()]
     found += [("test", corpus) for corpus in data.test_sets()]
@@ -96,7 +90,14 @@ def open_source(
 
 
 def _spool(path: Path) -> Path:
-    raw = open_raw(_STDIN_FILE)[0] if Path(_STDIN_FILE).exists() else sys.stdin.buffer
+    """Save standard input to a file, as it can be read once only."""
+    stdin = Path("/dev/stdin")  # not on Windows, and not for a socket
+    if stdin.is_char_device() and not sys.stdin.isatty():
+        raise DataError("standard input is a device; give it a file or the output of a program")
+    try:
+        raw: IO[bytes] = stdin.open("rb")
+    except OSError:
+        raw = sys.stdin.buffer
     with atomic_write(path) as draft, draft.open("wb") as file, closing(raw):
         shutil.copyfileobj(raw, file, _BLOCK)
     return path.resolve()

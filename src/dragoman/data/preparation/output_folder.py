@@ -1,7 +1,5 @@
 """Write the output folder of data preparation and remove outdated files from it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Sequence
@@ -12,14 +10,12 @@ from dragoman.config import Config, DataConfig
 from dragoman.data.preparation.clean_stage import CleanedCorpus
 from dragoman.data.preparation.corpus_sources import CorpusSource
 from dragoman.data.preparation.prepared_data import FORMAT, MANIFEST, REPORT, listed_files, settings_of
+from dragoman.data.preparation.selected_pairs import SelectedPairs
 from dragoman.data.preparation.tokenizer_stage import Tokenizers
-from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
-from dragoman.data.test_sets import text_file_names
+from dragoman.data.saved_test_sets import text_file_names
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import DataError
 from dragoman.files import atomic_write, read_json, sha256_of_file, write_json
-
-__all__ = ["OutputFolder"]
 
 _WORK = "work"
 _STAGE = re.compile(r"(clean|select|tokenizer|shards)-[0-9a-f]{16}")
@@ -35,10 +31,7 @@ class OutputFolder:
     def begin(self) -> Path:
         """Create the folder, or raise `DataError` if it contains other files; return the folder of the stages."""
         if self.path.is_dir() and any(self.path.iterdir()) and not self.work.is_dir():
-            raise DataError(
-                f"{self.path} must be a new folder or one that was prepared before, got one with other files in it; "
-                "set data.folder to another name"
-            )
+            raise DataError(f"{self.path} has other files than prepared data; set data.folder to another name")
         self.work.mkdir(parents=True, exist_ok=True)
         return self.work
 

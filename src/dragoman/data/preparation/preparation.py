@@ -1,7 +1,5 @@
 """Run the stages of data preparation in order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -9,11 +7,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from dragoman.config import Config, DataConfig
+from dragoman.config import Config
 from dragoman.data.preparation.clean_stage import CleanedCorpus, CleaningRecipe, clean_corpus
 from dragoman.data.preparation.corpus_sources import CorpusSource, list_corpora, open_source
 from dragoman.data.preparation.output_folder import OutputFolder
-from dragoman.data.preparation.prepared_data import PreparedData
+from dragoman.data.preparation.prepared_data import PreparedData, data_of
+from dragoman.data.preparation.selected_pairs import SelectedPairs
 from dragoman.data.preparation.shard_stage import write_shards
 from dragoman.data.preparation.split_deduplicate_stage import select_pairs
 from dragoman.data.preparation.start_bundle import (
@@ -23,14 +22,11 @@ from dragoman.data.preparation.start_bundle import (
     with_start_tokenizer,
 )
 from dragoman.data.preparation.tokenizer_stage import Tokenizers, learn_tokenizers, take_tokenizers
-from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
 from dragoman.data.worker_processes import Workers
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import file_lock
 from dragoman.language_codes import check_language
 from dragoman.progress import Progress
-
-__all__ = ["Preparation"]
 
 _LOCK = "lock"
 
@@ -47,22 +43,19 @@ class Preparation:
     def __init__(
         self, config: Config, folder: Path, *, workers: Workers, progress: Progress, tolerant: bool = False
     ) -> None:
-        if config.data is None:
-            raise ConfigError(
-                "the configuration must have a [data] section, got none; dragoman new writes one for your files"
-            )
-        for code in sorted({code for direction in config.data.all_directions() for code in direction}):
+        data = data_of(config)
+        for code in sorted({code for direction in data.all_directions() for code in direction}):
             check_language(code)
         self._start = open_start_bundle(config, folder)
         if self._start is not None:
             check_same_model(self._start, config.model)
-            check_same_languages(self._start, config.data)
+            check_same_languages(self._start, data)
         self.config = with_start_tokenizer(config, self._start)
         _check_languages(self.config)
-        self.data: DataConfig = config.data
+        self.data = data
         self.problems: list[str] = []
         self._base = folder
-        self._output = OutputFolder(folder / config.data.folder)
+        self._output = OutputFolder(folder / data.folder)
         self._workers = workers
         self._progress = progress
         self._tolerant = tolerant
@@ -72,9 +65,7 @@ class Preparation:
         work = self._output.begin()
         if not self._held.enter_context(file_lock(work / _LOCK)):
             self._held.close()
-            raise DataError(
-                f"{self._output.path} must be prepared by one command at a time, got another one running; wait for it"
-            )
+            raise DataError(f"another command is preparing {self._output.path}; wait for it")
         self._held.enter_context(self._workers)  # a stop signal ends their tasks
         for draft in work.rglob("*.tmp"):  # of a run that was killed
             draft.unlink()
@@ -125,8 +116,8 @@ class Preparation:
             if source.role == "validation" and not each.summary.kept:
                 with self._tolerating():
                     raise DataError(
-                        f"the validation set {each.name} must have pairs with text on both sides, got none; "
-                        "name another, or leave it out to have one taken from the training pairs"
+                        f"the validation set {each.name} has no pairs with text on both sides; name another, or leave "
+                        "it out to have one taken from the training pairs"
                     )
         return cleaned
 
@@ -190,7 +181,7 @@ def _check_languages(config: Config) -> None:
     trained = [each for corpus in config.data.train_pairs() for each in config.data.directions_of(corpus)]
     if lacking := [":".join(each) for each in trained if each not in directions]:
         raise ConfigError(
-            f"data.directions must contain those of the corpora, got none of {', '.join(lacking)}; add them, or leave "
+            f"data.directions lacks {', '.join(lacking)}, which the corpora have; add them, or leave "
             "data.directions out"
         )
     if not config.data.is_multilingual or tokenizer.kind == "imported":

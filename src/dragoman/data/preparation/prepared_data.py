@@ -1,28 +1,23 @@
 """Read prepared data from disk: manifest, shards and tokenizers."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from dragoman.bundle.config_migration import migrate_config
-from dragoman.config import Config
+from dragoman.bundle.bundle_config import migrate_config
+from dragoman.config import Config, DataConfig
 from dragoman.data.batch_plan import BatchPlan, CorpusRows
 from dragoman.data.directed_shards import DirectedShards, DirectionView
-from dragoman.data.readers.folder_listing import join_names
-from dragoman.data.readers.streams import is_url
+from dragoman.data.readers.streams import is_url, join_names
 from dragoman.data.shards import Shards
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import ConfigError, DataError
 from dragoman.files import read_json, sha256_of_file
-from dragoman.reporting.notebook_tables import facts_html
+from dragoman.reporting.html import facts_html
 from dragoman.reporting.number_format import format_count
 from dragoman.text import Tokenizer, language_token_id, tokenizer_from_bytes
 from dragoman.text.language_tokens import begin_tokens, language_place
-
-__all__ = ["FORMAT", "MANIFEST", "PreparedData", "REPORT", "listed_files", "migrate_manifest", "settings_of"]
 
 MANIFEST = "manifest.json"
 REPORT = "report.json"
@@ -31,6 +26,10 @@ FORMAT = 2
 """Version of the manifest. Version 1 has the key `pieces` for `tokens`; it is migrated when it is read."""
 
 _REMEDY = "run dragoman prepare again"
+_OTHER_SETTINGS = (
+    "run dragoman prepare with the same --set options, which replaces the data, or set data.folder to another folder "
+    "and keep the data for the runs that need them"
+)
 _MOST_HASHED = 1 << 27  # bytes of all corpus files together
 
 
@@ -56,7 +55,7 @@ class PreparedData:
         folder = Path(folder)
         manifest = read_json(folder / MANIFEST)
         if manifest is None:
-            raise DataError(f"{folder} must hold prepared data, got no {MANIFEST}; run dragoman prepare first")
+            raise DataError(f"{folder} has no prepared data; run dragoman prepare first")
         if not isinstance(manifest, dict) or manifest.get("format") not in (1, FORMAT):
             found = manifest.get("format") if isinstance(manifest, dict) else None
             raise DataError(f"{folder / MANIFEST} must be of format {FORMAT}, got {found!r}; {_REMEDY}")
@@ -64,7 +63,7 @@ class PreparedData:
             prepared = cls(folder, migrate_manifest(manifest))
             files = [(path, entry, entry["bytes"], entry["sha256"]) for path, entry in prepared._files()]
         except (AttributeError, KeyError, TypeError, ValueError):
-            raise DataError(f"{folder / MANIFEST} must list the prepared files, got other JSON; {_REMEDY}") from None
+            raise DataError(f"{folder / MANIFEST} does not list prepared files; {_REMEDY}") from None
         for path, entry, _, _ in files:
             size = path.stat().st_size if path.is_file() else None
             if size != entry["bytes"]:
@@ -76,15 +75,15 @@ class PreparedData:
         """Compare every file with its hash; this reads all files."""
         for path, entry in self._files():
             if sha256_of_file(path) != entry["sha256"]:
-                raise DataError(f"{path} must be as it was written, got other content; {_REMEDY}")
+                raise DataError(f"{path} was changed after it was prepared; {_REMEDY}")
 
-    def check_settings(self, config: Config) -> None:
-        """Raise `DataError` if the settings of a configuration are not those of the preparation."""
-        if config.data is None:
-            raise ConfigError("the configuration must have a [data] section, got none; take that of the prepared data")
+    def check_settings(self, config: Config, *, fix: str = "") -> None:
+        """Raise `DataError`, which ends with `fix`, unless the settings are those of the preparation."""
+        data_of(config)
         if others := _differences(settings_of(config), self.manifest["settings"]):
             raise DataError(
-                f"{self.folder} must be prepared with the same settings, got others for {', '.join(others)}; {_REMEDY}"
+                f"{self.folder} was prepared with other settings than those of the configuration: {', '.join(others)}; "
+                f"{fix or _OTHER_SETTINGS}"
             )
 
     def input_changes(self, folder: Path) -> list[str]:
@@ -190,7 +189,7 @@ class PreparedData:
                 path = self.folder / entry["path"]
                 content = path.read_bytes()
                 if hashlib.sha256(content).hexdigest() != entry["sha256"]:
-                    raise DataError(f"{path} must be as it was written, got other content; {_REMEDY}")
+                    raise DataError(f"{path} was changed after it was prepared; {_REMEDY}")
                 read[entry["path"]] = tokenizer_from_bytes(path.name, content)
         return {side: read[self.manifest["tokenizers"][side]["path"]] for side in SIDES}
 
@@ -202,6 +201,13 @@ class PreparedData:
         if name not in splits:
             raise DataError(f"{self.folder} must hold a set called {name}, got {', '.join(splits)}; {_REMEDY}")
         return splits[name]
+
+
+def data_of(config: Config) -> DataConfig:
+    """Return the section ``[data]`` of a configuration, which presets do not have."""
+    if config.data is None:
+        raise ConfigError("the configuration has no [data] section; dragoman new writes one for your files")
+    return config.data
 
 
 def _differences(one: Any, other: Any, place: str = "") -> list[str]:

@@ -1,7 +1,5 @@
 """Last stage of preparation: write the token ids of the kept pairs to shards."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from dragoman.config import DataConfig
-from dragoman.data.cleaning.filters.lengths import count_words
+from dragoman.data.cleaning.filters.lengths_and_letters import count_words
 from dragoman.data.duplicates.drop_decisions import Decision
 from dragoman.data.preparation.cached_stage import Stage
+from dragoman.data.preparation.selected_pairs import PairChunk, SelectedPairs
 from dragoman.data.preparation.tokenizer_stage import Tokenizers
-from dragoman.data.preparation.train_and_held_out_pairs import PairChunk, SelectedPairs
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.shards import ShardWriter
 from dragoman.data.token_pairs import SIDES, Pairs, Sentences
@@ -25,8 +23,6 @@ from dragoman.data.worker_processes import Workers
 from dragoman.files import read_json, sha256_of_file, write_json
 from dragoman.progress import Progress
 from dragoman.text import Tokenizer
-
-__all__ = ["TOO_MANY_TOKENS", "encode", "write_shards"]
 
 TOO_MANY_TOKENS = "too many tokens"
 """Drop reason of pairs with more than max_tokens tokens."""

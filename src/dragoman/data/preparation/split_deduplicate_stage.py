@@ -1,7 +1,5 @@
 """Second stage of preparation: draw held-out sets; drop training pairs that also occur there, and duplicates."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,15 +11,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dragoman.config import DataConfig
-from dragoman.data.duplicates.draw_held_out import choose_held_out
-from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile
+from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile, choose_held_out
 from dragoman.data.duplicates.exact_duplicates import DuplicateCount, mark_duplicates
 from dragoman.data.duplicates.leakage import HeldOutPairs, Leakage, LeakRule, mark_leaks
 from dragoman.data.duplicates.near_duplicates import mark_near_duplicates, write_bands
-from dragoman.data.duplicates.row_reader import fetch_rows
+from dragoman.data.duplicates.stored_pairs import fetch_rows
 from dragoman.data.preparation.cached_stage import Stage, versions
 from dragoman.data.preparation.clean_stage import AS_IN_TRAINING, CleanedCorpus
-from dragoman.data.preparation.train_and_held_out_pairs import (
+from dragoman.data.preparation.selected_pairs import (
     DECISIONS,
     TAKEN,
     PairChunk,
@@ -33,8 +30,6 @@ from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.worker_processes import Workers
 from dragoman.errors import DataError
 from dragoman.progress import Progress
-
-__all__ = ["select_pairs"]
 
 _VERSION = 2
 

@@ -1,7 +1,5 @@
 """Open the saved model (bundle) that fine-tuning starts from, and compare its settings with a configuration."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,8 +8,6 @@ from dragoman.bundle import Bundle
 from dragoman.config import Config, DataConfig, ModelConfig
 from dragoman.errors import ConfigError
 from dragoman.text.language_tokens import language_place
-
-__all__ = ["check_same_languages", "check_same_model", "open_start_bundle", "with_start_tokenizer"]
 
 _LISTED_DIRECTIONS = 12
 _DROPOUT_SETTINGS = {"dropout", "attention_dropout", "activation_dropout"}
@@ -47,8 +43,8 @@ def check_same_languages(bundle: Bundle, data: DataConfig) -> None:
     if not data.is_multilingual:
         listed = ", ".join(f'"{":".join(each)}"' for each in base.all_directions()[:_LISTED_DIRECTIONS])
         raise ConfigError(
-            f"data.directions must list the directions of {bundle.folder}, got one direction; add directions = "
-            f"[{listed}], and that of the corpus"
+            f"the model in {bundle.folder} has several directions, and the configuration one; add data.directions "
+            f"= [{listed}], and that of the corpus"
         )
     if language_place(data) != language_place(base):
         raise ConfigError(

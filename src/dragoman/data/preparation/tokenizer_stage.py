@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dragoman.bundle import Bundle
 from dragoman.config import DataConfig, StartConfig, TokenizerConfig
 from dragoman.data.preparation.cached_stage import Stage, versions
-from dragoman.data.preparation.train_and_held_out_pairs import SelectedPairs
+from dragoman.data.preparation.selected_pairs import SelectedPairs
 from dragoman.data.token_pairs import SIDES
 from dragoman.data.worker_processes import run_in_child
 from dragoman.errors import ConfigError, DataError
@@ -25,14 +26,14 @@ from dragoman.text import (
 )
 from dragoman.text.language_tokens import language_tokens
 
-__all__ = ["LISTED_BY_CHECK", "Tokenizers", "learn_tokenizers", "take_tokenizers"]
-
 LISTED_BY_CHECK = "; dragoman check lists the reasons"
 """End of an error message, which the check itself leaves out."""
 
 _VERSION = 1
-_A_FEW = 2_000  # with more pairs, or with more characters, training uses a separate process, which Ctrl-C can end
-_FEW_CHARACTERS = 500_000  # about one second of training
+_SMALL_SAMPLE = (
+    2_000  # with more pairs, or with more characters, training uses a separate process, which Ctrl-C can end
+)
+_SMALL_SAMPLE_CHARACTERS = 500_000  # about one second of training
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,7 @@ def take_tokenizers(
 
 def _check_some_text(selected: SelectedPairs) -> None:
     if not selected.kept:
-        raise DataError(
-            f"the training corpora must leave some pairs, got none of {selected.records:,}{selected.main_drop_reason}"
-            f"{LISTED_BY_CHECK}"
-        )
+        raise DataError(f"no training pair is left of {selected.records:,}{selected.main_drop_reason}{LISTED_BY_CHECK}")
 
 
 def _groups(settings: TokenizerConfig) -> list[tuple[str, ...]]:
@@ -145,9 +143,9 @@ class _Task:
         """Whether it should run in a separate process."""
         if self.make is _copy:
             return False
-        if min(self.settings.sample_sentences, self.selected.kept) > _A_FEW:
+        if min(self.settings.sample_sentences, self.selected.kept) > _SMALL_SAMPLE:
             return True
-        return sum(map(len, self.sample())) > _FEW_CHARACTERS
+        return sum(map(len, self.sample())) > _SMALL_SAMPLE_CHARACTERS
 
     def sample(self) -> Iterator[str]:
         """Yield sentences to train on; with several directions each once, in however many corpora it is."""
@@ -230,3 +228,36 @@ def _train(
         symbols=settings.symbols or (),
         control_tokens=language_tokens,
     )
+
+
+MAX_TOKENS_PER_WORD = 3.0
+"""With more tokens per word, the vocabulary is too small for the text, or was learned from other text."""
+
+
+KEEP_OR_EXTEND = 'train with start.vocabulary = "same" first, then compare it with "extend"'
+"""Advice for a text that the tokenizer of a bundle splits into many tokens."""
+
+
+def has_too_many_tokens(kind: str, per_word: float) -> bool:
+    """Return whether words are split into too many tokens; characters are many by design."""
+    return kind != "character" and per_word > MAX_TOKENS_PER_WORD
+
+
+def grown_note(size: int, grown: int) -> str:
+    """Return the sentence for a vocabulary that is larger than the setting."""
+    return f"tokenizer.size: {size:,} tokens are too few for the characters of this text, so {grown:,} were learned"
+
+
+def tokenizer_notes(manifest: dict[str, Any]) -> Iterator[str]:
+    """Yield the notes on the tokenizer of a manifest."""
+    settings = manifest["settings"].get("tokenizer")  # a bundle's tokenizer has none
+    sizes = [manifest["tokenizers"][side]["tokens"] for side in SIDES]
+    if settings is not None and max(sizes) > settings["size"]:
+        yield grown_note(settings["size"], max(sizes))
+    split = manifest["splits"]["train"]
+    for side in SIDES:
+        words = split.get("words", {}).get(side, 0)  # missing in manifests of earlier versions
+        per_word = split["tokens"][side] / words if words else 0.0
+        if has_too_many_tokens(settings["kind"] if settings else "", per_word):
+            remedy = f"raise tokenizer.size, for instance to {2 * settings['size']}" if settings else KEEP_OR_EXTEND
+            yield f"{per_word:.1f} tokens per word on the {side} side make training slow and inexact; {remedy}"

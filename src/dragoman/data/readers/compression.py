@@ -1,7 +1,5 @@
 """Detect and read gzip, zstd and xz files; truncated files raise an error."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import lzma
@@ -10,8 +8,6 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 
 from dragoman.errors import DataError
-
-__all__ = ["DECOMPRESSORS", "LONGEST_MAGIC", "SUFFIXES", "detect_compression"]
 
 LONGEST_MAGIC = 8
 """Number of bytes needed to detect the compression of a file."""
@@ -38,7 +34,7 @@ def detect_compression(name: str, suffix: str, head: bytes) -> str:
     promised = SUFFIXES.get(suffix, found)
     begun = [kind for magic, kind in _MAGIC.items() if head.startswith(magic) or (head and magic.startswith(head))]
     if len(head) < LONGEST_MAGIC and promised in begun:  # a complete compressed file is longer
-        raise DataError(f"{name} must be complete {promised} data, got a truncated file; copy or download it again")
+        raise DataError(f"{name} is truncated: its {promised} data is not complete; copy or download it again")
     if promised != found and head:
         raise DataError(f"{name} must be {promised} data by its name, got {found} data; rename it or copy it again")
     return found

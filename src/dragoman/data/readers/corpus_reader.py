@@ -1,27 +1,32 @@
-"""Find the files of a corpus and open the reader for its format."""
-
-from __future__ import annotations
+"""Find the files of a corpus, open the reader of its format, and find files that are not UTF-8."""
 
 import glob
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dragoman.config.corpus import CorpusConfig
 from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers.file_systems import open_file_system
-from dragoman.data.readers.folder_listing import describe_folder, join_names
-from dragoman.data.readers.formats.csv import CsvReader
+from dragoman.data.readers.formats.csv import CsvReader, TsvReader
 from dragoman.data.readers.formats.jsonl import JsonReader
 from dragoman.data.readers.formats.line_pairs import LinePairReader
 from dragoman.data.readers.formats.parquet import ParquetReader
 from dragoman.data.readers.formats.tmx import TmxReader
-from dragoman.data.readers.formats.tsv import TsvReader
-from dragoman.data.readers.streams import STDIN, is_url, plain_name, stored_size, without_query
+from dragoman.data.readers.streams import (
+    STDIN,
+    describe_folder,
+    is_url,
+    join_names,
+    open_stream,
+    plain_name,
+    stored_size,
+    without_query,
+)
 from dragoman.errors import ConfigError, DataError, DragomanError
-
-__all__ = ["exchange_sides", "file_format", "lacks_translations", "open_corpus"]
+from dragoman.plugins import load_plugin, plugin_names
+from dragoman.text.encoding_guess import conversion_command, foreign_encoding
 
 _FORMATS = {
     ".tsv": "tsv",
@@ -40,10 +45,11 @@ _READERS: dict[str, Callable[[CorpusConfig, list[str], str, str], CorpusReader]]
     "jsonl": lambda corpus, files, source, target: JsonReader(files, source, target, _names(corpus)),
     "parquet": lambda corpus, files, source, target: ParquetReader(files, source, target, _names(corpus)),
 }
-_WITH_COLUMNS = ("tsv", "csv", "jsonl", "parquet")
 _MOST_COLUMNS = 1000
 _SIDE_WORDS = {"source", "src", "target", "tgt", "trg"}
 _WILDCARD = re.compile(r"\*\*/|\*+|\?|\[[^\]]*\]")
+_SAMPLE = 1 << 20  # bytes at the beginning of a file
+_TEXT_FORMATS = ("lines", "tsv", "csv", "jsonl")
 
 
 def open_corpus(corpus: CorpusConfig, *, source: str, target: str, folder: Path) -> CorpusReader:
@@ -59,7 +65,7 @@ def open_corpus(corpus: CorpusConfig, *, source: str, target: str, folder: Path)
         raise
     _check_stdin(corpus, form)
     found = [_resolve(name, folder) for name in corpus.files]
-    if form not in _WITH_COLUMNS and corpus.columns:
+    if form in ("lines", "tmx") and corpus.columns:
         raise ConfigError(f"columns must be empty for {form}, got {', '.join(corpus.columns)}; it has none")
     if form == "lines":
         return LinePairReader(_pairs(corpus, found, (source, target)))
@@ -67,7 +73,8 @@ def open_corpus(corpus: CorpusConfig, *, source: str, target: str, folder: Path)
     _check_once(files)
     if form == "parquet":
         _check_packing(files)
-    return _READERS[form](corpus, files, source, target)
+    reader = _READERS[form] if form in _READERS else load_plugin("corpus_readers", form)
+    return reader(corpus, files, source, target)
 
 
 def _check_present(corpus: CorpusConfig, folder: Path) -> None:
@@ -83,7 +90,7 @@ def file_format(corpus: CorpusConfig) -> str:
         return corpus.format
     if STDIN in corpus.files:
         raise ConfigError("format must be tsv, csv, jsonl or tmx for standard input, got auto; - has no suffix")
-    found = {_FORMATS.get(Path(plain_name(name)).suffix.lower(), "lines") for name in corpus.files}
+    found = {_format_of(name) or "lines" for name in corpus.files}
     if len(found) > 1:
         raise ConfigError(
             f"the files of a corpus must be of one format, got {', '.join(sorted(found))}; make several corpora"
@@ -97,7 +104,13 @@ def lacks_translations(corpus: CorpusConfig) -> bool:
     """Whether a corpus is one file of text, or one glob, by its name or its format."""
     if len(corpus.files) != 1 or corpus.files[0] == STDIN or corpus.format not in ("auto", "lines"):
         return False
-    return corpus.format == "lines" or Path(plain_name(corpus.files[0])).suffix.lower() not in _FORMATS
+    return corpus.format == "lines" or _format_of(corpus.files[0]) is None
+
+
+def _format_of(name: str) -> str | None:
+    """Return the format of a file with both sides by its ending; that of a plug-in is its name."""
+    ending = Path(plain_name(name)).suffix.lower()
+    return _FORMATS.get(ending, ending[1:] if ending[1:] in plugin_names("corpus_readers") else None)
 
 
 def _explain_one_file(name: str) -> str:
@@ -112,7 +125,7 @@ def _explain_one_file(name: str) -> str:
     stem, dot, ending = plain.rpartition(".")
     stem = stem if dot and "/" not in ending else plain
     second = f"{stem}.{'de' if ending == 'en' else 'en'}{name.removeprefix(plain)}"
-    endings = ", ".join(sorted(_FORMATS))
+    endings = ", ".join(sorted([*_FORMATS, *(f".{each}" for each in plugin_names("corpus_readers"))]))
     return (
         f"a corpus must be two files, the second with the translations of the first, line by line, or one file with "
         f"both, got only {name}; name the second file, such as {name} {second}, or one file that ends in {endings}; "
@@ -204,10 +217,10 @@ def _pairs(corpus: CorpusConfig, found: Sequence[list[str]], languages: tuple[st
             f"({join_names(sources)}) and {len(targets)} for {corpus.files[1]} ({join_names(targets)})"
         )
     pairs = list(zip(sources, targets, strict=True))
-    for one, other in pairs:
-        if _identity(one) == _identity(other):
-            also = "both" if one == other else f"one and {other} for the other, which are the same file"
-            raise DataError(f"source and target must be different files, got {one} for {also}")
+    for source, target in pairs:
+        if _identity(source) == _identity(target):
+            also = "both" if source == target else f"one and {target} for the other, which are the same file"
+            raise DataError(f"source and target must be different files, got {source} for {also}")
     if all(_is_glob(name) and not names[0].endswith(name) for name, names in zip(corpus.files, found, strict=True)):
         _check_stems(corpus.files, pairs, languages)
     return pairs
@@ -216,8 +229,8 @@ def _pairs(corpus: CorpusConfig, found: Sequence[list[str]], languages: tuple[st
 def _check_stems(globs: Sequence[str], pairs: Sequence[tuple[str, str]], languages: tuple[str, str]) -> None:
     """Raise `DataError` if paired files differ in the part that the wildcards match."""
     for pair in pairs:
-        one, other = (_stem(pattern, name, languages) for pattern, name in zip(globs, pair, strict=True))
-        if one != other:
+        source, target = (_stem(pattern, name, languages) for pattern, name in zip(globs, pair, strict=True))
+        if source != target:
             raise DataError(
                 f"the files of two globs must go together by their names, got {pair[0]} with {pair[1]}; "
                 "write what differs between the sides outside the wildcards, such as *.en and *.de"
@@ -268,9 +281,7 @@ def _identity(name: str) -> object:
 def _check_packing(files: Sequence[str]) -> None:
     for name in files:
         if plain_name(name) != without_query(name):
-            raise DataError(
-                f"{name} must be plain Parquet, which compresses its columns, got a compressed file; decompress it"
-            )
+            raise DataError(f"{name} is a compressed file; decompress it, as Parquet compresses its columns itself")
 
 
 def _names(corpus: CorpusConfig) -> tuple[str, str] | None:
@@ -292,3 +303,33 @@ def _numbers(corpus: CorpusConfig) -> tuple[int, int]:
     if source == target:
         raise ConfigError(f"columns must be two different ones, source and target, got {', '.join(names)}")
     return source, target
+
+
+def foreign_encodings(corpus: CorpusConfig, files: Sequence[str]) -> dict[str, str]:
+    """Return the encoding of each file that is not UTF-8 as a whole, from its first lines."""
+    if file_format(corpus) not in _TEXT_FORMATS:
+        return {}
+    found = {file: foreign_encoding(_first_lines(file)) for file in files}
+    return {file: encoding for file, encoding in found.items() if encoding}
+
+
+def _first_lines(file: str) -> list[bytes]:
+    blocks: list[bytes] = []
+    try:
+        with open_stream(file) as stream:
+            while stream.bytes < _SAMPLE and (block := stream.read()):
+                blocks.append(block)
+    except DataError:  # reported where the corpus is read
+        return []
+    data = b"".join(blocks)
+    is_complete = len(data) < _SAMPLE or b"\n" not in data
+    return (data if is_complete else data[: data.rfind(b"\n")]).split(b"\n")
+
+
+def explain_encodings(encodings: Mapping[str, str]) -> str:
+    """Return one line per file: its encoding, and the command that converts it."""
+    return "\n".join(
+        f"{file} must be UTF-8, got {encoding} by its bytes; convert it, and name the new file: "
+        f"{conversion_command(file, encoding)}"
+        for file, encoding in encodings.items()
+    )

@@ -5,17 +5,13 @@ commands (``git``), write files (``filecache``) or open sockets. So only the lis
 network only if the user allows it.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
 import fsspec
 
 from dragoman.errors import DataError, MissingExtraError
-from dragoman.network_access import is_network_allowed
-
-__all__ = ["open_file_system"]
+from dragoman.network_access import check_online, is_network_allowed
 
 _LOCAL = frozenset({"file", "local", "memory", "tar", "zip"})
 _NETWORK = frozenset(
@@ -51,6 +47,7 @@ def _check_protocol(url: str, part: str) -> None:
         raise DataError(
             f"{url} must have one of the protocols {listed}, got {protocol!r}; copy the file and name its path"
         )
+    check_online(url)
     if not is_network_allowed():
         raise DataError(
             f"{url} must be a local file unless the network is allowed, got the protocol {protocol!r}; add "

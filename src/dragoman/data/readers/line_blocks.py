@@ -4,8 +4,6 @@ Only a line feed ends a line. Python's ``splitlines`` also splits at U+0085, U+2
 character occurs on one side only, all following lines would be paired wrongly.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 
@@ -14,8 +12,6 @@ from numpy.typing import NDArray
 
 from dragoman.data.readers.streams import ByteStream
 from dragoman.errors import DataError
-
-__all__ = ["LineBlockReader", "MOST_BYTES", "ReadProgress", "line_ends", "line_lengths"]
 
 MOST_BYTES = 1 << 26
 """Maximum size of a block in bytes; a longer line is not text."""

@@ -5,8 +5,6 @@ If one side has lost or gained a line, each line is paired with a neighbour's tr
 neighbour better. One line is weak evidence; a hundred consecutive lines are strong evidence.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -16,26 +14,15 @@ from numpy.typing import NDArray
 from dragoman.data.reason_counts import SHIFTED, Example, Tally
 from dragoman.data.token_pairs import SIDES
 
-__all__ = [
-    "ENOUGH",
-    "MisalignedSpan",
-    "evidence",
-    "find_misaligned_spans",
-    "heights",
-    "logarithms",
-    "note_shifted_lines",
-    "shifts",
-]
-
 ENOUGH = 18.0
 """Required sum of evidence for a shift."""
 
 _FARTHEST = 3  # maximum shift in lines
 _MOST = 1.0  # maximum evidence of one line: a few outliers must not decide
 _LEAST_SCATTER = 0.2  # minimum standard deviation of the evidence; it is nearly 0 in a corpus sorted by length
-_DOUBT = 0.5  # subtracted per line: on unrelated sides, sums then exceed x once in exp(x) lines (Wald)
+_PENALTY_PER_LINE = 0.5  # on unrelated sides, sums then exceed x once in exp(x) lines (Wald)
 _NEAR = 50  # maximum distance of two spans of the same shift that are joined
-_CLEARLY = 0.3  # required gain in correlation
+_MIN_GAIN = 0.3  # in correlation
 _COUNTED = {1: "one line", 2: "two lines", 3: "three lines"}
 
 Numbers = NDArray[np.float64]
@@ -95,7 +82,7 @@ def evidence(source: Numbers, target: Numbers, shift: int, usual: float, first: 
     here = np.abs(source[first:last] - target[first:last] - usual)
     there = np.abs(source[first:last] - target[first + shift : last + shift] - usual)
     gain = np.clip(here - there, -_MOST, _MOST)
-    result: Numbers = gain / max(_LEAST_SCATTER, float(gain.std())) - _DOUBT
+    result: Numbers = gain / max(_LEAST_SCATTER, float(gain.std())) - _PENALTY_PER_LINE
     return result
 
 
@@ -130,12 +117,12 @@ def _fits_better(source: Numbers, target: Numbers, span: MisalignedSpan) -> bool
     first, last, shift = span
     here = _correlation(source[first : last + 1], target[first : last + 1])
     there = _correlation(source[first : last + 1], target[first + shift : last + 1 + shift])
-    return there > here + _CLEARLY
+    return there > here + _MIN_GAIN
 
 
-def _correlation(one: Numbers, other: Numbers) -> float:
-    scale = float(one.std() * other.std())
-    return float(((one - one.mean()) * (other - other.mean())).mean()) / scale if scale > 0.0 else 0.0
+def _correlation(source: Numbers, target: Numbers) -> float:
+    scale = float(source.std() * target.std())
+    return float(((source - source.mean()) * (target - target.mean())).mean()) / scale if scale > 0.0 else 0.0
 
 
 def _without_overlaps(found: list[tuple[float, MisalignedSpan]]) -> list[MisalignedSpan]:

@@ -3,33 +3,19 @@
 A stream is read to the end of the file or raises an error: a truncated or damaged file never looks like a shorter one.
 """
 
-from __future__ import annotations
-
 import io
 import lzma
 import stat
 import sys
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Protocol, Self, cast, runtime_checkable
 
 from dragoman.data.readers.compression import DECOMPRESSORS, LONGEST_MAGIC, SUFFIXES, detect_compression
 from dragoman.data.readers.file_systems import open_file_system
-from dragoman.data.readers.folder_listing import describe_folder
 from dragoman.errors import DataError, DragomanError
-
-__all__ = [
-    "ByteStream",
-    "RawFile",
-    "STDIN",
-    "is_url",
-    "open_raw",
-    "open_stream",
-    "plain_name",
-    "stored_size",
-    "without_query",
-]
+from dragoman.files import similar_path
 
 STDIN = "-"
 """The name of standard input."""
@@ -146,7 +132,7 @@ class ByteStream:
         except _DAMAGE as error:
             raise DataError(self._damage(error)) from error
         if not block and not self.bytes:
-            raise DataError(f"{self.name} must hold text, got an empty file")
+            raise DataError(f"{self.name} is empty")
         self.bytes += len(block)
         self.lines += block.count(b"\n")
         return block
@@ -164,7 +150,7 @@ class ByteStream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -202,9 +188,20 @@ def open_raw(name: str) -> tuple[RawFile, int | None]:
     if is_url(name):
         return _open_url(name)
     try:
-        return Path(name).open("rb"), _local_size(name)
+        return _open_local(name), _local_size(name)
     except (OSError, ValueError) as error:
         raise DataError(_refusal(name, error)) from error
+
+
+def _open_local(name: str) -> RawFile:
+    """Open a file; a device never ends, and a pipe can be read once only: a corpus is hashed, then read."""
+    path = Path(name)
+    mode = path.stat().st_mode
+    if stat.S_ISFIFO(mode):
+        raise DataError(f"{name} is a pipe, and a corpus is read more than once; write its output to a file")
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise DataError(f"{name} is a device; copy the part that you need into a file")
+    return path.open("rb")
 
 
 def _open_url(name: str) -> tuple[RawFile, int | None]:
@@ -251,7 +248,7 @@ def _refusal(name: str, error: Exception) -> str:
         beside = "" if is_url(name) else describe_folder(Path(name).parent, Path(name).name)
         return f"{name} must be a file, but there is none of that name{beside}"
     if isinstance(error, IsADirectoryError):
-        return f"{name} must be a file, got a folder; name the files in it, or a glob such as {name.rstrip('/')}/*"
+        return f"{name} is a folder; name the files in it, or a glob such as {name.rstrip('/')}/*"
     if isinstance(error, PermissionError):
         return f"{name} must be readable, but its permissions forbid it; see chmod"
     return f"{name} must be a file that can be opened, got: {_one_line(error)}"
@@ -260,3 +257,27 @@ def _refusal(name: str, error: Exception) -> str:
 def _one_line(error: BaseException) -> str:
     """Return the message of an error in one line."""
     return " ".join(str(error).split()) or type(error).__name__
+
+
+_MOST_LISTED = 10
+
+
+def describe_folder(folder: Path, missing: str = "") -> str:
+    """Return a clause about the contents of a folder; empty if it cannot be read.
+
+    It is the name most like that of the `missing` file, if there is one, else the first names.
+    """
+    try:
+        if not folder.is_dir():
+            return f"; there is no folder {folder}"
+        if missing and (near := similar_path(folder / missing)):
+            return near
+        names = sorted(path.name for path in folder.iterdir())
+        return f"; {folder} holds {join_names(names)}"
+    except OSError:
+        return ""
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Join the first few names."""
+    return ", ".join([*names[:_MOST_LISTED], *(["…"] if len(names) > _MOST_LISTED else [])]) or "nothing"

@@ -1,3 +1,1 @@
 """Markdown documents."""
-
-__all__: list[str] = []

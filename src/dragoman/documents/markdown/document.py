@@ -3,13 +3,13 @@
 `markdown-it-py` parses the document. Its renderers would change the layout, so only the lines of text are replaced.
 """
 
-from __future__ import annotations
-
 import re
+import string
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate, chain
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -17,13 +17,22 @@ from markdown_it.token import Token
 
 from dragoman.documents.document import Document, changed_segments
 from dragoman.documents.limits import DocumentLimits
-from dragoman.documents.markdown.escapes import escape_markup
+from dragoman.documents.markdown.extensions import INLINE_NOTATION, add_inline_notation, hide_notation
 from dragoman.documents.markdown.inline import MarkdownInline, emphases, parse_inline, render_inline
-from dragoman.documents.text.line_breaks import balanced_breaks
-from dragoman.documents.text.text_file import LINE, TextEdits, decode_file
+from dragoman.documents.text.text_file import LINE, TextEdits, balanced_breaks, decode_file, one_line
 from dragoman.markup.tagged_text import TaggedText
 
-__all__ = ["read_md"]
+_MARKUP = re.compile(
+    rf"[`\[\]]|\\(?=[{re.escape(string.punctuation)}\n]|\Z)|(?<=\S)\*|\*(?=\S)|<(?=[A-Za-z/!?])|&(?=#?\w+;)"
+    r"|(?<=~)~|~(?=~)|(?<=\s)#(?=#*\Z)"
+    r"|(?!(?<=[^\W_])_(?=[^\W_]))(?!(?<!\S)_(?!\S))_"  # neither between letters nor between spaces
+)
+"""Characters that may be markup anywhere in a line."""
+_LINE_START = re.compile(
+    r"[ \t]*(#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|=+[ \t]*$|-+[ \t]*$|(?:[-_*][ \t]*){3,}$|~~~|\|)", re.MULTILINE
+)
+_VERBATIM = (re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)"), re.compile(r"<[^<>\s]*>"), INLINE_NOTATION)
+_NUMBERED = re.compile(r"[ \t]*(\d{1,9})[.)](?=\s|$)")
 
 _FRONT = re.compile(  # a line matches in one way only: otherwise the time is exponential
     r"---[ \t]*\r?\n(?:[^\n]*\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|$)"
@@ -34,6 +43,48 @@ _FRONT = re.compile(  # a line matches in one way only: otherwise the time is ex
 _MAX_LINES = 15_000
 _MAX_SEGMENTS = 8_000
 _MAX_MISSES = 20  # cells of a line that are not found in it: each search takes the time of the line
+
+
+def escape_markup(
+    tagged: TaggedText, verbatim: Collection[str], breaks: Sequence[int], starts: Iterable[int]
+) -> TaggedText:
+    """Escape the markup characters of a translation, and replace the spaces at `breaks` by line breaks.
+
+    Strings in `verbatim`, such as code, are not escaped. `starts` are other positions at which a line starts.
+    """
+    letters = list(one_line(tagged.text))
+    for place in breaks:
+        letters[place] = "\n"
+    text = "".join(letters)
+    edges = {edge for span in tagged.spans for edge in (span.start, span.end)}
+    free = [True] * len(text)
+    found = chain.from_iterable(pattern.finditer(text) for pattern in _VERBATIM)
+    for start, end in chain(tagged.kept, (match.span() for match in found)):
+        if text[start:end] in verbatim:
+            free[start:end] = [False] * (end - start)
+    markup = {found.start() for found in _MARKUP.finditer(text)} | {
+        _character_to_escape(text, start) for start in chain(starts, (place + 1 for place in breaks))
+    }
+    # "!" before a link would make it an image
+    markup |= {edge - 1 for edge in edges if text[max(0, edge - 1) : edge] in ("\\", "!")}
+    fragments = [
+        "\\" + character if free[place] and place in markup else character for place, character in enumerate(text)
+    ]
+    for start, end in tagged.kept:
+        if start < end and text[start] == "`" and text[max(0, start - 1) : start] == "`":
+            fragments[start] = f" {fragments[start]}"  # two code spans would be one
+    moved = [0, *accumulate(map(len, fragments))]
+    spans = tuple(replace(span, start=moved[span.start], end=moved[span.end]) for span in tagged.spans)
+    kept = tuple((moved[start], moved[end]) for start, end in tagged.kept)
+    return TaggedText("".join(fragments), spans, kept)
+
+
+def _character_to_escape(text: str, start: int) -> int | None:
+    """Return the character to escape so that a line does not start a list, quote, heading or rule."""
+    if numbered := _NUMBERED.match(text, start):
+        return numbered.end(1)
+    found = _LINE_START.match(text, start)
+    return found.start(1) if found else None
 
 
 @dataclass(frozen=True)
@@ -49,13 +100,15 @@ class _Text:
 
 
 def read_md(name: str, data: bytes, limits: DocumentLimits) -> Document:
-    """Read a Markdown file: CommonMark with tables and strikethrough."""
+    """Read a Markdown file: CommonMark with tables and strikethrough; notation of other dialects is kept."""
     return _Markdown(name, data, limits)
 
 
 def _parser() -> MarkdownIt:
     # Without `text_join` an escaped character stays a separate token that has its notation.
-    return MarkdownIt("commonmark", {"store_labels": True}).enable(["table", "strikethrough"]).disable("text_join")
+    parser = MarkdownIt("commonmark", {"store_labels": True}).enable(["table", "strikethrough"]).disable("text_join")
+    add_inline_notation(parser)
+    return parser
 
 
 class _Markdown:
@@ -80,7 +133,8 @@ class _Markdown:
     def _written(self, text: _Text, tagged: TaggedText) -> str:
         adjacent = {place for span in tagged.spans if span.start == span.end for place in (span.start - 1, span.start)}
         breaks = balanced_breaks(tagged.text, len(text.separators) + 1 - text.inline.hard_breaks, tagged.kept, adjacent)
-        safe = escape_markup(tagged, text.inline.verbatim, breaks)
+        starts = () if text.is_cell else (0, *text.inline.line_starts(tagged))
+        safe = escape_markup(tagged, text.inline.verbatim, breaks, starts)
         written = render_inline(text.inline, safe)
         (block,) = self._parser.parseInline(written)
         if emphases(block.children or []) != text.inline.emphases:  # `**a:**b` is not bold: neighbours matter
@@ -95,7 +149,7 @@ class _Markdown:
         lines = list(LINE.finditer(text))
         front = _FRONT.match(text)
         skipped = 0 if front is None else front.end()
-        source = "\n".join("" if line.end(1) < skipped else line[1] for line in lines)
+        source = "\n".join(hide_notation(["" if line.end(1) < skipped else line[1] for line in lines]))
         before: Token | None = None
         reached: dict[int, int] = {}  # by line: end of its last cell
         misses: Counter[int] = Counter()  # by line: cells that were not found

@@ -1,7 +1,5 @@
 """Parse and render the inline markup of Markdown: emphasis, links and code, with their original notation."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,9 +11,8 @@ from markdown_it.token import Token
 
 from dragoman.documents.inline_markup import InlineBuilder, InlineText, Node
 from dragoman.documents.limits import DocumentLimits
+from dragoman.documents.text.simple_tags import tag_marker
 from dragoman.markup.tagged_text import TaggedText
-
-__all__ = ["MarkdownInline", "emphases", "parse_inline", "render_inline"]
 
 _SOFT = re.compile(r"[ \t]*\n[ \t]*")
 _HARD = re.compile(r"( {2,}|\\)\n[ \t]*")
@@ -46,6 +43,10 @@ class MarkdownInline:
     emphases: Counter[str]
     checkbox: str
     """Checkbox of a task, ``[ ] ``, written before the text."""
+
+    def line_starts(self, translated: TaggedText) -> list[int]:
+        """Return the positions after the line breaks that are tags."""
+        return [span.start for span in translated.spans if self.inline.tags[span.tag].opening.endswith("\n")]
 
 
 class _UnknownNotation(Exception):  # noqa: N818 -- control flow, never shown to a user
@@ -107,8 +108,11 @@ class _Reader:
             case "code_inline":
                 ticks = re.escape(token.markup)
                 self._keep(self._matched(re.compile(rf"{ticks}(?!`).*?(?<!`){ticks}(?!`)", re.DOTALL)))
+            case "notation":
+                self._skip(token.content)
+                self._keep(token.content)
             case "html_inline":
-                self.builder.add_empty(_Raw(token.content))
+                self.builder.add_empty(_Raw(token.content), marker=tag_marker(token.content))
                 self._skip(token.content)
             case "image":
                 start = self.place

@@ -1,3 +1,1 @@
 """Office formats: docx, pptx and odt."""
-
-__all__: list[str] = []

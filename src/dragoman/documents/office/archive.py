@@ -1,7 +1,5 @@
 """Read untrusted zip archives within limits, and write a copy with some files replaced."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 import zlib
@@ -10,8 +8,6 @@ from copy import copy
 
 from dragoman.documents.limits import DocumentTooLargeError
 from dragoman.errors import DataError
-
-__all__ = ["Archive"]
 
 MAX_MEMBERS = 4000
 MAX_BYTES = 256 << 20
@@ -26,6 +22,10 @@ _MAX_END = 22 + (1 << 16)  # bytes of the end record with its comment
 _ENTRY_BYTES = 512  # of a member in the directory, with a long name
 _SMALL_BYTES = 8 << 20  # a smaller uncompressed size is accepted at any ratio
 _ENCRYPTED = 1
+_METHODS = (
+    zipfile.ZIP_STORED,
+    zipfile.ZIP_DEFLATED,
+)  # the methods of Office; others have errors and costs of their own
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ERRORS = (
     zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, ValueError, OSError, zlib.error,
@@ -42,14 +42,9 @@ class Archive:
         self._seen: set[str] = set()
         self._xml_bytes = 0  # of the members in `_seen`
         if data.startswith(_OLE):
-            raise DataError(
-                f"{name} must be an unencrypted document in the format of its suffix, got an encrypted document or "
-                "an older format; save it again without a password"
-            )
+            raise DataError(f"{name} is encrypted or in an older format; save it again without a password")
         if not data.startswith(b"PK\x03\x04"):
-            raise DataError(
-                f"{name} must be a zip archive, as its suffix requires, got something else; check the suffix"
-            )
+            raise DataError(f"{name} is not a zip archive, as its suffix requires; check the suffix")
         self._check_directory()
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
@@ -70,7 +65,7 @@ class Archive:
                 )
             return self._zip.read(member)
         except KeyError:
-            raise DataError(f"{self.name} must contain {member}, got none; save it again") from None
+            raise DataError(f"{self.name} has no {member}; save it again") from None
         except _ERRORS as error:
             raise self._damaged(error) from None
 
@@ -91,9 +86,7 @@ class Archive:
 
     def _damaged(self, error: Exception) -> DataError:
         detail = ascii(str(error))[1:121]
-        return DataError(
-            f"{self.name} must be a complete zip archive, got a damaged one ({detail}); download or save it again"
-        )
+        return DataError(f"{self.name} is damaged ({detail}); download or save it again")
 
     def _check_directory(self) -> None:
         """Check the size of the directory of members before zipfile reads it: an entry takes 600 bytes of memory."""
@@ -116,7 +109,7 @@ class Archive:
                 f"{len(self._data):,}; check whether it is a decompression bomb"
             )
         if len({entry.filename for entry in entries}) != len(entries):
-            raise DataError(f"{self.name} must contain each member once, got a duplicate; save it again")
+            raise DataError(f"{self.name} has a member twice; save it again")
         for entry in entries:
             shown = ascii(entry.filename)[:80]
             name = entry.orig_filename
@@ -128,4 +121,6 @@ class Archive:
             ):
                 raise DataError(f"{self.name} must have relative member names without '..', got {shown}; save it again")
             if entry.flag_bits & _ENCRYPTED:
-                raise DataError(f"{self.name} must not be encrypted, got {shown} encrypted; save it without a password")
+                raise DataError(f"{self.name} is encrypted ({shown}); save it without a password")
+            if entry.compress_type not in _METHODS:
+                raise DataError(f"{self.name} has a member that is not stored or deflated ({shown}); save it again")

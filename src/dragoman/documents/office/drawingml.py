@@ -1,7 +1,5 @@
 """Read and write paragraphs of DrawingML, the text format of slides and shapes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from copy import deepcopy
@@ -11,9 +9,7 @@ from lxml import etree
 
 from dragoman.documents.limits import MAX_SEGMENT_CHARACTERS
 from dragoman.documents.office.runs import OpaqueItem, RunElement, RunGroup, RunItem, TextRun, properties_key
-from dragoman.documents.xml.safe_parser import local_name, strip_invalid_characters
-
-__all__ = ["fixed_position", "make_run", "paragraph_group", "paragraphs"]
+from dragoman.documents.xml.safe_parser import local_name, own_text, strip_invalid_characters
 
 _STRICT = "http://purl.oclc.org/ooxml/drawingml/main"
 _MAIN = "http://schemas.openxmlformats.org/drawingml/2006/main"
@@ -38,7 +34,7 @@ def paragraph_group(paragraph: Any) -> RunGroup:
     length = 0
     for child in paragraph:
         if local_name(child) == "r":
-            text = "".join(part.text or "" for part in child if local_name(part) == "t")
+            text = "".join(own_text(part) for part in child if local_name(part) == "t")
             length += len(text)
             items.extend(_run_items(child, text, is_split=length <= MAX_SEGMENT_CHARACTERS))
         elif not fixed_position(child):

@@ -1,7 +1,5 @@
 """OpenDocument text documents (odt): text, tables, notes, comments, headers and footers, edited in place."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -23,14 +21,14 @@ from dragoman.documents.xml.safe_parser import local_name, parse_xml, serialize_
 from dragoman.errors import DataError
 from dragoman.markup.tagged_text import TaggedText
 
-__all__ = ["read_odt"]
-
 _TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
 _STYLE = "urn:oasis:names:tc:opendocument:xmlns:style:1.0"
 _MIMETYPE = b"application/vnd.oasis.opendocument.text"
 _MANIFEST = "META-INF/manifest.xml"
 _PARTS = ("content.xml", "styles.xml")
 _CONTAINERS = {"span", "a", "meta"}
+_MARKERS = ("alphabetical-index-mark", "bookmark", "change", "reference-mark", "toc-mark", "user-index-mark")
+"""Beginnings of the names of elements that are not visible: white space is collapsed across them."""
 _MAX_SPACES = 100
 _BLANKS = re.compile(r"[ \t\r\n]+")
 _SPACES = re.compile("( +)")
@@ -74,12 +72,12 @@ class _OpenDocument:
         name = self._archive.name
         kind = self._archive.read("mimetype") if "mimetype" in self._archive.names else b""
         if not kind.startswith(_MIMETYPE) or "content.xml" not in self._archive.names:
-            raise DataError(f"{name} must be an OpenDocument text, got an archive of something else; check the suffix")
+            raise DataError(f"{name} is an archive, but not an OpenDocument text; check the suffix")
         if _MANIFEST in self._archive.names:
             content = self._archive.read(_MANIFEST)
             manifest = parse_xml(f"{name}: {_MANIFEST}", content, self._limits, doctype=True)
             if any(local_name(element) == "encryption-data" for element in manifest.iter()):
-                raise DataError(f"{name} must not be encrypted, got an encrypted file; save it without a password")
+                raise DataError(f"{name} is encrypted; save it without a password")
 
     def _write_part(self, part: str, new: Sequence[TaggedText | None]) -> bytes:
         tree, original, texts = self._texts(part)
@@ -105,6 +103,8 @@ def _translatable(root: Any, limits: DocumentLimits) -> Iterator[tuple[Any, Inli
         if not isinstance(element.tag, str) or element.tag == f"{{{_TEXT}}}soft-page-break":
             return InlineRole.IGNORED
         if _is_standalone(element):
+            if _is_marker(element):
+                return InlineRole.MARKER
             return InlineRole.BREAK if local_name(element) in {"tab", "line-break"} else InlineRole.STANDALONE
         if local_name(element) == "span" and element.get(f"{{{_TEXT}}}style-name") in invisible:
             return InlineRole.TRANSPARENT
@@ -119,7 +119,10 @@ def _translatable(root: Any, limits: DocumentLimits) -> Iterator[tuple[Any, Inli
 
 
 class _CollapsedSpaces:
-    """Collapse white space as OpenDocument does: to one space, and to none at the beginning."""
+    """Collapse white space as OpenDocument does: to one space, and to none at the beginning.
+
+    Spaces on both sides of a field, a note or a tab are not adjacent.
+    """
 
     def __init__(self) -> None:
         self._is_after_space = True
@@ -147,6 +150,10 @@ def _is_standalone(element: Any) -> bool:
     return not (isinstance(tag, str) and tag.startswith(f"{{{_TEXT}}}") and local_name(element) in _CONTAINERS)
 
 
+def _is_marker(element: Any) -> bool:
+    return element.tag.startswith(f"{{{_TEXT}}}") and local_name(element).startswith(_MARKERS)
+
+
 def _invisible_styles(root: Any) -> set[str]:
     """Return the automatic styles that only record an editing session."""
     invisible = set()
@@ -165,6 +172,9 @@ class _SpacedText:
         self._is_after_space = True
 
     def __call__(self, parent: Any, text: str) -> None:
+        last = next(parent.iterchildren(reversed=True), None)
+        if last is not None and not last.tail and _is_standalone(last) and not _is_marker(last):
+            self._is_after_space = False
         written: list[str] = []  # one call per text: appending to a text copies it
         for fragment in _SPACES.split(text):
             if not fragment.startswith(" "):

@@ -4,8 +4,6 @@
 limits, and do not support text boxes or footnotes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,8 +21,6 @@ from dragoman.documents.office.runs import RunGroup, RunWriter, group_text
 from dragoman.documents.xml.safe_parser import local_name, parse_xml, serialize_xml
 from dragoman.errors import DataError
 from dragoman.markup.tagged_text import TaggedText
-
-__all__ = ["read_docx", "read_pptx"]
 
 _MAX_ELEMENTS = 100_000
 _TYPES = "[Content_Types].xml"
@@ -106,7 +102,7 @@ class _OfficeOpenXml:
     def _find_parts(self, kind: _Kind) -> list[str]:
         name = self._archive.name
         if _TYPES not in self._archive.names:
-            raise DataError(f"{name} must be {kind.name}, got an archive of something else; check the suffix")
+            raise DataError(f"{name} is an archive, but not {kind.name}; check the suffix")
         types = parse_xml(f"{name}: {_TYPES}", self._archive.read(_TYPES), self._limits).getroot()
         listed = {
             entry.get("PartName", "").removeprefix("/"): entry.get("ContentType", "")
@@ -115,7 +111,7 @@ class _OfficeOpenXml:
         }
         mains = [part for part, type_ in listed.items() if kind.main.search(type_)]
         if not mains or not self._archive.names.issuperset(mains):
-            raise DataError(f"{name} must be {kind.name}, got an archive of something else; check the suffix")
+            raise DataError(f"{name} is an archive, but not {kind.name}; check the suffix")
         parts = {part for part, type_ in listed.items() if part in self._archive.names and kind.parts.search(type_)}
         return sorted(parts, key=partial(_reading_order, mains[0]))
 

@@ -17,19 +17,7 @@ from lxml import etree
 
 from dragoman.documents.inline_markup import InlineBuilder, InlineText, Node, TagNode
 from dragoman.documents.limits import DocumentLimits, DocumentTooLargeError
-
-__all__ = [
-    "OpaqueItem",
-    "RunContainer",
-    "RunElement",
-    "RunGroup",
-    "RunItem",
-    "RunWriter",
-    "TextRun",
-    "group_text",
-    "properties_key",
-]
-
+from dragoman.documents.range_markers import RangeMarker, range_marker
 
 _MAX_COPIED = 32 << 20  # bytes of formatting properties in one part of a translated document
 
@@ -76,10 +64,17 @@ class RunGroup:
     tail: list[OpaqueItem | TextRun]
 
     @classmethod
-    def from_items(cls, items: Sequence[RunItem]) -> RunGroup:
-        """Separate the items without text at both ends from the rest."""
+    def from_items(cls, items: Sequence[RunItem], *, is_nested: bool = False) -> RunGroup:
+        """Separate the items without text at both ends from the rest.
+
+        Of a container, such as a link, which may move, markers of ranges are not separated: the order of a marker and
+        of its partner outside the container has to stay.
+        """
         first = next((place for place, item in enumerate(items) if _has_text(item)), len(items))
         last = next((place for place in range(len(items), first, -1) if _has_text(items[place - 1])), first)
+        if is_nested and first < last:
+            markers = [place for place, item in enumerate(items) if isinstance(item, OpaqueItem) and _marker(item)]
+            first, last = min([first, *markers]), max([last, *(place + 1 for place in markers)])
         ends = [[item for item in some if not isinstance(item, RunContainer)] for some in (items[:first], items[last:])]
         return cls(ends[0], list(items[first:last]), ends[1])
 
@@ -171,13 +166,18 @@ def _add(builder: InlineBuilder, group: RunGroup) -> None:
         if isinstance(item, TextRun):
             builder.add_text(item.text)
         elif isinstance(item, OpaqueItem):
-            builder.add_empty(item, breaks=item.breaks)
+            builder.add_empty(item, breaks=item.breaks, marker=_marker(item))
         else:
             builder.open(item)
             _add(builder, item.group)
             builder.close()
     if current != base_format:
         builder.close()
+
+
+def _marker(item: OpaqueItem) -> RangeMarker | None:
+    element = item.atoms[0].element if len(item.atoms) == 1 else ""
+    return None if isinstance(element, str) else range_marker(element)
 
 
 def _key_of(item: RunItem, current: Any, base_format: Any) -> Any:

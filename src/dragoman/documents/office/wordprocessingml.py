@@ -1,7 +1,5 @@
 """Read and write paragraphs of WordprocessingML, the text format of docx."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
@@ -18,9 +16,7 @@ from dragoman.documents.office.runs import (
     TextRun,
     properties_key,
 )
-from dragoman.documents.xml.safe_parser import XML_SPACE, local_name, strip_invalid_characters
-
-__all__ = ["fixed_position", "make_run", "paragraph_group", "paragraphs"]
+from dragoman.documents.xml.safe_parser import XML_SPACE, local_name, own_text, strip_invalid_characters
 
 _STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
 _MAIN = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -89,11 +85,11 @@ def _atoms(children: list[Any]) -> Iterator[TextRun | RunElement]:
         for part in child:
             name = local_name(part)
             if name == "t":
-                yield TextRun(part.text or "", key, properties)
+                yield TextRun(own_text(part), key, properties)
             elif name == "noBreakHyphen":
                 yield TextRun(_HYPHEN, key, properties)
             elif name != "rPr" and name not in _NOISE:
-                yield RunElement(part, is_in_run=True, properties=properties, key=key)
+                yield RunElement(part, is_in_run=bool(name), properties=properties, key=key)  # a comment: between runs
 
 
 def _items(children: list[Any], depth: int = 0) -> list[RunItem]:
@@ -131,7 +127,8 @@ def _item(atom: RunElement, depth: int) -> RunItem:
             return OpaqueItem([atom])
     if any(_holds_paragraph(part) for part in element if local_name(part).endswith("Pr")):
         return OpaqueItem([atom])
-    group = RunGroup.from_items(_items([part for part in content if not local_name(part).endswith("Pr")], depth + 1))
+    inside = _items([part for part in content if not local_name(part).endswith("Pr")], depth + 1)
+    group = RunGroup.from_items(inside, is_nested=True)
     return RunContainer(group, lambda inside: [_around(element, inside)]) if group.items else OpaqueItem([atom])
 
 
@@ -180,7 +177,7 @@ def _field(atoms: list[TextRun | RunElement], depth: int) -> RunItem:
     """Convert a field: a link has translatable text, any other field stays unchanged."""
     kinds = [_field_kind(atom) for atom in atoms]
     code = "".join(
-        atom.element.text or ""
+        own_text(atom.element)
         for atom in atoms
         if isinstance(atom, RunElement) and local_name(atom.element) == "instrText"
     )
@@ -190,7 +187,7 @@ def _field(atoms: list[TextRun | RunElement], depth: int) -> RunItem:
         if any(_holds_paragraph(atom.element) for atom in copied):
             return _opaque(atoms)
         group = RunGroup.from_items(
-            [atom if isinstance(atom, TextRun) else _item(atom, depth) for atom in atoms[shown:-1]]
+            [atom if isinstance(atom, TextRun) else _item(atom, depth) for atom in atoms[shown:-1]], is_nested=True
         )
         if group.items:
             before, after = _opaque(atoms[:shown]), _opaque(atoms[-1:])

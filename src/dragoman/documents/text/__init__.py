@@ -1,3 +1,1 @@
 """Text formats: plain text, SubRip subtitles, gettext messages."""
-
-__all__: list[str] = []

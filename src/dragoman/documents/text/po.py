@@ -1,10 +1,9 @@
-"""gettext messages (po): translate untranslated and fuzzy messages and mark them as fuzzy.
+"""gettext messages (po): translate messages without a translation and mark them as fuzzy.
 
-Fuzzy marks a translation that has not been reviewed; programs do not show it. The lines of a file are edited in place,
-because the library `polib` wraps all lines again when it writes.
+Fuzzy marks a translation that has not been reviewed; programs do not show it. A translator's comment has the mark of
+`translation_marks`: msgmerge keeps these comments and takes all others from the template. The lines of a file are
+edited in place, because the library `polib` wraps all lines again when it writes.
 """
-
-from __future__ import annotations
 
 import functools
 import re
@@ -13,26 +12,30 @@ from dataclasses import dataclass, field
 
 import polib
 
-from dragoman.documents.declared_languages import DeclaredLanguages, parse_declared_code
-from dragoman.documents.document import Document, changed_segments
+from dragoman.documents.document import DeclaredLanguages, Document, changed_segments, parse_declared_code, target_tag
 from dragoman.documents.inline_markup import InlineText
 from dragoman.documents.limits import DocumentLimits
 from dragoman.documents.text.simple_tags import parse_tags, render_tags
 from dragoman.documents.text.text_file import LINE, TextEdits, TextFile, decode_file
+from dragoman.documents.translation_marks import EarlierTranslation, UnreviewedCount, find_mark
 from dragoman.errors import DataError
 from dragoman.markup.tagged_text import TaggedText
 from dragoman.text.characters import has_letters
 
-__all__ = ["read_po"]
-
 _KEYWORD = re.compile(r'\s*(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d{1,2})\])?\s+(".*")\s*$')
 _CREDITS = "translator-credits"  # names of people; they are in no language
+_COMMENT_TYPES = (".", ":", ",", "|", "=")  # of a message; "~" is an obsolete message, others are a translator's
 _MORE = re.compile(r'\s*(".*")\s*$')
 _QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"')  # possessive: no memory per character
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _PLURALS = re.compile(r"nplurals\s*=\s*(\d+)")
 _LANGUAGE = re.compile(r"^Language:.*$", re.MULTILINE)
-_NEWLINE = re.compile(r"(\n)")
+_CHARSET = re.compile(r"^(Content-Type:.*?charset=)(.*)$", re.MULTILINE | re.IGNORECASE)
+_BREAK = re.compile(r"(\n|\t+| {2,})")  # line ends, and the columns of help texts
+_ESCAPE = re.compile(r'\\([abfnrtv"\\])|((?:\\(?:x[0-9A-Fa-f]{1,2}|[0-7]{1,3}))+)')
+_CODE = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|([0-7]{1,3}))")
+_CHARACTERS = dict(zip('abfnrtv"\\', '\a\b\f\n\r\t\v"\\', strict=True))
+_CONTROL = re.compile(r"[\0-\x1f\x7f]")
 _MAX_PLURALS = 6
 _MAX_TAGS = 100_000
 _MAX_ESCAPES = 400_000
@@ -44,14 +47,18 @@ class _Entry:
 
     start: int
     """Position of its first line."""
-    flags: tuple[int, int] | None = None
+    flags: int | None = None
     """Position of the line of flags, if any."""
+    mark: tuple[int, int, str] | None = None
+    """Position of the line with the mark of an earlier run, and the mark."""
+    body: int | None = None
+    """Position after the translator's comments."""
     old: list[tuple[int, int]] = field(default_factory=list)
     """Positions of lines with the previous source text (``#|``); a new translation removes them."""
     fragments: dict[str, list[str]] = field(default_factory=dict)
     """Quoted strings by keyword, in order."""
-    strings: tuple[int, int] | None = None
-    """Position of the lines with translations."""
+    strings: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Positions of the lines with translations, by plural form."""
     keywords: int = 0
     """Position of its first keyword."""
     is_fuzzy: bool = False
@@ -62,101 +69,164 @@ class _Entry:
         return {keyword: "".join(fragments) for keyword, fragments in self.fragments.items()}
 
     @property
-    def is_pending(self) -> bool:
-        done = [text for keyword, text in self.texts.items() if keyword.startswith("msgstr")]
-        return bool(self.texts.get("msgid")) and self.strings is not None and (self.is_fuzzy or not all(done))
+    def sources(self) -> list[str]:
+        return [self.texts[keyword] for keyword in ("msgid", "msgid_plural") if keyword in self.texts]
 
     @property
-    def is_translated(self) -> bool:
-        """Whether it has a translation that stays; a copy of the source is none."""
-        sources = {text.strip() for keyword, text in self.texts.items() if keyword.startswith("msgid")}
-        done = {text.strip() for keyword, text in self.texts.items() if keyword.startswith("msgstr")}
-        is_message = bool(self.texts.get("msgid")) and self.texts["msgid"] != _CREDITS
-        return is_message and not self.is_pending and any(map(has_letters, done - sources))
+    def is_message(self) -> bool:
+        return bool(self.texts.get("msgid")) and bool(self.strings)
+
+    def form_text(self, form: int) -> str:
+        """Return the text of a plural form; empty if the file does not have it."""
+        return self.texts.get(f"msgstr[{form}]") or self.texts.get("msgstr", "") if form in self.strings else ""
+
+    def earlier(self, plurals: int) -> EarlierTranslation:
+        """Return its translation so far, with as many forms as it should have; only of a complete message."""
+        forms = tuple(map(self.form_text, self.forms(plurals)))
+        return EarlierTranslation("\0".join(self.sources), forms, self.mark[2] if self.mark else "", not self.is_fuzzy)
+
+    def forms(self, plurals: int) -> list[int]:
+        """Return the numbers of its forms: those in the file, and as many as the header declares."""
+        count = plurals or len(self.strings) or 2
+        return sorted({*range(count if "msgid_plural" in self.texts else 1), *self.strings})
+
+    @property
+    def has_translation(self) -> bool:
+        """Whether it has a translation; a copy of the source is none."""
+        copies = {text.strip() for text in self.sources}
+        done = {self.form_text(form).strip() for form in self.strings}
+        return self.texts["msgid"] != _CREDITS and any(map(has_letters, done - copies))
 
 
-def read_po(name: str, data: bytes, limits: DocumentLimits) -> Document:
-    """Read a gettext file, or a template of one."""
-    return _Messages(name, data, limits)
+def read_po(name: str, data: bytes, limits: DocumentLimits, *, again: bool = False) -> Document:
+    """Read a gettext file, or a template of one; with `again`, fuzzy messages are translated again."""
+    return _Messages(name, data, limits, again=again)
 
 
 class _Messages:
-    def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
+    def __init__(self, name: str, data: bytes, limits: DocumentLimits, *, again: bool) -> None:
         self.name = name
+        self._data = data
+        self._again = again
         self._file: TextFile = decode_file(name, data, limits)
         limits.check("tags", self._file.text.count("<"), _MAX_TAGS)
         limits.check("escapes", self._file.text.count("\\"), _MAX_ESCAPES)
         entries = list(_entries(name, self._file.text))
         if not any("msgid" in entry.texts for entry in entries):
-            raise DataError(f"{name} must have messages (msgid, msgstr), got none; check the suffix")
+            raise DataError(f"{name} has no messages (msgid, msgstr); check the suffix")
         self._end = "\r\n" if "\r\n" in self._file.text else "\n"
         self._header = next((entry for entry in entries if entry.texts.get("msgid") == "" and entry.strings), None)
         header = self._header.texts.get("msgstr", "") if self._header else ""
         plurals = _PLURALS.search(header)
         self._plurals = min(int(plurals[1][:3]), _MAX_PLURALS) if plurals else 0
-        self._entries = [entry for entry in entries if entry.is_pending]
-        self._texts = [[_lines_of(text, limits) for text in self._sources(entry)] for entry in self._entries]
+        messages = [entry for entry in entries if entry.is_message]
+        self._entries = [entry for entry in messages if any(self._is_new(entry))]
+        self._texts = [[_lines_of(text, limits) for text in entry.sources] for entry in self._entries]
         self.segments = tuple(
             part.tagged for texts in self._texts for text in texts for part in text if isinstance(part, InlineText)
         )
         stated = _LANGUAGE.search(header)
         target = parse_declared_code(stated[0].partition(":")[2]) if stated else ""
-        done = sum(entry.is_translated for entry in entries)
+        pending = {id(entry) for entry in self._entries}
+        done = sum(entry.has_translation for entry in messages if id(entry) not in pending)
         self.declared = (DeclaredLanguages("", target, done),) if self.segments else ()
+        self.unreviewed = UnreviewedCount()
+        for entry in messages:
+            self.unreviewed.add(entry.earlier(self._plurals), again=again)
 
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
-        changed_segments(self.segments, translated)
-        new = iter(translated)
+        if not any(changed_segments(self.segments, translated)):
+            return self._data
+        new = iter(zip(self.segments, translated, strict=True))
         edits = TextEdits(self._file.text)
-        if self._header and self.segments:
+        if self._header:
             self._write_header(edits, language)
         for entry, texts in zip(self._entries, self._texts, strict=True):
-            written = ["".join(_written(part, new) for part in text) for text in texts]
-            if any(isinstance(part, InlineText) for text in texts for part in text):
-                self._write_entry(edits, entry, written)
+            lines = [[(part, *next(new)) if isinstance(part, InlineText) else part for part in text] for text in texts]
+            found = [part for text in lines for part in text if not isinstance(part, str)]
+            if found and all(old is not translation for _, old, translation in found):
+                self._write_entry(edits, entry, ["".join(map(_written, text)) for text in lines])
         return self._file.encoded(edits.joined())
 
-    def _sources(self, entry: _Entry) -> list[str]:
-        return [entry.texts[keyword] for keyword in ("msgid", "msgid_plural") if keyword in entry.texts]
+    def _is_new(self, entry: _Entry) -> list[bool]:
+        """Return for each form of a message whether it may be written."""
+        return entry.earlier(self._plurals).writable(again=self._again)
 
     def _write_header(self, edits: TextEdits, language: str) -> None:
         assert self._header is not None
-        assert self._header.strings is not None
         text = self._header.texts["msgstr"]
-        line = f"Language: {language}"
-        named = _LANGUAGE.sub(lambda _: line, text, count=1) if _LANGUAGE.search(text) else f"{text}{line}\n"
-        if named != text:
-            edits.replace(*self._header.strings, self._keyword("msgstr", named))
+        stated = _LANGUAGE.search(text)
+        named = target_tag(stated[0].partition(":")[2] if stated else "", language, separator="_")
+        line = f"Language: {named}"
+        if stated is None:
+            text = f"{text}{line}\n"
+        elif stated[0].partition(":")[2].strip() != named:
+            text = text[: stated.start()] + line + text[stated.end() :]
+        text = _CHARSET.sub(r"\g<1>UTF-8", text) if not _is_utf8(text) else text  # msginit writes that of the locale
+        if text != self._header.texts["msgstr"]:
+            edits.replace(*self._header.strings[0], self._keyword("msgstr", text))
 
     def _write_entry(self, edits: TextEdits, entry: _Entry, written: Sequence[str]) -> None:
-        assert entry.strings is not None
-        for lines in entry.old:
-            edits.replace(*lines, "")
-        if not entry.is_fuzzy:
-            if entry.flags is None:
-                edits.replace(entry.keywords, entry.keywords, f"#, fuzzy{self._end}")
+        numbers, is_new = entry.forms(self._plurals), self._is_new(entry)
+        count = self._plurals or len(numbers)
+        lines, forms = [], []
+        for form, new in zip(numbers, is_new, strict=True):
+            if new:
+                forms.append(written[0] if form == 0 and count > 1 else written[-1])
+                lines.append(self._keyword("msgstr" if len(written) == 1 else f"msgstr[{form}]", forms[-1]))
             else:
-                edits.replace(entry.flags[0], entry.flags[0] + 2, "#, fuzzy,")
-        if len(written) == 1:
-            edits.replace(*entry.strings, self._keyword("msgstr", written[0]))
-            return
-        count = self._plurals or sum(keyword.startswith("msgstr[") for keyword in entry.texts) or 2
-        forms = [written[0] if form == 0 and count > 1 else written[1] for form in range(count)]
-        keywords = [self._keyword(f"msgstr[{form}]", text) for form, text in enumerate(forms)]
-        edits.replace(*entry.strings, "".join(keywords))
+                forms.append(entry.form_text(form))
+                raw = self._file.text[slice(*entry.strings[form])]
+                lines.append(raw if raw.endswith(("\n", "\r")) else raw + self._end)
+        positions = entry.strings.values()
+        edits.replace(min(start for start, _ in positions), max(end for _, end in positions), "".join(lines))
+        for old in entry.old if all(is_new) else ():
+            edits.replace(*old, "")
+        self._write_comments(edits, entry, entry.earlier(self._plurals).new_mark(forms, is_new))
+
+    def _write_comments(self, edits: TextEdits, entry: _Entry, mark: str) -> None:
+        line = f"# {mark}{self._end}"
+        flags = f"#, fuzzy{self._end}" if entry.flags is None and not entry.is_fuzzy else ""
+        if entry.mark is not None:
+            edits.replace(*entry.mark[:2], line)
+        elif entry.body is not None and entry.body != entry.keywords:
+            edits.replace(entry.body, entry.body, line)
+        else:
+            flags = line + flags
+        if flags:
+            edits.replace(entry.keywords, entry.keywords, flags)
+        if entry.flags is not None and not entry.is_fuzzy:
+            edits.replace(entry.flags, entry.flags + 2, "#, fuzzy,")
 
     def _keyword(self, keyword: str, text: str) -> str:
         """Format a keyword and its text, with one line of the file per line of the text."""
         fragments = text.splitlines(keepends=True) if "\n" in text else [text]
-        quoted = [f'"{polib.escape(fragment)}"' for fragment in fragments]
+        quoted = [f'"{_CONTROL.sub(_octal, polib.escape(fragment))}"' for fragment in fragments]
         first = quoted if len(quoted) == 1 else ['""', *quoted]
         return f"{keyword} {first[0]}{self._end}" + "".join(f"{line}{self._end}" for line in first[1:])
 
 
+def _is_utf8(header: str) -> bool:
+    found = _CHARSET.search(header)
+    return found is not None and found[2].strip().lower() in {"utf-8", "utf8"}
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """Return the character of an escape sequence, or the characters of a run of bytes."""
+    if escape[1]:
+        return _CHARACTERS[escape[1]]
+    codes = [int(one, 16) if one else int(other, 8) & 0xFF for one, other in _CODE.findall(escape[2])]
+    return bytes(codes).decode("utf-8", "replace")
+
+
+def _octal(control: re.Match[str]) -> str:
+    return f"\\{ord(control[0]):03o}"
+
+
 def _lines_of(text: str, limits: DocumentLimits) -> list[InlineText | str]:
-    """Split a message at its line ends, which programs rely on, into translatable texts and other strings."""
+    """Split a message at line ends and columns, which programs rely on, into translatable texts and other strings."""
     parts: list[InlineText | str] = []
-    for line in _NEWLINE.split(text):
+    for line in _BREAK.split(text):
         limits.check_paragraph(len(line))
         inline = parse_tags(line, _TAG, limits) if has_letters(line) else None
         if inline is not None and inline.tagged.has_words:
@@ -167,8 +237,8 @@ def _lines_of(text: str, limits: DocumentLimits) -> list[InlineText | str]:
     return parts
 
 
-def _written(part: InlineText | str, new: Iterator[TaggedText]) -> str:
-    return part if isinstance(part, str) else render_tags(part.tree(next(new)))
+def _written(part: tuple[InlineText, TaggedText, TaggedText] | str) -> str:
+    return part if isinstance(part, str) else render_tags(part[0].tree(part[2]))
 
 
 def _entries(name: str, text: str) -> Iterator[_Entry]:
@@ -178,7 +248,7 @@ def _entries(name: str, text: str) -> Iterator[_Entry]:
     for number, line in enumerate(LINE.finditer(text), 1):
         bare = line[1].strip()
         if not bare or bare.startswith("#"):
-            if entry is not None and (not bare or entry.strings is not None):
+            if entry is not None and (not bare or entry.strings):
                 yield entry
                 entry = None
             if bare:
@@ -186,7 +256,7 @@ def _entries(name: str, text: str) -> Iterator[_Entry]:
                 _add_comment(entry, bare, line)
             continue
         found = _KEYWORD.match(line[1])
-        if found and entry is not None and entry.strings is not None and found[1] in ("msgctxt", "msgid"):
+        if found and entry is not None and entry.strings and found[1] in ("msgctxt", "msgid"):
             yield entry
             entry = None
         more = None if found else _MORE.match(line[1])
@@ -199,16 +269,22 @@ def _entries(name: str, text: str) -> Iterator[_Entry]:
         if found:
             keyword = found[1] + (f"[{found[2]}]" if found[2] is not None else "")
             entry.keywords = entry.keywords if entry.fragments else line.start()
-        entry.fragments.setdefault(keyword, []).append(polib.unescape(quoted[1:-1]))
+        entry.fragments.setdefault(keyword, []).append(_ESCAPE.sub(_unescaped, quoted[1:-1]))
         if keyword.startswith("msgstr"):
-            entry.strings = (entry.strings[0] if entry.strings else line.start(), line.end())
+            form = int(keyword[7:-1] or 0)
+            entry.strings[form] = (entry.strings.get(form, line.span())[0], line.end())
     if entry is not None:
         yield entry
 
 
 def _add_comment(entry: _Entry, bare: str, line: re.Match[str]) -> None:
-    if bare.startswith("#,"):
-        entry.is_fuzzy = "fuzzy" in re.split(r"[,\s]+", bare[2:])
-        entry.flags = (line.start(1), line.end())
-    elif bare.startswith("#|"):
+    kind = bare[1:2]
+    if kind in _COMMENT_TYPES and entry.body is None:
+        entry.body = line.start()
+    if kind in (",", "="):
+        entry.is_fuzzy |= "fuzzy" in re.split(r"[,\s]+", bare[2:])
+        entry.flags = line.start() + line[0].index("#") if kind == "," else entry.flags
+    elif kind == "|":
         entry.old.append(line.span())
+    elif kind not in (".", ":", "~") and (mark := find_mark(bare)):
+        entry.mark = (*line.span(), mark)

@@ -1,15 +1,13 @@
 """Parse and render text with simple inline tags, ``<i>x</i>`` and ``<br>``, as in subtitles and program messages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.documents.inline_markup import InlineBuilder, InlineText, Node
 from dragoman.documents.limits import DocumentLimits
-
-__all__ = ["parse_tags", "render_tags"]
+from dragoman.documents.range_markers import RangeMarker
+from dragoman.markup.protected_spans import match_placeholders
 
 _NAME = re.compile(r"</?([A-Za-z][\w:.-]*)")
 _MAX_DEPTH = 40  # deeper tags are treated as unpaired
@@ -22,8 +20,11 @@ class _Tag:
 
 
 def parse_tags(text: str, tag: re.Pattern[str], limits: DocumentLimits) -> InlineText:
-    """Parse a text; `tag` matches its tags. An unpaired start or end tag becomes an empty tag."""
-    found = list(tag.finditer(text))
+    """Parse a text; `tag` matches its tags. An unpaired start or end tag becomes an empty tag.
+
+    What is part of a placeholder, as in ``%<name>s``, is no tag.
+    """
+    found = _outside_placeholders(text, tag)
     closed_by = _pairs([match[0] for match in found])
     closers = set(closed_by.values())
     builder = InlineBuilder(limits)
@@ -36,9 +37,27 @@ def parse_tags(text: str, tag: re.Pattern[str], limits: DocumentLimits) -> Inlin
         elif place in closers:
             builder.close()
         else:
-            builder.add_empty(_Tag(match[0]), breaks=match[0].lower().startswith("<br"))
+            builder.add_empty(_Tag(match[0]), breaks=match[0].lower().startswith("<br"), marker=tag_marker(match[0]))
     builder.add_text(text[done:])
     return builder.build()
+
+
+def _outside_placeholders(text: str, tag: re.Pattern[str]) -> list[re.Match[str]]:
+    found: list[re.Match[str]] = []
+    waiting = iter(match_placeholders(text))
+    start = end = 0
+    for match in tag.finditer(text):
+        while end < match.end() and (following := next(waiting, None)):
+            _, start, end = following
+        if not (start <= match.start() and match.end() <= end and end - start > len(match[0])):
+            found.append(match)
+    return found
+
+
+def tag_marker(tag: str) -> RangeMarker | None:
+    """Return what an unpaired tag marks: one that crosses another must not come after its end."""
+    named = _NAME.match(tag)
+    return RangeMarker(("", named[1].lower()), not tag.startswith("</")) if named and not tag.endswith("/>") else None
 
 
 def _pairs(tags: Sequence[str]) -> dict[int, int]:

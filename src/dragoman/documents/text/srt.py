@@ -3,8 +3,6 @@
 The library `srt` is not used: it renumbers cues and changes line ends and blank lines when it writes a file.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,21 +10,18 @@ from dataclasses import dataclass
 from dragoman.documents.document import Document, changed_segments
 from dragoman.documents.inline_markup import InlineText
 from dragoman.documents.limits import DocumentLimits
-from dragoman.documents.text.line_breaks import balanced_breaks
 from dragoman.documents.text.simple_tags import parse_tags, render_tags
-from dragoman.documents.text.text_file import LINE, TextEdits, decode_file
+from dragoman.documents.text.text_file import LINE, TextEdits, balanced_breaks, decode_file, one_line
 from dragoman.errors import DataError
 from dragoman.markup.tagged_text import TaggedText
-
-__all__ = ["read_srt"]
 
 _MAX_TAGS = 100_000
 _TIMES = re.compile(r"\s*\d+:\d\d:\d\d[,.]\d{1,3}\s*-->\s*\d+:\d\d:\d\d[,.]\d{1,3}")
 _NUMBER = re.compile(r"\s*\d+\s*$")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|\{\\[^{}]*\}")
 _SPEAKER = re.compile(r"(?:</?[A-Za-z][^<>]*>|\{\\[^{}]*\})*+\s*[-\u2010-\u2015]")
-_DASH = re.compile(r"(?:\{\\[^{}]*\})*\s*[-\u2010-\u2015]\s*")
-"""Dash before a speaker's words; it is copied."""
+_DASH = re.compile(r"(?:\{\\[^{}]*\})*\s*(?:--?|[\u2010-\u2015])\s*")
+"""Dash before a speaker's words, or two before the rest of a sentence; it is copied."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +46,7 @@ class _Subtitles:
         limits.check("tags", self._file.text.count("<") + self._file.text.count("{\\"), _MAX_TAGS)
         cues = list(_cues(self._file.text))
         if not cues:
-            raise DataError(f"{name} must have subtitles (00:00:01,000 --> 00:00:02,000), got none; check the suffix")
+            raise DataError(f"{name} has no subtitles (00:00:01,000 --> 00:00:02,000); check the suffix")
         self._texts: list[_Text] = []
         for lines in cues:
             limits.check_paragraph(sum(len(line[1]) for line in lines))
@@ -96,7 +91,7 @@ def _texts(lines: Sequence[re.Match[str]], limits: DocumentLimits) -> Iterator[_
 
 def _written(text: _Text, tagged: TaggedText) -> str:
     breaks = balanced_breaks(tagged.text, len(text.ends) + 1, tagged.kept)
-    letters = list(tagged.text)
+    letters = list(one_line(tagged.text))
     for place in breaks:
         letters[place] = "\n"
     broken = TaggedText("".join(letters), tagged.spans, tagged.kept)

@@ -1,3 +1,1 @@
 """XML formats: TMX and XLIFF, and safe parsing of XML."""
-
-__all__: list[str] = []

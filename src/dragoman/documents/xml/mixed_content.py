@@ -1,7 +1,5 @@
 """Read and write XML text with inline elements, as in OpenDocument, XLIFF and TMX."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from copy import deepcopy
 from enum import Enum
@@ -11,17 +9,8 @@ from lxml import etree
 
 from dragoman.documents.inline_markup import InlineBuilder, InlineText, Node
 from dragoman.documents.limits import DocumentLimits
+from dragoman.documents.range_markers import range_marker
 from dragoman.documents.xml.safe_parser import local_name, strip_invalid_characters
-
-__all__ = [
-    "InlineRole",
-    "append_text",
-    "clear_element",
-    "fill_element",
-    "insert_after",
-    "is_nested",
-    "read_mixed_content",
-]
 
 
 class InlineRole(Enum):
@@ -31,6 +20,7 @@ class InlineRole(Enum):
     TRANSPARENT = "contains text of the paragraph, but has no visible effect"
     STANDALONE = "is between words; its content is not text of the paragraph"
     BREAK = "is between words and separates them"
+    MARKER = "is between characters and invisible, such as a bookmark"
     IGNORED = "is dropped"
 
 
@@ -43,8 +33,8 @@ def read_mixed_content(
     """Read the content of an element; None if it has no letters.
 
     `role_of` returns the role of a child, or the text that it represents.
-    `plain` converts each fragment of text; its second argument is True for text that an element represents. Adjacent
-    elements with the same name and attributes are merged.
+    `plain` converts each fragment of text; its second argument is True for text that an element represents, which is
+    empty for a standalone element. Adjacent elements with the same name and attributes are merged.
     """
     builder = InlineBuilder(limits)
     _add(builder, element, role_of, plain)
@@ -65,8 +55,10 @@ def _add(
             open_ = None
         if isinstance(role, str):
             builder.add_text(plain(role, True))
-        elif role in (InlineRole.STANDALONE, InlineRole.BREAK):
-            builder.add_empty(child, breaks=role is InlineRole.BREAK)
+        elif role in (InlineRole.STANDALONE, InlineRole.BREAK, InlineRole.MARKER):
+            builder.add_empty(child, breaks=role is InlineRole.BREAK, marker=range_marker(child))
+            if role is not InlineRole.MARKER:
+                plain("", True)
         elif role is not InlineRole.IGNORED:
             if like is not None and open_ is None:
                 builder.open(child)
@@ -96,6 +88,23 @@ def clear_element(parent: Any) -> None:
     for child in list(parent):
         parent.remove(child)
     parent.text = None
+
+
+def content_key(element: Any) -> str:
+    """Return a string that is equal for equal content: text, and elements with their names and attributes."""
+    parts: list[str] = []
+    _add_key(parts, element)
+    return "".join(parts)
+
+
+def _add_key(parts: list[str], element: Any) -> None:
+    parts.append(element.text or "")
+    for child in element:
+        if isinstance(child.tag, str):
+            parts += ["\0<", child.tag, *(f" {name}={value}" for name, value in sorted(child.attrib.items())), "\0>"]
+            _add_key(parts, child)
+            parts.append("\0/")
+        parts.append(child.tail or "")
 
 
 def fill_element(

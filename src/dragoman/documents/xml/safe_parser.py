@@ -1,7 +1,5 @@
 """Parse untrusted XML without entities, DTDs or network access, and serialize it in its original encoding."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -9,8 +7,6 @@ from lxml import etree
 
 from dragoman.documents.limits import DocumentLimits
 from dragoman.errors import DataError
-
-__all__ = ["XML_LANG", "XML_SPACE", "local_name", "parse_xml", "serialize_xml", "strip_invalid_characters"]
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -25,7 +21,7 @@ _ENCODINGS = {b"utf-8", b"utf8", b"us-ascii", b"ascii", b"iso-8859-1", b"iso-885
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 _EBCDIC = b"\x4c\x6f\xa7\x94"  # how libxml2 recognizes it
-_NO_ENTITIES = "{name} must not declare entities or a document type, got one; save it without"
+_NO_ENTITIES = "{name} declares entities or a document type, which is not allowed; save it without"
 _INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -45,6 +41,7 @@ def parse_xml(name: str, data: bytes, limits: DocumentLimits, *, doctype: bool =
         dtd_validation=False,
         huge_tree=False,
         strip_cdata=False,
+        collect_ids=False,  # an identifier that occurs twice is accepted, as by office programs
     )
     try:
         tree = etree.fromstring(data, parser).getroottree()
@@ -63,9 +60,7 @@ def _first_declaration(name: str, data: bytes) -> bytes:
         return b""
     head, end, _ = data[:_MAX_DECLARATION].partition(b"?>")
     if not end:
-        raise DataError(
-            f"{name} must have an XML declaration of at most {_MAX_DECLARATION} bytes, got a longer one; save it again"
-        )
+        raise DataError(f"the XML declaration of {name} has more than {_MAX_DECLARATION} bytes; save it again")
     return head + end
 
 
@@ -84,9 +79,7 @@ def _check_prolog(name: str, data: bytes, *, doctype: bool) -> None:
             shown = declared[1].decode()
             raise DataError(f"{name} must be UTF-8, got {shown}; save it as UTF-8")
     if b"\0" in head[:4] or head.startswith(_EBCDIC):
-        raise DataError(
-            f"{name} must be UTF-8, or UTF-16 with a byte-order mark, got another encoding; save it as UTF-8"
-        )
+        raise DataError(f"{name} must be UTF-8, or UTF-16 with a byte-order mark; save it as UTF-8")
     prolog = _PROLOG.match(head.removeprefix(_BOM))
     found = prolog[1] if prolog else None
     if found is not None and (not doctype or found.endswith(b"[")):
@@ -108,6 +101,11 @@ def serialize_xml(tree: Any, original: bytes) -> bytes:
 def strip_invalid_characters(text: str) -> str:
     """Remove the characters that XML does not allow."""
     return _INVALID.sub("", text)
+
+
+def own_text(element: Any) -> str:
+    """Return the text of an element without that of its children; comments and instructions may divide it."""
+    return "".join([element.text or "", *(child.tail or "" for child in element)])
 
 
 def local_name(element: Any) -> str:

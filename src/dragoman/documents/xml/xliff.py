@@ -1,6 +1,8 @@
-"""XLIFF 1.2 and 2.x documents: add a target, marked as not reviewed, to each untranslated unit."""
+"""XLIFF 1.2 and 2.x documents: add a target, marked as not reviewed, to each untranslated unit.
 
-from __future__ import annotations
+The mark of `translation_marks` is in an attribute that the standard provides for tools: `extradata` of a unit in 1.2,
+`subState` of a segment in 2.x, which a tool has to remove when it changes the state.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,13 +12,14 @@ from typing import Any
 
 from lxml import etree
 
-from dragoman.documents.declared_languages import DeclaredLanguages, parse_declared_code
-from dragoman.documents.document import Document, changed_segments
+from dragoman.documents.document import DeclaredLanguages, Document, changed_segments, parse_declared_code, target_tag
 from dragoman.documents.inline_markup import InlineText
 from dragoman.documents.limits import DocumentLimits
+from dragoman.documents.translation_marks import EarlierTranslation, UnreviewedCount, find_mark
 from dragoman.documents.xml.mixed_content import (
     InlineRole,
     clear_element,
+    content_key,
     fill_element,
     insert_after,
     is_nested,
@@ -27,19 +30,23 @@ from dragoman.errors import DataError
 from dragoman.markup.tagged_text import TaggedText
 from dragoman.text.characters import has_letters
 
-__all__ = ["read_xliff"]
-
 _UNITS = ("trans-unit", "segment")
 _CONTAINERS = {"g", "mrk", "pc"}
+_ITS_TRANSLATE = "{http://www.w3.org/2005/11/its}translate"
 _UNTRANSLATED = {"new", "needs-translation", "initial"}
+_CONFIRMED = {"final", "reviewed", "signed-off"}
 _UNREVIEWED = {"trans-unit": "needs-review-translation", "segment": "translated"}
 """XLIFF 2.x has no state for machine translation; "translated" precedes "reviewed"."""
+_MARK_ATTRIBUTES = {"trans-unit": "extradata", "segment": "subState"}
 _LANGUAGES_1, _LANGUAGES_2 = ("source-language", "target-language"), ("srcLang", "trgLang")
 
 
-def read_xliff(name: str, data: bytes, limits: DocumentLimits) -> Document:
-    """Read an XLIFF file; units that are translated or marked as untranslatable stay unchanged."""
-    return _Xliff(name, data, limits)
+def read_xliff(name: str, data: bytes, limits: DocumentLimits, *, again: bool = False) -> Document:
+    """Read an XLIFF file; units that are translated or marked as untranslatable stay unchanged.
+
+    With `again`, translations that are not reviewed are made again.
+    """
+    return _Xliff(name, data, limits, again=again)
 
 
 @dataclass
@@ -48,41 +55,56 @@ class _Unit:
     source: Any
     """Element that is copied to the target: `source`, or `seg-source` if it has sentences."""
     target: Any
+    earlier: EarlierTranslation
     texts: list[tuple[int, InlineText]]
     """Translatable texts: the source itself (-1), or its sentences by their index among the elements of the source."""
+    gaps: dict[str, Any]
+    """Empty sentences of a target that has others, by `mid`: only these are written."""
+
+
+_KnownUnit = tuple[Any, dict[str, Any], EarlierTranslation]
 
 
 class _Xliff:
-    def __init__(self, name: str, data: bytes, limits: DocumentLimits) -> None:
+    def __init__(self, name: str, data: bytes, limits: DocumentLimits, *, again: bool) -> None:
         self.name = name
         self._data = data
         self._limits = limits
+        self._again = again
         root = self._parse().getroot()
         if local_name(root) != "xliff":
             raise DataError(f"{name} must be XLIFF, got XML with the root {local_name(root)[:40]!r}; check the suffix")
         segments: list[TaggedText] = []
         attributes = _LanguageAttributes(root)
         pending: dict[Any, None] = {}  # in file order
-        for unit in _units(root, limits):
+        known = list(_translatable_units(root))
+        for unit in _units(known, limits, again=again):
             segments += (inline.tagged for _, inline in unit.texts)
             pending[attributes.find(unit.element)] = None
         self.segments = tuple(segments)
-        done = Counter(attributes.find(element) for element in _translated_units(root))
+        self.unreviewed = UnreviewedCount()
+        done: Counter[Any] = Counter()
+        for element, parts, earlier in known:
+            self.unreviewed.add(earlier, again=again)
+            if not any(earlier.writable(again=again)) and _has_translation(parts):
+                done[attributes.find(element)] += 1
         self.declared = tuple(attributes.declared(each, done[each]) for each in pending if each is not None)
 
     def write(self, translated: Sequence[TaggedText], *, language: str) -> bytes:
-        changed_segments(self.segments, translated)
-        if not translated:
+        if not any(changed_segments(self.segments, translated)):
             return self._data
         tree = self._parse()
-        new = iter(translated)
+        new = iter(zip(self.segments, translated, strict=True))
         attributes = _LanguageAttributes(tree.getroot())
         changed: set[Any] = set()
-        for unit in list(_units(tree.getroot(), DocumentLimits(self.name))):
-            _write_unit(unit, [next(new) for _ in unit.texts])
-            changed.add(attributes.find(unit.element))
+        known = list(_translatable_units(tree.getroot()))
+        for unit in _units(known, DocumentLimits(self.name), again=self._again):
+            found = [next(new) for _ in unit.texts]
+            if all(old is not translation for old, translation in found):
+                _write_unit(unit, [translation for _, translation in found])
+                changed.add(attributes.find(unit.element))
         for holder in changed - {None}:
-            holder.set(attributes.target, language)
+            holder.set(attributes.target, target_tag(holder.get(attributes.target, ""), language))
         return serialize_xml(tree, self._data)
 
     def _parse(self) -> Any:
@@ -112,47 +134,73 @@ class _LanguageAttributes:
         return DeclaredLanguages(source, target, translations)
 
 
-def _units(root: Any, limits: DocumentLimits) -> Iterator[_Unit]:
+def _units(known: Sequence[_KnownUnit], limits: DocumentLimits, *, again: bool) -> Iterator[_Unit]:
     """Yield the units with text to translate, and count their texts."""
-    for element, parts in _translatable_units(root):
-        source, target = parts["source"], parts.get("target")
-        if not _is_pending(element, target):
+    for element, parts, earlier in known:
+        is_new = any(earlier.writable(again=again))
+        gaps = (
+            {} if is_new or "seg-source" not in parts or _is_confirmed(element, parts) else _gaps(parts.get("target"))
+        )
+        if not is_new and not gaps:
             continue
-        cut = parts.get("seg-source")
+        source, cut = parts["source"], parts.get("seg-source")
         sentences = [] if cut is None else list(_outermost_sentences(cut))
         source = cut if cut is not None and sentences else source
         elements = list(source.iter())
         places = [(place, elements[place]) for place in sentences] or [(-1, source)]
         texts = []
         for place, text in places:
-            inline = read_mixed_content(text, _role_of, limits)
+            is_done = bool(gaps) and text.get("mid") not in gaps
+            inline = None if is_done or _is_protected(text) else read_mixed_content(text, _role_of, limits)
             if inline is not None and inline.tagged.has_words:
                 limits.add(inline.tagged)
                 texts.append((place, inline))
         if texts:
-            yield _Unit(element, source, target, texts)
+            yield _Unit(element, source, parts.get("target"), earlier, texts, gaps)
 
 
-def _translated_units(root: Any) -> Iterator[Any]:
-    """Yield the units with a translation that stays; a copy of the source is none."""
-    for element, parts in _translatable_units(root):
-        target = parts.get("target")
-        if target is not None and not _is_pending(element, target):
-            text = _translatable_text(target)
-            if has_letters(text) and text != _translatable_text(parts["source"]):
-                yield element
+def _earlier_translation(element: Any, parts: dict[str, Any]) -> EarlierTranslation:
+    """Return the translation that a unit has; a copy of the source in an untranslated state is none."""
+    kind, source, target = local_name(element), parts["source"], parts.get("target")
+    holder = element if kind == "segment" else target
+    state = "" if holder is None else holder.get("state", "")
+    mark = find_mark(element.get(_MARK_ATTRIBUTES[kind], ""))
+    is_open = state in _UNTRANSLATED or (state == _UNREVIEWED[kind] and (kind == "trans-unit" or bool(mark)))
+    is_confirmed = _is_confirmed(element, parts)
+    has_text = target is not None and bool(_text(target) or len(target))
+    is_copy = has_text and not mark and state in _UNTRANSLATED and not _has_translation(parts)
+    form = content_key(target) if has_text and not is_copy else "" if not is_confirmed else "confirmed to be empty"
+    return EarlierTranslation(content_key(source), (form,), mark, is_confirmed or not is_open)
 
 
-def _translatable_units(root: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Yield the units with a source that may be translated, and their children by name."""
+def _is_confirmed(element: Any, parts: dict[str, Any]) -> bool:
+    holder = element if local_name(element) == "segment" else parts.get("target")
+    return element.get("approved") == "yes" or (holder is not None and holder.get("state") in _CONFIRMED)
+
+
+def _gaps(target: Any) -> dict[str, Any]:
+    """Return the sentences of a target that are empty."""
+    sentences = [] if target is None else [each for each in target.iter() if _is_sentence(each)]
+    return {each.get("mid"): each for each in sentences if each.get("mid") and not len(each) and not _text(each)}
+
+
+def _has_translation(parts: dict[str, Any]) -> bool:
+    """Whether a unit has a target that is no copy of the source."""
+    target = parts.get("target")
+    text = "" if target is None else _translatable_text(target)
+    return has_letters(text) and text != _translatable_text(parts["source"])
+
+
+def _translatable_units(root: Any) -> Iterator[_KnownUnit]:
+    """Yield the units with a source that may be translated, their children by name, and the translation they have."""
     inherited: dict[Any, str] = {}
     nested: dict[Any, bool] = {}
     for element in root.iter(*(f"{{*}}{name}" for name in _UNITS)):
         if is_nested(element, _UNITS, nested):
             continue  # a copy of the outer unit has a copy of it: copies of copies would fill the memory
         parts = {local_name(child): child for child in reversed(element) if local_name(child)}
-        if "source" in parts and _translate(element, inherited) != "no":
-            yield element, parts
+        if "source" in parts and _translate(element, inherited) != "no" and not _has_protected_range(parts["source"]):
+            yield element, parts, _earlier_translation(element, parts)
 
 
 def _translatable_text(element: Any) -> str:
@@ -174,7 +222,7 @@ def _text(element: Any) -> str:
 
 def _translate(element: Any, inherited: dict[Any, str]) -> str:
     """Return the attribute `translate` of an element or its nearest ancestor; `inherited` caches those of parents."""
-    own = element.get("translate")
+    own = element.get("translate") or element.get(_ITS_TRANSLATE)
     parent = element.getparent()
     if own or parent is None:
         return own or ""
@@ -194,15 +242,6 @@ def _outermost_sentences(cut: Any) -> Iterator[int]:
             yield place
 
 
-def _is_pending(element: Any, target: Any) -> bool:
-    if element.get("approved") == "yes":
-        return False
-    holder = element if local_name(element) == "segment" else target
-    state = None if holder is None else holder.get("state")
-    has_text = target is not None and (_text(target) or len(target))
-    return not has_text or state in _UNTRANSLATED
-
-
 def _is_sentence(mark: Any) -> bool:
     return local_name(mark) == "mrk" and mark.get("mtype") == "seg"
 
@@ -210,16 +249,34 @@ def _is_sentence(mark: Any) -> bool:
 def _role_of(element: Any) -> InlineRole | str:
     if not isinstance(element.tag, str):
         return InlineRole.IGNORED
-    return InlineRole.CONTAINER if local_name(element) in _CONTAINERS else InlineRole.STANDALONE
+    return InlineRole.STANDALONE if _is_standalone(element) else InlineRole.CONTAINER
 
 
 def _is_standalone(element: Any) -> bool:
-    return local_name(element) not in _CONTAINERS
+    return local_name(element) not in _CONTAINERS or _is_protected(element)
+
+
+def _is_protected(element: Any) -> bool:
+    """Whether the text of an inline element must not be translated."""
+    return "no" in (element.get("translate"), element.get(_ITS_TRANSLATE)) or element.get("mtype") == "protected"
+
+
+def _has_protected_range(source: Any) -> bool:
+    """Whether text between two markers must not be translated; such a unit is not translated."""
+    return any(_is_protected(mark) for mark in source.iter("{*}sm"))
 
 
 def _write_unit(unit: _Unit, translated: Sequence[TaggedText]) -> None:
     target = unit.target
     kind = local_name(unit.element)
+    if unit.gaps:
+        elements = list(unit.source.iter())
+        for (place, inline), tagged in zip(unit.texts, translated, strict=True):
+            holder = unit.gaps[elements[place].get("mid")]
+            clear_element(holder)
+            fill_element(holder, inline.tree(tagged), is_copy=True, is_empty=_is_standalone)
+        target.set("state", _UNREVIEWED[kind])
+        return  # without a mark: the rest is another author's
     if target is None:
         space = etree.QName(unit.element).namespace
         target = etree.Element(f"{{{space}}}target" if space else "target", nsmap=unit.element.nsmap)
@@ -233,5 +290,12 @@ def _write_unit(unit: _Unit, translated: Sequence[TaggedText]) -> None:
         holder = elements[place] if place >= 0 else target
         clear_element(holder)
         fill_element(holder, inline.tree(tagged), is_copy=True, is_empty=_is_standalone)
-    stated = target if kind == "trans-unit" else unit.element
-    stated.set("state", _UNREVIEWED[kind])
+    mark = unit.earlier.new_mark([content_key(target)], [True])
+    attribute = _MARK_ATTRIBUTES[kind]
+    if kind == "segment":
+        unit.element.set("state", _UNREVIEWED[kind])
+    else:
+        target.set("state", _UNREVIEWED[kind])
+        target.set("state-qualifier", "mt-suggestion")
+    if kind == "segment" or not unit.element.get(attribute) or unit.earlier.mark:
+        unit.element.set(attribute, mark)

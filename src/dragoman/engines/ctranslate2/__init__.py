@@ -1,3 +1,1 @@
 """CTranslate2 inference engine and export."""
-
-__all__: list[str] = []

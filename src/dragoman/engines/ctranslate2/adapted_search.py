@@ -1,7 +1,5 @@
 """Run CTranslate2's search; search, score or rank again where its results differ from `dragoman.search`."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -9,8 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dragoman.config.search import SearchSettings
-from dragoman.engines.ctranslate2.results import EngineHypothesis, StepCallback, complete_attention, hypothesis
-from dragoman.engines.ctranslate2.token_id_client import TranslatorClient
+from dragoman.engines.ctranslate2.token_id_client import (
+    EngineHypothesis,
+    StepCallback,
+    TranslatorClient,
+    complete_attention,
+    hypothesis,
+)
 from dragoman.search.decoding_protocol import Floats, SearchMonitor
 from dragoman.search.hypothesis import Hypothesis, SearchInput
 from dragoman.search.penalties import Penalties
@@ -51,11 +54,11 @@ class BatchSearch:
         active = self._not_cancelled(numbers)
         empty = [number for number in active if not self.sentences[number].tokens]
         full = [number for number in active if self.sentences[number].tokens]
-        found = {number: [EngineHypothesis(list(self.sentences[number].prefix), 0.0, None, True)] for number in empty}
-        found |= self._translate(full)
+        drafts = {number: [EngineHypothesis(list(self.sentences[number].prefix), 0.0, None, True)] for number in empty}
+        drafts |= self._translate(full)
         active = self._not_cancelled(active)
-        self._score_again({number: found[number] for number in active if self._needs_rescoring(number)})
-        results = {number: self._ranked(number, found[number]) for number in active}
+        self._score_again({number: drafts[number] for number in active if self._needs_rescoring(number)})
+        results = {number: self._ranked(number, drafts[number]) for number in active}
         if self.monitor is not None and (empty or not self._streams_tokens):
             for number, hypotheses in results.items():
                 self.monitor.on_tokens(number, hypotheses[0].tokens)
@@ -70,25 +73,25 @@ class BatchSearch:
         if not numbers:
             return {}
         enough = math.ceil((self.settings.patience or 1.0) * self.settings.beam)
-        found = self._call(numbers, max(map(self._limit, numbers)), enough)
+        drafts = self._call(numbers, max(map(self._limit, numbers)), enough)
         again: dict[int, list[int]] = defaultdict(list)
         for number in numbers:
             limit = self._limit(number)
-            if not any(self._is_too_long(each, limit) for each in found[number]):
+            if not any(self._is_too_long(each, limit) for each in drafts[number]):
                 continue
-            within = [each for each in found[number] if each.is_finished and each.length <= limit]
+            within = [each for each in drafts[number] if each.is_finished and each.length <= limit]
             if len(within) >= self.settings.nbest and self._is_ranked(number):
-                found[number] = within
+                drafts[number] = within
             else:
                 again[limit].append(number)
         if self.settings.beam == 1:
-            cut = {number: [each.cut(limit) for each in found[number]] for limit in again for number in again[limit]}
+            cut = {number: [each.cut(limit) for each in drafts[number]] for limit in again for number in again[limit]}
             self._score_again(cut)
-            return found | cut
+            return drafts | cut
         for limit, stopped in again.items():
             # The maximum number of translations when the longest are cut; requesting all of them changes nothing else.
-            found |= self._call(stopped, limit, enough - 1 + self.settings.beam)
-        return found
+            drafts |= self._call(stopped, limit, enough - 1 + self.settings.beam)
+        return drafts
 
     def _call(self, numbers: list[int], limit: int, enough: int) -> dict[int, list[EngineHypothesis]]:
         settings = self.settings
@@ -113,12 +116,12 @@ class BatchSearch:
         results = self.calls.translate(sources, [sentence.prefix for sentence in sentences], **options)
         if callback is not None:
             callback.raise_error()
-        found = [self.calls.read(result, exponent) for result in results]
+        drafts = [self.calls.read(result, exponent) for result in results]
         if returns_attention and not is_greedy and len(numbers) > 1:
-            self._replace_first_rows(found, sources)
-        return dict(zip(numbers, found, strict=True))
+            self._replace_first_rows(drafts, sources)
+        return dict(zip(numbers, drafts, strict=True))
 
-    def _replace_first_rows(self, found: list[list[EngineHypothesis]], sources: Sequence[Sequence[int]]) -> None:
+    def _replace_first_rows(self, drafts: list[list[EngineHypothesis]], sources: Sequence[Sequence[int]]) -> None:
         """Compute the attention of the first word with one greedy step; it depends only on the source."""
         firsts = self.calls.translate(
             sources,
@@ -128,14 +131,14 @@ class BatchSearch:
             min_decoding_length=0,
             return_attention=True,
         )
-        for drafts, first in zip(found, firsts, strict=True):
-            for each in drafts:
+        for of_sentence, first in zip(drafts, firsts, strict=True):
+            for each in of_sentence:
                 assert each.attention is not None
                 each.attention[0] = first.attention[0][0]
 
-    def _is_too_long(self, found: EngineHypothesis, limit: int) -> bool:
+    def _is_too_long(self, draft: EngineHypothesis, limit: int) -> bool:
         """Whether the search exceeded its length limit, or was stopped by it."""
-        return found.length > limit or (self.settings.beam > 1 and not found.is_finished)
+        return draft.length > limit or (self.settings.beam > 1 and not draft.is_finished)
 
     def _is_ranked(self, number: int) -> bool:
         """Whether CTranslate2 returns the best translations by our score, which it then has not dropped."""
@@ -147,19 +150,19 @@ class BatchSearch:
         sentence, settings = self.sentences[number], self.settings
         return bool(sentence.prefix) or not sentence.tokens or settings.min_length > 0 or settings.no_repeat_ngram > 0
 
-    def _score_again(self, found: dict[int, list[EngineHypothesis]]) -> None:
-        if not found:
+    def _score_again(self, drafts: dict[int, list[EngineHypothesis]]) -> None:
+        if not drafts:
             return
-        drafts = [(self.sentences[number].tokens, each) for number in found for each in found[number]]
-        gains = self.calls.gains([source for source, _ in drafts], [each.tokens for _, each in drafts])
-        for (_, each), gained in zip(drafts, gains, strict=True):
+        pairs = [(self.sentences[number].tokens, each) for number in drafts for each in drafts[number]]
+        gains = self.calls.gains([source for source, _ in pairs], [each.tokens for _, each in pairs])
+        for (_, each), gained in zip(pairs, gains, strict=True):
             each.log_prob = sum(gained[: each.length])
 
-    def _ranked(self, number: int, found: list[EngineHypothesis]) -> list[Hypothesis]:
+    def _ranked(self, number: int, drafts: list[EngineHypothesis]) -> list[Hypothesis]:
         """The best first; cut translations come after all finished ones."""
         penalties = Penalties(self.settings)
         ranked = sorted(
-            found, key=lambda each: (not each.is_finished, -penalties.score(each.log_prob, each.length, None))
+            drafts, key=lambda each: (not each.is_finished, -penalties.score(each.log_prob, each.length, None))
         )[: self.settings.nbest]
         if self.return_attention and self._is_long(number):
             self._add_attention(self.sentences[number].tokens, ranked)
@@ -168,9 +171,9 @@ class BatchSearch:
             for each in ranked
         ]
 
-    def _add_attention(self, source: Sequence[int], found: list[EngineHypothesis]) -> None:
-        maps = self.calls.forced_maps([source] * len(found), [each.tokens for each in found])
-        for each, attention in zip(found, maps, strict=True):
+    def _add_attention(self, source: Sequence[int], drafts: list[EngineHypothesis]) -> None:
+        maps = self.calls.forced_maps([source] * len(drafts), [each.tokens for each in drafts])
+        for each, attention in zip(drafts, maps, strict=True):
             each.attention = attention[: each.length, :-1]
 
     def _is_long(self, number: int) -> bool:

@@ -16,8 +16,6 @@ The search is that of CTranslate2, adapted to give the results of our search (do
 - It cannot be constrained at every step. Required phrases are forced as parts of prefixes, in several searches.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -37,17 +35,15 @@ from dragoman.engines.ctranslate2.export import (
     vocabulary_of,
 )
 from dragoman.engines.ctranslate2.phrase_search import search_phrases
-from dragoman.engines.ctranslate2.results import CancellationOnly, hypothesis
-from dragoman.engines.ctranslate2.token_id_client import TranslatorClient
+from dragoman.engines.ctranslate2.token_id_client import CancellationOnly, TranslatorClient, hypothesis
 from dragoman.engines.ctranslate2.torch_free_import import import_ctranslate2
-from dragoman.engines.device import Device
 from dragoman.engines.export_cache import Precision, cached_export
+from dragoman.engines.protocol import Device
 from dragoman.environment import default_threads
 from dragoman.errors import ConfigError, DataError
 from dragoman.search.decoding_protocol import SearchMonitor
-from dragoman.search.hypothesis import Hypothesis, SearchInput
+from dragoman.search.hypothesis import Hypothesis, SearchInput, SearchTrace
 from dragoman.search.penalties import Penalties
-from dragoman.search.trace import SearchTrace
 
 
 class CTranslate2Engine:
@@ -64,12 +60,14 @@ class CTranslate2Engine:
         concurrency: int,
         note: str,
         has_new_export: bool = False,
+        export_bytes: int = 0,
     ) -> None:
         self.precision = precision
         self.concurrency = concurrency
         self.longest = longest
         self.note = note
         self.has_new_export = has_new_export
+        self.export_bytes = export_bytes
         self._calls = calls
 
     @staticmethod
@@ -112,6 +110,7 @@ class CTranslate2Engine:
             concurrency=threads,
             note=export.note,
             has_new_export=export.is_new,
+            export_bytes=sum(map(len, export.files.values())),
         )
 
     @staticmethod
@@ -135,7 +134,7 @@ class CTranslate2Engine:
         trace: SearchTrace | None = None,
     ) -> list[list[Hypothesis]]:
         if missing := self.unsupported(settings, trace=trace is not None):
-            raise ConfigError(f"the engine must support {missing}, got ctranslate2, which does not; use torch")
+            raise ConfigError(f"the engine ctranslate2 does not support {missing}; use the engine torch")
         self._check_lengths(sentence.tokens for sentence in sentences)
         if any(sentence.phrases for sentence in sentences):
             return self._search_phrases(sentences, settings, return_attention=return_attention, monitor=monitor)

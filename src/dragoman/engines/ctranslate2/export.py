@@ -4,8 +4,6 @@ Positions are written as a table, since the sinusoids of CTranslate2 have other 
 parts of our Transformers have an equivalent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from dragoman.text import BOS_ID, EOS_ID, SPECIALS, UNK_ID, Tokenizer
 FORMAT = 1
 """Increased whenever the exported files change."""
 PACKAGES = ("ctranslate2",)
+"""Their versions may decide the exported files."""
 
 Array = NDArray[np.float32]
 

@@ -6,16 +6,12 @@ round adds a phrase to the prefix, so each phrase occurs after as many rounds as
 weigh a phrase against the words before it, as the constrained beam search of `dragoman.search` does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from dragoman.search.hypothesis import Hypothesis, SearchInput
-
-__all__ = ["search_phrases"]
 
 Search = Callable[[Sequence[int], Sequence[SearchInput]], list[list[Hypothesis]]]
 """Search sentences, given their places in the batch, without phrases. The hypotheses have alignments; a cancelled

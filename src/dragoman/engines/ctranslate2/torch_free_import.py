@@ -4,9 +4,6 @@ If torch is installed, parts of CTranslate2 import it to convert torch tensors: 
 versions the package itself. We pass numpy arrays, and torch takes seconds and hundreds of megabytes to load.
 """
 
-from __future__ import annotations
-
-import importlib
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -16,18 +13,18 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from dragoman.environment import require
+from dragoman.environment import import_package
 
 _lock = threading.Lock()
 
 
 def import_ctranslate2(module: str = "ctranslate2") -> Any:
     """Import the package or one of its modules. Torch is not loaded for it, but used if already loaded."""
-    require("ctranslate2", "export", "the CTranslate2 engine")
+    what = "the CTranslate2 engine"
     if module in sys.modules:
-        return importlib.import_module(module)
+        return import_package(module, "export", what)
     with _lock, _without_torch():
-        return importlib.import_module(module)
+        return import_package(module, "export", what)
 
 
 @contextmanager

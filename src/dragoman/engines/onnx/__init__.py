@@ -1,3 +1,1 @@
 """ONNX Runtime inference engine and export."""
-
-__all__: list[str] = []

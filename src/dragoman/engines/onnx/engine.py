@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,6 @@ import numpy as np
 from dragoman.bundle import Bundle
 from dragoman.bundle.shortlist import Shortlist
 from dragoman.config.schema import TransformerConfig
-from dragoman.engines.device import Device
 from dragoman.engines.export_cache import Precision, cached_export
 from dragoman.engines.incremental import IncrementalEngine
 from dragoman.engines.onnx.export import (
@@ -25,32 +25,35 @@ from dragoman.engines.onnx.export import (
     SHORTLIST_ROWS_FILE,
     export_onnx,
 )
-from dragoman.engines.onnx.imports import import_onnxruntime
-from dragoman.engines.onnx.session import Session
+from dragoman.engines.onnx.session import BatchThreads, Session, import_onnxruntime
 from dragoman.engines.onnx.shortlisted_search import ShortlistVocabulary, search_shortlisted
 from dragoman.engines.position_table import longest_sentence
+from dragoman.engines.protocol import Device
+from dragoman.environment import default_threads, trim_heap
 from dragoman.errors import DataError
 from dragoman.search import Hypothesis, SearchInput, SearchMonitor, SearchSettings, SearchTrace
 from dragoman.search.decoding_protocol import Floats, Numbers, StepOutput
 from dragoman.text import EOS_ID, PAD_ID
 
 _LEAST_PRESENT = 0.75
-_ROWS_OF_VOCABULARY = 8
-"""From this number of rows, the product with the matrix of the vocabulary takes less time than with gathered rows."""
+_SENTENCES_OF_VOCABULARY = 9
+"""From this number of sentences, the product with the matrix of the vocabulary takes less time than with gathered rows.
+It does not depend on the beam: hypotheses share the rows of their sentence."""
 
 
 class OnnxEngine(IncrementalEngine):
     """A model as graphs: the encoder, one decoder step for all rows, and for a Transformer the output layer.
 
-    `files` are the exported graphs by file name. With a `shortlist` a search chooses among its tokens; scores of given
-    translations are those of the whole vocabulary. `full_range` is that of `Session`.
+    `folder` has the exported graphs. All are opened here, so that the folder may be removed while the engine is in use.
+    With a `shortlist` a search chooses among its tokens; scores of given translations are those of the whole
+    vocabulary. `full_range` is that of `Session`.
     """
 
     name = "onnx"
 
     def __init__(  # noqa: PLR0913 -- one keyword per option
         self,
-        files: Mapping[str, bytes],
+        folder: Path,
         *,
         precision: Precision = "float32",
         threads: int | None = None,
@@ -64,8 +67,12 @@ class OnnxEngine(IncrementalEngine):
         self.precision = precision
         self.note = note
         self.has_new_export = has_new_export
+        files = {path.name: path for path in folder.iterdir()}
+        self.export_bytes = sum(path.stat().st_size for path in files.values())
         self.longest = longest
-        session = functools.partial(Session, threads=threads, full_range=full_range, device=device)
+        self._threads = BatchThreads((threads or default_threads()) if device == "cpu" else 1)
+        self.concurrency = self._threads.count
+        session = functools.partial(Session, threads=self._threads, full_range=full_range, device=device)
         self.encoder = session(files[ENCODER_FILE])
         self.decoder_step = session(files[DECODER_STEP_FILE])
         self.counts_steps = "position" in self.decoder_step.inputs
@@ -73,11 +80,13 @@ class OnnxEngine(IncrementalEngine):
         self.states = [name for name in self.decoder_step.inputs if name.startswith("state.")]
         self.nexts = [name.replace("state.", "next.") for name in self.states]
         self.has_output_layer = OUTPUT_FILE in files
-        self._open_output = functools.partial(session, files[OUTPUT_FILE]) if self.has_output_layer else None
+        if self.has_output_layer:
+            self.output = session(files[OUTPUT_FILE])
         self.shortlist = shortlist if SHORTLIST_ROWS_FILE in files else None
         if self.shortlist is not None:
-            self.shortlist_rows = Session(files[SHORTLIST_ROWS_FILE], threads=1, device=device)
+            self.shortlist_rows = Session(files[SHORTLIST_ROWS_FILE], self._threads, device=device)
             self.shortlist_output = session(files[SHORTLIST_OUTPUT_FILE])
+        trim_heap()  # opening made copies of matrices in another layout
 
     @staticmethod
     def has_cuda() -> bool:
@@ -99,25 +108,24 @@ class OnnxEngine(IncrementalEngine):
         Without `shortlist` a shortlist of the bundle is not used.
         """
         make = functools.partial(export_onnx, bundle, precision=precision)
-        export = cached_export(bundle, "onnx", precision, make, format_number=FORMAT, packages=PACKAGES)
-        config = bundle.config.model
-        return cls(
-            export.files,
-            precision=precision,
-            threads=threads,
-            note=export.note,
-            has_new_export=export.is_new,
-            longest=longest_sentence(config) if isinstance(config, TransformerConfig) else None,
-            shortlist=bundle.shortlist() if shortlist else None,
-            full_range=precision == "int8" and bundle.quantization() is not None,
-            device=device,
+        export = cached_export(
+            bundle, "onnx", precision, make, format_number=FORMAT, packages=PACKAGES, read_files=False
         )
-
-    @functools.cached_property
-    def output(self) -> Session:
-        """The output layer over the vocabulary, loaded when it is first needed."""
-        assert self._open_output is not None
-        return self._open_output()
+        config, stored = bundle.config.model, bundle.quantization()
+        try:
+            return cls(
+                export.folder,
+                precision=precision,
+                threads=threads,
+                note=export.note,
+                has_new_export=export.is_new,
+                longest=longest_sentence(config) if isinstance(config, TransformerConfig) else None,
+                shortlist=bundle.shortlist() if shortlist else None,
+                full_range=precision == "int8" and stored is not None and bool(stored.weights),
+                device=device,
+            )
+        finally:
+            export.check_unchanged()
 
     def search(
         self,
@@ -128,18 +136,20 @@ class OnnxEngine(IncrementalEngine):
         monitor: SearchMonitor | None = None,
         trace: SearchTrace | None = None,
     ) -> list[list[Hypothesis]]:
-        if self.shortlist is None or not sentences:
-            return super().search(sentences, settings, return_attention=return_attention, monitor=monitor, trace=trace)
-        return search_shortlisted(
-            self.start_shortlisted,
-            ShortlistVocabulary.of(self.shortlist, sentences),
-            sentences,
-            settings,
-            longest=self.longest,
-            return_attention=return_attention,
-            monitor=monitor,
-            trace=trace,
-        )
+        show, shortlist = return_attention, self.shortlist
+        with self._threads.batch():
+            if shortlist is None or not sentences:
+                return super().search(sentences, settings, return_attention=show, monitor=monitor, trace=trace)
+            return search_shortlisted(
+                self.start_shortlisted,
+                ShortlistVocabulary.of(shortlist, sentences),
+                sentences,
+                settings,
+                longest=self.longest,
+                return_attention=show,
+                monitor=monitor,
+                trace=trace,
+            )
 
     def start(self, sources: Sequence[Sequence[int]], return_attention: bool) -> OnnxDecodingState:
         lengths = np.asarray([len(source) + 1 for source in sources], np.int64)
@@ -185,8 +195,8 @@ class OnnxDecodingState:
     `present` are the places in the memory of the sentences that are still decoded. The others are removed when they are
     a quarter: copying the memory at every departure takes longer than computing rows that are not used.
 
-    `output` has the tokens of shortlists, a bias that excludes their padding, and for few rows the gathered rows of the
-    output layer; it is empty without shortlists.
+    `output` has the tokens of shortlists, a bias that excludes their padding, and for few sentences the gathered rows
+    of the output layer; it is empty without shortlists.
 
     Shapes: memory and output each [stored, …]; state each [len(present) * beam, hidden].
     """
@@ -227,7 +237,7 @@ class OnnxDecodingState:
         """Shapes: [sentences, beam, dim] -> [sentences, beam, tokens]."""
         sentences, rows = len(features), len(features) * self.beam
         feeds: dict[str, Any] = {"features": features}
-        if rows < _ROWS_OF_VOCABULARY and "output.matrix" in self.output:
+        if "output.matrix" in self.output:
             feeds |= {name: array for name, array in self.output.items() if name != "tokens"}
             return self.engine.shortlist_output.run(["log_probs"], feeds, rows)[0]
         feeds["tokens"] = self.output.get("tokens", np.empty((sentences, 0), np.int64))
@@ -236,7 +246,7 @@ class OnnxDecodingState:
 
     def with_rows(self) -> Self:
         """Gather the rows of the output layer for shortlists, if that will save time."""
-        if not self.output or "output.matrix" in self.output or self.stored * self.beam >= _ROWS_OF_VOCABULARY:
+        if not self.output or "output.matrix" in self.output or self.stored >= _SENTENCES_OF_VOCABULARY:
             return self
         return replace(self, output={**self.output, **self.engine.gather_rows(self.output["tokens"])})
 

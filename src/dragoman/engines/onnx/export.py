@@ -10,23 +10,26 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dragoman.bundle import Bundle
-from dragoman.config.schema import RnnConfig
+from dragoman.config.rnn import RnnConfig
 from dragoman.engines.onnx.graph.attention import SCORES
 from dragoman.engines.onnx.graph.builder import Array
-from dragoman.engines.onnx.graph.decoder_step import build_decoder_step
-from dragoman.engines.onnx.graph.encoder import build_encoder
+from dragoman.engines.onnx.graph.recurrent_graphs import build_decoder_step, build_encoder
+from dragoman.engines.onnx.graph.shared_weights import SharedWeights
 from dragoman.engines.onnx.graph.ssru_graphs import SsruGraphs
 from dragoman.errors import CombinationError
 
-FORMAT = 1
+FORMAT = 2
 """Increased whenever the exported files change."""
-PACKAGES = ("onnx",)
+PACKAGES: tuple[str, ...] = ()
+"""None: the versions of operators and of the format are fixed, with any version of the package onnx."""
 ENCODER_FILE = "reader.onnx"
 DECODER_STEP_FILE = "writer.onnx"
 OUTPUT_FILE = "output.onnx"
 """The output layer over the vocabulary; recurrent models have it in the decoder step."""
 SHORTLIST_ROWS_FILE = "shortlist.onnx"
 SHORTLIST_OUTPUT_FILE = "projection.onnx"
+SHARED_WEIGHTS_FILE = "weights.bin"
+"""The weights of all graphs of a Transformer; ONNX Runtime finds it next to them."""
 
 
 def export_onnx(bundle: Bundle, folder: Path, precision: str) -> None:
@@ -44,13 +47,15 @@ def export_onnx(bundle: Bundle, folder: Path, precision: str) -> None:
         raise CombinationError(
             f"model.norm_form must be variance on ONNX Runtime, got {config.norm_form}; use the engine torch"
         )
-    graphs = SsruGraphs(config, bundle.weights(), precision, bundle.quantization())
+    shared = SharedWeights(folder / SHARED_WEIGHTS_FILE)
+    graphs = SsruGraphs(config, bundle.weights(), precision, bundle.quantization(), shared)
     graphs.encoder().save(folder / ENCODER_FILE)
     graphs.decoder_step().save(folder / DECODER_STEP_FILE)
     graphs.output_layer().save(folder / OUTPUT_FILE)
     if bundle.shortlist() is not None:
         graphs.shortlist_rows().save(folder / SHORTLIST_ROWS_FILE)
         graphs.shortlist_output().save(folder / SHORTLIST_OUTPUT_FILE)
+    shared.save()
 
 
 def write_graphs(config: RnnConfig, weights: Mapping[str, Array], folder: Path, precision: str) -> None:

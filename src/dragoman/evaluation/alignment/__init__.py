@@ -1,3 +1,1 @@
 """Word-alignment formats, symmetrization and error rate."""
-
-__all__: list[str] = []

@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass
 
 from dragoman.errors import DataError
 
-__all__ = ["AlignmentScores", "GoldLinks", "Link", "Links", "score_alignment"]
-
 Link = tuple[int, int]
 """Index of a source word and of a target word, from 0."""
 

@@ -1,15 +1,11 @@
 """Read and write word alignment links in the Pharaoh and NAACL formats."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.alignment.error_rate import GoldLinks, Link, Links
-
-__all__ = ["LinkFormat", "detect_format", "naacl_lines", "parse_gold_links", "parse_links", "pharaoh_line"]
 
 LinkFormat = Literal["pharaoh", "naacl"]
 """Formats of link files.
@@ -141,7 +137,7 @@ def _unknown_format(name: str, lines: Sequence[str]) -> LinkFormat:
     if not any(line.strip() for line in lines):
         return "pharaoh"  # pairs without links; their number is checked
     raise DataError(
-        f"{name} must be links in the Pharaoh format (3-5 4p6) or the NAACL format (1 3 5 S), got something else; name "
+        f"{name} must be links in the Pharaoh format (3-5 4p6) or the NAACL format (1 3 5 S); name "
         "the format to learn in which line"
     )
 
@@ -158,7 +154,7 @@ def _check_position(where: str, link: Link, first: int, lengths: tuple[int, int]
     for side, place, words in zip(("source", "target"), link, lengths or (None, None), strict=True):
         if words == 0:
             raise DataError(
-                f"{where}: a link must be between words, got one of {side} word {place + first}, but the {side} of "
+                f"{where}: a link has {side} word {place + first}, but the {side} of "
                 "this pair has no words; see whether the file belongs to these texts"
             )
         if place < 0 or (words is not None and place >= words):

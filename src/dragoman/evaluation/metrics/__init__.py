@@ -1,3 +1,1 @@
 """Translation metrics."""
-
-__all__: list[str] = []

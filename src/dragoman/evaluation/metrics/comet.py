@@ -4,8 +4,6 @@ The model must be installed; nothing is downloaded. Its checkpoint is a pickle, 
 one from a source that you trust.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -16,8 +14,6 @@ from typing import Any
 
 from dragoman.errors import ConfigError, DataError, MissingExtraError
 from dragoman.evaluation.results import Score
-
-__all__ = ["COMET_PYTHON", "Comet"]
 
 COMET_PYTHON = "DRAGOMAN_COMET_PYTHON"
 """Environment variable with the path of a Python that has the package unbabel-comet."""
@@ -74,7 +70,7 @@ class Comet:
             )
         done = _run([python, "-c", _HAS_PACKAGE], "")
         if done.returncode:
-            raise MissingExtraError(f"{python} must have the package unbabel-comet, got none; {_INSTALL}")
+            raise MissingExtraError(f"{python} does not have the package unbabel-comet; {_INSTALL}")
 
     def score(self, sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[str]) -> Score:
         """Compute the mean over sentences; the signature has the model and the version of the package."""
@@ -102,8 +98,8 @@ class Comet:
         python = self.python or os.environ.get(COMET_PYTHON, "")
         if not python:
             raise ConfigError(
-                "COMET must have a separate Python, got none; name one that has unbabel-comet with --comet-python or "
-                f"in {COMET_PYTHON}"
+                "COMET needs a separate Python; name one that has unbabel-comet with --comet-python or in "
+                f"{COMET_PYTHON}"
             )
         return python
 

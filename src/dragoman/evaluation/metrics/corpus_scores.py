@@ -1,22 +1,30 @@
-"""Compute corpus BLEU, chrF and TER with the values and signatures of sacreBLEU."""
-
-from __future__ import annotations
+"""Compute BLEU, chrF and TER with the values and signatures of sacreBLEU: of corpora, by length, of sentences."""
 
 from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from sacrebleu.metrics.chrf import CHRF
 
 from dragoman.config.evaluation import METRICS
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation.metrics.sentence_statistics import (
-    SCORE_NAMES,
     Statistics,
     check_sizes,
     corpus_statistics,
     signed_metric,
 )
-from dragoman.evaluation.results import Interval, Score
-from dragoman.evaluation.significance.bootstrap import resampled_scores, score_of_totals, seed_setting
+from dragoman.evaluation.results import Interval, LengthBin, Score
+from dragoman.evaluation.significance.bootstrap import (
+    DEFAULT_RESAMPLES,
+    resampled_scores,
+    score_of_totals,
+    seed_setting,
+)
+from dragoman.text.words import count_words
 
-__all__ = ["bleu", "chrf", "compute_score", "corpus_scores", "exact_match"]
+DEFAULT_EDGES = (1, 10, 20, 30, 40, 50, 60)
+"""Minimum words of each bin: 1 to 9, 10 to 19, …, 60 and more."""
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str], *, language: str = "") -> Score:
@@ -63,7 +71,7 @@ def compute_score(statistics: Statistics, *, resamples: int = 0) -> Score:
     """Compute the score of sentence statistics; the score of one sentence has no interval."""
     if resamples < 0 or resamples == 1:
         raise ConfigError(f"resamples must be 0, for no interval, or at least 2, got {resamples}; 1000 is usual")
-    metric = signed_metric(statistics.metric, statistics.language)
+    metric = statistics.signed_metric()
     score = score_of_totals(metric, statistics.counts.sum(0).tolist())
     interval = None
     if resamples and len(statistics) > 1:  # all resamples of one sentence are equal
@@ -71,4 +79,48 @@ def compute_score(statistics: Statistics, *, resamples: int = 0) -> Score:
         metric.seed, seed = seed_setting()
         score.estimate_ci(resampled_scores(statistics, resamples, seed))
         interval = Interval(float(score._mean), float(score._ci))  # noqa: SLF001 -- sacreBLEU has no public name
-    return Score(SCORE_NAMES[statistics.metric], float(score.score), str(metric.get_signature()), interval)
+    return Score(statistics.score_name, float(score.score), str(metric.get_signature()), interval)
+
+
+def sentence_scores(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:
+    """Compute the chrF++ (0 to 100) of each translation; BLEU is 0 for most single sentences."""
+    if len(hypotheses) != len(references):
+        raise DataError(
+            f"there must be a reference for each translation, got {len(hypotheses)} translations and "
+            f"{len(references)} references; count the lines of both"
+        )
+    metric = CHRF(word_order=2)
+    return [
+        float(metric.sentence_score(hypothesis, [reference]).score)
+        for hypothesis, reference in zip(hypotheses, references, strict=True)
+    ]
+
+
+def scores_by_length(
+    sources: Sequence[str],
+    statistics: Sequence[Statistics],
+    *,
+    edges: Sequence[int] = DEFAULT_EDGES,
+    resamples: int = DEFAULT_RESAMPLES,
+) -> tuple[LengthBin, ...]:
+    """Score the sentences of each bin separately; bins without sentences are omitted.
+
+    A sentence belongs to a bin by the number of words of its source; one with fewer words than the first edge is
+    omitted.
+    """
+    if not edges or edges[0] < 0 or any(first >= second for first, second in pairwise(edges)):
+        raise ConfigError(f"edges must go upwards from 0 or more, got {list(edges)}; for instance 1 10 20 30")
+    for each in statistics:
+        if len(each) != len(sources):
+            raise DataError(
+                f"sources and hypotheses must have equal numbers, got {len(sources)} and {len(each)}; give one source "
+                "for each translation"
+            )
+    bins = np.searchsorted(edges, [count_words(source) for source in sources], side="right") - 1
+    found = []
+    for number, (low, following) in enumerate(zip(edges, [*edges[1:], None], strict=True)):
+        rows = np.flatnonzero(bins == number)
+        if len(rows):
+            scores = tuple(compute_score(each.select(rows), resamples=resamples) for each in statistics)
+            found.append(LengthBin(low, None if following is None else following - 1, len(rows), scores))
+    return tuple(found)

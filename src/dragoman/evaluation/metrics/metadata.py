@@ -1,19 +1,6 @@
 """Decimals and direction (higher or lower is better) of metrics; format scores and p-values."""
 
-from __future__ import annotations
-
-__all__ = [
-    "MIN_USEFUL_BLEU",
-    "SENTENCE_METRIC",
-    "SIGNIFICANCE_LEVEL",
-    "decimals",
-    "format_difference",
-    "format_metric_value",
-    "format_p_value",
-    "is_bleu_unsuited",
-    "is_improvement",
-    "is_lower_better",
-]
+from dragoman.plugins import find_plugin, load_plugin
 
 SIGNIFICANCE_LEVEL = 0.05
 MIN_USEFUL_BLEU = 5.0  # below it, hardly a sentence can be understood
@@ -31,7 +18,9 @@ def decimals(metric: str) -> int:
 
 
 def is_lower_better(metric: str) -> bool:
-    """Whether a lower value is better."""
+    """Whether a lower value is better; of a plug-in that is not installed, the higher value is taken to be better."""
+    if find_plugin("metrics", metric) is not None:
+        return bool(load_plugin("metrics", metric).is_lower_better)
     return metric.lower() in _LOWER_IS_BETTER
 
 

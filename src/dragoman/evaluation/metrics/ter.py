@@ -9,16 +9,12 @@ enough, the band contains every shortest path, and both agree; otherwise the exa
 win, and sacreBLEU's own distance decides about the rest. Decision record 0017 explains why this is not sacreBLEU's TER.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from rapidfuzz.distance import Levenshtein
 from sacrebleu.metrics.lib_ter import BeamEditDistance, trace_to_alignment
-
-__all__ = ["count_edits"]
 
 # sacreBLEU's limits
 _MAX_SHIFT_WORDS, _MAX_SHIFT_DISTANCE, _MAX_SHIFTS = 10, 50, 1000

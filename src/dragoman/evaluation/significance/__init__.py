@@ -1,3 +1,1 @@
 """Confidence intervals and significance tests."""
-
-__all__: list[str] = []

@@ -4,8 +4,6 @@ Draws and scores equal sacreBLEU's to the last digit. sacreBLEU copies the stati
 is a vector of sentence counts, and one matrix product computes all totals.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -16,9 +14,7 @@ from sacrebleu.metrics.base import Metric
 from sacrebleu.metrics.base import Score as SacreScore
 
 from dragoman.errors import ConfigError
-from dragoman.evaluation.metrics.sentence_statistics import Statistics, signed_metric
-
-__all__ = ["DEFAULT_RESAMPLES", "blocks", "resampled_scores", "score_of_totals", "seed_setting", "total_score"]
+from dragoman.evaluation.metrics.sentence_statistics import PluginMetric, Statistics
 
 DEFAULT_RESAMPLES = 1000
 
@@ -41,7 +37,7 @@ def seed_setting() -> tuple[str, int | None]:
     return setting, seed
 
 
-def score_of_totals(metric: Metric, totals: Any) -> SacreScore:
+def score_of_totals(metric: Metric | PluginMetric, totals: Any) -> SacreScore:
     """Return sacreBLEU's score of summed statistics, in the precision of the list or array."""
     score: SacreScore = metric._compute_score_from_stats(totals)  # noqa: SLF001 -- see metrics.sentence_statistics
     return score
@@ -49,13 +45,13 @@ def score_of_totals(metric: Metric, totals: Any) -> SacreScore:
 
 def total_score(statistics: Statistics) -> float:
     """Return the score of all sentences together."""
-    metric = signed_metric(statistics.metric, statistics.language)
+    metric = statistics.signed_metric()
     return float(score_of_totals(metric, statistics.counts.sum(0).tolist()).score)
 
 
 def resampled_scores(statistics: Statistics, resamples: int, seed: int | None) -> list[SacreScore]:
     """Return the scores of `resamples` draws of all sentences with replacement."""
-    metric = signed_metric(statistics.metric, statistics.language)
+    metric = statistics.signed_metric()
     draws = np.random.default_rng(seed)
     scores: list[SacreScore] = []
     for rows in blocks(resamples, len(statistics)):

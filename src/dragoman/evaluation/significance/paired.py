@@ -8,8 +8,6 @@ For a difference of 0, sacreBLEU returns the smallest possible p-value, which wo
 Here the p-value is 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,7 +17,7 @@ from sacrebleu.significance import _compute_p_value
 
 from dragoman.config.evaluation import METRICS, TestName
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.sentence_statistics import SCORE_NAMES, Statistics, corpus_statistics, signed_metric
+from dragoman.evaluation.metrics.sentence_statistics import Statistics, corpus_statistics
 from dragoman.evaluation.results import SignificanceTest
 from dragoman.evaluation.significance.bootstrap import (
     blocks,
@@ -28,8 +26,6 @@ from dragoman.evaluation.significance.bootstrap import (
     seed_setting,
     total_score,
 )
-
-__all__ = ["DEFAULT_TRIALS", "check_test", "paired_test", "paired_tests"]
 
 DEFAULT_TRIALS = {"bootstrap": 1000, "randomization": 10000}
 """Defaults of sacreBLEU's command."""
@@ -69,7 +65,7 @@ def paired_test(
         )
     seed = seed_setting()[1]
     difference = total_score(system) - total_score(baseline)
-    signature = signed_metric(baseline.metric, baseline.language).get_signature()
+    signature = baseline.signed_metric().get_signature()
     signature.update("seed", str(seed).lower())
     signature.update(_SIGNATURE_KEYS[test], trials)
     p_value = 1.0
@@ -77,7 +73,7 @@ def paired_test(
         start = seed or None  # in paired tests sacreBLEU treats 0 as no seed
         changes = (_bootstrap if test == "bootstrap" else _randomization)(baseline, system, trials, start)
         p_value = float(_compute_p_value(changes, abs(difference)))
-    return SignificanceTest(SCORE_NAMES[baseline.metric], test, difference, p_value, str(signature))
+    return SignificanceTest(baseline.score_name, test, difference, p_value, str(signature))
 
 
 def check_test(test: str, trials: int | None = None) -> int:
@@ -109,7 +105,7 @@ def _random_seed() -> int:
 
 def _randomization(first: Statistics, second: Statistics, trials: int, seed: int | None) -> NDArray[np.floating]:
     """Return the absolute difference for every random swap of sentences."""
-    metric = signed_metric(first.metric, first.language)
+    metric = first.signed_metric()
     draws = np.random.default_rng(seed)
     one, other = first.counts.sum(0), second.counts.sum(0)
     delta = (first.counts - second.counts).astype(np.float64)

@@ -3,24 +3,12 @@
 The t distribution is computed with the regularized incomplete beta function, to about twelve digits.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence
 
 from dragoman.errors import DataError
 from dragoman.evaluation.results import Interval, SignificanceTest
-
-__all__ = [
-    "mean_interval",
-    "standard_deviation",
-    "t_quantile",
-    "two_sided_p",
-    "welch_error",
-    "welch_p_value",
-    "welch_test",
-]
 
 _LEVEL = 0.95
 _TINY = 1e-300  # replaces 0 in a denominator of the continued fraction

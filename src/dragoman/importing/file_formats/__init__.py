@@ -1,3 +1,1 @@
 """Readers of weight files: sizes are checked before memory is allocated, and no code from a file is run."""
-
-__all__: list[str] = []

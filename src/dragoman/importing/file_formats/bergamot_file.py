@@ -1,11 +1,12 @@
-"""Read .bin files of Marian and Bergamot (Firefox Translations): float32 arrays, and int8 arrays with a multiplier.
+"""Read binary files of Marian and Bergamot (Firefox Translations): weights, and lexical shortlists (lex.*.bin).
 
-Layout: version and count; per array the lengths of name, shape and data, and the number type; all names; all shapes;
-padding; all data. An int8 array is followed by the factor that it was multiplied by. Matrices of int8 are transposed,
-except embeddings.
+Weights are float32 arrays, and int8 arrays with a multiplier. Layout: version and count; per array the lengths of name,
+shape and data, and the number type; all names; all shapes; padding; all data. An int8 array is followed by the factor
+that it was multiplied by. Matrices of int8 are transposed, except embeddings.
+
+Shortlist: magic number, checksum, number of frequent target tokens, number of tokens per list, length of the offsets,
+length of the lists; offsets (uint64), one per source token and the end; lists of target tokens (uint32).
 """
-
-from __future__ import annotations
 
 import functools
 import math
@@ -19,8 +20,6 @@ from dragoman.errors import BundleError
 from dragoman.importing.file_formats.binary_reader import BinaryReader, check_shape
 from dragoman.importing.file_formats.weight_table import WeightTable
 
-__all__ = ["read_bergamot"]
-
 _VERSION = 1
 _FLOAT32, _INT8, _INTGEMM8 = 0x404, 0x101, 0x4101
 _INTEGERS = (_INT8, _INTGEMM8)
@@ -29,6 +28,8 @@ _INPUT = "_QuantMultA"
 """Ending of the name of an array that holds the multiplier of the input of a product."""
 _MAX_ARRAYS = 100_000
 _MAX_NAME = 1000
+_SHORTLIST_MAGIC = 0xF11A48D5013417F5
+_NO_SHORTLIST = "get the file again; a folder without it is imported without a shortlist"
 
 
 def read_bergamot(path: Path, data: bytes) -> tuple[WeightTable, bytes]:
@@ -41,7 +42,7 @@ def read_bergamot(path: Path, data: bytes) -> tuple[WeightTable, bytes]:
         raise BundleError(f"{path} must hold at most {_MAX_ARRAYS:,} arrays, got {count:,}; get the file again")
     headers = [reader.numbers("Q", 4) for _ in range(count)]  # length of the name, type, dimensions, bytes
     if any(header[0] > _MAX_NAME or header[2] > 8 for header in headers):
-        raise BundleError(f"{path} must hold short names and at most 8 dimensions, got others; get the file again")
+        raise BundleError(f"{path} must hold short names and at most 8 dimensions; get the file again")
     names = [reader.text(header[0]) for header in headers]
     shapes = [reader.numbers("i", header[2]) for header in headers]
     reader.bytes(reader.number("Q"))
@@ -62,7 +63,7 @@ def read_bergamot(path: Path, data: bytes) -> tuple[WeightTable, bytes]:
                 multipliers[name] = factor
     reader.check_end()
     if not config:
-        raise BundleError(f"{path} must hold {_CONFIG}, got none; the model is too old")
+        raise BundleError(f"{path} has no {_CONFIG}; the model is too old")
     by_name = dict(zip(names, shapes, strict=True))
     shapes_of_arrays = {name: by_name[name] for name in arrays}
     return WeightTable(arrays, shapes_of_arrays, multipliers=multipliers, input_multipliers=input_multipliers), config
@@ -92,3 +93,26 @@ def _array(path: Path, name: str, kind: int, shape: tuple[int, ...], content: by
     numbers = np.frombuffer(content, "<i1", count)
     matrix = numbers.reshape(rows, columns) if name.endswith("Wemb") else numbers.reshape(columns, rows).T
     return matrix.astype(np.float32) / np.float32(factor)
+
+
+def read_lexical_shortlist(
+    path: Path, data: bytes, source_vocab: int, target_vocab: int
+) -> tuple[int, list[NDArray[np.int64]]]:
+    """Return the number of frequent tokens, and the target tokens of each source token. `path` is for messages."""
+    reader = BinaryReader(path, data)
+    magic, _, frequent, _, offset_count, token_count = reader.numbers("Q", 6)
+    if magic != _SHORTLIST_MAGIC:
+        raise BundleError(f"{path} is no binary shortlist of Marian; {_NO_SHORTLIST}")
+    if offset_count != source_vocab + 1:
+        raise BundleError(
+            f"{path} must have a list for each of {source_vocab:,} source tokens, got {offset_count - 1:,}; "
+            f"{_NO_SHORTLIST}"
+        )
+    offsets = np.frombuffer(reader.bytes(8 * offset_count), "<u8")
+    tokens = np.frombuffer(reader.bytes(4 * token_count), "<u4").astype(np.int64)
+    reader.check_end()
+    if offsets[0] != 0 or offsets[-1] != token_count or (offsets[1:] < offsets[:-1]).any():
+        raise BundleError(f"{path} must have lists in order; {_NO_SHORTLIST}")
+    if tokens.max(initial=0) >= target_vocab:
+        raise BundleError(f"{path} must hold tokens below {target_vocab:,}, got {tokens.max():,}; {_NO_SHORTLIST}")
+    return min(frequent, target_vocab), np.split(tokens, offsets[1:-1].astype(np.int64))

@@ -1,7 +1,5 @@
 """Read numbers, strings and arrays from a binary model file; every size is checked against the file first."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +31,7 @@ class BinaryReader:
         """Read bytes."""
         if not 0 <= count <= len(self.data) - self.place:
             raise BundleError(
-                f"{self.path} must hold {count:,} bytes at position {self.place:,}, got a file of {len(self.data):,}; "
+                f"{self.path} ends at byte {len(self.data):,}, but must hold {count:,} bytes at {self.place:,}; "
                 "get the file again"
             )
         self.place += count
@@ -44,7 +42,7 @@ class BinaryReader:
         try:
             return self.bytes(count).rstrip(b"\0").decode("utf-8")
         except UnicodeDecodeError:
-            raise BundleError(f"{self.path} must hold names in UTF-8, got other bytes; get the file again") from None
+            raise BundleError(f"{self.path} must hold names in UTF-8; get the file again") from None
 
     def check_end(self) -> None:
         """Require that everything was read."""

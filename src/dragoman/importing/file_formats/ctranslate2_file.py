@@ -1,7 +1,5 @@
 """Read model.bin of CTranslate2 (binary versions 2 to 6): variables by name; integers are converted to float32."""
 
-from __future__ import annotations
-
 import functools
 import math
 from pathlib import Path
@@ -13,8 +11,6 @@ from numpy.typing import NDArray
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.binary_reader import BinaryReader, check_shape
 from dragoman.importing.file_formats.weight_table import WeightTable
-
-__all__ = ["CTranslate2File", "read_variables"]
 
 _VERSIONS = range(2, 7)
 _TYPES = ("<f4", "<i1", "<i2", "<i4", "<f2", "<u2")
@@ -109,11 +105,11 @@ def _floats(kind: int, array: NDArray[Any], scale: Variable | None) -> NDArray[A
     if kind not in (_INT8, _INT16):
         return array
     if scale is None and kind == _INT8:
-        raise BundleError("int8 weights must come with their scales, got none; convert the model again")
+        raise BundleError("int8 weights must come with their scales; convert the model again")
     stored = np.array(_INT16_SCALE) if scale is None else _floats(scale[0], scale[1], None)
     scales: NDArray[np.float32] = np.asarray(stored, np.float32)
     if scales.ndim and (array.ndim != 2 or scales.shape != (array.shape[0],)):
-        raise BundleError("int8 weights must have one scale per row, got others; convert the model again")
+        raise BundleError("int8 weights must have one scale per row; convert the model again")
     if not np.all(np.isfinite(scales)) or not np.all(scales != 0) or math.prod(array.shape) == 0:
-        raise BundleError("scales of int8 weights must be finite and not 0, got others; convert the model again")
+        raise BundleError("scales of int8 weights must be finite and not 0; convert the model again")
     return array.astype(np.float32) / (scales[:, np.newaxis] if scales.ndim else scales)

@@ -1,7 +1,5 @@
 """Read uncompressed .npz files: each array's size is checked against its header, and no pickle is read."""
 
-from __future__ import annotations
-
 import functools
 import io
 import zipfile
@@ -15,10 +13,7 @@ from numpy.typing import NDArray
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.binary_reader import check_shape
 from dragoman.importing.file_formats.weight_table import WeightTable
-from dragoman.importing.file_formats.zip_directory import check_directory
-from dragoman.importing.source_files import reason
-
-__all__ = ["read_npz"]
+from dragoman.importing.source_files import check_zip_directory, reason
 
 _CONFIG = "special:model.yml"
 _MAX_DIRECTORY = 1 << 20  # about 10,000 arrays
@@ -31,14 +26,12 @@ def read_npz(path: Path) -> tuple[WeightTable, bytes]:
     arrays: dict[str, Any] = {}
     shapes: dict[str, tuple[int, ...]] = {}
     config = b""
-    check_directory(path, _MAX_DIRECTORY)
+    check_zip_directory(path, _MAX_DIRECTORY)
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
             if sum(entry.file_size for entry in entries) > path.stat().st_size:
-                raise BundleError(
-                    f"{path} must hold uncompressed arrays, got others; save it again without compression"
-                )
+                raise BundleError(f"{path} must hold uncompressed arrays; save it again without compression")
             for entry in entries:
                 name = entry.filename.removesuffix(".npy")
                 if entry.compress_type != zipfile.ZIP_STORED:
@@ -51,7 +44,7 @@ def read_npz(path: Path) -> tuple[WeightTable, bytes]:
     except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, ValueError, SyntaxError, TokenError) as error:
         raise BundleError(f"{path} must be an .npz file, got: {reason(error)}; get the file again") from None
     if not config:
-        raise BundleError(f"{path} must hold {_CONFIG}, got none; it is not a model of Marian")
+        raise BundleError(f"{path} has no {_CONFIG}; it is not a model of Marian")
     return WeightTable(arrays, shapes), config
 
 

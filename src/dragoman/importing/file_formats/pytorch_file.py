@@ -5,8 +5,6 @@ pickles (a magic number, the version, the system, the state, the keys of the sto
 after their count.
 """
 
-from __future__ import annotations
-
 import functools
 import io
 import math
@@ -21,10 +19,7 @@ from numpy.typing import NDArray
 from dragoman.errors import BundleError
 from dragoman.importing.file_formats.state_pickle import Storage, Tensor, read_state
 from dragoman.importing.file_formats.weight_table import WeightTable
-from dragoman.importing.file_formats.zip_directory import check_directory
-from dragoman.importing.source_files import reason
-
-__all__ = ["read_pytorch"]
+from dragoman.importing.source_files import check_zip_directory, reason
 
 _MAX_PICKLE = 4 << 20
 _MAX_DIRECTORY = 1 << 20
@@ -95,7 +90,7 @@ def _array(tensor: Tensor, read: Read) -> NDArray[Any]:
 
 
 def _read_archive(path: Path) -> tuple[Any, Read]:
-    check_directory(path, _MAX_DIRECTORY)
+    check_zip_directory(path, _MAX_DIRECTORY)
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
         pickles = [entry for entry in entries if entry.filename.endswith("/data.pkl")]

@@ -1,7 +1,5 @@
 """Read a safetensors file whose arrays are floating-point numbers of any precision."""
 
-from __future__ import annotations
-
 import functools
 import json
 from pathlib import Path
@@ -25,7 +23,7 @@ def read_safetensors(path: Path) -> WeightTable:
     with path.open("rb") as file:
         header_bytes = int.from_bytes(file.read(8), "little")
         if not 0 < header_bytes <= min(_MAX_HEADER, path.stat().st_size):
-            raise BundleError(f"{path} must be a safetensors file, got other data; get the file again")
+            raise BundleError(f"{path} must be a safetensors file; get the file again")
         header = file.read(header_bytes)
     try:
         with safe_open(path, framework="numpy") as opened:  # checks that the arrays cover the file and do not overlap

@@ -4,15 +4,11 @@
 with tuples, dicts and descriptions of tensors; any other one is an error.
 """
 
-from __future__ import annotations
-
 import io
 import pickletools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-__all__ = ["Storage", "Tensor", "read_state"]
 
 _MAX_OPERATIONS = 250_000  # about 40 per tensor
 _MARK = object()

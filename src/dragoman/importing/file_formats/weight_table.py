@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from dragoman.errors import BundleError
 
-__all__ = ["Array", "WeightTable"]
-
 Array = NDArray[np.float32]
 _FIX = "get the model again; if it is complete, its architecture is not supported"
 
@@ -43,7 +41,7 @@ class WeightTable:
         """Join the arrays of several files, whose names must differ."""
         names = [name for table in tables for name in table.shapes]
         if len(set(names)) < len(names):
-            raise BundleError(f"the files of the weights must hold each array once, got one twice; {_FIX}")
+            raise BundleError(f"the files of the weights have an array twice; {_FIX}")
         arrays = {name: read for table in tables for name, read in table._arrays.items()}  # noqa: SLF001 -- the same class
         return cls(arrays, {name: shape for table in tables for name, shape in table.shapes.items()})
 
@@ -55,19 +53,19 @@ class WeightTable:
         for name in names:
             if name in self.shapes:
                 return name
-        raise BundleError(f"the weights must hold {' or '.join(names)}, got none; {_FIX}")
+        raise BundleError(f"the weights have no {' or '.join(names)}; {_FIX}")
 
     def take(self, name: str, shape: Sequence[int]) -> Array:
         """Return an array in float32."""
         if name not in self.shapes:
-            raise BundleError(f"the weights must hold {name}, got none; {_FIX}")
+            raise BundleError(f"the weights have no {name}; {_FIX}")
         if self.shapes[name] != tuple(shape):
             got = ascii(self.shapes[name])[:80]
             raise BundleError(f"{name} must have the shape {tuple(shape)}, got {got}; {_FIX}")
         with np.errstate(all="ignore"):  # numbers that are not finite are an error below
             array = np.ascontiguousarray(self._arrays[name](), dtype=np.float32)
         if not np.isfinite(array).all():
-            raise BundleError(f"{name} must hold finite numbers, got others; get the model again")
+            raise BundleError(f"{name} must hold finite numbers only; get the model again")
         self.left.discard(name)
         return array
 

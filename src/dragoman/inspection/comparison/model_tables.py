@@ -1,8 +1,7 @@
-"""Tables of the comparison page: model size, speed, training cost, search settings, metric signatures."""
+"""Tables of the comparison page: model size, speed, training cost, settings, metric signatures."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dragoman.config.search import SearchSettings
@@ -10,13 +9,11 @@ from dragoman.evaluation.aggregate_members import describe_test
 from dragoman.evaluation.metrics.metadata import decimals
 from dragoman.evaluation.results import Evaluation, MemberResult, Throughput
 from dragoman.inspection.comparison.report_types import ComparisonReport, ModelDetails, TrainingSummary
-from dragoman.reporting.metric_title import metric_title
-from dragoman.reporting.number_format import format_bytes, format_compact, format_count, format_duration
+from dragoman.reporting.number_format import format_bytes, format_compact, format_count, format_duration, metric_title
 from dragoman.reporting.safe_display_text import visible
 
-__all__ = ["CostTable", "cost_tables", "engines_differ", "format_best", "notable_search_settings", "score_signatures"]
-
 _TEXT_COLUMNS = ("engine", "flagged", "ended", "best in validation")
+_ABSENT = "–"
 _ALWAYS_SHOWN = ("beam", "length_penalty", "alpha")
 _MAX_ENGINE, _MAX_BEST = 60, 120  # characters
 
@@ -137,3 +134,38 @@ def score_signatures(evaluation: Evaluation | None) -> list[tuple[str, str]]:
         for test in system.tests
     )
     return [*scores, *tests]
+
+
+@dataclass(frozen=True)
+class SettingRow:
+    """A setting and its value in each system; different values of members are joined by commas."""
+
+    name: str
+    values: tuple[str, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether the systems have different values."""
+        return len(set(self.values)) > 1
+
+
+def compare_settings(report: ComparisonReport) -> list[SettingRow]:
+    """Return every setting of every system with a configuration, in the order of the configurations."""
+    systems = [members for members in report.models.values() if any(member.settings for member in members)]
+    names = dict.fromkeys(name for members in systems for member in members for name in member.settings)
+    return [
+        SettingRow(name, tuple(_setting_value(members, name) for members in systems)) for name in _by_table(list(names))
+    ]
+
+
+def _by_table(names: Sequence[str]) -> list[str]:
+    """Group settings by table, with the tables in order of first occurrence."""
+    tables = dict.fromkeys(name.rpartition(".")[0] for name in names)
+    tops = dict.fromkeys(table.partition(".")[0] for table in tables)
+    ordered = [table for top in tops for table in tables if table.partition(".")[0] == top]
+    return [name for table in ordered for name in names if name.rpartition(".")[0] == table]
+
+
+def _setting_value(members: Sequence[ModelDetails], name: str) -> str:
+    values = dict.fromkeys(member.settings.get(name, _ABSENT) for member in members if member.settings)
+    return ", ".join(values)

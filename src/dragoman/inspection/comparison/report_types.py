@@ -1,7 +1,5 @@
 """Data classes of a comparison report: the evaluation, details of each model, and example sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,19 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.evaluation.results import Evaluation
-
-__all__ = [
-    "AttentionComparison",
-    "ComparisonReport",
-    "Curve",
-    "ModelDetails",
-    "SentenceComparison",
-    "SystemAttention",
-    "SystemTranslation",
-    "TRAINING_LOSS",
-    "TrainingSummary",
-    "VALIDATION_LOSS",
-]
 
 TRAINING_LOSS, VALIDATION_LOSS = "training loss", "validation loss"
 """Quantities of curves that are losses; all others are scores."""

@@ -1,7 +1,5 @@
 """Rank the compared systems and conclude whether one is significantly better."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -14,14 +12,10 @@ from dragoman.evaluation.metrics.metadata import (
     is_improvement,
     is_lower_better,
 )
-from dragoman.evaluation.results import Evaluation, SignificanceTest, SystemResult, useless_bleu
-from dragoman.evaluation.score_format import format_score
+from dragoman.evaluation.results import Evaluation, SignificanceTest, SystemResult, format_score, useless_bleu
 from dragoman.inspection.comparison.report_types import ComparisonReport, ModelDetails, TrainingSummary
-from dragoman.reporting.metric_title import metric_title
-from dragoman.reporting.number_format import format_count
+from dragoman.reporting.number_format import format_count, metric_title
 from dragoman.reporting.verdict import Verdict
-
-__all__ = ["best_systems", "conclude"]
 
 _UNDECIDED = "no significant difference"
 _VALIDATION_FILES = re.compile(r"data\.(validation\.files|train\[\d+\]\.validation)")

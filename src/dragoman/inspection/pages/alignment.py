@@ -4,8 +4,6 @@ Each sample has the source, the translation and a heat map. Selecting a word hig
 scripting the page shows static maps.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,13 +11,10 @@ from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from dragoman.inspection.select_attention_map import check_weights
-from dragoman.reporting.bidi import text_direction
+from dragoman.inspection.result import check_weights
 from dragoman.reporting.heatmap import heatmap_svg
 from dragoman.reporting.html import render_page
-from dragoman.reporting.safe_display_text import visible
-
-__all__ = ["AlignedSample", "render_alignment_page"]
+from dragoman.reporting.safe_display_text import text_direction, visible
 
 _MAX_WORD = 60  # characters
 

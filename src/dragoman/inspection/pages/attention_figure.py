@@ -1,13 +1,13 @@
-"""Save an attention map as a PNG or SVG file.
+"""Draw the attention map of a translation as a picture, with fonts for the scripts of both texts.
 
 An SVG contains letters as outlines, so that it needs no installed fonts. The columns of a right-to-left source are in
 its reading order.
 """
 
-from __future__ import annotations
-
+import importlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rich.cells import cell_len
 
+from dragoman.environment import require
 from dragoman.errors import ConfigError
 from dragoman.files import atomic_write
-from dragoman.inspection.pages.fonts import find_fonts, import_matplotlib
-from dragoman.inspection.select_attention_map import check_weights
-from dragoman.reporting.bidi import text_direction
-from dragoman.reporting.safe_display_text import visible
+from dragoman.inspection.result import check_weights
+from dragoman.reporting.safe_display_text import has_right_to_left, text_direction, visible
 from dragoman.reporting.terminal import truncate
-
-__all__ = ["FIGURE_SUFFIXES", "check_figure_suffix", "save_figure"]
 
 FIGURE_SUFFIXES = (".png", ".svg")
 
@@ -33,6 +30,10 @@ _MAX_LABEL = 24  # characters
 _DPI = 150
 _BAR_WIDTH, _MAX_BAR_HEIGHT = 0.14, 2.4  # inches: the colour bar
 _GRID_COLOUR = "#d8d8d8"
+_FIRST = "DejaVu Sans"  # part of matplotlib
+_PLAIN = ("Sans", "Regular")
+_FANCY = ("Bold", "Italic", "Oblique", "Mono", "Condensed", "Light", "Thin", "Black", "Serif", "UI", "Display")
+_MAX_LISTED = 8
 
 
 def check_figure_suffix(path: Path) -> None:
@@ -110,3 +111,88 @@ def _label_columns(axes: Any, sources: Sequence[str]) -> None:
     for word, label in zip(sources, axes.get_xticklabels(), strict=True):
         if len(word) == 1 and cell_len(word) == 2:
             label.set(rotation=0, ha="center")
+
+
+@dataclass(frozen=True)
+class FontChoice:
+    """Font names in order of preference, and warnings, one line each."""
+
+    names: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def import_matplotlib(module: str = "matplotlib") -> Any:
+    """Import matplotlib or one of its modules."""
+    require("matplotlib", "train", "drawing a figure")
+    return importlib.import_module(module)
+
+
+def find_fonts(text: str) -> FontChoice:
+    """Find installed fonts that together have every character of a text."""
+    manager = import_matplotlib("matplotlib.font_manager")
+    missing = {character for character in text if character.isprintable() and not character.isspace()}
+    names = [_FIRST]
+    missing -= _supported(manager.findfont(_FIRST), 0, missing)
+    if missing:
+        for path in sorted(manager.findSystemFonts(), key=_fitness):
+            if found := _supported(path, 0, missing):
+                names.append(_family(manager, path, missing))
+                missing -= found
+            if not missing:
+                break
+    return FontChoice(tuple(names), tuple(_warnings(missing, text)))
+
+
+def _fitness(path: str) -> tuple[int, int, str]:
+    """Sort key: plain upright fonts first."""
+    name = Path(path).stem
+    return sum(word in name for word in _FANCY), -sum(word in name for word in _PLAIN), name
+
+
+def _supported(path: str, face: int, characters: set[str]) -> set[str]:
+    font = _face(path, face)
+    return set() if font is None else {each for each in characters if font.get_char_index(ord(each))}
+
+
+def _face(path: str, face: int) -> Any:
+    """Open a font; None if the file is not a scalable font."""
+    ft2font = import_matplotlib("matplotlib.ft2font")
+    try:
+        font = ft2font.FT2Font(path, face_index=face) if face else ft2font.FT2Font(path)
+    except (RuntimeError, OSError, TypeError):
+        return None
+    return font if font.scalable else None
+
+
+def _family(manager: Any, path: str, characters: set[str]) -> str:
+    """Register a font, which may be missing from matplotlib's cache, and return its name.
+
+    CJK font files have one face per language, which draw some characters differently.
+    """
+    wanted = (
+        "KR" if _holds(characters, "\uac00", "\ud7a3") else "JP" if _holds(characters, "\u3041", "\u30fa") else "SC"
+    )
+    manager.fontManager.addfont(path)
+    faces = list(dict.fromkeys(_names(path)))
+    return next((name for name in faces if "CJK" in name and name.endswith(f" {wanted}")), faces[0])
+
+
+def _names(path: str) -> Iterator[str]:
+    first = _face(path, 0)
+    yield first.family_name
+    for number in range(1, first.num_faces):
+        if (face := _face(path, number)) is not None:
+            yield face.family_name
+
+
+def _holds(characters: set[str], first: str, last: str) -> bool:
+    return any(first <= character <= last for character in characters)
+
+
+def _warnings(missing: set[str], text: str) -> Iterator[str]:
+    if missing:
+        some = " ".join(sorted(missing)[:_MAX_LISTED])
+        more = " …" if len(missing) > _MAX_LISTED else ""
+        yield f"no installed font has {some}{more}; install one, such as a Noto font, and draw the figure again"
+    if has_right_to_left(text) and not hasattr(import_matplotlib("matplotlib.ft2font"), "__libraqm_version__"):
+        yield "matplotlib must be 3.11 or later to draw right-to-left words; pip install -U matplotlib"

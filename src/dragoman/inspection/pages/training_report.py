@@ -11,20 +11,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dragoman.evaluation.results import Score
-from dragoman.evaluation.score_format import format_score
+from dragoman.evaluation.results import SetScore, format_score
 from dragoman.files import read_json, read_json_lines
 from dragoman.reporting.heatmap import heatmap_svg
 from dragoman.reporting.html import render_page
 from dragoman.reporting.line_chart import Scale, Series, legend_html, line_chart_svg
-from dragoman.reporting.metric_title import metric_title
-from dragoman.reporting.number_format import format_compact, format_count, format_duration
+from dragoman.reporting.number_format import format_compact, format_count, format_duration, metric_title
+from dragoman.run_files import LOG, PROJECT, RECORD
 
-__all__ = ["LiveProgress", "TestResult", "render_training_report"]
+if TYPE_CHECKING:
+    from dragoman.training.callbacks.status import TrainingStatus  # the package imports torch
 
 _EARLIER = 6  # translations of a sample by earlier validations
 _NOTES = 50
@@ -37,32 +37,6 @@ _ENDS: dict[str, tuple[str, str]] = {
     "interrupted": ("warning", "Training was interrupted"),
     "failed": ("error", "Training failed"),
 }
-
-
-@dataclass(frozen=True)
-class LiveProgress:
-    """Values of a running training that the log does not have yet."""
-
-    update: int = 0
-    epoch: int = 0
-    loss: float | None = None
-    tokens_per_second: float = 0.0
-    seconds_left: float | None = None
-    is_at_most: bool = False
-    """Whether training may stop earlier, without improvement."""
-    activity: str = "Training"
-
-
-@dataclass(frozen=True)
-class TestResult:
-    """Scores of one model on one held-out set."""
-
-    __test__ = False  # no class of tests
-
-    name: str
-    model: str
-    sentences: int
-    scores: Sequence[Score]
 
 
 @dataclass
@@ -97,25 +71,35 @@ class _Sample:
 
 
 def render_training_report(
-    folder: Path, *, live: LiveProgress | None = None, results: Sequence[TestResult] = ()
+    folder: Path,
+    status: TrainingStatus | None = None,
+    *,
+    is_running: bool = False,
+    now: float = 0.0,
+    results: Sequence[SetScore] = (),
 ) -> str:
-    """Render the page of a run, to be written as UTF-8. All texts are escaped."""
-    log, facts = _Log(), read_json(folder / "run.json") or {}
-    for entry in read_json_lines(folder / "log.jsonl"):
+    """Render the page of a run, to be written as UTF-8. All texts are escaped.
+
+    That of a running training has the values of `status`, which the log does not have yet; there is none before the
+    first update.
+    """
+    live = status if is_running else None
+    log, facts = _Log(), read_json(folder / RECORD) or {}
+    for entry in read_json_lines(folder / LOG):
         log.add(entry)
-    level, verdict = _verdict(facts, live)
-    config = folder / "dragoman.toml"
+    level, verdict = ("ok", live.activity if live else "Starting") if is_running else _verdict(facts)
+    config = folder / PROJECT
     return render_page(
         "training.html",
         title=f"Training {folder.resolve().parent.name}/{folder.resolve().name}",
         styles=("palette.css", "page.css", "comparison.css", "training.css"),
         script="training.js",
         is_updated=True,
-        state="running" if live is not None else "ended",
+        state="running" if is_running else "ended",
         level=level,
         verdict=verdict,
-        tiles=_tiles(log, facts, live),
-        share=_share(facts, live),
+        tiles=_tiles(log, facts, live, now),
+        share=live.share if live else None,
         charts=_charts(log),
         legend=[f"{weight:.2f}" for weight in _LEGEND],
         samples=_samples(log),
@@ -130,20 +114,18 @@ def render_training_report(
     )
 
 
-def _verdict(facts: Mapping[str, Any], live: LiveProgress | None) -> tuple[str, str]:
-    if live is not None:
-        return "ok", live.activity
+def _verdict(facts: Mapping[str, Any]) -> tuple[str, str]:
     ended = facts.get("ended")
     return _ENDS.get(str(ended), ("warning", "Training was cut off"))
 
 
-def _tiles(log: _Log, facts: Mapping[str, Any], live: LiveProgress | None) -> list[tuple[str, str, str]]:
+def _tiles(log: _Log, facts: Mapping[str, Any], live: TrainingStatus | None, now: float) -> list[tuple[str, str, str]]:
     """Return the large numbers: name, value, remark."""
     last = log.updates[-1] if log.updates else {}
     update = live.update if live else facts.get("update", 0)
     maximum, epoch = facts.get("max_updates") or update, live.epoch if live else last.get("epoch", 0)
-    loss = live.loss if live else _number(last.get("loss"))
-    speed = live.tokens_per_second if live else _mean_speed(log)
+    loss = (live.loss if live.has_begun else None) if live else _number(last.get("loss"))
+    speed = live.speed if live else _mean_speed(log)
     tiles = [("update", f"{update:,}", f"of {maximum:,}" + (f", epoch {epoch}" if epoch else ""))]
     if loss is not None:
         count = last.get("updates")
@@ -161,16 +143,9 @@ def _tiles(log: _Log, facts: Mapping[str, Any], live: LiveProgress | None) -> li
         tiles.append(("target tokens per second", format_compact(speed), ""))
     if live is None:
         tiles.append(("time", format_duration(_number(facts.get("seconds")) or 0.0), "validations included"))
-    elif live.seconds_left is not None:
-        remark = "at most" if live.is_at_most else "estimated"
-        tiles.append(("time left", format_duration(live.seconds_left), remark))
+    elif (left := live.left(now)) is not None:
+        tiles.append(("time left", format_duration(left), "at most" if live.began.stops_early else "estimated"))
     return tiles
-
-
-def _share(facts: Mapping[str, Any], live: LiveProgress | None) -> float | None:
-    """Return the completed share of a running training, from 0 to 1."""
-    maximum = facts.get("max_updates")
-    return min(1.0, live.update / maximum) if live is not None and maximum else None
 
 
 def _mean_speed(log: _Log) -> float | None:
@@ -261,7 +236,7 @@ def _map(sample: Mapping[str, Any]) -> str:
     return heatmap_svg(source, target, np.nan_to_num(weights).clip(0.0, 1.0), title=title)
 
 
-def _result_row(result: TestResult) -> list[str]:
+def _result_row(result: SetScore) -> list[str]:
     model = "before training" if result.model == "base" else result.model
     return [result.name, model, f"{result.sentences:,}", *map(format_score, result.scores)]
 

@@ -1,3 +1,1 @@
 """Render inspected translations as text for terminals."""
-
-__all__: list[str] = []

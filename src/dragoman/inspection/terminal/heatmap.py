@@ -19,8 +19,6 @@ would reorder::
     junge    ▒▒█
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,11 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 from rich.cells import cell_len
 from rich.text import Text
 
-from dragoman.inspection.select_attention_map import check_weights
-from dragoman.reporting.bidi import has_right_to_left, isolate_word
+from dragoman.inspection.result import check_weights
+from dragoman.reporting.safe_display_text import has_right_to_left, isolate_word
 from dragoman.reporting.terminal import flow, truncate
-
-__all__ = ["render_heatmap"]
 
 _SHADES = " ░▒▓█"
 _MIN_WEIGHT = 0.04  # smaller weights are blank

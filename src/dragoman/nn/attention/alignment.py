@@ -100,15 +100,10 @@ class GlobalAligner(Aligner):
     Papers: [luong2015] (7), [bahdanau2015] (5)-(6).
     """
 
-    edit_weights: Callable[[Tensor], Tensor] | None = None
-    """Experiments may replace the attention weights by a function of them. Shapes: [batch, *, tgt, src]."""
-
     def forward(
         self, score: ScoreCallable, query: Tensor, memory: Memory, positions: Tensor, noise: Noise | None
     ) -> tuple[Tensor, Alignment]:
         weights = masked_softmax(score(query, memory.keys), memory.may_attend)  # [batch, *, tgt, src]
-        if self.edit_weights is not None:
-            weights = self.edit_weights(weights)
         return deferred_gradient.weighted_sum(weights, memory.values), Alignment(weights)
 
 

@@ -1,9 +1,6 @@
 """Multi-head attention of the Transformer."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -21,9 +18,6 @@ class MultiHeadAttention(nn.Module):
     Paper: [vaswani2017] (1) and section 3.2.2. W^Q, W^K and W^V of all heads are one matrix, so that they
     are applied in one product. With `bias` a vector is added to each projection.
     """
-
-    edit_weights: Callable[[Tensor], Tensor] | None = None
-    """Experiments may replace the attention weights by a function of them. Shapes: [batch, heads, tgt, src]."""
 
     def __init__(self, dim: int, heads: int, dropout: float, *, bias: bool = False) -> None:
         super().__init__()
@@ -60,7 +54,7 @@ class MultiHeadAttention(nn.Module):
         Shapes: q [batch, heads, tgt, d], k, v [batch, heads, src, d], may_attend broadcastable to
         [batch, heads, tgt, src] (True: may be attended to) -> [batch, tgt, dim].
         """
-        if self.edit_weights is not None or (noise is not None and self.dropout.rate > 0):
+        if noise is not None and self.dropout.rate > 0:
             context, _ = self._explicit(q, k, v, may_attend, is_causal, noise)
         else:
             context = _fused(q, k, v, may_attend, is_causal)
@@ -84,8 +78,6 @@ class MultiHeadAttention(nn.Module):
         if is_causal:
             allowed = allowed & _not_ahead(scores.size(-2), scores.size(-1), q.device)
         weights = masked_softmax(scores, allowed.expand_as(scores))
-        if self.edit_weights is not None:
-            weights = self.edit_weights(weights)
         return self.dropout(weights, noise).to(v.dtype) @ v, weights  # [batch, heads, tgt, d]
 
     def _heads(self, x: Tensor) -> Tensor:

@@ -5,20 +5,38 @@ leading dimension. `prepare` computes the part that does not depend on the step,
 result as keys.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from dragoman.config.attention_scores import SCORES as RULES
+from dragoman.config.attention_scores import ScoreRules
 from dragoman.nn import deferred_gradient
 
 
 class ScoreFunction(nn.Module, ABC):
-    """Scores how well a query matches each key."""
+    """Scores how well a query matches each key. Its rules state its weights, and with what it can be combined."""
+
+    rules: ClassVar[ScoreRules]
+
+    def __init__(self, **sizes: int) -> None:
+        """Create the weights for these sizes: query, key, hidden and positions, as far as the rules name them."""
+        super().__init__()
+        for name, shape in self.rules.shapes(**sizes).items():
+            self.register_parameter(name, nn.Parameter(torch.empty(shape)))
+        self.initialize()
+
+    def initialize(self) -> None:
+        """Draw the first values: matrices by Glorot's uniform distribution, vectors within ±1/√n."""
+        for weight in self.parameters():
+            if weight.dim() > 1:
+                nn.init.xavier_uniform_(weight)
+            else:
+                nn.init.uniform_(weight, -1.0 / math.sqrt(len(weight)), 1.0 / math.sqrt(len(weight)))
 
     def prepare(self, keys: Tensor) -> Tensor:
         """The part that depends only on the keys, once per sentence. Shapes: [*, src, key] -> [*, src, prepared]."""
@@ -32,12 +50,16 @@ class ScoreFunction(nn.Module, ABC):
 class DotScore(ScoreFunction):
     """Dot score, h_t^T h̄_s. Paper: [luong2015] (section 3.1). Shapes: [*, tgt, dim], [*, src, dim] -> [*, tgt, src]."""
 
+    rules = RULES["dot"]
+
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         return deferred_gradient.linear(query, keys)  # [*, tgt, src]
 
 
 class ScaledDotScore(ScoreFunction):
     """Scaled dot score, q^T k / √d. Paper: [vaswani2017] (1). Shapes: [*, tgt, dim], [*, src, dim] -> [*, tgt, src]."""
+
+    rules = RULES["scaled-dot"]
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         return deferred_gradient.linear(query * (1.0 / math.sqrt(query.size(-1))), keys)  # [*, tgt, src]
@@ -50,10 +72,8 @@ class GeneralScore(ScoreFunction):
     its length. Shapes: [*, tgt, query], [*, src, key] -> [*, tgt, src].
     """
 
-    def __init__(self, query_size: int, key_size: int) -> None:
-        super().__init__()
-        self.W_a = nn.Parameter(torch.empty(query_size, key_size))
-        nn.init.xavier_uniform_(self.W_a)
+    rules = RULES["general"]
+    W_a: nn.Parameter
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         return deferred_gradient.linear(query @ self.W_a.to(query.dtype), keys)  # [*, tgt, src]
@@ -68,14 +88,10 @@ class ConcatScore(ScoreFunction):
     Shapes: [*, tgt, query], [*, src, key] -> [*, tgt, src].
     """
 
-    def __init__(self, query_size: int, key_size: int, hidden: int) -> None:
-        super().__init__()
-        self.W_q = nn.Parameter(torch.empty(hidden, query_size))
-        self.U_k = nn.Parameter(torch.empty(hidden, key_size))
-        self.v_a = nn.Parameter(torch.empty(hidden))
-        nn.init.xavier_uniform_(self.W_q)
-        nn.init.xavier_uniform_(self.U_k)
-        nn.init.uniform_(self.v_a, -1.0 / math.sqrt(hidden), 1.0 / math.sqrt(hidden))
+    rules = RULES["concat"]
+    W_q: nn.Parameter
+    U_k: nn.Parameter
+    v_a: nn.Parameter
 
     def prepare(self, keys: Tensor) -> Tensor:
         return F.linear(keys, self.U_k)  # [*, src, hidden]
@@ -93,12 +109,19 @@ class LocationScore(ScoreFunction):
     Shapes: [*, tgt, query], [*, src, any] -> [*, tgt, src].
     """
 
-    def __init__(self, query_size: int, positions: int) -> None:
-        super().__init__()
-        self.W_a = nn.Parameter(torch.empty(positions, query_size))
-        nn.init.xavier_uniform_(self.W_a)
+    rules = RULES["location"]
+    W_a: nn.Parameter
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         positions, src = self.W_a.size(0), keys.size(-2)
         scores = F.linear(query, self.W_a[:src])  # [*, tgt, min(src, positions)]
         return F.pad(scores, (0, max(0, src - positions)), value=torch.finfo(scores.dtype).min)  # [*, tgt, src]
+
+
+SCORES: dict[str, type[ScoreFunction]] = {
+    "dot": DotScore,
+    "scaled-dot": ScaledDotScore,
+    "general": GeneralScore,
+    "concat": ConcatScore,
+    "location": LocationScore,
+}

@@ -1,3 +1,1 @@
 """Beam search: standard, diverse and lexically constrained."""
-
-__all__: list[str] = []

@@ -1,7 +1,5 @@
 """Beam algorithms, standard and diverse: choose the hypotheses that end and those that are continued."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol, Self
 

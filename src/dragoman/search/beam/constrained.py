@@ -1,5 +1,7 @@
 """Lexically constrained beam search: every translation contains the required phrases. Paper: [post2018].
 
+A phrase begins where the model ends a word: not after "parâ", which continues as "parâmetro".
+
 The rows of a sentence are divided into banks by the number of phrase tokens they contain, so that a row with an
 unlikely phrase token competes with rows that have equally many. The end is forbidden while phrase tokens are missing.
 When the remaining length is just sufficient for them, all other tokens are forbidden.
@@ -8,8 +10,6 @@ If the source words of a phrase are known, an unlikely phrase token gets credit 
 corresponds to the attention on these words. So a term unknown to the model is placed where it belongs, not at the end.
 [hasler2018] uses attention in a similar way.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +27,7 @@ from dragoman.text import EOS_ID
 # The first two were chosen on the validation set of Multi30k, with frequent terms and with words not in training.
 _PLAUSIBLE = 3.0  # −log p up to which a token gets no credit: the model itself finds the best position for it
 _ROWS_OF_A_BANK = 2  # with one, rows with a likely term replace all rows with an unlikely term
+_WORD_END = 0.2  # least probability of the end of a word before a phrase
 _BEST_OF_A_ROW = 2  # continuations of each row that are always candidates
 
 
@@ -67,9 +68,9 @@ class _Rows:
             return None
         shares = np.zeros((len(weights), len(self.sources)), np.float32)
         for number, places in enumerate(self.sources):
-            there = weights[:, places].sum(1)
+            on_phrase = weights[:, places].sum(1)
             others = np.delete(weights, places, 1).max(1, initial=0.0)
-            shares[:, number] = there / np.maximum(there + others, np.finfo(np.float32).tiny)
+            shares[:, number] = on_phrase / np.maximum(on_phrase + others, np.finfo(np.float32).tiny)
         return shares
 
     def credit(self, parent: int, token: int, log_prob: float, shares: Floats | None) -> float:
@@ -124,43 +125,43 @@ class ConstrainedBeam:
         top = topk_candidates(log_probs, running, 2 * shape[1])
         ended: list[tuple[int, _Candidate]] = []
         parents, tokens = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        kept, given = np.full(shape, -np.inf), np.zeros(shape)
+        totals, row_credits = np.full(shape, -np.inf), np.zeros(shape)
         for place, rows in enumerate(self.rows):
             count = 2 * self._width(rows)
-            found = zip(*((each[place, :count]).tolist() for each in (top.parents, top.tokens)), strict=True)
-            pairs = dict.fromkeys(found)
+            best = zip(*((each[place, :count]).tolist() for each in (top.parents, top.tokens)), strict=True)
+            pairs = dict.fromkeys(best)
             if rows.phrases.size:
-                pairs |= _further(log_probs[place], running[place], rows)
+                pairs |= _additional_pairs(log_probs[place], running[place], rows)
             shares = rows.shares(None if weights is None else weights[place])
             ends, continued = self._divide(rows, _sorted(pairs, log_probs[place], running[place], rows, shares))
             ended += [(place, end) for end in ends]
             for rank, candidate in enumerate(continued):
                 parents[place, rank], tokens[place, rank] = candidate.parent, candidate.token
-                kept[place, rank], given[place, rank] = -candidate.cost, candidate.credit
+                totals[place, rank], row_credits[place, rank] = -candidate.cost, candidate.credit
         return BeamStep(
             np.array([place for place, _ in ended], np.int64),
             np.array([end.parent for _, end in ended], np.int64),
             np.array([-end.cost for _, end in ended], np.float64),
             parents,
             tokens,
-            kept,
+            totals,
             np.array([end.credit for _, end in ended], np.float64),
-            given,
+            row_credits,
         )
 
     def advance(self, step: BeamStep) -> Self:
         """The algorithm after a step."""
         assert step.credits is not None
         lists = (step.parents.tolist(), step.tokens.tolist(), (step.log_probs > -np.inf).tolist())
-        moved = []
-        for rows, given, parents, tokens, alive in zip(self.rows, step.credits.tolist(), *lists, strict=True):
+        advanced = []
+        for rows, row_credits, parents, tokens, alive in zip(self.rows, step.credits.tolist(), *lists, strict=True):
             states = [
                 rows.after(parent, token) if is_alive else rows.phrases.start
                 for parent, token, is_alive in zip(parents, tokens, alive, strict=True)
             ]
             prefix = max(0, rows.prefix - 1)
-            moved.append(replace(rows, states=states, credits=given, room=rows.room - 1, prefix=prefix))
-        return replace(self, rows=tuple(moved))
+            advanced.append(replace(rows, states=states, credits=row_credits, room=rows.room - 1, prefix=prefix))
+        return replace(self, rows=tuple(advanced))
 
     def select(self, sentences: Numbers) -> Self:
         """Keep these sentences."""
@@ -176,12 +177,12 @@ class ConstrainedBeam:
         """
         phrases = rows.phrases
         banks: list[list[_Candidate]] = [[] for _ in range(phrases.size + 1)]
-        share, more = divmod(self._width(rows), len(banks))
+        share, remainder = divmod(self._width(rows), len(banks))
         ends: list[_Candidate] = []
         for candidate in candidates:
             if candidate.token != EOS_ID:
                 banks[phrases.size - phrases.missing(rows.after(candidate.parent, candidate.token))].append(candidate)
-            elif len(ends) + len(banks[-1]) < share + more:
+            elif len(ends) + len(banks[-1]) < share + remainder:
                 ends.append(candidate)
         return ends, _fill(banks, self._width(rows))
 
@@ -202,10 +203,20 @@ def _forbid(log_probs: Floats, rows: _Rows, row: int) -> None:
             log_probs[~phrases.may_follow] = -np.inf
         log_probs[list(phrases.tokens)] = -np.inf
         log_probs[allowed] = kept
+    elif (begins := phrases.beginning(state)) and not _ends_word(log_probs, phrases):
+        log_probs[begins] = -np.inf
     log_probs[EOS_ID] = -np.inf if phrases.missing(state) else end
 
 
-def _further(log_probs: Floats, running: Scores, rows: _Rows) -> dict[tuple[int, int], None]:
+def _ends_word(log_probs: Floats, phrases: PhraseAutomaton) -> bool:
+    """Whether the word before the next token may be complete, according to the model. Shapes: [vocab]."""
+    assert phrases.may_follow is not None
+    if phrases.may_follow[log_probs.argmax()]:
+        return True
+    return float(np.exp(log_probs[phrases.may_follow]).sum()) >= _WORD_END
+
+
+def _additional_pairs(log_probs: Floats, running: Scores, rows: _Rows) -> dict[tuple[int, int], None]:
     """Additional candidates: the phrase tokens and the best tokens of each row.
 
     Shapes: log_probs [rows, vocab], running [rows].
@@ -241,11 +252,11 @@ def _fill(banks: list[list[_Candidate]], width: int) -> list[_Candidate]:
 
     Banks have equal shares; the last one gets the remainder. Unused places go to the best remaining candidates.
     """
-    share, more = divmod(width, len(banks))
+    share, remainder = divmod(width, len(banks))
     kept: list[_Candidate] = []
     rest: list[_Candidate] = []
     for number, bank in enumerate(banks, 1):
-        size = share + more if number == len(banks) else share
+        size = share + remainder if number == len(banks) else share
         kept += bank[:size]
         rest += bank[size:]
     return sorted(kept + sorted(rest)[: width - len(kept)])

@@ -8,8 +8,6 @@ The automaton is that of [aho1975]: a trie of the phrases with failure links to 
 a suffix of the node. So when a phrase is abandoned, its tokens count for any phrase that they begin.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -59,6 +57,7 @@ class PhraseAutomaton:
         self._after: dict[tuple[PhraseState, int], PhraseState] = {}
         self._missing: dict[PhraseState, int] = {}
         self._advancing: dict[PhraseState, list[int]] = {}
+        self._beginning: dict[PhraseState, list[int]] = {}
 
     def after(self, state: PhraseState, token: int) -> PhraseState:
         """The state after one more token."""
@@ -89,6 +88,18 @@ class PhraseAutomaton:
             known = self._advancing[state] = [
                 token for token in sorted(self.tokens) if missing and self.missing(self.after(state, token)) < missing
             ]
+        return known
+
+    def beginning(self, state: PhraseState) -> list[int]:
+        """The tokens that begin a phrase with a new word, except those that continue a phrase or follow one."""
+        known = self._beginning.get(state)
+        if known is None:
+            firsts = {
+                phrase[0] for phrase in self.phrases if self.may_follow is not None and self.may_follow[phrase[0]]
+            }
+            begun = self._prefixes[state.node]
+            continuing = {self.phrases[number][depth] for number, depth in begun if depth < self.lengths[number]}
+            known = self._beginning[state] = [] if self._just_written(state) else sorted(firsts - continuing)
         return known
 
     def begun(self, state: PhraseState) -> list[int]:

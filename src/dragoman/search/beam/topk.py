@@ -8,7 +8,7 @@ import numpy as np
 
 from dragoman.search.decoding_protocol import Floats, Numbers, Scores
 
-_ROWS = 32  # words per block
+_BLOCK_TOKENS = 32
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,17 @@ def topk_candidates(log_probs: Floats, running: Scores, count: int) -> Candidate
     Shapes: log_probs [sentences, width, vocab], running [sentences, width].
     """
     sentences, _, vocab = log_probs.shape
-    columns = -(-vocab // _ROWS)
+    columns = -(-vocab // _BLOCK_TOKENS)
     if columns < count:
         return topk_candidates_by_sorting(log_probs, running, count)
     maxima = _block_maxima(log_probs, columns)
     best = _best((maxima + running[..., np.newaxis]).reshape(sentences, -1), count)  # [sentences, count]
     parents, column = best // columns, best % columns
-    tokens = column[..., np.newaxis] + columns * np.arange(_ROWS)  # [sentences, count, _ROWS]
+    tokens = column[..., np.newaxis] + columns * np.arange(_BLOCK_TOKENS)  # [sentences, count, _BLOCK_TOKENS]
     inside = tokens < vocab
     tokens[~inside] = 0
-    every = np.arange(sentences)[:, np.newaxis, np.newaxis]
-    values = log_probs[every, parents[..., np.newaxis], tokens].astype(np.float64)
+    sentence = np.arange(sentences)[:, np.newaxis, np.newaxis]
+    values = log_probs[sentence, parents[..., np.newaxis], tokens].astype(np.float64)
     values += np.take_along_axis(running, parents, 1)[..., np.newaxis]
     values[~inside] = -np.inf
     return _candidates(values, np.broadcast_to(parents[..., np.newaxis], values.shape), tokens, count)
@@ -78,10 +78,12 @@ def _candidates(values: Scores, parents: Numbers, tokens: Numbers, count: int) -
     """Shapes: each [sentences, …], the rest of one size -> [sentences, count]."""
     sentences = len(values)
     best = _best(values.reshape(sentences, -1), count)
-    found = Candidates(parents.reshape(sentences, -1), tokens.reshape(sentences, -1), values.reshape(sentences, -1))
-    found = found.taken(best)
+    candidates = Candidates(
+        parents.reshape(sentences, -1), tokens.reshape(sentences, -1), values.reshape(sentences, -1)
+    )
+    candidates = candidates.taken(best)
     # Ties: first in the beam, then first in the vocabulary, so that the order is deterministic.
-    return found.taken(np.lexsort((found.tokens, found.parents, -found.log_probs)))
+    return candidates.taken(np.lexsort((candidates.tokens, candidates.parents, -candidates.log_probs)))
 
 
 def _best(values: Scores, count: int) -> Numbers:

@@ -1,3 +1,1 @@
 """Access control: API keys, permissions, rate limits, allowed host names."""
-
-__all__: list[str] = []

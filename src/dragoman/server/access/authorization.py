@@ -1,18 +1,22 @@
-"""Identify the API key of a request; check its permissions and its rate limit.
+"""Identify the API key of a request; check its permissions and its rate limit in tokens per minute.
 
 The middleware passes the key of ``Authorization``, or of the body (LibreTranslate, DeepL's older clients), before a
 place is reserved and before the body is parsed. Nothing is translated before: `charge` requires authorization.
 """
 
-from __future__ import annotations
-
-from collections import Counter
+import hashlib
+import ipaddress
+import secrets
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from dragoman.server.access.api_keys import ApiKey, ApiKeyStore
-from dragoman.server.access.rate_limiter import RateLimiter
 from dragoman.server.errors import Forbidden, RateLimited
 
-__all__ = ["AccessControl", "RequestAccess"]
+MAX_BUCKETS = 10_000
+"""Maximum number of buckets; the least recently used are dropped."""
 
 _BASE_TOKENS = 1  # of every request
 _MISSING = (
@@ -20,10 +24,85 @@ _MISSING = (
     "gives them out"
 )
 _NO_KEYS = (
-    "the server must have API keys to grant the right {right}, got none; start it with --keys, or send SIGHUP to its "
+    "this server has no API keys, so no client has the right {right}; start it with --keys, or send SIGHUP to its "
     "process, which reloads models"
 )
 _WRONG = "Invalid API key"
+
+
+@dataclass
+class _Bucket:
+    level: float
+    at: float
+
+
+class RateLimiter:
+    """Buckets by salted hash: no address stays in memory."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, max_buckets: int = MAX_BUCKETS) -> None:
+        self._clock = clock
+        self._max_buckets = max_buckets
+        self._salt = secrets.token_bytes(16)
+        self._buckets: OrderedDict[bytes, _Bucket] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def key_bucket(self, name: str) -> bytes:
+        """Return the bucket id of a key."""
+        return self._hashed(f"key {name}")
+
+    def address_bucket(self, address: str) -> bytes:
+        """Return the bucket id of an address; IPv6 addresses of one /64 share a bucket."""
+        try:
+            number = ipaddress.ip_address(address.partition("%")[0])
+        except ValueError:
+            return self._hashed("address unknown")
+        if isinstance(number, ipaddress.IPv6Address):
+            if number.ipv4_mapped is not None:
+                return self._hashed(f"address {number.ipv4_mapped}")
+            return self._hashed(f"network {int(number) >> 64}")
+        return self._hashed(f"address {number}")
+
+    def check(self, bucket: bytes, per_minute: int) -> None:
+        """Raise `RateLimited` if the bucket is empty."""
+        found = self._filled(bucket, per_minute)
+        if found.level < 1:
+            raise _rate_limited(per_minute, 1 - found.level)
+
+    def take(self, bucket: bytes, per_minute: int, tokens: int) -> None:
+        """Take tokens, or raise `RateLimited`. More than a bucket holds is taken from a full one, on credit."""
+        found = self._filled(bucket, per_minute)
+        wanted = min(tokens, per_minute)
+        if found.level < wanted:
+            raise _rate_limited(per_minute, wanted - found.level)
+        found.level -= tokens
+
+    def refund(self, bucket: bytes, per_minute: int, tokens: int) -> None:
+        """Put tokens back."""
+        found = self._filled(bucket, per_minute)
+        found.level = min(per_minute, found.level + tokens)
+
+    def _filled(self, bucket: bytes, per_minute: int) -> _Bucket:
+        now = self._clock()
+        found = self._buckets.get(bucket)
+        if found is None:
+            found = self._buckets[bucket] = _Bucket(per_minute, now)
+            if len(self._buckets) > self._max_buckets:
+                self._buckets.popitem(last=False)
+        self._buckets.move_to_end(bucket)
+        found.level = min(per_minute, found.level + (now - found.at) * per_minute / 60)
+        found.at = now
+        return found
+
+    def _hashed(self, name: str) -> bytes:
+        return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), key=self._salt, digest_size=16).digest()
+
+
+def _rate_limited(per_minute: int, missing: float) -> RateLimited:
+    return RateLimited(
+        f"Slowdown: the limit is {per_minute} source tokens per minute", retry_after=missing * 60 / per_minute
+    )
 
 
 class AccessControl:
@@ -86,6 +165,11 @@ class RequestAccess:
             self.key = next((key for key in map(self._control.keys.find, given) if key), None)
             if self.key is None:
                 raise Forbidden(_WRONG, code="invalid_key")
+            if self.key.is_expired:
+                expiry, self.key = self.key.expiry, None
+                raise Forbidden(
+                    f"this API key expired at {expiry}; request another from the server operator", code="invalid_key"
+                )
 
     def authorize(self, *secrets: str | None) -> None:
         """Authorize the request, with a key of its body if it has one; raises `Forbidden` or `RateLimited`."""
@@ -125,7 +209,5 @@ class RequestAccess:
         if not self.has_keys:
             raise Forbidden(_NO_KEYS.format(right=right))
         if self.key is None or right not in self.key.rights:
-            raise Forbidden(
-                f"the key must have the right {right}, got {'one without' if self.key else 'none'}; request one from "
-                "the server operator"
-            )
+            who = "this key does not have" if self.key else "no client without a key has"
+            raise Forbidden(f"{who} the right {right}; request a key from the server operator")

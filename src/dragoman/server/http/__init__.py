@@ -1,3 +1,1 @@
 """HTTP layer: protocol limits, middleware, request bodies, error responses."""
-
-__all__: list[str] = []

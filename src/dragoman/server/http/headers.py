@@ -1,13 +1,17 @@
-"""Read and write HTTP headers: security headers, CORS, request id, API key, client address."""
+"""Read and write HTTP headers: security, CORS, request id, API key, client address, host, content encoding."""
 
-from __future__ import annotations
-
+import asyncio
+import gzip
 import ipaddress
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
-__all__ = ["CorsPolicy", "PAGE_POLICY", "SECURITY", "client_address", "is_loopback", "parse_api_key", "request_id"]
+from fastapi import Request, Response
+
+from dragoman.server.errors import ErrorCode, Forbidden, RequestError
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -28,6 +32,17 @@ SECURITY: dict[bytes, bytes] = {
 
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _SCHEMES = frozenset({"bearer", "deepl-auth-key"})
+_CROSS_SITE = (
+    "a page of another origin may not {do}; the server's operator names the origins that may with dragoman serve "
+    "--origins, or requires keys with --keys"
+)
+
+_REJECTED = re.compile(r";\s*q=0(?:\.0*)?\s*$")
+_MIN_BYTES = 50_000  # compression of less is not worth its time
+_LEVEL = 5
+
+_HOST = re.compile(r"(?:\[([^\[\]]+)\]|([^\[\]:/?#@\\\s]+))(?::\d*)?")
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class CorsPolicy:
@@ -47,6 +62,18 @@ class CorsPolicy:
             return [(b"access-control-allow-origin", origin), exposed, vary]
         return [vary]
 
+    def check(self, headers: Mapping[bytes, bytes], forwarded_host: bytes | None, *, changes_state: bool) -> None:
+        """Reject a request without a key, of an unsafe method, that a page of another origin sent: raises `Forbidden`.
+
+        Where every origin is allowed, its pages may translate, but change nothing that the server stores.
+        """
+        origin = headers.get(b"origin")
+        if _is_same_origin(headers, forwarded_host) or (origin or b"").lower() in self._origins:
+            return
+        if changes_state or not self._accepts_any:
+            do = "change what the server stores" if self._accepts_any else "send this request"
+            raise Forbidden(_CROSS_SITE.format(do=do), code="cross_site")
+
     @staticmethod
     def preflight() -> Headers:
         """Return the additional headers of a preflight response."""
@@ -55,6 +82,28 @@ class CorsPolicy:
             (b"access-control-allow-headers", b"Accept, Authorization, Content-Type, X-Request-Id"),
             (b"access-control-max-age", b"86400"),
         ]
+
+
+def _is_same_origin(headers: Mapping[bytes, bytes], forwarded_host: bytes | None) -> bool:
+    """Whether a request comes from a program, or from a page of this server.
+
+    Browsers send Sec-Fetch-Site to HTTPS and loopback addresses; otherwise the host names of Origin and Host are
+    compared, without ports, which proxies leave out.
+    """
+    site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
+    if site is not None:
+        return site in (b"same-origin", b"none")
+    if origin is None:
+        return True
+    hosts = [_host_name(b"//" + host) for host in (headers.get(b"host"), forwarded_host) if host]
+    return (name := _host_name(origin)) is not None and name in hosts
+
+
+def _host_name(url: bytes) -> str | None:
+    try:
+        return urlsplit(url.decode("latin-1")).hostname
+    except ValueError:
+        return None
 
 
 def request_id(given: bytes | None) -> str:
@@ -87,3 +136,72 @@ def is_loopback(address: str) -> bool:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
+
+
+def accepted_encodings(request: Request) -> set[str]:
+    """Return the content encodings that a client accepts by name."""
+    words = request.headers.get("accept-encoding", "").lower().split(",")
+    return {word.partition(";")[0].strip() for word in words if not _REJECTED.search(word)}
+
+
+@dataclass
+class CachedJson:
+    """An encoded JSON value that is sent many times; a large one is compressed at the first request that accepts it."""
+
+    data: bytes
+    _compressed: bytes | None = field(default=None, init=False, repr=False)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock, init=False, repr=False)
+
+    async def response(self, request: Request) -> Response:
+        """Return the value, compressed if it is large and the client accepts it."""
+        if len(self.data) < _MIN_BYTES:
+            return Response(self.data, media_type="application/json")
+        headers = {"vary": "Accept-Encoding"}
+        if "gzip" not in accepted_encodings(request):
+            return Response(self.data, headers=headers, media_type="application/json")
+        headers["content-encoding"] = "gzip"
+        async with self._lock:  # simultaneous first requests compress once
+            if self._compressed is None:
+                self._compressed = await asyncio.to_thread(gzip.compress, self.data, _LEVEL, mtime=0)
+        return Response(self._compressed, headers=headers, media_type="application/json")
+
+
+class Misdirected(RequestError):  # noqa: N818 -- named like its HTTP status
+    """A Host header that is not a name of this server, as in a DNS rebinding attack."""
+
+    status = 421
+    code: ErrorCode = "misdirected"
+    reason = "host"
+
+
+class TrustedHosts:
+    """Host names of the server: loopback names, configured names, and every numeric address.
+
+    DNS rebinding needs a name that resolves to this machine, so numeric addresses are safe.
+    """
+
+    def __init__(self, host: str, hosts: Sequence[str]) -> None:
+        names = {name.lower().rstrip(".") for name in (host, *hosts)}
+        self._accepts_any = "*" in names
+        self._names = _LOOPBACK | names
+        self._domains = tuple(name[1:] for name in names if name.startswith("*."))
+
+    def check(self, value: bytes) -> None:
+        """Raise `Misdirected` unless the Host header names this server; the port is ignored."""
+        if self._accepts_any:
+            return
+        if found := _HOST.fullmatch(value.decode("latin-1")):
+            name = (found[1] or found[2]).lower().rstrip(".")
+            if name in self._names or name.endswith(self._domains) or _is_address(name):
+                return
+        raise Misdirected(
+            "the Host header does not name this server; its operator adds names with dragoman serve --hosts"
+        )
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -5,21 +5,21 @@ order. Capacity is always released. If the client disconnects, its translation i
 explains why this is one plain ASGI class.
 """
 
-from __future__ import annotations
-
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
 
 from dragoman.errors import DragomanError
 from dragoman.server.access.authorization import AccessControl, RequestAccess
-from dragoman.server.access.trusted_hosts import TrustedHosts
 from dragoman.server.access_log import AccessLog, AccessRecord
 from dragoman.server.errors import (
+    NO_SUCH_PATH,
     DeadlineExceeded,
     Draining,
     MethodNotAllowed,
@@ -28,31 +28,25 @@ from dragoman.server.errors import (
     RequestError,
     SingleProcessOnly,
     TooLarge,
+    problem_bytes,
+    problem_for,
+    problem_headers,
 )
-from dragoman.server.http.body_key import find_keys
-from dragoman.server.http.body_limits import BodyBuffer, declared_length
+from dragoman.server.http.body_limits import BodyBuffer, declared_length, find_keys
 from dragoman.server.http.headers import (
     SECURITY,
     CorsPolicy,
+    TrustedHosts,
     client_address,
     is_loopback,
     parse_api_key,
     request_id,
 )
-from dragoman.server.http.problem_details import (
-    NO_SUCH_PATH,
-    PROBLEM_TYPE,
-    problem_bytes,
-    problem_for,
-    problem_headers,
-)
-from dragoman.server.http.route_policy import PolicyTable, RoutePolicy
-from dragoman.server.http.server_sent_events import EVENT_STREAM, event
+from dragoman.server.http.route_policy import Endpoint, RoutePolicy, RouteTable
+from dragoman.server.http.server_sent_events import EVENT_STREAM, error_event
 from dragoman.server.metrics import UNKNOWN_ROUTE, PrometheusMetrics
 from dragoman.server.scheduling.admission import Reservation
 from dragoman.server.settings import ServerSettings
-
-__all__ = ["CLIENT_GONE", "RequestMiddleware"]
 
 CLIENT_GONE = 499
 """Status in the log and the metrics of a request whose client disconnected."""
@@ -62,6 +56,7 @@ _FORM_BYTES = 64 << 10  # of a form around a document
 _KEYLESS_BYTES = 64 << 20  # of all bodies whose key is not known before they are read
 _INLINE_BYTES = 1 << 20  # that are searched for a key on the event loop, in 3 ms
 _GRACE = 1.0  # seconds after a deadline in which the service itself reports it
+_DISCARD_SECONDS = 2.0  # for a client to send the rest of a rejected body
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _USED_HEADERS = frozenset(
     {
@@ -72,15 +67,17 @@ _USED_HEADERS = frozenset(
         b"expect",
         b"host",
         b"origin",
+        b"sec-fetch-site",
         b"transfer-encoding",
         b"x-forwarded-for",
+        b"x-forwarded-host",
         b"x-forwarded-proto",
         b"x-request-id",
     }
 )
 _ON_REPLICA = (
-    "the server must run as one process for this request, got several replicas, which do not share documents, "
-    "glossaries and counts; run one with dragoman serve without --on"
+    "this server has several replicas, which do not share documents, glossaries and counts; such requests need a "
+    "server of one process, dragoman serve without --on"
 )
 _NO_ROUTE = RoutePolicy("public")
 _COUNTED_BY_SERVICE = (DeadlineExceeded, Draining, Overloaded, TooLarge)
@@ -88,20 +85,26 @@ _COUNTED_BY_SERVICE = (DeadlineExceeded, Draining, Overloaded, TooLarge)
 
 @dataclass
 class RequestMiddleware:
-    """The ASGI application that uvicorn runs; `app` contains the routes."""
+    """The ASGI application that uvicorn runs: it finds the route of a request and calls its endpoint."""
 
-    app: ASGIApp
     admit: Callable[[float, Callable[[int], None]], Reservation]
     """Reserve capacity: seconds until the deadline, and a callback that charges tokens to the rate limit."""
     settings: ServerSettings
     metrics: PrometheusMetrics
     access: AccessControl
     log: AccessLog
-    policies: PolicyTable = field(default_factory=PolicyTable)
+    routes: RouteTable = field(default_factory=RouteTable)
+    openapi: Callable[[], dict[str, Any]] = dict
+    """Returns the description of all routes, made at the first call."""
     is_draining: bool = False
     """Every response closes its connection."""
     is_replica: bool = False
     """Other processes respond to requests for the same address: routes that store values are rejected."""
+
+    def needs_key(self, method: str, path: str) -> bool:
+        """Whether a route needs a key on a server with keys."""
+        policy = self.routes.find(method, path)
+        return policy is not None and policy.access != "public"
 
     def __post_init__(self) -> None:
         self.trusted_hosts = TrustedHosts(self.settings.host, self.settings.hosts)
@@ -114,8 +117,6 @@ class RequestMiddleware:
         """Handle one request."""
         if scope["type"] == "http":
             await _Exchange(self, scope, receive, send).run()
-        elif scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
 
 
 class _Exchange:
@@ -126,9 +127,8 @@ class _Exchange:
         self._receive, self._send = receive, send
         self._headers = {name: value for name, value in scope["headers"] if name in _USED_HEADERS}
         self._scope = scope
-        policy = server.policies.find(scope["method"], scope["path"])
-        self._policy = policy or _NO_ROUTE
-        self._has_route = policy is not None
+        self._match = server.routes.match(scope["method"], scope["path"])
+        self._policy = self._match.policy if self._match else _NO_ROUTE
         self._id = request_id(self._headers.get(b"x-request-id"))
         forwarded = self._headers.get(b"x-forwarded-for") if server.settings.trust_proxy else None
         self._access = RequestAccess(server.access, client_address(scope.get("client"), forwarded))
@@ -151,9 +151,7 @@ class _Exchange:
             self._error = error
             await self._send_error(error)
         except asyncio.CancelledError:
-            await self._send_error(
-                Draining("the server must be up to translate, got a shutdown; try again", retry_after=1.0)
-            )
+            await self._send_error(Draining())
             raise
         except Exception as error:  # noqa: BLE001 -- an internal error must not end the server, nor log a text
             if not self._disconnected.is_set():  # cancelled work may end with any error
@@ -180,25 +178,29 @@ class _Exchange:
         if server.settings.trust_proxy and self._headers.get(b"x-forwarded-proto", b"").lower() == b"https":
             scope["scheme"] = "https"  # of the URLs in responses
         self._scope = scope
-        if not self._has_route:  # even if the app has one: it does not declare who may use it
+        if self._match is None:
             self._reject_path()
-        if not await self._receive_request():
-            return
-        if self._reservation is None:
-            await server.app(scope, self._receive_message, self._send_message)
-        else:
-            await self._translate(self._reservation)
+        elif await self._receive_request():
+            request = Request({**scope, "path_params": self._match.params}, self._receive_message)
+            if self._reservation is None:
+                await self._run(self._match.respond, request)
+            else:
+                await self._translate(self._reservation, self._match.respond, request)
+
+    async def _run(self, respond: Endpoint, request: Request) -> None:
+        response = await respond(request)
+        await response(request.scope, self._receive_message, self._send_message)
 
     def _check_host(self) -> None:
         if sum(name == b"host" for name, _ in self._scope["headers"]) != 1:
             self._closes = True
-            raise RequestError("a request must have one Host header, got none or several; send one")
+            raise RequestError("a request must have exactly one Host header")
         self._server.trusted_hosts.check(self._headers[b"host"])
 
     def _reject_path(self) -> None:
         self._closes = declared_length(self._headers, self._server.settings.limits.body_bytes) != 0
-        allowed = self._server.policies.methods(self._scope["path"])
-        raise MethodNotAllowed(allowed) if allowed else NotFound(NO_SUCH_PATH)
+        allowed = self._server.routes.methods(self._scope["path"])
+        raise MethodNotAllowed(self._scope["method"], allowed) if allowed else NotFound(NO_SUCH_PATH)
 
     async def _receive_request(self) -> bool:
         """Check the key, reserve capacity if the route translates, read the body; False if the client disconnected."""
@@ -218,6 +220,7 @@ class _Exchange:
             is_large = len(self._body) > _INLINE_BYTES
             keys = await asyncio.to_thread(self._find_keys, self._body) if is_large else self._find_keys(self._body)
         self._authorize(keys)
+        self._check_origin()
         if policy.stores and self._server.is_replica:
             raise SingleProcessOnly(_ON_REPLICA)
         if not has_body:
@@ -229,10 +232,16 @@ class _Exchange:
         if length != 0 and not is_key_in_body:
             self._body = await self._read_body(limit, limits.body_seconds)
         self._closes = False
-        return self._body is not None
+        if self._body is None:
+            return False
+        if self._reservation is not None:
+            self._reservation.expect()
+        return True
 
     def _find_keys(self, body: bytes) -> list[str]:
-        return find_keys(self._headers.get(b"content-type", b""), self._scope["query_string"], body)
+        return find_keys(
+            self._policy.dialect.key_fields, self._headers.get(b"content-type", b""), self._scope["query_string"], body
+        )
 
     def _authorize(self, keys: Sequence[str]) -> None:
         """Check the access that the route declares, with the keys of the query or the body."""
@@ -244,29 +253,33 @@ class _Exchange:
         if needed == "admin":
             access.require("admin")
 
+    def _check_origin(self) -> None:
+        """Reject unsafe requests of pages of other origins; a page that has a key may send them."""
+        if self._access.key is None and self._scope["method"] in _BODY_METHODS:
+            host = self._headers.get(b"x-forwarded-host") if self._server.settings.trust_proxy else None
+            policy = self._policy
+            self._server.cors.check(self._headers, host, changes_state=policy.stores or policy.is_upload)
+
     async def _read_body(self, limit: int, seconds: float) -> bytes | None:
         try:
             body = await self._buffer.read(self._receive, limit, seconds)
         except (RequestError, asyncio.CancelledError):
             self._closes = True
             raise
-        self._received = len(body or b"")
+        self._received, self._closes = len(body or b""), False
         if body is None:
             self._cancel()
         return body
 
-    async def _translate(self, reservation: Reservation) -> None:
+    async def _translate(self, reservation: Reservation, respond: Endpoint, request: Request) -> None:
         watcher = asyncio.create_task(self._watch_disconnect())
         try:
             async with asyncio.timeout_at(reservation.deadline + _GRACE):
-                app = self._server.policies.direct.get((self._scope["method"], self._scope["path"]), self._server.app)
-                await app(self._scope, self._receive_message, self._send_message)
+                await self._run(respond, request)
         except TimeoutError:
             if asyncio.get_running_loop().time() < reservation.deadline:
                 raise  # another timeout
-            raise DeadlineExceeded(
-                "the response must be ready in time, got none; send less text, or try again later", retry_after=1.0
-            ) from None
+            raise DeadlineExceeded from None
         finally:
             watcher.cancel()
 
@@ -318,27 +331,41 @@ class _Exchange:
     async def _send_error(self, error: BaseException) -> None:
         if self._is_complete or self._disconnected.is_set():
             return
-        body = problem_for(error)
+        body, dialect = problem_for(error), self._policy.dialect
         if body["status"] >= 500 and not isinstance(error, DragomanError):
             body["request_id"] = self._id
         if self._status:
             if self._is_event_stream:
-                await self._send_message({"type": "http.response.body", "body": event("error", body)})
+                await self._send_message({"type": "http.response.body", "body": error_event(dialect, body)})
             return  # the response has started: uvicorn closes the connection
         extra = [(name.encode(), value.encode()) for name, value in problem_headers(error).items()]
-        headers = [(b"content-type", PROBLEM_TYPE.encode()), *extra]
-        await self._send_response(body["status"], headers, problem_bytes(body))
+        headers = [(b"content-type", dialect.error_type.encode()), *extra]
+        await self._send_response(body["status"], headers, problem_bytes(dialect.error_body(body)))
 
     async def _send_response(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes = b"") -> None:
         length = [] if status == 204 else [(b"content-length", str(len(body)).encode())]
         await self._send_message({"type": "http.response.start", "status": status, "headers": [*headers, *length]})
+        if self._closes and b"expect" not in self._headers:
+            await self._send_message({"type": "http.response.body", "body": body, "more_body": True})
+            await self._discard_body()
+            body = b""
         await self._send_message({"type": "http.response.body", "body": body})
+
+    async def _discard_body(self) -> None:
+        """Drop the unread body, for a short time: closing resets the connection of a client that still sends.
+
+        A proxy would then respond with 502 in place of this response.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_DISCARD_SECONDS):
+                while (await self._receive()).get("more_body", False):
+                    pass
 
     def _record(self, seconds: float) -> None:
         status = CLIENT_GONE if self._disconnected.is_set() or not self._status else self._status
         method, route = self._scope["method"], self._route()
         self._server.metrics.request_ended(route, method, status, seconds, self._received, self._sent)
-        error = self._error or self._scope.get("state", {}).get("error")
+        error = self._error
         if isinstance(error, RequestError) and not isinstance(error, _COUNTED_BY_SERVICE):
             self._server.metrics.count_rejected(error.reason)
         tokens = self._reservation.tokens if self._reservation else 0
@@ -350,8 +377,7 @@ class _Exchange:
         )
 
     def _route(self) -> str:
-        """Return the path template; a request rejected before routing has one only if its path is a template."""
-        route: Any = self._scope.get("route")
-        if route is not None:
-            return str(getattr(route, "path", UNKNOWN_ROUTE))
-        return self._scope["path"] if self._scope["path"] in self._server.policies.templates else UNKNOWN_ROUTE
+        """Return the path template, never the path that was requested."""
+        if self._match is not None:
+            return self._match.template
+        return self._scope["path"] if self._scope["path"] in self._server.routes.templates else UNKNOWN_ROUTE

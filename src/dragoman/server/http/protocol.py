@@ -14,10 +14,8 @@ from typing import Any, ClassVar
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from dragoman.server.http.problem_details import problem, problem_bytes
+from dragoman.server.errors import Overloaded, problem, problem_bytes
 from dragoman.server.settings import Limits
-
-__all__ = ["make_protocol"]
 
 _HEAD_BYTES = 32 << 10
 _FORM_BYTES = 1 << 20
@@ -31,7 +29,7 @@ _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 _HEAD_TOO_LARGE = (
     f"the request head must have at most {_HEAD_BYTES:,} bytes and {_MAX_HEADERS} headers, got more; send fewer headers"
 )
-_NOT_HTTP = "the request must be valid HTTP/1.1, got other bytes; use an HTTP client, without TLS"
+_NOT_HTTP = "the request must be valid HTTP/1.1; use an HTTP client, without TLS"
 _ERROR_RESPONSE = (
     b"HTTP/1.1 %d %s\r\nconnection: close\r\ncontent-type: application/problem+json\r\ncontent-length: %d\r\n%s\r\n%s"
 )
@@ -261,9 +259,7 @@ class _LimitedProtocol(HttpToolsProtocol):
         elif self._is_extra:
             self._reject_extra()
         elif self._head_bytes:
-            self._reject(
-                408, f"the request head must arrive within {self.head_seconds:g} s, got a part of it; send it faster"
-            )
+            self._reject(408, f"the request head did not arrive within {self.head_seconds:g} s; send it faster")
         else:
             self._close()
 
@@ -274,16 +270,15 @@ class _LimitedProtocol(HttpToolsProtocol):
         return not self._is_rejected
 
     def _reject_extra(self) -> None:
-        self._reject(
-            503, f"a server must have at most {self.max_connections} connections, got one more; try again later"
-        )
+        full = Overloaded(f"the server has {self.max_connections} connections, as many as it accepts", retry_after=1)
+        self._reject(full.status, str(full), full.retry_after)
 
-    def _reject(self, status: int, detail: str) -> None:
+    def _reject(self, status: int, detail: str, retry_after: int | None = None) -> None:
         """Send an error response outside of a request, and close."""
         self._is_rejected = True
-        error = problem(status, detail, retry_after=1.0 if status == 503 else None)
+        error = problem(status, detail, retry_after=retry_after)
         body, phrase = problem_bytes(error), error["title"].encode()
-        retry = b"retry-after: 1\r\n" if status == 503 else b""
+        retry = b"" if retry_after is None else b"retry-after: %d\r\n" % retry_after
         is_of_running = self._running is self.cycle and not self._is_in_head  # the error is in the body of its request
         if self._is_idle or (is_of_running and not self.cycle.response_started):  # not within another response
             self.transport.write(_ERROR_RESPONSE % (status, phrase, len(body), retry, body))

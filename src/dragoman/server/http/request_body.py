@@ -1,18 +1,17 @@
-"""Parse JSON and form bodies into pydantic models; write JSON responses.
+"""Parse JSON and form bodies into pydantic models, write JSON responses; what routes require of a request.
 
 Sizes are checked before anything is built: the number of JSON values, of form fields, and of entries per list or
 object. What takes more than a few milliseconds runs in a thread.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl
 
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 from python_multipart.exceptions import FormParserError
@@ -20,18 +19,9 @@ from starlette.datastructures import FormData, Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from dragoman.config.validation_errors import error_message
+from dragoman.server.access.authorization import RequestAccess
 from dragoman.server.errors import RequestError, Unsupported
-
-__all__ = [
-    "MAX_ENTRIES",
-    "is_json",
-    "json_response",
-    "large_json_response",
-    "parse_model",
-    "read_fields",
-    "read_json",
-    "read_multipart",
-]
+from dragoman.server.scheduling.admission import Reservation
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -45,8 +35,16 @@ _INLINE_BYTES = 16 << 10  # of a form that is parsed on the event loop
 _CHUNK_BYTES = 64 << 10
 _MAX_SHOWN = 60  # characters
 _UNION_ARMS = ("str", "int", "list[str]", "constrained-str", "constrained-int")  # in the paths of pydantic errors
+_SIMILAR = 0.7  # ratio of difflib
+_SAME_FIELDS = (  # of the APIs of this server
+    frozenset({"text", "texts", "q"}),
+    frozenset({"source", "source_lang", "from"}),
+    frozenset({"target", "target_lang", "to"}),
+)
 _FORM = "application/x-www-form-urlencoded"
 _CHARSET = re.compile(r";[ \t]*charset\*?[ \t]*=[^;]*", re.IGNORECASE)
+
+Body = TypeVar("Body", bound=BaseModel)
 
 
 def is_json(request: Request) -> bool:
@@ -72,7 +70,7 @@ async def read_json(request: Request) -> dict[str, Any]:
             f"the body must be JSON, got invalid JSON: {error}; check quotes, commas and UTF-8"
         ) from None
     if not isinstance(value, dict):
-        raise RequestError("the body must be a JSON object, got something else; write names and values in { }")
+        raise RequestError("the body must be a JSON object; write names and values in { }")
     return value
 
 
@@ -94,7 +92,7 @@ async def read_fields(request: Request) -> list[tuple[str, str]]:
             is_large = len(body) > _INLINE_BYTES
             fields += await asyncio.to_thread(_parse_form, body) if is_large else _parse_form(body)
         except ValueError:
-            raise RequestError("the form must be percent-encoded UTF-8, got other bytes; encode it again") from None
+            raise RequestError("the form must be percent-encoded UTF-8; encode it again") from None
     elif kind == "multipart/form-data":
         form = await read_multipart(request, max_fields=MAX_ENTRIES)
         fields += [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
@@ -124,7 +122,7 @@ def parse_model(model: type[Schema], value: Mapping[str, Any]) -> Schema:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise RequestError(_first_error(error, model)) from None
+        raise RequestError(_first_error(error, model, value)) from None
 
 
 def json_response(value: Any, status: int = 200) -> Response:
@@ -174,9 +172,7 @@ def _without_charset(headers: Headers) -> Headers:
     """Return the content type without its charset: fields are UTF-8, and some codecs of Python take quadratic time."""
     kind = _CHARSET.sub("", headers.get("content-type", ""))
     if "charset" in kind.lower():
-        raise RequestError(
-            "the content type of a form must have a boundary and no charset, got another; encode it again"
-        )
+        raise RequestError("the content type of a form must have a boundary and no charset; encode it again")
     return Headers({"content-type": kind})
 
 
@@ -191,8 +187,20 @@ async def _parse_parts(headers: Headers, body: bytes, max_fields: int) -> FormDa
     return await parser.parse()
 
 
-def _first_error(error: ValidationError, model: type[BaseModel]) -> str:
+def renamed_field(missing: str, given: Iterable[str], known: Iterable[str]) -> str | None:
+    """Return the unknown field that was probably sent in place of a missing one."""
+    unknown = [name for name in given if name not in known]
+    others = next((group for group in _SAME_FIELDS if missing in group), ())
+    close = get_close_matches(missing, unknown, 1, _SIMILAR)
+    return next((name[:_MAX_SHOWN] for name in unknown if name in others or name in close), None)
+
+
+def _first_error(error: ValidationError, model: type[BaseModel], value: Mapping[str, Any]) -> str:
     first = error.errors(include_url=False)[0]
+    if first["type"] == "missing" and len(first["loc"]) == 1:
+        name = str(first["loc"][0])
+        if sent := renamed_field(name, value, model.model_fields):
+            return f"{name} must be given, got {sent}, which is not a field; write {name} in place of {sent}"
     name = ".".join(str(part) for part in first["loc"] if part not in _UNION_ARMS)[:_MAX_SHOWN] or "the body"
     message = error_message(first, name, model.model_fields, show_value=False)
     return message if ";" in message else f"{message}; /docs describes the fields"
@@ -200,3 +208,29 @@ def _first_error(error: ValidationError, model: type[BaseModel]) -> str:
 
 def _content_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def _access(request: Request) -> RequestAccess:
+    access: RequestAccess = request.state.access
+    return access
+
+
+async def _reserved(request: Request) -> Reservation:
+    reservation: Reservation = request.state.reservation
+    return reservation
+
+
+Access = Annotated[RequestAccess, Depends(_access)]
+"""Access of a request that is authorized."""
+
+Reserved = Annotated[Reservation, Depends(_reserved)]
+"""The reservation of a route with ``translates=True`` in its policy."""
+
+
+def json_body(model: type[Body]) -> Callable[[Request], Awaitable[Body]]:
+    """Return a dependency that parses a JSON body; its errors never quote a text."""
+
+    async def parse(request: Request) -> Body:
+        return parse_model(model, await read_json(request))
+
+    return parse

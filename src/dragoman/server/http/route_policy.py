@@ -1,29 +1,29 @@
 """Declare on a route who may use it and how the middleware treats its requests.
 
-Every route needs a declaration: `PolicyTable` rejects an app with one that has none, so no route is open by omission.
+Every route needs a declaration: `RouteTable` rejects one that has none, so no route is open by omission.
 """
 
-from __future__ import annotations
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
-
+from fastapi import Request, Response
+from fastapi.params import Depends
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp
 
-from dragoman.server.http.direct_app import direct_app
-
-__all__ = ["PolicyTable", "RouteAccess", "RoutePolicy", "route_policy"]
+from dragoman.server.request_types import NATIVE, Dialect
 
 _ATTRIBUTE = "__route_policy__"
-Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+Declared = TypeVar("Declared", bound=Callable[..., Any])
+Endpoint = Callable[[Request], Awaitable[Response]]
+_Dependency = Callable[[Request], Awaitable[Any]]
 
 RouteAccess = Literal["public", "key", "body_key", "admin", "metrics"]
 """Who may use a route, on a server with API keys. ``public``: every client. ``key``: a client with a key in
-``Authorization``. ``body_key``: the key may also be in the query or the body (`http.body_key`). ``admin``: a key with
-this right, and no client if the server has no keys. ``metrics``: a key with this right, or a client on this machine."""
+``Authorization``. ``body_key``: the key may also be in the query or the body (`http.body_limits`). ``admin``: a key
+with this right, and no client if the server has no keys. ``metrics``: a key with this right, or a client on this
+machine."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class RoutePolicy:
     """Respond also on connections beyond the limit."""
     stores: bool = False
     """Reject on one of several replicas: the route reads or changes values that only this process has."""
+    dialect: Dialect = NATIVE
 
 
 def route_policy(
@@ -51,58 +52,102 @@ def route_policy(
     has_get_body: bool = False,
     is_health: bool = False,
     stores: bool = False,
-) -> Callable[[Endpoint], Endpoint]:
+) -> Callable[[Declared], Declared]:
     """Decorate an endpoint with its policy; write it below the decorator of the route."""
 
-    def declare(endpoint: Endpoint) -> Endpoint:
+    def declare(endpoint: Declared) -> Declared:
         setattr(endpoint, _ATTRIBUTE, RoutePolicy(access, translates, is_upload, has_get_body, is_health, stores))
         return endpoint
 
     return declare
 
 
-class PolicyTable:
-    """Policies of all routes of an app; a route without a policy raises `TypeError`."""
+@dataclass(frozen=True)
+class RouteMatch:
+    """The route of a request: its path template, policy, endpoint, and the parameters of the path."""
 
-    def __init__(self, routes: Iterable[BaseRoute] = ()) -> None:
-        self._exact: dict[str, dict[str, RoutePolicy]] = {}
-        self._patterns: list[tuple[APIRoute, RoutePolicy]] = []
-        self.direct: dict[tuple[str, str], ASGIApp] = {}
-        """Apps of translating routes that need no router, by method and path."""
-        self.templates: set[str] = set()
-        for route in routes:
+    template: str
+    policy: RoutePolicy
+    respond: Endpoint
+    params: Mapping[str, Any]
+
+
+class RouteTable:
+    """All routes of a server, with their dialects; a route without a policy raises `TypeError`."""
+
+    def __init__(self, routes: Iterable[tuple[Dialect, BaseRoute]] = ()) -> None:
+        self._exact: dict[str, dict[str, RouteMatch]] = {}
+        self._patterns: list[tuple[APIRoute, RouteMatch]] = []
+        for dialect, route in routes:
             policy = getattr(getattr(route, "endpoint", None), _ATTRIBUTE, None)
             if not isinstance(route, APIRoute) or not isinstance(policy, RoutePolicy):
                 raise TypeError(
                     f"every route must declare who may use it, got {getattr(route, 'path', route)!r} without a "
                     "declaration; add @route_policy(...) below its decorator"
                 )
-            self.templates.add(route.path)
+            found = RouteMatch(route.path, replace(policy, dialect=dialect), bind_endpoint(route), {})
             if route.param_convertors:
-                self._patterns.append((route, policy))
+                self._patterns.append((route, found))
             else:
-                self._exact.setdefault(route.path, {}).update(dict.fromkeys(route.methods or (), policy))
-                app = direct_app(route) if policy.translates else None
-                if app is not None:
-                    self.direct.update(((method, route.path), app) for method in route.methods or ())
+                self._exact.setdefault(route.path, {}).update(dict.fromkeys(route.methods or (), found))
+
+    @property
+    def templates(self) -> set[str]:
+        """Path templates of all routes."""
+        return {*self._exact, *(route.path for route, _ in self._patterns)}
 
     @property
     def health_paths(self) -> frozenset[str]:
         """Paths of health checks."""
-        return frozenset(path for path, found in self._exact.items() if any(each.is_health for each in found.values()))
+        each = self._exact.items()
+        return frozenset(path for path, found in each if any(one.policy.is_health for one in found.values()))
+
+    def match(self, method: str, path: str) -> RouteMatch | None:
+        """Return the route of a request; None if there is no such route."""
+        return self._by_method(path).get("GET" if method == "HEAD" else method)
 
     def find(self, method: str, path: str) -> RoutePolicy | None:
         """Return the policy of a request; None if there is no such route."""
-        return self._by_method(path).get("GET" if method == "HEAD" else method)
+        found = self.match(method, path)
+        return None if found is None else found.policy
 
     def methods(self, path: str) -> set[str]:
         """Return the methods of a path; none if there is no such path."""
         methods = set(self._by_method(path))
         return methods | {"HEAD"} if "GET" in methods else methods
 
-    def _by_method(self, path: str) -> dict[str, RoutePolicy]:
-        found = self._exact.get(path)
-        if found is not None:
-            return found
-        matching = [each for each in self._patterns if each[0].path_regex.match(path)]
-        return {method: policy for route, policy in matching for method in route.methods or ()}
+    def _by_method(self, path: str) -> dict[str, RouteMatch]:
+        if (exact := self._exact.get(path)) is not None:
+            return exact
+        found: dict[str, RouteMatch] = {}
+        for route, match in self._patterns:
+            if parts := route.path_regex.match(path):
+                params = {name: route.param_convertors[name].convert(text) for name, text in parts.groupdict().items()}
+                found |= dict.fromkeys(route.methods or (), replace(match, params=params))
+        return found
+
+
+def bind_endpoint(route: APIRoute) -> Endpoint:
+    """Return a function that calls the dependencies of a route with the request, and then its endpoint.
+
+    Each parameter must be the request, or an asynchronous dependency on the request alone. FastAPI's solver accepts
+    more, and takes longer than the rest of a short request.
+    """
+    endpoint, calls = route.endpoint, dict[str, _Dependency]()
+    for name, hint in get_type_hints(endpoint, include_extras=True).items():
+        if name == "return":
+            continue
+        (metadata,) = get_args(hint)[1:] if get_origin(hint) is Annotated else (None,)
+        if hint is not Request and not isinstance(metadata, Depends):
+            raise TypeError(f"{route.path}: {name} must be the request or Annotated[…, Depends(…)], got {hint}")
+        calls[name] = _request if hint is Request else metadata.dependency
+
+    async def respond(request: Request) -> Response:
+        response: Response = await endpoint(**{name: await call(request) for name, call in calls.items()})
+        return response
+
+    return respond
+
+
+async def _request(request: Request) -> Request:
+    return request

@@ -1,9 +1,7 @@
 """Send server-sent events with heartbeats."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -11,10 +9,9 @@ from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
 
 from dragoman.errors import DragomanError
-from dragoman.server.http.problem_details import problem_for
+from dragoman.server.errors import problem_for
+from dragoman.server.request_types import NATIVE, Dialect
 from dragoman.server.scheduling.admission import Reservation
-
-__all__ = ["EVENT_STREAM", "HEARTBEAT", "event", "event_stream_response"]
 
 EVENT_STREAM = "text/event-stream"
 HEARTBEAT = b": still here\n\n"
@@ -30,8 +27,14 @@ def event(name: str, value: Any) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (name.encode(), to_json(value, inf_nan_mode="null"))
 
 
+def error_event(dialect: Dialect, problem: Mapping[str, Any]) -> bytes:
+    """Encode an error as the last event of a stream."""
+    encoded = event(dialect.error_event, dialect.error_body(problem))
+    return encoded if dialect.error_event else encoded.partition(b"\n")[2]
+
+
 async def event_stream_response(
-    events: AsyncIterator[bytes], reservation: Reservation, interval: float = _INTERVAL
+    events: AsyncIterator[bytes], reservation: Reservation, interval: float = _INTERVAL, dialect: Dialect = NATIVE
 ) -> StreamingResponse:
     """Return a stream of events. An early error is raised; a later one becomes the last event.
 
@@ -46,12 +49,16 @@ async def event_stream_response(
         raise
     if first.done() and first.exception() is not None:
         first.result()
-    body = _with_heartbeats(events, first, reservation, interval)
+    body = _with_heartbeats(events, first, reservation, interval, dialect)
     return StreamingResponse(body, headers=_HEADERS, media_type=EVENT_STREAM)
 
 
 async def _with_heartbeats(
-    events: AsyncIterator[bytes], pending: asyncio.Future[bytes], reservation: Reservation, interval: float
+    events: AsyncIterator[bytes],
+    pending: asyncio.Future[bytes],
+    reservation: Reservation,
+    interval: float,
+    dialect: Dialect,
 ) -> AsyncIterator[bytes]:
     is_finished = False
     try:
@@ -67,7 +74,7 @@ async def _with_heartbeats(
                 return
             pending = asyncio.ensure_future(anext(events))
     except DragomanError as error:
-        yield event("error", problem_for(error))
+        yield error_event(dialect, problem_for(error))
     finally:
         if not is_finished:
             reservation.cancel()

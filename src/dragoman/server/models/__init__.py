@@ -1,3 +1,1 @@
 """Served models: registry, routing of language pairs, languages."""
-
-__all__: list[str] = []

@@ -1,7 +1,5 @@
 """Model registry: lazy loading, LRU unloading by memory, hot reload."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools
@@ -12,30 +10,28 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
+from dragoman.api.translation.multi_model.routing import RoutingTable
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
 from dragoman.config.corpus import Direction
 from dragoman.config.search import SearchSettings
 from dragoman.engines.protocol import AttentionEngine
 from dragoman.engines.select import prefers_torch
+from dragoman.environment import trim_heap
 from dragoman.errors import ConfigError, DragomanError, MissingExtraError
 from dragoman.language_codes import match_rank
 from dragoman.server.errors import Draining, ModelUnavailable, NotInstalled
 from dragoman.server.metrics import MetricsSink
-from dragoman.server.models.routing import RoutingTable
 from dragoman.server.models.served_model import (
     EngineRole,
     ServedModel,
     fingerprint,
     open_bundle,
     open_translator,
-    trim_heap,
-    weight_bytes,
+    planned_bytes,
 )
 from dragoman.server.request_types import ModelInfo, ReloadResult
 from dragoman.server.settings import ServerSettings
-
-__all__ = ["ModelRegistry"]
 
 Result = TypeVar("Result")
 
@@ -61,13 +57,13 @@ class ModelRegistry:
     async def open(self, bundles: Mapping[str, Path]) -> None:
         """Open all bundles, and load models up to the memory limit; raises if a bundle is invalid."""
         if not bundles:
-            raise ConfigError("a server must have at least one bundle, got none; name one")
+            raise ConfigError("a server needs at least one bundle; name one")
         for name, path in bundles.items():
             bundle, found = await self._in_loader(functools.partial(open_bundle, path))
             self.models[name] = ServedModel(name, path, bundle, found)
         self._update_routes()
         for name in bundles:
-            if self._fits(self.models[name].bundle):
+            if self._fits(self.models[name]):
                 await self._load(self.models[name], "default")
 
     def close(self) -> None:
@@ -108,13 +104,14 @@ class ModelRegistry:
                 continue
             if pairs is not None and not _has_languages(model.directions, pairs):
                 continue
-            if limit is None or planned + weight_bytes(model.bundle) <= limit:
-                planned += weight_bytes(model.bundle)
+            if limit is None or planned + planned_bytes(model.bundle) <= limit:
+                planned += planned_bytes(model.bundle)
                 self._load_once(model, "capable")
 
     async def get(self, name: str, role: EngineRole = "default") -> Translator:
         """Return a translator of a model; the model is loaded if necessary, once for all callers."""
-        model = self.models[name]
+        if (model := self.models.get(name)) is None:  # removed since its route was found
+            raise ModelUnavailable(f"the model {name} is no longer served", retry_after=1)
         if role == "inspection":
             opened = model.translators.items()
             role = next((each for each, found in opened if isinstance(found.engine, AttentionEngine)), role)
@@ -123,31 +120,55 @@ class ModelRegistry:
         model.last_used[role] = time.monotonic()
         return model.translators[role]
 
-    async def reload(self) -> ReloadResult:
-        """Check every bundle; a new one is opened, warmed up, and replaces the old one."""
+    async def reload(self, bundles: Mapping[str, Path] | None = None) -> ReloadResult:
+        """Check every bundle; a new one is opened, warmed up, and replaces the old one.
+
+        `bundles` are the paths of all models, in their order; others are removed. Without it, the paths stay.
+        """
+        added: list[str] = []
         reloaded: list[str] = []
         kept: list[str] = []
         failed: dict[str, str] = {}
         async with self._reload_lock:
-            for model in self.models.values():
+            paths = {name: model.path for name, model in self.models.items()} if bundles is None else dict(bundles)
+            removed = [name for name in self.models if name not in paths]
+            for name, path in paths.items():
+                is_known = name in self.models
                 try:
-                    is_new = await self._replace(model)
+                    is_new = await (self._replace(self.models[name], path) if is_known else self._add(name, path))
                 except Exception as error:  # noqa: BLE001 -- the old bundle stays after every error
-                    failed[model.name] = str(error) if isinstance(error, DragomanError) else type(error).__name__
+                    failed[name] = str(error) if isinstance(error, DragomanError) else type(error).__name__
                     continue
-                (reloaded if is_new else kept).append(model.name)
+                (reloaded if is_known and is_new else kept if is_known else added).append(name)
+            if any(name in self.models for name in paths):  # never a server without models
+                for name in removed:
+                    del self.models[name]
+                    self._metrics.set_model(name, "removed", 0)
+                    self._trim_later()
+            else:
+                removed = []
+            self.models = {name: self.models[name] for name in (*paths, *self.models) if name in self.models}
             self._update_routes()
-        return ReloadResult(tuple(reloaded), tuple(kept), failed)
+        return ReloadResult(tuple(reloaded), tuple(kept), failed, tuple(added), tuple(removed))
 
-    async def _replace(self, model: ServedModel) -> bool:
+    async def _add(self, name: str, path: Path) -> bool:
+        """Open the bundle of a new model, and load it if it fits."""
+        bundle, found = await self._in_loader(lambda: open_bundle(path, verify_again=True))
+        model = ServedModel(name, path, bundle, found)
+        if self._fits(model):
+            await self._load(model, "default")
+        self.models[name] = model
+        return True
+
+    async def _replace(self, model: ServedModel, path: Path) -> bool:
         found = ""
         try:
-            found = await self._in_loader(lambda: fingerprint(model.path))
-            if found == model.fingerprint:
+            found = await self._in_loader(lambda: fingerprint(path))
+            if found == model.fingerprint and path == model.path:
                 return False
-            bundle, found = await self._in_loader(lambda: open_bundle(model.path))
+            bundle, found = await self._in_loader(lambda: open_bundle(path, verify_again=True))
             if bundle.digest == model.bundle.digest:
-                model.fingerprint = found
+                model.fingerprint, model.path = found, path
                 return False
             fresh: dict[EngineRole, Translator] = {}
             if "default" in model.translators:
@@ -159,8 +180,9 @@ class ModelRegistry:
             model.rejected_fingerprint = found
             raise
         model.bundle, model.fingerprint, model.rejected_fingerprint, model.failure = bundle, found, "", ""
+        model.path = path
         model.translators, model.last_used = fresh, dict.fromkeys(fresh, time.monotonic())
-        self._free_memory(None, keep=model)  # the new bundle may be larger
+        self._free_memory(0, keep=model)  # the new bundle may be larger
         self._trim_later()
         self._report(model)
         self._metrics.count_reload(model.name, True)
@@ -174,9 +196,7 @@ class ModelRegistry:
             return await asyncio.shield(loading)
         except asyncio.CancelledError:
             if loading.cancelled():  # by `close`
-                raise Draining(
-                    "the server must be up to translate, got a request during shutdown", retry_after=1.0
-                ) from None
+                raise Draining from None
             raise
 
     def _load_once(self, model: ServedModel, role: EngineRole) -> asyncio.Task[Translator]:
@@ -195,10 +215,10 @@ class ModelRegistry:
         except (MissingExtraError, ConfigError) as error:
             if role == "default":
                 raise self._unavailable(model, error) from error
-            feature = "every step of the search" if role == "capable" else "the inside of a model"
+            feature = "these options" if role == "capable" else "inspection"
             raise NotInstalled(
-                f"a server must have an engine that opens {feature}, got none for {model.name}; install "
-                "the extra train on it, or use fewer options"
+                f"no engine on this server supports {feature} for {model.name}; install the extra train on it, or use "
+                "fewer options"
             ) from error
         except Exception as error:
             raise self._unavailable(model, error) from error
@@ -206,9 +226,7 @@ class ModelRegistry:
     @staticmethod
     def _unavailable(model: ServedModel, error: Exception) -> ModelUnavailable:
         _log.error("%s cannot be loaded: %s", model.name, error)
-        return ModelUnavailable(
-            f"{model.name} must be loaded to translate, got a failure; try again later", retry_after=30.0
-        )
+        return ModelUnavailable(f"the model {model.name} could not be loaded", retry_after=30)
 
     async def _load(self, model: ServedModel, role: EngineRole) -> Translator:
         if role == "default":
@@ -217,7 +235,7 @@ class ModelRegistry:
         try:
             await self._refresh_unloaded(model)
             bundle = model.bundle
-            self._free_memory(bundle, keep=model)
+            self._free_memory(model.planned_size if role == "default" else planned_bytes(bundle), keep=model)
             translator = await self._open(bundle, role)
         except Exception as error:
             if role == "default":
@@ -230,14 +248,14 @@ class ModelRegistry:
         if model.bundle is bundle:
             model.translators[role], model.last_used[role] = translator, time.monotonic()
             model.failure = "" if role == "default" else model.failure
-            self._free_memory(None, keep=model)
+            self._free_memory(0, keep=model)
         self._report(model)
         return translator
 
     async def _refresh_unloaded(self, model: ServedModel) -> None:
         """Use the current bundle on disk for a model without open translators."""
         if not model.translators and await self._in_loader(lambda: fingerprint(model.path)) != model.fingerprint:
-            model.bundle, model.fingerprint = await self._in_loader(lambda: open_bundle(model.path))
+            model.bundle, model.fingerprint = await self._in_loader(lambda: open_bundle(model.path, verify_again=True))
             self._update_routes()
 
     async def _open(self, bundle: Bundle, role: EngineRole) -> Translator:
@@ -246,25 +264,21 @@ class ModelRegistry:
     async def _in_loader(self, work: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._loader, work)
 
-    def _fits(self, bundle: Bundle) -> bool:
+    def _fits(self, model: ServedModel) -> bool:
         limit = self._settings.memory_bytes
-        return limit is None or self._used_bytes() + weight_bytes(bundle) <= limit
+        return limit is None or self._used_bytes() + model.planned_size <= limit
 
     def _used_bytes(self) -> int:
         return sum(model.size for model in self.models.values())
 
-    def _free_memory(self, needed: Bundle | None, *, keep: ServedModel) -> None:
-        """Unload the least recently used translators until the needed bundle fits, or no other is left.
-
-        Before a translator is open its precision is unknown, so a bundle counts with the size of its weights file.
-        """
+    def _free_memory(self, needed: int, *, keep: ServedModel) -> None:
+        """Unload the least recently used translators until the needed bytes are free, or no other is left."""
         limit = self._settings.memory_bytes
         if limit is None:
             return
-        size = 0 if needed is None else weight_bytes(needed)
         others = [(model.last_used[role], model, role) for model in self.models.values() for role in model.translators]
         for _, model, role in sorted((each for each in others if each[1] is not keep), key=lambda each: each[0]):
-            if self._used_bytes() + size <= limit:
+            if self._used_bytes() + needed <= limit:
                 return
             del model.translators[role]
             self._trim_later()

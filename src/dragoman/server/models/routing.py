@@ -1,116 +1,52 @@
-"""Map language pairs to models, directly or through a pivot language. `language_codes` compares codes."""
-
-from __future__ import annotations
+"""Names, languages and routes of served models. What is not served is a `RequestError`."""
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
+from babel import Locale
+
+from dragoman.api.translation.multi_model.routing import (
+    Directions,
+    Route,
+    RouteError,
+    RouteIndex,
+    RoutingTable,
+    match_ranks,
+)
+from dragoman.bundle import Bundle
 from dragoman.config.corpus import Direction
-from dragoman.language_codes import LanguageKey, is_same_language, language_key, language_of_country, match_rank
+from dragoman.errors import ConfigError
+from dragoman.language_codes import (
+    LanguageKey,
+    canonical_language,
+    is_same_language,
+    language_key,
+    match_language,
+    match_rank,
+)
 from dragoman.server.errors import RequestError
-from dragoman.server.request_types import Route
 
-__all__ = ["RouteIndex", "RoutingTable", "code_hint", "routes_of_models"]
-
-_PREFERRED_PIVOT = "en"
-Directions = Mapping[str, Sequence[Direction]]
-"""Directions of each model, the models in order of preference."""
-
-_SAME_LANGUAGE = 2  # the largest rank of a code that names the requested language itself
+_GENERIC = {"bundle", "run", "runs", "models", "model", "bundles", ""}
+_NAMED_LANGUAGES = 6  # a model of more has no languages in its name
+_INVALID = re.compile(r"[^\w.-]+")
+_CACHED_PAIRS = 1024
+_CODE_LENGTH = 80  # longer codes match nothing
+_MAX_LISTED = 40  # codes in an error message
 
 
-@dataclass(frozen=True)
-class RoutingTable:
-    """All routes, direct ones first."""
+def find_route(routes: RoutingTable, source: str, target: str, model: str | None = None) -> Route:
+    """Return the route of a language pair; raises `RequestError` if there is none.
 
-    all: tuple[Route, ...]
-    directions: Directions = field(default_factory=dict)
-    _direct: Mapping[Direction, Route] = field(default_factory=dict)
-
-    @classmethod
-    def build(cls, directions: Directions) -> RoutingTable:
-        """Build the routes of models."""
-        direct: dict[Direction, list[str]] = {}
-        for name, pairs in directions.items():
-            for pair in pairs:
-                direct.setdefault(pair, []).append(name)
-        routes = [Route(*pair, tuple((name,) for name in names)) for pair, names in direct.items()]
-        keys = {code: language_key(code) for pair in direct for code in pair}
-        known = {(keys[source], keys[target]) for source, target in direct}
-        from_source: dict[str, list[Direction]] = {}
-        to_target: dict[str, list[Direction]] = {}
-        for pair in direct:
-            from_source.setdefault(pair[0], []).append(pair)
-            to_target.setdefault(pair[1], []).append(pair)
-        for source, starts in from_source.items():
-            for target, ends in to_target.items():
-                if keys[source] != keys[target] and (keys[source], keys[target]) not in known:
-                    routes += _pivot_routes(starts, ends, direct)
-        return cls(tuple(routes), directions, {(each.source, each.target): each for each in routes if not each.via})
-
-    @functools.cached_property
-    def _index(self) -> RouteIndex:
-        return RouteIndex(self.all)
-
-    def find(self, source: str, target: str, model: str | None = None) -> tuple[Route, tuple[str, ...]]:
-        """Return the route of a language pair and its models; raises `RequestError` if there is none.
-
-        `model` names one model, or two joined by ``+``.
-        """
-        if model is not None:
-            route = routes_of_models(model, self.directions, source, target)[0]
-            return route, route.models[0]
-        found = self._direct.get((source, target)) or self._index.best(source, target)
-        if found is not None:
-            return found, found.models[0]
-        for given, served in (
-            (source, [each.source for each in self.all]),
-            (target, [each.target for each in self.all]),
-        ):
-            if all(match_rank(given, code) is None for code in served):
-                raise RequestError(f"{given[:20]} is not supported{code_hint(given, served)}", code="unknown_language")
-        raise RequestError(
-            f"{target[:20]} is not available as a target language from {source[:20]}", code="unavailable_pair"
-        )
-
-
-def code_hint(given: str, served: Iterable[str]) -> str:
-    """Return the end of an error message: the language code to write in place of a country code, if it is served."""
-    intended = language_of_country(given[:20])
-    is_served = intended is not None and any(match_rank(intended, code) is not None for code in served)
-    return f"; write {intended}" if is_served else ""
-
-
-class RouteIndex:
-    """Routes by their languages: a request is compared with each language, not with each of many routes."""
-
-    def __init__(self, routes: Iterable[Route]) -> None:
-        self._by_pair: dict[Direction, list[tuple[int, Route]]] = {}
-        for number, route in enumerate(routes):
-            self._by_pair.setdefault((route.source, route.target), []).append((number, route))
-        self._sources, self._targets = (dict.fromkeys(pair[side] for pair in self._by_pair) for side in (0, 1))
-
-    def best(self, source: str, target: str) -> Route | None:
-        """Return the route that answers a request for a pair of codes best; None if there is none.
-
-        Routes of the requested languages themselves precede routes of other regions; among these, direct routes precede
-        pivots, codes as written precede aliases, and earlier routes precede later ones.
-        """
-        ranked: list[tuple[tuple[int, bool, int, int], Route]] = []
-        seconds = _ranks(target, self._targets)
-        for start, first in _ranks(source, self._sources).items():
-            for end, second in seconds.items():
-                fallbacks = sum(rank for rank in (first, second) if rank > _SAME_LANGUAGE)
-                for number, route in self._by_pair.get((start, end), ()):
-                    ranked.append(((fallbacks, route.via is not None, first + second, number), route))
-        return min(ranked, key=lambda each: each[0])[1] if ranked else None
-
-
-def _ranks(code: str, offered: Iterable[str]) -> dict[str, int]:
-    """Return how well each offered language answers a request for a code, without those that do not."""
-    found = ((each, match_rank(code, each)) for each in offered)
-    return {each: rank for each, rank in found if rank is not None}
+    `model` names one model, or two joined by ``+``.
+    """
+    if model is not None:
+        return routes_of_models(model, routes.directions, source, target)[0]
+    try:
+        return routes.find(source, target)
+    except RouteError as error:
+        raise RequestError(str(error), code=error.code) from None
 
 
 def routes_of_models(name: str, directions: Directions, source: str | None, target: str) -> list[Route]:
@@ -126,8 +62,8 @@ def routes_of_models(name: str, directions: Directions, source: str | None, targ
             code="unknown_model",
         )
     codes = dict.fromkeys(each[0] for each in directions[names[0]])
-    firsts = dict.fromkeys(codes, 0) if source is None else _ranks(source, codes)
-    seconds = _ranks(target, dict.fromkeys(each[1] for each in directions[names[-1]]))
+    firsts = dict.fromkeys(codes, 0) if source is None else match_ranks(source, codes)
+    seconds = match_ranks(target, dict.fromkeys(each[1] for each in directions[names[-1]]))
     starts = [each for each in directions[names[0]] if each[0] in firsts]
     if len(names) == 1:
         routes = [Route(*each, (names,)) for each in starts if each[1] in seconds]
@@ -168,16 +104,133 @@ def _misfit(names: Sequence[str], directions: Directions, source: str | None, ta
     raise AssertionError("the model fits")
 
 
-def _pivot_routes(
-    starts: Sequence[Direction], ends: Sequence[Direction], direct: Mapping[Direction, list[str]]
-) -> list[Route]:
-    """Return the route from one language to another through a third: English if possible, otherwise the first."""
-    by_middle: dict[LanguageKey, list[Direction]] = {}
-    for second in ends:
-        by_middle.setdefault(language_key(second[0]), []).append(second)
-    through = [(first, second) for first in starts for second in by_middle.get(language_key(first[1]), ())]
-    if not through:
-        return []
-    first, second = min(through, key=lambda pairs: language_key(pairs[0][1]).language != _PREFERRED_PIVOT)
-    models = tuple((one, other) for one in direct[first] for other in direct[second])
-    return [Route(first[0], second[1], models, via=first[1])]
+def name_bundles(given: Iterable[str | Path]) -> dict[str, Path]:
+    """Name bundles, each ``PATH`` or ``NAME=PATH``.
+
+    The default name is that of the nearest folder without a generic name (a run's bundle is ``name/run/bundle``), and
+    the languages unless the name contains them. Duplicates get ``-2``, ``-3`` and so on.
+    """
+    named: dict[str, Path] = {}
+    for each in given:
+        name, path = _split(each)
+        if name and name in named:
+            raise ConfigError(f"models must have different names, got {name!r} twice; change one of them")
+        named[name or _unique(_derive_name(path), named)] = path
+    return named
+
+
+def _split(given: str | Path) -> tuple[str, Path]:
+    name, equals, path = str(given).partition("=")
+    if isinstance(given, Path) or not equals or "/" in name or Path(str(given)).exists():
+        return "", Path(given)
+    if not name or not path or _INVALID.search(name):
+        raise ConfigError(
+            f"a bundle must be PATH or NAME=PATH, the name of letters, digits and -_., got {str(given)[:80]!r}; change "
+            "the name"
+        )
+    return name, Path(path)
+
+
+def _derive_name(path: Path) -> str:
+    full = path.absolute()
+    parts = [full.stem if full.suffix == ".zip" else full.name, *(parent.name for parent in full.parents)]
+    folder = next((part for part in parts if part.lower() not in _GENERIC), "model")
+    stem = _INVALID.sub("-", folder).strip("-.") or "model"
+    data = Bundle.open(path).config.data
+    codes = [] if data is None else dict.fromkeys(code for each in data.all_directions() for code in each)
+    languages = "-".join(codes) if len(codes) <= _NAMED_LANGUAGES else ""
+    has_languages = not languages or languages.lower() in stem.lower().replace("_", "-")
+    return stem if has_languages else f"{stem}-{languages}"
+
+
+def _unique(name: str, taken: dict[str, Path]) -> str:
+    number, unique = 1, name
+    while unique in taken:
+        number += 1
+        unique = f"{name}-{number}"
+    return unique
+
+
+def libretranslate_code(code: str) -> str:
+    """Return a code as LibreTranslate lists it, such as zh-Hans for zh."""
+    canonical = canonical_language(code)
+    return "zh-Hans" if canonical == "zh" else canonical
+
+
+@functools.cache
+def language_name(code: str) -> str:
+    """Return the English name of a language; the code itself if unknown."""
+    names = Locale("en").languages
+    parts = libretranslate_code(code).replace("-", "_").split("_")
+    known = ("_".join(parts[:count]) for count in range(len(parts), 0, -1))
+    return next((str(names[each]) for each in known if each in names), code)
+
+
+class Languages:
+    """Languages of all routes. Every source can be translated to itself: the text is returned unchanged."""
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self.routes = tuple(routes)
+        self._index = RouteIndex(routes)
+        self._targets: dict[str, set[str]] = {}
+        for route in routes:
+            self._targets.setdefault(route.source, {route.source}).add(route.target)
+        self.sources = tuple(sorted(self._targets))
+        self.targets = tuple(sorted({route.target for route in routes}))
+        self.codes = tuple(sorted({*self.sources, *self.targets}))
+        # Clients send the same few codes again and again.
+        self._pair = functools.lru_cache(_CACHED_PAIRS)(self._match_pair)
+        self._listed = functools.lru_cache(_CACHED_PAIRS)(self._list_code)
+        self._sources_to = functools.lru_cache(_CACHED_PAIRS)(self._match_sources)
+        self._in_order = tuple(dict.fromkeys(code for each in routes for code in (each.source, each.target)))
+
+    @property
+    def default_target(self) -> str:
+        """Target of the first model; English without models."""
+        return self.routes[0].target if self.routes else "en"
+
+    def from_source(self, source: str) -> tuple[str, ...]:
+        """Return the targets of a source, itself included."""
+        return tuple(sorted(self._targets.get(source, {source})))
+
+    def match(self, code: str) -> str | None:
+        """Return the served language that a code matches best, or None.
+
+        A region that is not served falls back to the language (``de-AT`` to ``de``), and a language to one of its
+        regions. Scripts do not fall back, because their readers differ.
+        """
+        return match_language(code[:_CODE_LENGTH], self._in_order)
+
+    def to_target(self, target: str) -> tuple[str, ...]:
+        """Return the sources from which a target can be reached, itself included; empty if it matches nothing."""
+        return self._sources_to(target[:_CODE_LENGTH])
+
+    def match_pair(self, source: str, target: str) -> tuple[str, str] | None:
+        """Return the languages of the route that a pair matches best, or the same one twice; None if there is none."""
+        return self._pair(source[:_CODE_LENGTH], target[:_CODE_LENGTH])
+
+    def _match_pair(self, source: str, target: str) -> tuple[str, str] | None:
+        if is_same_language(source, target) and (found := self.match(source)):
+            return found, found
+        if route := self._index.best(source, target):
+            return route.source, route.target
+        start, end = self.match(source), self.match(target)
+        return (start, start) if start is not None and start == end else None
+
+    def _match_sources(self, target: str) -> tuple[str, ...]:
+        return tuple(code for code in self.codes if self.match_pair(code, target) is not None)
+
+    def listed_code(self, code: str) -> str:
+        """Return a served code as LibreTranslate lists it, unless a request for that form matches another one."""
+        return self._listed(code)
+
+    def _list_code(self, code: str) -> str:
+        listed = libretranslate_code(code)
+        return listed if self.match(listed) == code else code
+
+
+def supported_codes(codes: Sequence[str], languages: Languages) -> str:
+    """Return the part of an error message that lists codes, as LibreTranslate lists them."""
+    listed = [languages.listed_code(code) for code in codes[:_MAX_LISTED]]
+    more = f" and {len(codes) - _MAX_LISTED} more" if len(codes) > _MAX_LISTED else ""
+    return f"supported: {', '.join(listed)}{more}"

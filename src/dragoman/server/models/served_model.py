@@ -1,12 +1,9 @@
 """One model of the server: its saved files (bundle) and its loaded translators."""
 
-from __future__ import annotations
-
-import ctypes
 import functools
 import hashlib
+import logging
 import math
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -14,6 +11,8 @@ from typing import Literal
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle
 from dragoman.bundle.bundle import WEIGHTS
+from dragoman.bundle.model_card import stated_licence
+from dragoman.bundle.model_store import stored_version
 from dragoman.bundle.verified_folder import MANIFEST
 from dragoman.config.corpus import Direction
 from dragoman.config.search import SearchSettings
@@ -23,21 +22,14 @@ from dragoman.errors import BundleError, ConfigError
 from dragoman.server.request_types import ModelInfo
 from dragoman.server.settings import ServerSettings
 
-__all__ = [
-    "EngineRole",
-    "ServedModel",
-    "estimate_bytes",
-    "fingerprint",
-    "open_bundle",
-    "open_translator",
-    "trim_heap",
-    "weight_bytes",
-]
-
 EngineRole = Literal["default", "capable", "inspection"]
 """What a translator is for: most requests, requests that the default engine does not support, or inspection."""
 
-_SIZE_RATIOS = {"float32": 1.0, "bfloat16": 0.5, "int8": 0.27}  # relative to the weights file; int8 has scales
+_EXPORT_RATIO = 2.2  # memory of an open export relative to its files: engines keep weights in a second layout
+_TORCH_RATIOS = {"float32": 1.05, "bfloat16": 0.55}  # relative to the weights in float32
+_FLOAT_BYTES = 4
+_log = logging.getLogger(__name__)
+_IMPORTED = "Imported from "
 _WARM_UP = "Hello, world."
 
 
@@ -55,7 +47,9 @@ class ServedModel:
     failure: str = ""
     rejected_fingerprint: str = ""
     """Fingerprint of a new bundle that could not be loaded."""
+    _known_size: tuple[str, int] = ("", 0)
     _engine_info: tuple[str, str, str] = ("", "", "")
+    _known_provenance: tuple[str, str, str] = ("", "", "")
 
     @property
     def directions(self) -> tuple[Direction, ...]:
@@ -66,7 +60,16 @@ class ServedModel:
     @property
     def size(self) -> int:
         """Estimated bytes of all open translators."""
-        return sum(estimate_bytes(self.bundle, each) for each in self.translators.values())
+        sizes = {role: estimate_bytes(self.bundle, each) for role, each in self.translators.items()}
+        if "default" in sizes:
+            self._known_size = self.bundle.digest, sizes["default"]
+        return sum(sizes.values())
+
+    @property
+    def planned_size(self) -> int:
+        """Estimated bytes of the default translator before it is open: those of the last time, if there was one."""
+        digest, size = self._known_size
+        return size if digest == self.bundle.digest else planned_bytes(self.bundle)
 
     @property
     def state(self) -> Literal["ready", "loading", "unloaded", "failed"]:
@@ -82,6 +85,7 @@ class ServedModel:
         if (default := self.translators.get("default")) is not None:
             self._engine_info = default.engine.name, default.engine.precision, default.engine_reason
         engine, precision, reason = self._engine_info
+        licence, origin = self._provenance()
         directions = self.directions
         return ModelInfo(
             name=self.name,
@@ -97,7 +101,23 @@ class ServedModel:
             why=self.failure or reason,
             supports_glossary=_supports_phrases(architecture(self.bundle.config.model)),
             supports_inspection=supports_inspection(),
+            licence=licence,
+            origin=origin,
         )
+
+    def _provenance(self) -> tuple[str, str]:
+        """Return licence and origin, from the model store or from the model card; they are read once per bundle."""
+        if self._known_provenance[0] != self.bundle.digest:
+            stored, description = stored_version(self.path), self.bundle.config.description
+            origin = description if description.startswith(_IMPORTED) else ""
+            try:
+                licence = stated_licence(self.bundle.card())
+            except (OSError, BundleError):  # the bundle was removed while the model is served
+                return "", origin
+            if stored is not None:
+                licence, origin = stored.licence or licence, stored.origin or origin
+            self._known_provenance = self.bundle.digest, licence, origin
+        return self._known_provenance[1:]
 
 
 _supports_phrases = functools.cache(supports_phrases)  # packages are not installed while a server runs
@@ -109,18 +129,19 @@ def fingerprint(path: Path) -> str:
         if path.is_file():
             stat = path.stat()
             return f"{stat.st_ino} {stat.st_size} {stat.st_mtime_ns}"
-        return hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()
+        sizes = sorted((each.name, each.stat().st_size) for each in path.iterdir())  # damaged files, same manifest
+        return hashlib.sha256((path / MANIFEST).read_bytes() + repr(sizes).encode()).hexdigest()
     except OSError as error:
-        raise BundleError(f"{path} must be a readable bundle, got: {error.strerror}; put it back") from None
+        raise BundleError(f"{path} cannot be read: {error.strerror}; put the bundle back") from None
 
 
-def open_bundle(path: Path) -> tuple[Bundle, str]:
+def open_bundle(path: Path, *, verify_again: bool = False) -> tuple[Bundle, str]:
     """Open a bundle and return it with its fingerprint; a bundle without languages is a `ConfigError`."""
     found = fingerprint(path)
-    bundle = Bundle.open(path)
+    bundle = Bundle.open(path, verify_again=verify_again)
     if bundle.config.data is None:
         raise ConfigError(
-            f"{path} must name its source and target language, got neither; import it again with "
+            f"{path} does not state its source and target language; import it again with "
             "--source-language and --target-language"
         )
     return bundle, found
@@ -128,7 +149,7 @@ def open_bundle(path: Path) -> tuple[Bundle, str]:
 
 def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, threads: int) -> Translator:
     """Open a translator for a role, and try it: its translation must have a text and a finite score."""
-    search = SearchSettings(beam=settings.beam)
+    search = None if settings.beam is None else SearchSettings(beam=settings.beam)
     if role == "default":
         translator = Translator.open(
             bundle,
@@ -154,27 +175,26 @@ def open_translator(bundle: Bundle, role: EngineRole, settings: ServerSettings, 
         translator = Translator.open(
             bundle, engine=engine, device=settings.device, threads=threads, search=search, incremental=True
         )
+    if getattr(translator.shared_engine, "has_new_export", False):
+        _log.info("%s", getattr(translator.shared_engine, "note", ""))
     tried = translator.direction(*translator.directions[0]).translate(_WARM_UP)
     if not math.isfinite(tried.score) or not tried.text.strip():
-        got = "an empty translation" if math.isfinite(tried.score) else "a score that is not finite"
+        what = "no text" if math.isfinite(tried.score) else "a score that is not finite"
         raise BundleError(
-            f"{bundle.path} must translate a sentence, got {got}; train a new run, with more updates or more text"
+            f"the model in {bundle.path} translates a sentence with {what}; train a new run, with more updates or more "
+            "text"
         )
     return translator
 
 
-def weight_bytes(bundle: Bundle) -> int:
-    """Return the size of the weights file."""
-    return int(bundle.manifest["files"][WEIGHTS]["size"])
+def planned_bytes(bundle: Bundle) -> int:
+    """Estimate the memory of a bundle before it is open: that of an export with the precision of its weights."""
+    return round(_EXPORT_RATIO * int(bundle.manifest["files"][WEIGHTS]["size"]))
 
 
 def estimate_bytes(bundle: Bundle, translator: Translator) -> int:
-    """Estimate the memory of a translator from its weights and precision."""
-    return round(weight_bytes(bundle) * _SIZE_RATIOS.get(translator.engine.precision, 1.0))
-
-
-def trim_heap() -> None:
-    """Return freed memory to the operating system; glibc keeps it otherwise."""
-    trim = None if os.name == "nt" else getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
+    """Estimate the memory of a translator from the size of its export, or of its weights on torch."""
+    engine = translator.shared_engine
+    if exported := getattr(engine, "export_bytes", 0):
+        return round(_EXPORT_RATIO * exported)
+    return round(_FLOAT_BYTES * bundle.parameter_count() * _TORCH_RATIOS.get(engine.precision, 1.0))

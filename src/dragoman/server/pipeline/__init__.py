@@ -1,3 +1,1 @@
 """Request pipeline: from a parsed request to translations."""
-
-__all__: list[str] = []

@@ -1,22 +1,18 @@
 """Translate an uploaded document in parts of limited size; retry a part when the server is overloaded."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dragoman.documents.declared_languages import check_declared_target
+from dragoman.documents.document import check_declared_target, select_target
 from dragoman.documents.formats import read_document
 from dragoman.documents.limits import DocumentTooLargeError
 from dragoman.markup.tagged_text import TaggedText
 from dragoman.server.errors import Overloaded, TooLarge
 from dragoman.server.pipeline.pipeline import TranslationPipeline
-from dragoman.server.pipeline.request_limits import charged_tokens
+from dragoman.server.pipeline.request_checks import charged_tokens
 from dragoman.server.request_types import TranslationRequest
 from dragoman.server.scheduling.admission import Reservation
-
-__all__ = ["TranslatedDocument", "translate_document"]
 
 _SLICE_TEXTS, _SLICE_CHARACTERS = 32, 4000  # per slice: other requests are scheduled in between
 _SAMPLE_CHARACTERS = 500  # for language detection
@@ -41,10 +37,11 @@ async def translate_document(
         document = await asyncio.to_thread(read_document, name, data, characters=limit)
     except DocumentTooLargeError as error:
         raise TooLarge(str(error)) from None
+    (sample,) = pipeline.resolve(replace(request, texts=[_sample(document.segments)]))
+    check_declared_target(document, sample.target)
+    select_target(document, sample.target)
     segments = document.segments
     size = sum(len(each.text) for each in segments)
-    (sample,) = pipeline.resolve(replace(request, texts=[_sample(segments)]))
-    check_declared_target(document, sample.target)
     translated: list[TaggedText] = []
     if sample.source == sample.target:
         reservation.charge(charged_tokens(size))
@@ -64,7 +61,8 @@ async def _translate_slice(
     loop = asyncio.get_running_loop()
     while True:
         try:
-            return (await pipeline.translate_tagged(part, request, reservation))[0]
+            pair = await pipeline.service.open_pair(request, reservation)
+            return (await pipeline.translate_tagged(pair, part, request, reservation))[0]
         except Overloaded as error:
             wait = error.retry_after or 1.0
             if loop.time() + wait > reservation.deadline:

@@ -1,35 +1,25 @@
 """Translate the texts of one request: plain text, HTML or streamed text."""
 
-from __future__ import annotations
-
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+import functools
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import ParamSpec, TypeVar
 
-from dragoman.api.translation.markup import MarkupTranslation
+from dragoman.api.translation.markup import MarkupTranslation, aligned_options
+from dragoman.api.translation.multi_model.routing import Route
 from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.translation import Translation, join_sentences
-from dragoman.markup.protected_spans import find_placeholders
+from dragoman.markup.placeholders.guarded_unit import GuardedUnit, guard_text
 from dragoman.markup.tagged_text import TaggedText
-from dragoman.server.glossaries.store import open_glossary_store
-from dragoman.server.models.served_languages import Languages, language_name
-from dragoman.server.pipeline.language_detection import LanguageDetector
-from dragoman.server.pipeline.language_resolution import ResolvedText, resolve_texts
-from dragoman.server.pipeline.request_limits import charged_tokens, check_html_segments, check_html_size, check_texts
-from dragoman.server.pipeline.service import TranslationService
-from dragoman.server.request_types import Route, TranslationRequest, TranslationResult
+from dragoman.server.glossaries import open_glossary_store
+from dragoman.server.models.routing import Languages, language_name
+from dragoman.server.pipeline.language_resolution import LanguageDetector, ResolvedText, resolve_texts
+from dragoman.server.pipeline.request_checks import charged_tokens, check_html_segments, check_html_size, check_texts
+from dragoman.server.pipeline.service import OpenPair, TranslationService
+from dragoman.server.request_types import TranslationRequest, TranslationResult
 from dragoman.server.scheduling.admission import Reservation
 from dragoman.server.settings import ServerSettings
-
-__all__ = ["TranslationPipeline"]
-
-Params = ParamSpec("Params")
-Result = TypeVar("Result")
-
-_INLINE_CHARACTERS = 2000  # whose markup takes a few milliseconds
 
 
 class TranslationPipeline:
@@ -62,10 +52,10 @@ class TranslationPipeline:
     async def check_and_resolve(self, request: TranslationRequest) -> list[ResolvedText]:
         """Check the sizes of all texts and resolve their languages."""
         limits = self.settings.limits
-        check_texts(request.texts, limits)
+        check_texts(request.texts, limits, request.dialect)
         if request.is_html:
             check_html_size(request.texts, limits)
-        resolved = await _run_in_thread(sum(map(len, request.texts)), self.resolve, request)
+        resolved = await self.service.offload(sum(map(len, request.texts)), functools.partial(self.resolve, request))
         check_html_segments([each.page for each in resolved if each.page], limits)
         return resolved
 
@@ -90,7 +80,8 @@ class TranslationPipeline:
         translate = self._translate_html if request.is_html else self._translate_plain
         for (source, target), numbers in groups.items():
             part = request.for_pair(source, target)
-            translated = await translate([texts[number] for number in numbers], part, reservation)
+            pair = await self.service.open_pair(part, reservation)
+            translated = await translate(pair, [texts[number] for number in numbers], part, reservation)
             results |= zip(numbers, translated, strict=True)
         return [results[number] for number in range(len(texts))]
 
@@ -99,65 +90,71 @@ class TranslationPipeline:
     ) -> AsyncIterator[str | TranslationResult]:
         """Yield the text of a translation in parts, then its result.
 
-        HTML, and text with placeholders, is yielded as one part: it may change until the end.
+        HTML, and text with protected parts, is yielded as one part: it may change until the end.
         """
-        is_one_part = text.is_passthrough or request.is_html
-        kept = () if is_one_part else await _run_in_thread(len(text.text), find_placeholders, text.text)
-        if is_one_part or kept:
-            (result,) = await self.translate_resolved([text], request, reservation)
-            yield result.text
-            yield result
-            return
-        one = replace(request.for_pair(text.source, text.target), texts=[text.text])
-        async for part in self.service.stream(one, reservation):
-            if isinstance(part, str):
-                yield part
-            else:
-                yield _with_alternatives(part, text)
+        if not (text.is_passthrough or request.is_html):
+            one = replace(request.for_pair(text.source, text.target), texts=[text.text])
+            pair = await self.service.open_pair(one, reservation)
+
+            def is_protected() -> bool:
+                return guard_text(text.text) is not None or bool(pair.unreadable(text.text))
+
+            if not await self.service.offload(len(text.text), is_protected):
+                async for part in self.service.stream_pair(pair, one, reservation):
+                    yield part if isinstance(part, str) else _with_alternatives(part, text)
+                return
+        (result,) = await self.translate_resolved([text], request, reservation)
+        yield result.text
+        yield result
 
     async def translate_tagged(
-        self, tagged: Sequence[TaggedText], request: TranslationRequest, reservation: Reservation
+        self, pair: OpenPair, tagged: Sequence[TaggedText], request: TranslationRequest, reservation: Reservation
     ) -> tuple[list[TaggedText], list[TranslationResult]]:
         """Translate texts with tags and placeholders; a text without letters is unchanged and has no models."""
         options = request.options
         results = [_unchanged(each.text, request.source, options) for each in tagged]
-        work = MarkupTranslation(tagged)
-        if not work.first_places:
-            return list(tagged), results
-        if has_tags := any(tagged[place].spans or tagged[place].kept for place in work.first_places):
-            posterior = any(each.spans for each in tagged)
-            request = replace(request, options=replace(options, alignment=True, attention=True, posterior=posterior))
-        first = await self.service.translate(replace(request, texts=work.texts), reservation)
         size = sum(len(each.text) for each in tagged)
-        texts = await _run_in_thread(size, work.second_round, [each.translation for each in first])
-        second = await self.service.translate(replace(request, texts=texts), reservation) if texts else []
-        finished = await _run_in_thread(size, work.finish, [each.translation for each in second])
+        work = await self.service.offload(size, lambda: MarkupTranslation(tagged, pair.unreadable))
+        aligned = replace(request, options=aligned_options(options))
+        asked = aligned if any(work.has_tags) else request
+        first, second = list[TranslationResult](), list[TranslationResult]()
+        if work.texts:
+            first = await self.service.translate_pair(pair, replace(asked, texts=work.texts), reservation)
+        texts = await self.service.offload(size, lambda: work.second_round([each.translation for each in first]))
+        if texts:
+            second = await self.service.translate_pair(pair, replace(aligned, texts=texts), reservation)
+        finished = await self.service.offload(size, lambda: work.finish([each.translation for each in second]))
         for place, result in zip(work.first_places, first, strict=True):
-            results[place] = result
-        for place, result in zip(work.second_places, second, strict=True):
-            results[place] = _repaired(results[place], result, finished[place].text)
-        if has_tags:
-            results = [replace(each, translation=_only_requested(each.translation, options)) for each in results]
+            results[place] = replace(result, translation=work.translation(place, options))
+        for place in work.damaged:
+            results[place] = replace(results[place], translation=work.translation(place, options))
         return finished, results
 
     async def _translate_plain(
-        self, texts: Sequence[ResolvedText], request: TranslationRequest, reservation: Reservation
+        self, pair: OpenPair, texts: Sequence[ResolvedText], request: TranslationRequest, reservation: Reservation
     ) -> list[TranslationResult]:
         plain = [each.text for each in texts]
-        kept = await _run_in_thread(sum(map(len, plain)), lambda: [find_placeholders(text) for text in plain])
-        if not any(kept):
-            results = await self.service.translate(replace(request, texts=plain), reservation)
-            return [_with_alternatives(result, each) for result, each in zip(results, texts, strict=True)]
-        tagged = [TaggedText(each.text, kept=spans) for each, spans in zip(texts, kept, strict=True)]
-        translated, results = await self.translate_tagged(tagged, request, reservation)
-        return [_with_alternatives(*each) for each in zip(results, texts, translated, tagged, strict=True)]
+
+        def find() -> tuple[list[GuardedUnit | None], bool]:
+            return [guard_text(text) for text in plain], any(map(pair.unreadable, plain))
+
+        units, is_unreadable = await self.service.offload(sum(map(len, plain)), find)
+        if request.options.protect and (is_unreadable or any(units)):
+            tagged = [
+                TaggedText(each, kept=() if unit is None else unit.source.kept)
+                for each, unit in zip(plain, units, strict=True)
+            ]
+            _, results = await self.translate_tagged(pair, tagged, request, reservation)
+        else:
+            results = await self.service.translate_pair(pair, replace(request, texts=plain), reservation)
+        return [_with_alternatives(result, each) for result, each in zip(results, texts, strict=True)]
 
     async def _translate_html(
-        self, texts: Sequence[ResolvedText], request: TranslationRequest, reservation: Reservation
+        self, pair: OpenPair, texts: Sequence[ResolvedText], request: TranslationRequest, reservation: Reservation
     ) -> list[TranslationResult]:
         pages = [page for each in texts if (page := each.page or request.parse_page(each.text)) is not None]
         segments = [segment for page in pages for segment in page.segments]
-        translated, results = await self.translate_tagged(segments, request, reservation)
+        translated, results = await self.translate_tagged(pair, segments, request, reservation)
         ends = [0]
         for page in pages:
             ends.append(ends[-1] + len(page.segments))
@@ -166,44 +163,24 @@ class TranslationPipeline:
         def write() -> list[str]:
             return [page.write(translated[start:end]) for page, (start, end) in zip(pages, spans, strict=True)]
 
-        written = await _run_in_thread(sum(len(each.text) for each in texts), write)
+        written = await self.service.offload(sum(len(each.text) for each in texts), write)
         return [
             _page_result(each, text, results[start:end])
             for each, text, (start, end) in zip(texts, written, spans, strict=True)
         ]
 
 
-async def _run_in_thread(
-    characters: int, work: Callable[Params, Result], *args: Params.args, **kwargs: Params.kwargs
-) -> Result:
-    """Run work in a thread if it has many characters, so that it does not block the event loop."""
-    if characters <= _INLINE_CHARACTERS:
-        return work(*args, **kwargs)
-    return await asyncio.to_thread(work, *args, **kwargs)
-
-
 def _unchanged(text: str, source: str, options: TranslateOptions) -> TranslationResult:
     return TranslationResult(Translation(text, text, flags=() if options.flags else None), source)
 
 
-def _with_alternatives(
-    result: TranslationResult,
-    text: ResolvedText,
-    translated: TaggedText | None = None,
-    tagged: TaggedText | None = None,
-) -> TranslationResult:
-    """Complete a result; alternatives that lost a placeholder are left out."""
-    translation = result.translation
-    kept = [] if tagged is None else [tagged.text[start:end] for start, end in tagged.kept]
-    alternatives = translation.alternatives(kept)
-    if translated is not None and translated.text != translation.text:
-        translation = replace(translation, text=translated.text)
+def _with_alternatives(result: TranslationResult, text: ResolvedText) -> TranslationResult:
+    """Complete a result with the language of its text and with alternatives."""
     return replace(
         result,
-        translation=translation,
         source_language=text.source,
         detected=text.detected,
-        alternatives=alternatives,
+        alternatives=result.translation.alternatives(),
     )
 
 
@@ -213,39 +190,3 @@ def _page_result(text: ResolvedText, written: str, results: Sequence[Translation
     whole = join_sentences(text.text, written, parts, is_cut=any(each.is_cut for each in parts))
     first = next((each for each in results if each.models), TranslationResult(whole, text.source))
     return TranslationResult(whole, text.source, text.detected, first.models, first.via)
-
-
-def _only_requested(translation: Translation, options: TranslateOptions) -> Translation:
-    """Remove the alignment that only tags needed."""
-    if options.alignment and options.attention:
-        return translation
-    has_words = options.alignment or options.attention
-    return replace(
-        translation,
-        source_words=translation.source_words if has_words else (),
-        target_words=translation.target_words if has_words else (),
-        alignment=translation.alignment if options.alignment else None,
-        weights=translation.weights if options.attention else None,
-        sentences=tuple(_only_requested(each, options) for each in translation.sentences),
-        nbest=tuple(_only_requested(each, options) for each in translation.nbest),
-    )
-
-
-def _repaired(first: TranslationResult, second: TranslationResult, text: str) -> TranslationResult:
-    """Return the result of a text that was translated again without its placeholders; its words are unknown."""
-    found = second.translation
-    translation = replace(
-        first.translation,
-        text=text,
-        score=found.score,
-        log_prob=found.log_prob,
-        tokens=found.tokens,
-        flags=found.flags,
-        is_truncated=found.is_truncated,
-        source_words=(),
-        target_words=(),
-        alignment=None,
-        weights=None,
-        sentences=(),
-    )
-    return replace(first, translation=translation)

@@ -9,35 +9,39 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
 from dragoman.api.inspection.inspector import inspect_sentence
-from dragoman.api.translation.options import TranslateOptions, TranslationCancelled, search_settings
-from dragoman.api.translation.pivot import carry_terms, compose_text, join_prepared
+from dragoman.api.translation.multi_model.pivot import (
+    compose_text,
+    join_prepared,
+    pivot_sentences,
+    pivot_terms,
+    step_options,
+)
+from dragoman.api.translation.multi_model.routing import Route
+from dragoman.api.translation.options import TranslateOptions, TranslationCancelled
 from dragoman.api.translation.prepared_text import PreparedText
 from dragoman.api.translation.translation import Translation
 from dragoman.api.translation.translator import Translator
 from dragoman.config.corpus import Direction
 from dragoman.engines.directions import in_direction
 from dragoman.environment import default_threads
-from dragoman.language_codes import is_same_language
 from dragoman.server.errors import DeadlineExceeded, RequestError
 from dragoman.server.metrics import MetricsSink
 from dragoman.server.models.registry import ModelRegistry
-from dragoman.server.request_types import ModelInfo, ReloadResult, Route, TranslationRequest, TranslationResult
+from dragoman.server.models.routing import find_route
+from dragoman.server.request_types import ModelInfo, ReloadResult, TranslationRequest, TranslationResult
 from dragoman.server.scheduling.admission import AdmissionController, Reservation
 from dragoman.server.scheduling.batcher import Batcher
 from dragoman.server.scheduling.text_stream import TextStream
 from dragoman.server.settings import ServerSettings
 from dragoman.text.glossary import Glossary, GlossaryTerm
 
-__all__ = ["TranslationService", "open_service"]
-
 Result = TypeVar("Result")
 
-_INLINE_CHARACTERS = 600  # that are tokenized on the event loop; more would block other requests
+_INLINE_CHARACTERS = 600  # that are processed on the event loop; more would block other requests
 _PREPARE_THREADS = 2
 _INSPECTION_COST = 10  # times that of a translation
 
@@ -49,6 +53,28 @@ class _Step:
     model: str
     translator: Translator
     options: TranslateOptions
+
+
+@dataclass(frozen=True)
+class OpenPair:
+    """The open models of a route between two languages: one, or two with a pivot language."""
+
+    route: Route
+    translators: tuple[Translator, ...]
+
+    @property
+    def unreadable(self) -> Callable[[str], tuple[tuple[int, int], ...]]:
+        """What finds the spans of a text that its model cannot read."""
+        return self.translators[0].preprocessor.unreadable
+
+    def steps(self, options: TranslateOptions) -> list[_Step]:
+        """Return the models with the options of each."""
+        last = len(self.translators) - 1
+        names = self.route.models[0]
+        return [
+            _Step(name, translator, step_options(options, is_first=number == 0, is_last=number == last))
+            for number, (name, translator) in enumerate(zip(names, self.translators, strict=True))
+        ]
 
 
 async def open_service(
@@ -81,6 +107,8 @@ class TranslationService:
         self._prepare_pool = ThreadPoolExecutor(_PREPARE_THREADS, "dragoman-prepare")
         self._inspect_pool = ThreadPoolExecutor(1, "dragoman-inspect")
         self._polling: asyncio.Task[None] | None = None
+        self.read_bundles: Callable[[], Mapping[str, Path]] | None = None
+        """Returns the paths of all models at a reload; without it, those of the start stay."""
 
     async def open(self, bundles: Mapping[str, Path]) -> None:
         """Open all bundles."""
@@ -101,11 +129,21 @@ class TranslationService:
         """See `AdmissionController.admit`."""
         return self._admission.admit(seconds, charge)
 
-    async def translate(self, request: TranslationRequest, reservation: Reservation) -> list[TranslationResult]:
-        """Translate texts, batched with those of other requests."""
-        if is_same_language(request.source, request.target):
-            return [TranslationResult(Translation(text, text), request.source) for text in request.texts]
-        route, steps = await self._open_route(request, reservation)
+    async def open_pair(self, request: TranslationRequest, reservation: Reservation) -> OpenPair:
+        """Find the route of a request, and load its models."""
+        route = find_route(self._registry.routes, request.source, request.target, request.model)
+        names, translators = route.models[0], []
+        for number, (name, direction) in enumerate(zip(names, route.directions(), strict=True)):
+            options = step_options(request.options, is_first=number == 0, is_last=number == len(names) - 1)
+            loading = self._registry.get_capable(name, options.search, phrases=False)
+            translators.append(in_direction(await self._before_deadline(loading, reservation), direction))
+        return OpenPair(route, tuple(translators))
+
+    async def translate_pair(
+        self, pair: OpenPair, request: TranslationRequest, reservation: Reservation
+    ) -> list[TranslationResult]:
+        """Translate the texts of a request between two languages, batched with those of other requests."""
+        steps = pair.steps(request.options)
         prepared = await self._prepare(steps, 0, request.texts, reservation)
         reservation.reserve(len(steps) * sum(each.tokens for each in prepared))
         await self._run(steps[0], prepared, reservation)
@@ -113,25 +151,21 @@ class TranslationService:
             translations = await self._assemble(steps[0], prepared)
         else:
             translations = await self._translate_pivot(steps, prepared, request.options.glossary, reservation)
-        return [self._result(each, route, steps) for each in translations]
+        return [self._result(each, pair.route, steps) for each in translations]
 
-    async def stream(
-        self, request: TranslationRequest, reservation: Reservation
+    async def stream_pair(
+        self, pair: OpenPair, request: TranslationRequest, reservation: Reservation
     ) -> AsyncIterator[str | TranslationResult]:
         """Translate one text; yield its translation in parts that will not change, then the result."""
         (text,) = request.texts
-        if is_same_language(request.source, request.target):
-            yield text
-            yield TranslationResult(Translation(text, text), request.source)
-            return
-        route, steps = await self._open_route(request, reservation)
+        steps = pair.steps(request.options)
         second: list[PreparedText] = []
         (prepared,) = first = await self._prepare(steps, 0, [text], reservation)
         reservation.reserve(len(steps) * prepared.tokens)
         if len(steps) > 1:
             await self._run(steps[0], first, reservation)
-            terms = _pivot_terms(steps[0], prepared, request.options.glossary)
-            second = await self._prepare(steps, 1, _pivot_sentences(steps[0], prepared), reservation, terms)
+            terms = pivot_terms(steps[0].translator, prepared, request.options.glossary)
+            second = await self._prepare(steps, 1, pivot_sentences(steps[0].translator, prepared), reservation, terms)
             prepared = join_prepared(prepared, second)
         stream = TextStream(steps[-1].translator.detokenizer(prepared))
         running = asyncio.create_task(self._run(steps[-1], [prepared], reservation, stream))
@@ -147,25 +181,26 @@ class TranslationService:
             (translation,) = await self._compose(steps, first, [second])
         else:
             (translation,) = await self._assemble(steps[0], first)
-        yield self._result(translation, route, steps)
+        yield self._result(translation, pair.route, steps)
 
     async def inspect(
         self, request: TranslationRequest, reservation: Reservation, *, translation: str | None, counterfactuals: int
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Inspect the translation of one sentence, or a given one; returns JSON values and the model's name."""
         (text,) = request.texts
-        route, names = self._registry.routes.find(request.source, request.target, request.model)
+        route = find_route(self._registry.routes, request.source, request.target, request.model)
         if route.via is not None:
             raise RequestError(
-                f"an inspected translation must be of one model, got {route.source} to {route.target} through "
-                f"{route.via}; inspect one of the two steps",
+                f"{route.source} to {route.target} is translated by two models, through {route.via}; inspect one of "
+                "the two steps",
                 code="inspection_needs_direct_model",
             )
+        names = route.models[0]
         opened = await self._before_deadline(self._registry.get(names[0], "inspection"), reservation)
         translator = in_direction(opened, (route.source, route.target))
         # Each token of a given translation is a step with its own attention weights and candidates.
         texts = [text] if translation is None else [text, translation]
-        prepared = await self._offload(
+        prepared = await self.offload(
             sum(map(len, texts)), lambda: translator.prepare(texts, TranslateOptions(split_sentences=False))
         )
         reservation.reserve(sum(each.tokens for each in prepared) * _INSPECTION_COST)
@@ -198,8 +233,12 @@ class TranslationService:
         return self._registry.infos()
 
     async def reload(self) -> ReloadResult:
-        """Replace bundles that changed on disk; running requests are not disturbed."""
-        return await self._registry.reload()
+        """Replace bundles that changed on disk, add new models and remove others; running requests are not disturbed.
+
+        Raises `DragomanError` if the names of the models cannot be read.
+        """
+        read = self.read_bundles
+        return await self._registry.reload(None if read is None else await asyncio.to_thread(read))
 
     @property
     def is_ready(self) -> bool:
@@ -220,17 +259,6 @@ class TranslationService:
         self._inspect_pool.shutdown(wait=False, cancel_futures=True)
         self._registry.close()
 
-    async def _open_route(self, request: TranslationRequest, reservation: Reservation) -> tuple[Route, list[_Step]]:
-        """Find the route and load its models."""
-        route, names = self._registry.routes.find(request.source, request.target, request.model)
-        steps = []
-        for number, (name, direction) in enumerate(zip(names, _directions_of(route), strict=True)):
-            options = _step_options(request.options, is_first=number == 0, is_last=number == len(names) - 1)
-            loading = self._registry.get_capable(name, options.search, phrases=False)
-            opened = await self._before_deadline(loading, reservation)
-            steps.append(_Step(name, in_direction(opened, direction), options))
-        return route, steps
-
     async def _translate_pivot(
         self,
         steps: list[_Step],
@@ -239,10 +267,10 @@ class TranslationService:
         reservation: Reservation,
     ) -> list[Translation]:
         """Translate the sentences of the pivot language into the target language."""
-        sentences = [_pivot_sentences(steps[0], each) for each in first]
+        sentences = [pivot_sentences(steps[0].translator, each) for each in first]
         terms = None
         if glossary is not None:
-            terms = [each for text in first for each in _pivot_terms(steps[0], text, glossary) or ()]
+            terms = [each for text in first for each in pivot_terms(steps[0].translator, text, glossary) or ()]
         texts = [each for some in sentences for each in some]
         prepared = iter(await self._prepare(steps, 1, texts, reservation, terms))
         second = [[next(prepared) for _ in some] for some in sentences]
@@ -264,7 +292,7 @@ class TranslationService:
                 for text, some in zip(first, second, strict=True)
             ]
 
-        return await self._offload(sum(len(text.text) for text in first), compose)
+        return await self.offload(sum(len(text.text) for text in first), compose)
 
     async def _prepare(
         self,
@@ -293,22 +321,23 @@ class TranslationService:
         self, step: _Step, texts: Sequence[str], given: Sequence[Sequence[GlossaryTerm]] | None
     ) -> list[PreparedText]:
         prepare = functools.partial(step.translator.prepare, texts, step.options, terms=given)
-        terms = len(step.options.glossary) if step.options.glossary is not None else 0  # normalized at their first use
-        return await self._offload(terms + sum(map(len, texts)), prepare)
+        glossary = step.options.glossary  # normalized at its first use
+        terms = 0 if glossary is None else glossary.characters
+        return await self.offload(terms + sum(map(len, texts)), prepare)
 
     async def _assemble(self, step: _Step, prepared: Sequence[PreparedText]) -> list[Translation]:
         def assemble() -> list[Translation]:
             return [step.translator.assemble(each) for each in prepared]
 
-        return await self._offload(sum(len(each.text) for each in prepared), assemble)
+        return await self.offload(sum(len(each.text) for each in prepared), assemble)
 
     async def _run(
         self, step: _Step, prepared: Sequence[PreparedText], reservation: Reservation, stream: TextStream | None = None
     ) -> None:
         await self._batcher.run(step.translator, prepared, reservation, model=step.model, stream=stream)
 
-    async def _offload(self, characters: int, work: Callable[[], Result]) -> Result:
-        """Run work in a thread if it has many characters."""
+    async def offload(self, characters: int, work: Callable[[], Result]) -> Result:
+        """Run work in a thread if it has many characters, so that it does not block the event loop."""
         if characters <= _INLINE_CHARACTERS:
             return work()
         return await asyncio.get_running_loop().run_in_executor(self._prepare_pool, work)
@@ -319,10 +348,7 @@ class TranslationService:
             async with asyncio.timeout_at(reservation.deadline):
                 return await work
         except TimeoutError:
-            raise DeadlineExceeded(
-                "a request must be done before its deadline, got no time left; send less text per request",
-                retry_after=1.0,
-            ) from None
+            raise DeadlineExceeded from None
 
     def _result(self, translation: Translation, route: Route, steps: Sequence[_Step]) -> TranslationResult:
         for flag in translation.flags or ():
@@ -334,43 +360,7 @@ class TranslationService:
         while True:
             await asyncio.sleep(self.settings.reload_interval)
             with contextlib.suppress(Exception):
-                await self.reload()
-
-
-def _directions_of(route: Route) -> list[Direction]:
-    """Return the direction of each model of a route."""
-    codes = [route.source, *([route.via] if route.via else []), route.target]
-    return list(pairwise(codes))
-
-
-def _step_options(options: TranslateOptions, *, is_first: bool, is_last: bool) -> TranslateOptions:
-    """Return the options of one step: the first splits sentences, the last returns the n-best list.
-
-    The terms of a glossary are found in the source, carried to the pivot sentence by alignment, and required in the
-    last step.
-    """
-    nbest = options.search.nbest if is_last else 1
-    glossary = options.glossary
-    if glossary is not None and not (is_first and is_last):
-        glossary = Glossary({}, is_lenient=glossary.is_lenient) if is_last else None
-    return replace(
-        options,
-        glossary=glossary,
-        alignment=options.alignment or (is_first and not is_last and options.glossary is not None),
-        split_sentences=options.split_sentences and is_first,
-        search=options.search if nbest == options.search.nbest else search_settings(options.search, nbest=nbest),
-    )
-
-
-def _pivot_terms(step: _Step, prepared: PreparedText, glossary: Glossary | None) -> list[list[GlossaryTerm]] | None:
-    """Return the required terms of each pivot sentence; None without a glossary."""
-    if glossary is None:
-        return None
-    return [carry_terms(glossary, step.translator.postprocess(each, prepared.options)) for each in prepared.chunks]
-
-
-def _pivot_sentences(step: _Step, prepared: PreparedText) -> list[str]:
-    return [step.translator.postprocess(chunk, prepared.options).text for chunk in prepared.chunks]
+                await self._registry.reload()
 
 
 def _copy_results(joined: PreparedText, prepared: Sequence[PreparedText]) -> None:

@@ -1,3 +1,1 @@
 """HTTP routes: Dragoman's own API, LibreTranslate's and DeepL's, health, web page."""
-
-__all__: list[str] = []

@@ -1,25 +1,25 @@
-"""Routes `/openapi.json`, LibreTranslate's `/spec`, and `/docs`, an API page without scripts."""
+"""Routes `/openapi.json`, LibreTranslate's `/spec`, and `/docs`, an API page without scripts whose examples work."""
 
-from __future__ import annotations
-
+import asyncio
 import base64
 import hashlib
 import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, Request, Response
+from pydantic_core import to_json
 
-from dragoman.server.http.request_body import json_response
+from dragoman.language_codes import equivalent_languages, primary_language
+from dragoman.server.http.headers import CachedJson
 from dragoman.server.http.route_policy import route_policy
-from dragoman.server.models.served_languages import Languages
-from dragoman.server.routes.example_requests import example_for
-from dragoman.server.routes.openapi import JSON, add_problem_schema
-
-__all__ = ["router"]
+from dragoman.server.models.routing import Languages
+from dragoman.server.routes.libretranslate import LIBRETRANSLATE
+from dragoman.server.routes.openapi import JSON
 
 _STYLE = """
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
@@ -34,20 +34,91 @@ _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode(
 _POLICY = f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'"
 
 
-def router(app: FastAPI, languages: Callable[[], Languages]) -> APIRouter:
-    """Return the routes that describe all other routes of an app. The examples on the page use a served pair."""
-    add_problem_schema(app)
+@dataclass(frozen=True)
+class _Sentences:
+    """The sentences of the examples in one language; `dogs` is a word of the first two."""
+
+    snow: str
+    play: str
+    sleep: str
+    dogs: str
+
+    @property
+    def marked_up(self) -> str:
+        """The second sentence with one word in bold."""
+        return self.play.replace(self.dogs, f"<b>{self.dogs}</b>", 1)
+
+
+_ENGLISH = _Sentences("Two dogs play in the snow.", "Two dogs play.", "A man sleeps.", "dogs")
+_PLACEHOLDERS = _Sentences("TEXT", "TEXT", "TEXT", "TERM")
+_SENTENCES = {
+    "de": _Sentences("Zwei Hunde spielen im Schnee.", "Zwei Hunde spielen.", "Ein Mann schläft.", "Hunde"),
+    "en": _ENGLISH,
+    "es": _Sentences("Dos perros juegan en el parque.", "Dos perros juegan.", "Un hombre duerme.", "perros"),
+    "fr": _Sentences("Deux chiens jouent dans la neige.", "Deux chiens jouent.", "Un homme dort.", "chiens"),
+    "it": _Sentences("Due cani giocano nella neve.", "Due cani giocano.", "Un uomo dorme.", "cani"),
+    "ja": _Sentences("二匹の犬が雪の中で遊んでいます。", "二匹の犬が遊んでいます。", "男の人が眠っています。", "犬"),
+    "pt": _Sentences("Dois cães brincam na neve.", "Dois cães brincam.", "Um homem dorme.", "cães"),
+    "ru": _Sentences("Две собаки играют в снегу.", "Две собаки играют.", "Мужчина спит.", "собаки"),
+    "zh": _Sentences("两只狗在雪地里玩耍。", "两只狗在玩耍。", "一个男人在睡觉。", "狗"),
+    "zh-Hant": _Sentences("兩隻狗在雪地裡玩耍。", "兩隻狗在玩耍。", "一個男人在睡覺。", "狗"),
+}
+
+
+def example_for(value: Any, source: str, target: str) -> Any:
+    """Return the body of an example, which translates from English to German, for another language pair.
+
+    Languages without example sentences get a placeholder.
+    """
+    if isinstance(value, list):
+        return [example_for(each, source, target) for each in value]
+    if isinstance(value, str):
+        return _translated(value, _sentences(source))
+    if not isinstance(value, dict):
+        return value
+    codes = {
+        "source": source,
+        "target": target,
+        "source_lang": source.upper(),
+        "target_lang": target.upper(),
+        "model": f"{source}:{target}",
+        "glossary": {_sentences(source).dogs: _sentences(target).dogs, "Anna": None},
+    }
+    return {
+        name: codes[name] if name in codes and each != "auto" else example_for(each, source, target)
+        for name, each in value.items()
+    }
+
+
+def _sentences(code: str) -> _Sentences:
+    codes = (*equivalent_languages(code), primary_language(code))
+    return next((_SENTENCES[each] for each in codes if each in _SENTENCES), _PLACEHOLDERS)
+
+
+def _translated(text: str, sentences: _Sentences) -> str:
+    for each in ("snow", "marked_up", "play", "sleep"):
+        text = text.replace(getattr(_ENGLISH, each), getattr(sentences, each))
+    return text
+
+
+def router(describe: Callable[[], Mapping[str, Any]], languages: Callable[[], Languages]) -> APIRouter:
+    """Return the routes that describe all other routes. The examples on the page use a served pair."""
     routes = APIRouter(include_in_schema=False)
 
-    @routes.get("/openapi.json")
-    @route_policy("public")
-    async def openapi() -> Response:
-        return json_response(app.openapi())
+    made, encoded = asyncio.Lock(), dict[str, CachedJson]()
 
+    def encode() -> None:
+        for path, value in (("/spec", _libretranslate_spec(describe())), ("/openapi.json", describe())):
+            encoded[path] = CachedJson(to_json(value))
+
+    @routes.get("/openapi.json")
     @routes.get("/spec")
     @route_policy("public")
-    async def spec() -> Response:
-        return json_response(_libretranslate_spec(app.openapi()))
+    async def openapi(request: Request) -> Response:
+        async with made:  # once, and in a thread: it takes up to a second, and every client may ask
+            if not encoded:
+                await asyncio.to_thread(encode)
+        return await encoded[request.scope["path"]].response(request)
 
     @routes.get("/docs")
     @route_policy("public")
@@ -55,7 +126,7 @@ def router(app: FastAPI, languages: Callable[[], Languages]) -> APIRouter:
         # The parsed URL is not used: a Host header may contain what no URL may.
         address = f"{request.scope['scheme']}://{request.headers.get('host', '127.0.0.1')}"
         pair = next(((each.source, each.target) for each in languages().routes), None)
-        page = "".join(_page(app.openapi(), address, pair))
+        page = "".join(_page(await asyncio.to_thread(describe), address, pair))
         return Response(page, headers={"Content-Security-Policy": _POLICY}, media_type="text/html")
 
     return routes
@@ -66,9 +137,9 @@ def _libretranslate_spec(description: Mapping[str, Any]) -> dict[str, Any]:
     paths = {
         path: methods
         for path, methods in description["paths"].items()
-        if any("LibreTranslate" in operation.get("tags", ()) for operation in methods.values())
+        if any(LIBRETRANSLATE.name in operation.get("tags", ()) for operation in methods.values())
     }
-    return {**description, "info": {**description["info"], "title": "LibreTranslate"}, "paths": paths}
+    return {**description, "info": {**description["info"], "title": LIBRETRANSLATE.name}, "paths": paths}
 
 
 def _page(description: Mapping[str, Any], address: str, pair: tuple[str, str] | None) -> Iterator[str]:

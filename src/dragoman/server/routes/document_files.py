@@ -1,7 +1,5 @@
 """Routes to upload documents for translation and to download the results."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -11,22 +9,18 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.datastructures import UploadFile
 
-from dragoman.documents.formats import FORMATS
+from dragoman.documents.formats import document_formats
 from dragoman.server.errors import NotFound, RequestError, SingleProcessOnly, TooLarge
-from dragoman.server.http.dependencies import Access, Reserved
-from dragoman.server.http.request_body import json_response, read_multipart
+from dragoman.server.http.request_body import Access, Reserved, json_response, read_multipart, renamed_field
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.pipeline.documents import translate_document
-from dragoman.server.pipeline.option_builder import build_options
 from dragoman.server.pipeline.pipeline import TranslationPipeline
+from dragoman.server.pipeline.request_checks import build_options
 from dragoman.server.request_types import TranslationRequest
 from dragoman.server.routes.download_store import DownloadStore, StoredDocument, plain_name
-from dragoman.server.routes.libretranslate import check_languages
-from dragoman.server.routes.libretranslate_schemas import API_NAMES, TranslateFileResponse
+from dragoman.server.routes.libretranslate import LIBRETRANSLATE, TranslateFileResponse
 from dragoman.server.routes.openapi import BASE_ERRORS, BODY_ERRORS, parameter, responses
 from dragoman.server.settings import Limits
-
-__all__ = ["Upload", "read_upload", "router", "stored_response", "translated_name"]
 
 _MAX_FIELDS = 20
 _MISSING_FILE = (  # LibreTranslate's message and a remedy
@@ -69,9 +63,10 @@ class Upload:
 
 def router(pipeline: TranslationPipeline, *, stores: bool = True) -> APIRouter:
     """Return the routes of documents; without `stores`, a translated document can only be requested directly."""
-    routes = APIRouter(tags=["LibreTranslate"])
+    routes = APIRouter(tags=[LIBRETRANSLATE.name])
     downloads = DownloadStore()
-    media_types = dict.fromkeys((_ANY_BYTES, *FORMATS.values()), _BINARY)
+    formats = document_formats()
+    media_types = dict.fromkeys((_ANY_BYTES, *(form.media_type for form in formats.values())), _BINARY)
 
     @routes.post(
         "/translate_file", **responses(TranslateFileResponse, *BODY_ERRORS, 404, more=media_types), openapi_extra=_FORM
@@ -85,15 +80,15 @@ def router(pipeline: TranslationPipeline, *, stores: bool = True) -> APIRouter:
         """
         upload = await read_upload(request, pipeline.settings.limits)
         wanted = _to_request(pipeline, upload, access.name)
-        media_type = FORMATS[_suffix(upload.name)]
+        media_type = formats[_suffix(upload.name)].media_type
         is_direct = _accepts_document(request.headers.get("accept", ""), media_type)
         if not is_direct and not stores:
             raise SingleProcessOnly(
-                "a document must be requested directly from a server with several replicas, got a request for a link "
-                "to it; send Accept: application/octet-stream"
+                "this server has several replicas and gives no links to documents; request the document itself with "
+                "Accept: application/octet-stream"
             )
         if not is_direct:  # before the work: its size is about that of the translation
-            downloads.make_room(len(upload.data), access.client)
+            downloads.check_size(len(upload.data))
         done = await translate_document(pipeline, upload.name, upload.data, wanted, reservation)
         access.count(done.characters)
         name = translated_name(upload.name, done.language)
@@ -115,9 +110,10 @@ def router(pipeline: TranslationPipeline, *, stores: bool = True) -> APIRouter:
         stored = downloads.get(request.path_params["name"])
         if stored is None:
             raise NotFound(
-                "the document must be downloaded within half an hour, got no document of this name; translate it again"
+                "there is no document of this name: documents are kept for half an hour, in a full store shorter; "
+                "translate it again"
             )
-        return stored_response(stored, FORMATS[_suffix(stored.name)])
+        return stored_response(stored, formats[_suffix(stored.name)].media_type)
 
     return routes
 
@@ -134,13 +130,18 @@ async def read_upload(request: Request, limits: Limits, required: Sequence[str] 
             raise RequestError(_MISSING_FILE)
         for name in required:
             if not fields.get(name):
-                raise RequestError(f"Invalid request: missing {name} parameter")
+                sent = renamed_field(name, fields, required)
+                hint = f"; write {name} in place of {sent}" if sent else ""
+                raise RequestError(f"Invalid request: missing {name} parameter{hint}")
         if not file.filename:
             raise RequestError("Invalid request: empty file", code="invalid_document")
-        name = plain_name(file.filename)
-        if _suffix(name) not in FORMATS:
+        name = plain_name(
+            fields.get("filename") or file.filename
+        )  # DeepL's field, for a file without a name of its own
+        if _suffix(name) not in document_formats():
             raise RequestError(
-                f"Invalid request: file format not supported; send {', '.join(sorted(FORMATS))}", code="unknown_format"
+                f"Invalid request: file format not supported; send {', '.join(document_formats())}",
+                code="unknown_format",
             )
         data = await file.read()
     finally:
@@ -153,7 +154,6 @@ async def read_upload(request: Request, limits: Limits, required: Sequence[str] 
 def _to_request(pipeline: TranslationPipeline, upload: Upload, owner: str) -> TranslationRequest:
     source, target = upload.fields["source"], upload.fields["target"]
     model = upload.fields.get("model") or None
-    check_languages(pipeline.languages, source, target, model)
     name = upload.fields.get("glossary")
     stored = pipeline.glossaries.find_for(owner, name, source, target) if name else None
     options = build_options(pipeline.settings)
@@ -164,7 +164,7 @@ def _to_request(pipeline: TranslationPipeline, upload: Upload, owner: str) -> Tr
         model,
         options=options,
         glossary=stored,
-        names=API_NAMES,
+        dialect=LIBRETRANSLATE,
         rejects_other_languages=True,
     )
 

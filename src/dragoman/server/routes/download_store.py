@@ -4,27 +4,23 @@ The files are deleted from their folder when they are created: no other program 
 left on the disk if the process is killed.
 """
 
-from __future__ import annotations
-
 import asyncio
-import math
 import os
 import re
 import secrets
 import tempfile
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 
-from dragoman.server.errors import Overloaded
-
-__all__ = ["DownloadStore", "StoredDocument", "plain_name"]
+from dragoman.server.errors import Overloaded, TooLarge
 
 _MIB = 1 << 20
 _UNSAFE = re.compile(r"[^\w.-]+")
 _MAX_NAME = 100  # characters
-_OWNER_SHARE = 0.5  # of all documents and bytes, for the documents of one client
+_MAX_SHARE = 0.5  # of all bytes, for one document
 _CHUNK_BYTES = 256 << 10
 _DIRECTLY = "request it directly, with Accept: application/octet-stream"
 
@@ -58,10 +54,11 @@ class StoredDocument:
 
 
 class DownloadStore:
-    """Documents by unguessable keys. Used on the thread of the event loop only.
+    """Documents by unguessable keys, the oldest first. Used on the thread of the event loop only.
 
-    No client can remove the document of another: a full store rejects new documents. A client with its share of the
-    store loses the oldest of its own documents that were downloaded.
+    A full store drops documents that were downloaded, then those of the client whose documents have the most bytes, the
+    oldest first. So no client prevents another from storing one, and one with less than others keeps its own. A small
+    document counts as `max_bytes / max_documents`, because each has an open file.
     """
 
     def __init__(
@@ -79,29 +76,15 @@ class DownloadStore:
     def __len__(self) -> int:
         return len(self._documents)
 
-    def make_room(self, size: int, owner: bytes) -> None:
-        """Make room for a document of a client, or raise `Overloaded`."""
-        if size > self._max_bytes * _OWNER_SHARE:
-            raise Overloaded(
-                f"the translated document must have at most {self._max_bytes * _OWNER_SHARE:,.0f} bytes to be stored, "
-                f"got {size:,}; {_DIRECTLY}"
-            )
-        self._delete_expired()
-        for key, each in list(self._documents.items()):  # the oldest first
-            if self._has_room(size, owner):
-                return
-            if each.owner == owner and each.is_downloaded:
-                del self._documents[key]
-        if not self._has_room(size, owner):
-            wait = min(each.until for each in self._documents.values()) - self._clock()
-            raise Overloaded(
-                f"the server must have room for the document, got none for {math.ceil(wait / 60)} minutes; {_DIRECTLY}",
-                retry_after=wait,
-            )
+    def check_size(self, size: int) -> None:
+        """Raise `TooLarge` if a document would be too large to be stored."""
+        if size > (limit := int(self._max_bytes * _MAX_SHARE)):
+            raise TooLarge(f"a document must have {limit:,} bytes at most to be stored, got {size:,}; {_DIRECTLY}")
 
     async def add(self, name: str, data: bytes, owner: bytes = b"") -> str:
         """Store a document of a client and return its key."""
-        self.make_room(len(data), owner)
+        self.check_size(len(data))
+        self._make_room(len(data), owner)
         shown = plain_name(name)
         key = f"{secrets.token_urlsafe(24)}.{shown}"
         document = self._documents[key] = StoredDocument(shown, len(data), owner, self._clock() + self._seconds)
@@ -109,7 +92,7 @@ class DownloadStore:
             await asyncio.to_thread(document.write, data)
         except OSError:
             del self._documents[key]
-            raise Overloaded(f"the server must have disk space for the document, got none; {_DIRECTLY}") from None
+            raise Overloaded(f"the server has no disk space for the document; {_DIRECTLY}") from None
         except BaseException:
             self._documents.pop(key, None)
             raise
@@ -124,19 +107,28 @@ class DownloadStore:
         """Delete all documents."""
         self._documents.clear()
 
-    def _has_room(self, size: int, owner: bytes) -> bool:
-        own = [each.size for each in self._documents.values() if each.owner == owner]
-        total = sum(each.size for each in self._documents.values())
-        return (
-            len(self._documents) < self._max_documents
-            and total + size <= self._max_bytes
-            and len(own) < max(1, self._max_documents * _OWNER_SHARE)
-            and sum(own) + size <= self._max_bytes * _OWNER_SHARE
-        )
+    def _make_room(self, size: int, owner: bytes) -> None:
+        """Drop documents until one of this size fits."""
+        self._delete_expired()
+        documents = self._documents
+        sizes = {key: max(each.size, self._max_bytes // self._max_documents) for key, each in documents.items()}
+        added = max(size, self._max_bytes // self._max_documents)
+        while documents and sum(map(sizes.__getitem__, documents)) + added > self._max_bytes:
+            ranks = rank_owners([(owner, added), *((each.owner, sizes[key]) for key, each in documents.items())])
+            dropped = min(documents, key=lambda key: (not documents[key].is_downloaded, ranks[documents[key].owner]))
+            del documents[dropped]
 
     def _delete_expired(self) -> None:
         now = self._clock()
         self._documents = {key: each for key, each in self._documents.items() if each.until > now}
+
+
+def rank_owners(owned: Iterable[tuple[bytes, int]]) -> dict[bytes, int]:
+    """Return the ranks of owners by the sum of their sizes, 0 for the largest; of equal ones, the first is lower."""
+    totals: Counter[bytes] = Counter()
+    for owner, size in owned:
+        totals[owner] += size
+    return {owner: rank for rank, (owner, _) in enumerate(totals.most_common())}
 
 
 def plain_name(name: str) -> str:

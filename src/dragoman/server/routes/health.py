@@ -1,7 +1,5 @@
 """Routes for health checks and metrics: `/health`, `/livez`, `/readyz`, `/metrics`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from fastapi import APIRouter, Response
@@ -9,8 +7,6 @@ from starlette.responses import JSONResponse
 
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.metrics import PrometheusMetrics
-
-__all__ = ["router"]
 
 _NO_STORE = {"cache-control": "no-store"}
 

@@ -1,47 +1,166 @@
-"""Routes of the LibreTranslate API, with LibreTranslate's wording of error messages that clients may match."""
+"""Routes and bodies of the LibreTranslate API, with LibreTranslate's wording of errors that clients may match."""
 
-from __future__ import annotations
-
-from typing import Annotated, Any, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
-from dragoman.documents.formats import FORMATS
+from dragoman.documents.formats import document_formats
 from dragoman.server.errors import NotFound, RequestError
-from dragoman.server.http.dependencies import Access, Reserved
-from dragoman.server.http.request_body import is_json, json_response, parse_model, read_fields, read_json
-from dragoman.server.http.route_policy import route_policy
-from dragoman.server.models.routing import code_hint
-from dragoman.server.models.served_languages import Languages, language_name, supported_codes
-from dragoman.server.pipeline.language_detection import MAX_DETECTED_CHARACTERS
-from dragoman.server.pipeline.pipeline import TranslationPipeline
-from dragoman.server.pipeline.request_limits import charged_tokens, check_texts
-from dragoman.server.request_types import DetectedLanguage, TranslationResult
-from dragoman.server.routes.libretranslate_schemas import (
-    DetectRequest,
-    FrontendSettings,
-    LibreTranslateLanguage,
-    LibreTranslateRequest,
-    LibreTranslateResponse,
+from dragoman.server.glossaries import GlossaryStore
+from dragoman.server.http.request_body import (
+    Access,
+    Reserved,
+    is_json,
+    json_response,
+    parse_model,
+    read_fields,
+    read_json,
+    renamed_field,
 )
+from dragoman.server.http.route_policy import route_policy
+from dragoman.server.models.routing import Languages, language_name
+from dragoman.server.pipeline.language_resolution import MAX_DETECTED_CHARACTERS
+from dragoman.server.pipeline.pipeline import TranslationPipeline
+from dragoman.server.pipeline.request_checks import build_options, charged_tokens, check_texts
+from dragoman.server.request_types import DetectedLanguage, Dialect, ModelInfo, TranslationRequest, TranslationResult
 from dragoman.server.routes.openapi import (
     BASE_ERRORS,
     BODY_ERRORS,
+    EXAMPLE_SOURCE,
+    EXAMPLE_TARGET,
     FORMS,
     JSON,
+    SourceLanguage,
+    TargetLanguage,
     problem_response,
     request_body,
     responses,
 )
-from dragoman.server.settings import Limits
-
-__all__ = ["check_languages", "router"]
+from dragoman.server.settings import ServerSettings
 
 Body = TypeVar("Body", bound=BaseModel)
 
-_EMPTY = "; it must have text, got an empty value"
+_EMPTY = "; it is empty"
 _MEDIA_TYPES = (JSON, *FORMS)
+
+
+def _size_error(size: int, limit: int) -> RequestError:
+    """LibreTranslate has one message for long texts and long lists."""
+    return RequestError(f"Invalid request: request ({size}) exceeds text limit ({limit})")
+
+
+LIBRETRANSLATE = Dialect("LibreTranslate", listing="/languages", names_languages=False, size_error=_size_error)
+
+_Digits = Annotated[str, Field(pattern=r"^-?[0-9]{1,4}$")]
+_Texts = Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
+_ApiKey = Annotated[
+    str | None, Field(description="API key, if the server requires one and `Authorization` does not have it.")
+]
+
+
+class LibreTranslateRequest(BaseModel):
+    """Body of `/translate`."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    q: _Texts = Field(description="A text, or a list of texts.", examples=[EXAMPLE_SOURCE])
+    source: SourceLanguage
+    target: TargetLanguage
+    format: Literal["text", "html", ""] | None = Field("text", examples=["text"])
+    alternatives: StrictInt | _Digits | None = Field(0, description="Maximum number of alternatives.", examples=[0])
+    glossary: str | None = Field(None, description="Name or id of a stored glossary; LibreTranslate has none.")
+    api_key: _ApiKey = None
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts as a list."""
+        return self.q if isinstance(self.q, list) else [self.q]
+
+    @property
+    def max_alternatives(self) -> int:
+        """The number of alternatives, 0 if negative."""
+        return max(0, int(self.alternatives or 0))
+
+    def to_request(self, settings: ServerSettings, store: GlossaryStore, owner: str) -> TranslationRequest:
+        """Convert to the request of the pipeline; raises `RequestError` if a limit is exceeded."""
+        limit = settings.limits.alternatives
+        if self.max_alternatives > limit:
+            raise RequestError(f"Invalid request: alternatives parameter must be <= {limit}")
+        is_html = self.format == "html"
+        options = build_options(settings, alternatives=0 if is_html else self.max_alternatives)
+        stored = store.find_for(owner, self.glossary, self.source, self.target) if self.glossary else None
+        return TranslationRequest(
+            self.texts,
+            self.source,
+            self.target,
+            is_html=is_html,
+            options=options,
+            glossary=stored,
+            dialect=LIBRETRANSLATE,
+            rejects_other_languages=True,
+        )
+
+
+class LibreTranslateResponse(BaseModel):
+    """`detectedLanguage` is present with source `auto` only, `alternatives` only if requested."""
+
+    translatedText: str | list[str] = Field(examples=[EXAMPLE_TARGET])  # noqa: N815 -- LibreTranslate's name
+    detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None  # noqa: N815
+    alternatives: list[str] | list[list[str]] | None = None
+
+
+class DetectRequest(BaseModel):
+    """Body of `/detect`."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    q: _Texts = Field(examples=[EXAMPLE_SOURCE])
+    api_key: _ApiKey = None
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts as a list."""
+        return self.q if isinstance(self.q, list) else [self.q]
+
+
+class ModelProvenance(BaseModel):
+    """Licence and origin of a model."""
+
+    name: str
+    licence: str = Field(description="As stated by the origin; empty is not stated.")
+    origin: str
+
+
+class LibreTranslateLanguage(BaseModel):
+    """A language and its targets, itself included."""
+
+    code: str = Field(examples=["en"])
+    name: str = Field(examples=["English"])
+    targets: list[str] = Field(examples=[["de", "en"]])
+    models: list[ModelProvenance] = Field(
+        default_factory=list, description="Models of this source language whose licence or origin is known."
+    )
+
+
+class FrontendSettings(BaseModel):
+    """Settings for LibreTranslate's web page and some of its clients."""
+
+    charLimit: int = Field(examples=[5000])  # noqa: N815
+    frontendTimeout: int  # noqa: N815
+    apiKeys: bool  # noqa: N815
+    keyRequired: bool  # noqa: N815
+    suggestions: bool
+    filesTranslation: bool  # noqa: N815
+    supportedFilesFormat: list[str]  # noqa: N815
+    language: dict[str, dict[str, str]]
+
+
+class TranslateFileResponse(BaseModel):
+    """URL of the translated document, valid for half an hour."""
+
+    translatedFileUrl: str = Field(examples=["http://127.0.0.1:5000/download_file/9kVw….letter.docx"])  # noqa: N815
 
 
 async def _translate_body(request: Request) -> LibreTranslateRequest:
@@ -58,8 +177,7 @@ DetectBody = Annotated[DetectRequest, Depends(_detect_body)]
 
 def router(pipeline: TranslationPipeline) -> APIRouter:
     """Return the routes of LibreTranslate except documents."""
-    routes = APIRouter(tags=["LibreTranslate"])
-    limits = pipeline.settings.limits
+    routes = APIRouter(tags=[LIBRETRANSLATE.name])
 
     @routes.post(
         "/translate",
@@ -75,9 +193,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     @route_policy("body_key", translates=True)
     async def translate(body: TranslateBody, access: Access, reservation: Reserved) -> Response:
         """Translate a text or a list of texts."""
-        _check_sizes(body.texts, limits)
         wanted = body.to_request(pipeline.settings, pipeline.glossaries, access.name)
-        check_languages(pipeline.languages, body.source, body.target)
         results = await pipeline.translate(wanted, reservation)
         access.count(sum(map(len, body.texts)))
         return json_response(_response(results, body, pipeline.languages))
@@ -88,8 +204,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     @route_policy("body_key")
     async def detect(body: DetectBody, access: Access) -> Response:
         """Detect the language of a text, the server's languages first unless the text is clearly in another one."""
-        _check_sizes(body.texts, limits)
-        check_texts(body.texts, limits)
+        check_texts(body.texts, pipeline.settings.limits, LIBRETRANSLATE)
         text = "\n".join(body.texts)
         access.charge(charged_tokens(min(len(text), MAX_DETECTED_CHARACTERS)))
         detected = pipeline.detector.detect(text, pipeline.languages.codes)
@@ -99,7 +214,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     @route_policy("public")
     async def languages() -> Response:
         """List the languages and the targets of each."""
-        return json_response(_languages_json(pipeline.languages))
+        return json_response(_languages_json(pipeline.languages, pipeline.service.models()))
 
     @routes.get("/frontend/settings", **responses(FrontendSettings, *BASE_ERRORS))
     @route_policy("public")
@@ -117,7 +232,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
     @route_policy("public")
     async def suggest() -> Response:
         """Reject a suggestion, as LibreTranslate does if suggestions are disabled."""
-        raise NotFound("suggestions must be enabled to be sent, got a server without them; see /frontend/settings")
+        raise NotFound("this server accepts no suggestions")
 
     return routes
 
@@ -133,8 +248,9 @@ async def _read(request: Request, model: type[Body], required: tuple[str, ...]) 
             values.setdefault(name, value.replace("\r\n", "\n"))
     for name in required:
         if not values.get(name):  # an empty one is an error in LibreTranslate too
-            is_empty = values.get(name) is not None
-            raise RequestError(f"Invalid request: missing {name} parameter{_EMPTY if is_empty else ''}")
+            sent = renamed_field(name, values, model.model_fields)
+            hint = _EMPTY if values.get(name) is not None else f"; write {name} in place of {sent}" if sent else ""
+            raise RequestError(f"Invalid request: missing {name} parameter{hint}")
     alternatives = values.get("alternatives")
     if isinstance(alternatives, str) and not alternatives.strip().lstrip("-").isdecimal():
         raise RequestError("Invalid request: alternatives parameter is not a number")
@@ -142,29 +258,6 @@ async def _read(request: Request, model: type[Body], required: tuple[str, ...]) 
     if isinstance(format_, str) and format_ not in {"", "text", "html"}:
         raise RequestError(f"{format_[:40]} format is not supported")
     return parse_model(model, values)
-
-
-def _check_sizes(texts: list[str], limits: Limits) -> None:
-    """Check number and length of texts; LibreTranslate has one message for both."""
-    sizes = [(len(texts), limits.texts), *((len(text), limits.text_characters) for text in texts)]
-    for size, limit in sizes:
-        if size > limit:
-            raise RequestError(f"Invalid request: request ({size}) exceeds text limit ({limit})")
-
-
-def check_languages(languages: Languages, source: str, target: str, model: str | None = None) -> None:
-    """Reject languages, and without a named model pairs, that are not served, with LibreTranslate's messages."""
-    is_auto = source.strip().lower() == "auto"
-    sides = ((source, languages.sources), (target, languages.targets))
-    for code, codes in sides[is_auto:]:
-        if languages.match(code) is None:
-            hint = code_hint(code, languages.codes)
-            listed = supported_codes(codes, languages)
-            raise RequestError(f"{code[:40]} is not supported{hint}; {listed}", code="unknown_language")
-    if not is_auto and model is None and languages.match_pair(source, target) is None:
-        served = [languages.match(code) or code for code in (target, source)]
-        names = [f"{language_name(code)} ({languages.listed_code(code)})" for code in served]
-        raise RequestError(f"{names[0]} is not available as a target language from {names[1]}", code="unavailable_pair")
 
 
 def _response(results: list[TranslationResult], body: LibreTranslateRequest, languages: Languages) -> dict[str, Any]:
@@ -181,12 +274,19 @@ def _detected_json(detected: DetectedLanguage, languages: Languages) -> dict[str
     return {"confidence": confidence, "language": languages.listed_code(language)}
 
 
-def _languages_json(languages: Languages) -> list[dict[str, Any]]:
+def _languages_json(languages: Languages, models: Sequence[ModelInfo]) -> list[dict[str, Any]]:
+    known: dict[str, dict[str, dict[str, str]]] = {}
+    for model in models:
+        if model.licence or model.origin:
+            facts = {"name": model.name, "licence": model.licence, "origin": model.origin}
+            for source, _ in model.all_directions():
+                known.setdefault(source, {})[model.name] = facts
     return [
         {
             "code": languages.listed_code(code),
             "name": language_name(code),
             "targets": [languages.listed_code(target) for target in languages.from_source(code)],
+            **({"models": list(known[code].values())} if code in known else {}),
         }
         for code in languages.codes
     ]
@@ -203,7 +303,7 @@ def _frontend_settings(pipeline: TranslationPipeline) -> dict[str, Any]:
         "keyRequired": has_keys,
         "suggestions": False,
         "filesTranslation": True,
-        "supportedFilesFormat": sorted(FORMATS),
+        "supportedFilesFormat": list(document_formats()),
         "language": {
             "source": {"code": "auto", "name": "Auto Detect"},
             "target": {"code": languages.listed_code(target), "name": language_name(target)},

@@ -3,34 +3,61 @@
 Decision record 0020 gives the rules. The name of the model determines the languages; instructions are not followed.
 """
 
-from __future__ import annotations
-
 import secrets
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from pydantic_core import to_json
 
+from dragoman.api.translation.multi_model.routing import Route
 from dragoman.server.access.authorization import RequestAccess
-from dragoman.server.errors import RequestError
-from dragoman.server.http.dependencies import Access, Reserved, json_body
-from dragoman.server.http.request_body import json_response
+from dragoman.server.errors import ErrorCode, RequestError
+from dragoman.server.http.request_body import Access, Reserved, json_body, json_response
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.http.server_sent_events import EVENT_STREAM, event_stream_response
 from dragoman.server.pipeline.language_resolution import ResolvedText
-from dragoman.server.pipeline.option_builder import build_options
 from dragoman.server.pipeline.pipeline import TranslationPipeline
-from dragoman.server.request_types import Route, TranslationRequest, TranslationResult
+from dragoman.server.pipeline.request_checks import build_options
+from dragoman.server.request_types import Dialect, TranslationRequest, TranslationResult
 from dragoman.server.routes.openapi import BODY_ERRORS, EXAMPLE_SOURCE, EXAMPLE_TARGET, request_body, responses
 from dragoman.server.scheduling.admission import Reservation
 
-__all__ = ["chat_model_ids", "router"]
-
 _SEPARATOR = ":"
 _AUTO = "auto"
+
+
+class ChatError(BaseModel):
+    """What went wrong; `retry_after` is the number of seconds to wait before the request may succeed."""
+
+    model_config = ConfigDict(extra="allow")
+
+    message: str
+    type: str = Field(examples=["invalid_request_error"])
+    param: str | None
+    code: ErrorCode
+    retry_after: int | None = None
+
+
+class ChatErrorResponse(BaseModel):
+    """An error in the form of OpenAI's API, also as the last event of a stream."""
+
+    error: ChatError
+
+
+def _error_body(problem: Mapping[str, Any]) -> dict[str, Any]:
+    status, more = problem["status"], {name: problem[name] for name in _MORE if name in problem}
+    kind = "server_error" if status >= 500 else _ERROR_TYPES.get(status, "invalid_request_error")
+    return {"error": {"message": problem["detail"], "type": kind, "param": None, "code": problem["code"], **more}}
+
+
+_ERROR_TYPES = {403: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+_MORE = ("retry_after", "request_id")
+OPENAI = Dialect(
+    "OpenAI", error_model=ChatErrorResponse, error_body=_error_body, error_type="application/json", error_event=""
+)
 
 
 class ChatPart(BaseModel):
@@ -74,11 +101,11 @@ class ChatRequest(BaseModel):
         """Convert to the request of the pipeline; raises `RequestError` if there is nothing to translate."""
         text = next((each.text for each in reversed(self.messages) if each.role == "user"), None)
         if text is None:
-            raise RequestError("messages must contain one with the role user, got none; send the text as that message")
+            raise RequestError("messages has none with the role user; send the text as that message")
         options = build_options(pipeline.settings)
         source, separator, target = self.model.partition(_SEPARATOR)
         if separator:
-            return TranslationRequest([text], source, target, options=options)
+            return TranslationRequest([text], source, target, options=options, dialect=OPENAI)
         models = {each.name: each for each in pipeline.service.models()}
         if self.model not in models:
             raise RequestError(
@@ -93,7 +120,7 @@ class ChatRequest(BaseModel):
                 f"with several directions, got {self.model[:40]}; /v1/models lists them",
                 code="unknown_model",
             )
-        return TranslationRequest([text], found.source, found.target, self.model, options=options)
+        return TranslationRequest([text], found.source, found.target, self.model, options=options, dialect=OPENAI)
 
 
 class ChatAnswer(BaseModel):
@@ -142,7 +169,7 @@ def chat_model_ids(routes: Iterable[Route]) -> list[str]:
 
 def router(pipeline: TranslationPipeline) -> APIRouter:
     """Return the route of chat completions."""
-    routes = APIRouter(prefix="/v1", tags=["OpenAI"])
+    routes = APIRouter(prefix="/v1", tags=[OPENAI.name])
     stream = {
         EVENT_STREAM: {
             "schema": {
@@ -155,7 +182,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
 
     @routes.post(
         "/chat/completions",
-        **responses(ChatResponse, *BODY_ERRORS, 415, more=stream),
+        **responses(ChatResponse, *BODY_ERRORS, 415, more=stream, dialect=OPENAI),
         **request_body(
             ChatRequest, text={"model": "en:de", "messages": [{"role": "user", "content": "Two dogs play."}]}
         ),
@@ -167,7 +194,8 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         (text,) = await pipeline.check_and_resolve(wanted)
         head = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": body.model}
         if body.stream:
-            return await event_stream_response(_chunks(pipeline, text, wanted, access, reservation, head), reservation)
+            chunks = _chunks(pipeline, text, wanted, access, reservation, head)
+            return await event_stream_response(chunks, reservation, dialect=OPENAI)
         (result,) = await pipeline.translate_resolved([text], wanted, reservation)
         access.count(len(text.text))
         message = {"role": "assistant", "content": result.text}

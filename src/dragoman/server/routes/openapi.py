@@ -1,34 +1,17 @@
 """Helpers to describe responses, request bodies and parameters of routes in OpenAPI."""
 
-from __future__ import annotations
-
 import copy
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import Response
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel, Field
+from starlette.routing import BaseRoute
 
-from dragoman.server.errors import ErrorCode
-from dragoman.server.http.problem_details import PROBLEM_TYPE
-
-__all__ = [
-    "BASE_ERRORS",
-    "BODY_ERRORS",
-    "BOOLEANS",
-    "EXAMPLE_SOURCE",
-    "EXAMPLE_TARGET",
-    "FORMS",
-    "JSON",
-    "Problem",
-    "SourceLanguage",
-    "TargetLanguage",
-    "add_problem_schema",
-    "parameter",
-    "problem_response",
-    "request_body",
-    "responses",
-]
+from dragoman.server.request_types import NATIVE, Dialect
+from dragoman.version import __version__
 
 JSON = "application/json"
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -59,21 +42,16 @@ _DESCRIPTIONS = {
 }
 
 
-class Problem(BaseModel):
-    """An error: RFC 9457, with LibreTranslate's `error` and DeepL's `message`."""
-
-    model_config = ConfigDict(extra="allow")
-
-    error: str = Field(examples=["xx is not supported"])
-    message: str
-    type: str
-    title: str = Field(examples=["Bad Request"])
-    status: int = Field(examples=[400])
-    detail: str
-    code: ErrorCode = Field(description="What is wrong, for programs.")
-    retry_after: int | None = Field(
-        None, description="Seconds to wait before the request may succeed; in streams too, which have no header for it."
-    )
+_SECURITY = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key, on a server that requires one."},
+    "deepl": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "An API key as DeepL's clients send it: `DeepL-Auth-Key KEY`.",
+    },
+}
+_JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def responses(
@@ -82,6 +60,7 @@ def responses(
     description: str = "Success",
     more: Mapping[str, Any] | None = None,
     status: int = 200,
+    dialect: Dialect = NATIVE,
 ) -> dict[str, Any]:
     """Return arguments of a route: the model of success, and error statuses; `more` are other media types of success.
 
@@ -90,7 +69,7 @@ def responses(
     success: dict[str, Any] = {"description": description, "content": dict(more or {})}
     if model is not None:
         success["model"] = model
-    failures = {each: problem_response(each) for each in sorted(errors)}
+    failures = {each: problem_response(each, dialect) for each in sorted(errors)}
     response_class: dict[str, Any] = {} if model is not None else {"response_class": Response}
     return {
         "responses": {status: success} | failures,
@@ -100,11 +79,11 @@ def responses(
     }
 
 
-def problem_response(status: int) -> dict[str, Any]:
+def problem_response(status: int, dialect: Dialect = NATIVE) -> dict[str, Any]:
     """Return the description of an error status."""
     return {
         "description": _DESCRIPTIONS[status],
-        "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        "content": {dialect.error_type: {"schema": {"$ref": f"#/components/schemas/{dialect.error_model.__name__}"}}},
     }
 
 
@@ -148,6 +127,7 @@ def parameter(name: str, place: str, schema: Mapping[str, Any], description: str
 def _form_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema for forms, whose values are strings."""
     form = copy.deepcopy(dict(schema))
+    form["title"] = f"{form.get('title', '')}Form"
     for name, value in form["properties"].items():
         types = {each.get("type"): each for each in value.get("anyOf", ())}
         if "string" in types:
@@ -157,13 +137,65 @@ def _form_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return form
 
 
-def add_problem_schema(app: FastAPI) -> None:
-    """Add the schema of errors to the OpenAPI document of an app."""
-    describe = app.openapi
+_REQUEST_ID = parameter("X-Request-Id", "header", {"type": "string"}, "Id of the request in the log and the response.")
 
-    def openapi() -> dict[str, Any]:
-        document = describe()
-        document.setdefault("components", {}).setdefault("schemas", {})["Problem"] = Problem.model_json_schema()
-        return document
 
-    app.openapi = openapi  # type: ignore[method-assign]
+def describe_routes(
+    routes: Sequence[tuple[Dialect, BaseRoute]], needs_key: Callable[[str, str], bool]
+) -> dict[str, Any]:
+    """Return the OpenAPI document of routes with their dialects: what FastAPI writes, completed, and simplified.
+
+    `needs_key` returns whether an operation, by method and path, needs a key on a server with keys.
+    """
+    document = get_openapi(title="Dragoman", version=__version__, routes=[route for _, route in routes])
+    components = document.setdefault("components", {})
+    for model in dict.fromkeys(dialect.error_model for dialect, _ in routes):
+        components.setdefault("schemas", {})[model.__name__] = _inlined(model.model_json_schema())
+    components["securitySchemes"] = _SECURITY
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            operation["operationId"] = _operation_id(method if len(operations) > 1 else "", path)
+            if len(operation.get("requestBody", {}).get("content", ())) > 1:
+                # openapi-python-client 0.29 writes invalid code for several media types without such a parameter.
+                operation.setdefault("parameters", []).append(_REQUEST_ID)
+            if needs_key(method.upper(), path):
+                operation["security"] = [*({name: []} for name in _SECURITY), {}]  # none without keys
+    described: dict[str, Any] = _portable(document)
+    return described
+
+
+def _operation_id(method: str, path: str) -> str:
+    """Return a short name: ``v1_translate``, ``get_v2_glossaries``, ``delete_v2_glossaries_by_id``."""
+    parts = [part for part in path.strip("/").split("/") if not part.startswith("{")]
+    last = path.rpartition("/")[2]
+    ending = [f"by_{last.strip('{}').rpartition('_')[2]}"] if last.startswith("{") else []
+    return "_".join(re.sub(r"\W", "_", part) for part in (method, *parts, *ending) if part)
+
+
+def _portable(schema: Any) -> Any:
+    """Return a schema that generators of clients accept.
+
+    Enumerations have one type each, tuples are lists of a fixed length, and properties have no titles, which become
+    names of classes, and are not null only.
+    """
+    if isinstance(schema, list):
+        return [_portable(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {name: _portable(value) for name, value in schema.items()}
+    if isinstance(properties := found.get("properties"), dict):
+        found["properties"] = {
+            name: {key: value for key, value in each.items() if key != "title"}
+            for name, each in properties.items()
+            if each.get("type") != "null"
+        }
+    if isinstance(items := found.get("prefixItems"), list) and all(each == items[0] for each in items):
+        del found["prefixItems"]
+        found["items"] = items[0]
+    if isinstance(values := found.get("enum"), list) and len(kinds := {type(each) for each in values}) > 1:
+        del found["enum"]
+        ordered = sorted(kinds, key=lambda kind: kind.__name__, reverse=True)
+        found["anyOf"] = [
+            {"type": _JSON_TYPES[kind], "enum": [each for each in values if type(each) is kind]} for kind in ordered
+        ]
+    return found

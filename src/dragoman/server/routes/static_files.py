@@ -1,7 +1,5 @@
 """Routes that serve the built web page from memory."""
 
-from __future__ import annotations
-
 import hashlib
 import mimetypes
 import re
@@ -10,13 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
-from starlette.exceptions import HTTPException
 
-from dragoman.server.http.content_encoding import accepted_encodings
-from dragoman.server.http.headers import PAGE_POLICY
+from dragoman.server.errors import NO_SUCH_PATH, NotFound
+from dragoman.server.http.headers import PAGE_POLICY, accepted_encodings
 from dragoman.server.http.route_policy import route_policy
-
-__all__ = ["STATIC", "has_page", "router"]
 
 STATIC = Path(__file__).parents[1] / "static"
 
@@ -90,10 +85,10 @@ def router(folder: Path = STATIC) -> APIRouter:
 
     @routes.get("/assets/{name:path}")
     @route_policy("public")
-    async def asset(request: Request, name: str) -> Response:
-        found = assets.get(f"assets/{name}")
+    async def asset(request: Request) -> Response:
+        found = assets.get(f"assets/{request.path_params['name']}")
         if found is None:
-            raise HTTPException(404)
+            raise NotFound(NO_SUCH_PATH)
         return found.response(request)
 
     for name in assets:

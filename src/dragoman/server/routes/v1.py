@@ -1,7 +1,5 @@
 """Routes of Dragoman's own API `/v1`: translate, stream, inspect, list models."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Sequence
@@ -15,15 +13,14 @@ from dragoman.evaluation.quality_flags import FLAGS
 from dragoman.markup.protected_spans import find_placeholders
 from dragoman.server.access.authorization import RequestAccess
 from dragoman.server.errors import RequestError
-from dragoman.server.http.content_encoding import CachedJson
-from dragoman.server.http.dependencies import Access, Reserved, json_body
-from dragoman.server.http.request_body import json_response, large_json_response
+from dragoman.server.http.headers import CachedJson
+from dragoman.server.http.request_body import Access, Reserved, json_body, json_response, large_json_response
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.http.server_sent_events import EVENT_STREAM, event, event_stream_response
 from dragoman.server.pipeline.language_resolution import ResolvedText
 from dragoman.server.pipeline.pipeline import TranslationPipeline
-from dragoman.server.pipeline.request_limits import check_texts
-from dragoman.server.request_types import ReloadResult, TranslationRequest, TranslationResult
+from dragoman.server.pipeline.request_checks import check_texts
+from dragoman.server.request_types import NATIVE, ReloadResult, TranslationRequest, TranslationResult
 from dragoman.server.routes.openai import chat_model_ids
 from dragoman.server.routes.openapi import BASE_ERRORS, BODY_ERRORS, request_body, responses
 from dragoman.server.routes.v1_schemas import (
@@ -34,8 +31,6 @@ from dragoman.server.routes.v1_schemas import (
     TranslateResponse,
 )
 from dragoman.server.scheduling.admission import Reservation
-
-__all__ = ["router"]
 
 TranslateBody = Annotated[TranslateRequest, Depends(json_body(TranslateRequest))]
 InspectBody = Annotated[InspectRequest, Depends(json_body(InspectRequest))]
@@ -57,7 +52,7 @@ _EVENT_STREAM = {
 
 def router(pipeline: TranslationPipeline) -> APIRouter:
     """Return the routes of `/v1`."""
-    routes = APIRouter(prefix="/v1", tags=["Dragoman"])
+    routes = APIRouter(prefix="/v1", tags=[NATIVE.name])
     service = pipeline.service
 
     @routes.post(
@@ -99,7 +94,7 @@ def router(pipeline: TranslationPipeline) -> APIRouter:
         (text,) = pipeline.resolve(body.to_request())
         if text.is_passthrough:
             raise RequestError(
-                "text must contain words in another language than the target, got none; there is nothing to inspect",
+                "text has no words in another language than the target, so there is nothing to inspect",
                 code="nothing_to_inspect",
             )
         wanted = TranslationRequest([body.text], text.source, text.target, body.model or None)

@@ -1,30 +1,16 @@
 """Request and response bodies of Dragoman's own API `/v1`; responses are not validated again."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
+from dragoman.api.translation.multi_model.routing import Route
 from dragoman.server.errors import RequestError
-from dragoman.server.glossaries.store import GlossaryStore
-from dragoman.server.pipeline.option_builder import build_options
-from dragoman.server.pipeline.request_limits import check_glossary
-from dragoman.server.request_types import DetectedLanguage, ModelInfo, Route, TranslationRequest
+from dragoman.server.glossaries import GlossaryStore
+from dragoman.server.pipeline.request_checks import build_options, check_glossary
+from dragoman.server.request_types import DetectedLanguage, ModelInfo, TranslationRequest
 from dragoman.server.routes.openapi import EXAMPLE_SOURCE, EXAMPLE_TARGET, SourceLanguage, TargetLanguage
 from dragoman.server.settings import ServerSettings
-
-__all__ = [
-    "Alternative",
-    "InspectRequest",
-    "InspectResponse",
-    "ListedModel",
-    "ModelsResponse",
-    "QualityFlag",
-    "TranslateRequest",
-    "TranslateResponse",
-    "TranslatedText",
-]
 
 
 class TranslateRequest(BaseModel):

@@ -1,3 +1,1 @@
 """Scheduling: admission control, and batching of sentences across requests."""
-
-__all__: list[str] = []

@@ -3,20 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable
 
 from dragoman.server.errors import Draining, Overloaded, RequestError, TooLarge
 from dragoman.server.metrics import MetricsSink
-from dragoman.server.scheduling.throughput import ThroughputEstimate
 from dragoman.server.settings import Limits
-
-__all__ = ["AdmissionController", "Reservation"]
 
 _INITIAL_REQUEST_TOKENS = 20.0  # expected per request, until requests were seen
 _SAFETY = 0.8  # fraction of the throughput: the measurement lags, and batches differ
 _SMOOTHING = 0.05  # weight of one request in the expected number of tokens
 _MAX_COUNTED = 1024  # tokens per request: other requests are scheduled between the rest of a large one
+_INITIAL_RATE = 1000.0  # source tokens per second and core, until measured
+_INITIAL_SECONDS = 0.5  # weight of the initial rate
+_HALF_LIFE = 2.0  # seconds of full load after which a measurement has half its weight
+
+
+class ThroughputEstimate:
+    """Moving average of source tokens per second under full load.
+
+    Batches of an idle server are not counted: small batches are slow, and larger ones would not have been.
+    """
+
+    def __init__(self, workers: int = 1) -> None:
+        self.batch_tokens = 0.0
+        """Moving average of the tokens per batch."""
+        self._tokens = _INITIAL_RATE * workers * _INITIAL_SECONDS
+        self._seconds = _INITIAL_SECONDS
+
+    @property
+    def tokens_per_second(self) -> float:
+        """The current average."""
+        return self._tokens / self._seconds
+
+    def update(self, tokens: int, seconds: float) -> None:
+        """Add a measurement: tokens translated in this time while sentences were queued."""
+        kept = 0.5 ** (seconds / _HALF_LIFE)
+        self.batch_tokens = self.batch_tokens * kept + tokens * (1 - kept)
+        self._tokens = self._tokens * kept + tokens
+        self._seconds = self._seconds * kept + seconds
 
 
 class AdmissionController:
@@ -58,15 +82,10 @@ class AdmissionController:
         raise.
         """
         if self.is_draining:
-            raise self._rejected(
-                Draining("the server must be up to translate, got a request during shutdown", retry_after=1.0)
-            )
+            raise self._rejected(Draining())
         if self.requests >= self._limits.connections:
             raise self._rejected(
-                Overloaded(
-                    f"the server must have at most {self.requests} requests, got one more; try again",
-                    retry_after=1.0,
-                )
+                Overloaded(f"the server has {self.requests} requests, as many as it accepts", retry_after=1)
             )
         self._check_wait()
         self.requests += 1
@@ -75,7 +94,7 @@ class AdmissionController:
         max_tokens = self._limits.request_tokens * max(1.0, seconds / self._limits.seconds)
         return Reservation(self, self._clock() + seconds, int(max_tokens), self._expected, charge)
 
-    def check(self, tokens: int, max_tokens: int) -> None:
+    def check(self, tokens: int = 0, max_tokens: int = 0) -> None:
         """Raise `TooLarge` if a request has more tokens than allowed, or `Overloaded` if it would wait too long."""
         if tokens > max_tokens:
             raise self._rejected(
@@ -114,8 +133,8 @@ class AdmissionController:
         if wait > limit:
             raise self._rejected(
                 Overloaded(
-                    f"a request must wait at most {limit:g} s in the queue, got {wait:.1f} s; try again later",
-                    retry_after=max(1.0, math.ceil(wait - limit)),
+                    f"the server is busy: a request would wait {wait:.1f} s, more than {limit:g} s",
+                    retry_after=wait - limit,
                 )
             )
 
@@ -144,14 +163,24 @@ class Reservation:
         """Charges tokens to the rate limit of the client, without reserving capacity."""
         self._admission = admission
         self._max_tokens = max_tokens
-        self._held: float = expected
-        self._is_estimate = True
+        self._expected = expected
+        self._held = 0.0
+        self._is_estimate = False
         self._counted = 0.0
         self._is_released = False
         self._count()
 
+    def expect(self) -> None:
+        """Reserve the expected tokens until the first `reserve`; raises `Overloaded`.
+
+        To be called when the body is there: clients that send none must not take capacity from others.
+        """
+        self._admission.check()
+        self._is_estimate, self._held = True, self._expected
+        self._count()
+
     def reserve(self, tokens: int) -> None:
-        """Reserve source tokens and charge them; the first call replaces the estimate.
+        """Reserve source tokens and charge them; the first call replaces the expected ones.
 
         Raises `Overloaded`, and then charges nothing, `TooLarge`, or the error of `charge`.
         """

@@ -4,8 +4,6 @@ An idle worker takes the first sentence by priority, and queued sentences that f
 at once, and batches grow with the load. The event loop is notified once per batch.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging
@@ -20,14 +18,10 @@ from dragoman.api.translation.prepared_text import PreparedText
 from dragoman.api.translation.translator import Translator
 from dragoman.server.errors import DeadlineExceeded, Draining
 from dragoman.server.metrics import BatchRecord, MetricsSink
-from dragoman.server.scheduling.admission import Reservation
-from dragoman.server.scheduling.batch_job import BatchJob, BatchMonitor, QueuedSentence
-from dragoman.server.scheduling.sentence_queue import SentenceQueue, batch_key
+from dragoman.server.scheduling.admission import Reservation, ThroughputEstimate
+from dragoman.server.scheduling.sentence_queue import BatchJob, BatchMonitor, QueuedSentence, SentenceQueue, batch_key
 from dragoman.server.scheduling.text_stream import TextStream
-from dragoman.server.scheduling.throughput import ThroughputEstimate
 from dragoman.server.settings import ServerSettings
-
-__all__ = ["Batcher"]
 
 _log = logging.getLogger(__name__)
 
@@ -95,7 +89,7 @@ class Batcher:
         closed, or the error of the engine.
         """
         if self._is_closed:
-            raise Draining("the server must be up to translate, got a request during shutdown", retry_after=1.0)
+            raise Draining
         now = time.monotonic()
         left = reservation.deadline - self._loop.time()
         job = BatchJob(reservation, self._loop.create_future(), now + left, stream)
@@ -110,7 +104,7 @@ class Batcher:
             async with asyncio.timeout_at(reservation.deadline):
                 await job.done
         except TimeoutError:
-            raise _deadline_exceeded() from None
+            raise DeadlineExceeded from None
         finally:
             job.is_abandoned = True
 
@@ -298,7 +292,7 @@ class Batcher:
         job.remaining -= 1
         if error is not None:
             is_late = isinstance(error, TranslationCancelled) and not job.reservation.is_cancelled
-            job.fail(_deadline_exceeded() if is_late else error)
+            job.fail(DeadlineExceeded() if is_late else error)
             return
         try:
             if job.stream is not None:
@@ -307,9 +301,3 @@ class Batcher:
             job.fail(stream_error)
         if not job.remaining and not job.done.done():
             job.done.set_result(None)
-
-
-def _deadline_exceeded() -> DeadlineExceeded:
-    return DeadlineExceeded(
-        "a request must be done before its deadline, got no time left; send less text per request", retry_after=1.0
-    )

@@ -1,15 +1,11 @@
 """Pass streamed text from worker threads to the event loop."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import threading
 from collections.abc import AsyncIterator
 
 from dragoman.api.translation.streaming import IncrementalDetokenizer
-
-__all__ = ["TextStream"]
 
 
 class TextStream:

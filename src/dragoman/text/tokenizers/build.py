@@ -9,15 +9,6 @@ from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer
 from dragoman.text.tokenizers.vocabulary import Vocabulary
 from dragoman.text.tokenizers.word_and_character import CharacterTokenizer, WordTokenizer
 
-__all__ = [
-    "TOKENIZERS",
-    "TOKENIZER_FILES",
-    "load_tokenizer",
-    "sentencepiece_model",
-    "tokenizer_class",
-    "tokenizer_from_bytes",
-]
-
 TokenizerClass = type[SentencePieceTokenizer] | type[WordTokenizer] | type[CharacterTokenizer] | type[ImportedTokenizer]
 
 TOKENIZERS: dict[str, TokenizerClass] = {
@@ -68,7 +59,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     found = [name for name in TOKENIZER_FILES if (folder / name).is_file()]
     if len(found) != 1:
         raise TokenizerError(
-            f"{folder} must hold one of {', '.join(TOKENIZER_FILES)}, got {' and '.join(found) or 'none'}; "
+            f"{folder} must hold one of {', '.join(TOKENIZER_FILES)}, but has {' and '.join(found) or 'none of them'}; "
             "name the folder of one prepared corpus or one model"
         )
     return tokenizer_from_bytes(found[0], (folder / found[0]).read_bytes())

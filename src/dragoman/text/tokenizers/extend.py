@@ -10,8 +10,6 @@ New tokens are learnt from new text. Only tokens that occur more than once and m
 The segmentation of a text in which no new token occurs does not change.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from collections import Counter
@@ -30,8 +28,6 @@ from dragoman.text.tokenizers.notation import SPACE_MARK, mark_spaces
 from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer, train_sentencepiece
 from dragoman.text.tokenizers.vocabulary import UNK_ID, Vocabulary, count_tokens
 from dragoman.text.tokenizers.word_and_character import CharacterTokenizer, WordTokenizer
-
-__all__ = ["add_control_tokens", "extend_tokenizer", "token_segmenter"]
 
 _MIN_COUNT = 2  # a rarer token would have too few training examples
 _MAX_WORDS = 5_000_000  # distinct words counted at once

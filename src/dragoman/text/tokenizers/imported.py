@@ -18,8 +18,6 @@ from dragoman.text.tokenizers.base import VocabularyTokenizer
 from dragoman.text.tokenizers.notation import PREFIX_MARK
 from dragoman.text.tokenizers.vocabulary import SPECIALS, UNK_ID, Vocabulary
 
-__all__ = ["ImportedTokenizer"]
-
 _FORMAT = "dragoman-imported-tokenizer"
 _KEYS = {1: {"format", "version", "tokens", "model"}, 2: {"format", "version", "tokens", "model", "prefix"}}
 """Entries of the file by version; 2 is written if there is a prefix."""
@@ -51,6 +49,7 @@ class ImportedTokenizer(VocabularyTokenizer):
                 f"the subword model must be a SentencePiece model, got {len(model):,} bytes of other data; {_REMEDY}"
             ) from None
         self._model = model
+        self._readable: dict[str, bool] = {}
 
     @property
     def language_tokens(self) -> tuple[str, ...]:
@@ -92,6 +91,12 @@ class ImportedTokenizer(VocabularyTokenizer):
         unknown = (token for token in self._segment(check_unicode(text)) if token not in self.vocabulary)
         return [character for token in unknown for character in token if self._is_unknown(character)]
 
+    def can_read(self, character: str) -> bool:
+        """Whether tokens can represent a character, as the model normalizes it."""
+        if character not in self._readable:
+            self._readable[character] = not self.unknown_characters(character)
+        return self._readable[character]
+
     def _is_unknown(self, character: str) -> bool:
         number = self._processor.piece_to_id(character)
         return bool(self._processor.is_unknown(number)) and character not in self.vocabulary
@@ -130,7 +135,7 @@ def _read(data: bytes) -> dict[str, Any]:
     try:
         document = json.loads(data.decode())
     except (ValueError, RecursionError) as error:
-        raise TokenizerError(f"{ImportedTokenizer.file_name} must be JSON, got an error: {error}; {_REMEDY}") from None
+        raise TokenizerError(f"{ImportedTokenizer.file_name} must be JSON: {error}; {_REMEDY}") from None
     version = document.get("version") if isinstance(document, dict) else None
     keys = _KEYS.get(version, _KEYS[1]) if type(version) is int else _KEYS[1]
     if not isinstance(document, dict) or set(document) != keys:

@@ -3,8 +3,6 @@
 Each step merges the most frequent pair of neighbouring tokens into one token.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,8 +10,6 @@ from itertools import pairwise
 
 from dragoman.text.characters import attaches
 from dragoman.text.tokenizers.notation import SPACE_MARK
-
-__all__ = ["CutWord", "learn_merges"]
 
 CutWord = tuple[list[str], int]
 """The tokens of a word, and its frequency."""

@@ -15,17 +15,6 @@ from typing import NamedTuple
 from dragoman.text.characters import attaches
 from dragoman.text.tokenizers.vocabulary import SPECIALS, UNKNOWN
 
-__all__ = [
-    "PREFIX_MARK",
-    "SPACE_MARK",
-    "TextUnit",
-    "escape",
-    "join_tokens",
-    "mark_spaces",
-    "readable_token",
-    "trace_tokens",
-]
-
 SPACE_MARK = "▁"
 
 PREFIX_MARK = "\x1b>"

@@ -7,16 +7,14 @@ from dragoman.errors import TokenizerError
 from dragoman.text.tokenizers.base import Tokenizer
 from dragoman.text.tokenizers.notation import PREFIX_MARK
 
-__all__ = ["PrefixedTokenizer", "language_token_id"]
-
 
 def language_token_id(tokenizer: Tokenizer, token: str) -> int:
     """Return the id of a language token; a vocabulary without it is a `TokenizerError`."""
     found = tokenizer.token_to_id(token)
     if found == tokenizer.unk_id:
         raise TokenizerError(
-            f"the vocabulary must have the language token {ascii(token)[:60]}, got none; train the tokenizer "
-            "with all languages of the model"
+            f"the vocabulary has no language token {ascii(token)[:60]}; train the tokenizer with all languages of "
+            "the model"
         )
     return found
 
@@ -71,6 +69,10 @@ class PrefixedTokenizer:
     def encode(self, text: str) -> list[int]:
         """Return the ids of the tokens, with the prefix and without other special ones."""
         return self._with_prefix(self.tokenizer.encode(text))
+
+    def can_read(self, character: str) -> bool:
+        """Whether tokens can represent a character."""
+        return self.tokenizer.can_read(character)
 
     def sample(self, text: str, *, seed: tuple[int, ...], temperature: float) -> list[int]:
         """Return the ids of one possible segmentation, drawn by the seed."""

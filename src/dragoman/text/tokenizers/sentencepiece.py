@@ -19,10 +19,7 @@ from dragoman.text.characters import check_unicode
 from dragoman.text.tokenizers.base import VocabularyTokenizer
 from dragoman.text.tokenizers.notation import SPACE_MARK, escape
 from dragoman.text.tokenizers.unigram_lattice import ScoredToken, UnigramLattice, UnigramTable
-from dragoman.text.tokenizers.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
-from dragoman.text.tokenizers.vocabulary_size import fitting_size
-
-__all__ = ["SentencePieceTokenizer", "SubwordModel", "train_sentencepiece"]
+from dragoman.text.tokenizers.vocabulary import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary, fitting_size
 
 SubwordModel = Literal["unigram", "bpe"]
 
@@ -49,7 +46,7 @@ class SentencePieceTokenizer(VocabularyTokenizer):
         text, normalized = _PROBE
         if processor.normalize(text) != normalized:
             raise TokenizerError(
-                "tokenizer.model must leave text unchanged and add one space in front, got a model with a normalizer; "
+                "tokenizer.model has a normalizer, but must leave text unchanged and add one space in front; "
                 "train it with Dragoman"
             )
         self._processor = processor
@@ -166,7 +163,7 @@ def train_sentencepiece(  # noqa: PLR0913 -- one keyword per setting
     _check_settings(size, model, character_coverage, sample_size)
     chosen = _scatter_repeats(_draw(_trainable(sentences), sample_size, seed), seed)
     if not chosen:
-        raise TokenizerError("sentences must hold some text, got none; check the path of the corpus")
+        raise TokenizerError("the sentences have no text; check the path of the corpus")
     written = io.BytesIO()
     more: dict[str, Any] = {"user_defined_symbols": list(symbols)} if symbols else {}
     if control_tokens:
@@ -212,7 +209,7 @@ def _train_or_count(train: Callable[..., None], sentences: list[str], size: int)
     except RuntimeError as error:
         if too_small := re.search(r"(\d+) vs (\d+)", str(error)):
             return int(too_small[2])
-        raise TokenizerError(f"sentences must be learnable for SentencePiece, got its error: {error}") from None
+        raise TokenizerError(f"SentencePiece cannot learn a tokenizer from these sentences: {error}") from None
     return 0
 
 

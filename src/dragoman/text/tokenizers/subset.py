@@ -8,8 +8,6 @@
 Special tokens, bytes and single characters are always kept, so that a text stays readable.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Container, Iterator
 from itertools import pairwise
@@ -22,8 +20,6 @@ from dragoman.text.tokenizers.notation import SPACE_MARK
 from dragoman.text.tokenizers.sentencepiece import SentencePieceTokenizer
 from dragoman.text.tokenizers.vocabulary import SPECIALS, Vocabulary
 from dragoman.text.tokenizers.word_and_character import CharacterTokenizer, WordTokenizer
-
-__all__ = ["needed_tokens", "subset_tokenizer"]
 
 _PIECES, _TRAINER = 1, 2  # fields of ModelProto
 _MODEL_TYPE = 3  # field of TrainerSpec
@@ -168,7 +164,7 @@ def _fields(message: bytes) -> Iterator[_Field]:
                 f"the subword model must be a SentencePiece model, got a field of type {kind}; {_REMEDY}"
             )
         if place + size > len(message):
-            raise TokenizerError(f"the subword model must be complete, got a field that ends after it; {_REMEDY}")
+            raise TokenizerError(f"the subword model is not complete: a field ends after it; {_REMEDY}")
         yield _Field(tag >> 3, message[place : place + size], message[start : place + size])
         place += size
 
@@ -186,4 +182,4 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
         place, shift = place + 1, shift + 7
         if byte < 0x80:
             return number, place
-    raise TokenizerError(f"the subword model must be complete, got a number that ends after it; {_REMEDY}")
+    raise TokenizerError(f"the subword model is not complete: a number ends after it; {_REMEDY}")

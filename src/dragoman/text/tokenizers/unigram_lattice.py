@@ -4,16 +4,12 @@ A segmentation s is drawn with a probability proportional to p(s)^(1 / temperatu
 sampling over all segmentations.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from bisect import bisect_left
 from collections.abc import Mapping
 from itertools import accumulate
 from typing import NamedTuple
-
-__all__ = ["ScoredToken", "UnigramLattice", "UnigramTable"]
 
 
 class ScoredToken(NamedTuple):

@@ -1,4 +1,4 @@
-"""Vocabulary: tokens and their ids, beginning with the four special tokens."""
+"""Vocabulary: tokens and their ids, beginning with the four special tokens, and the size that a text needs."""
 
 import json
 from collections import Counter
@@ -8,18 +8,6 @@ from typing import Self
 
 from dragoman.errors import ConfigError, DataError, TokenizerError
 from dragoman.text.characters import check_unicode
-
-__all__ = [
-    "BOS_ID",
-    "EOS_ID",
-    "PAD_ID",
-    "SPECIALS",
-    "UNKNOWN",
-    "UNK_ID",
-    "Vocabulary",
-    "check_limits",
-    "count_tokens",
-]
 
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 """Tokens that have no text, in the order of their ids."""
@@ -33,6 +21,8 @@ _REMEDY = "restore the file that was saved with the model"
 _FORMAT = "dragoman-vocabulary"
 _VERSION = 2
 _TOKENS_KEYS = {1: "pieces", 2: "tokens"}
+_BYTES = 256
+_STEP = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +47,7 @@ class Vocabulary:
             twice = next(token for token, count in Counter(self.tokens).items() if count > 1)
             raise TokenizerError(f"vocabulary must hold each token once, got {twice!r} again; keep one of the two")
         if "" in ids:
-            raise TokenizerError(f"vocabulary must hold no empty token, got one with id {ids['']}; leave it out")
+            raise TokenizerError(f"the token with id {ids['']} of the vocabulary is empty; leave it out")
         try:
             check_unicode("".join(self.tokens))
         except DataError as error:
@@ -96,8 +86,7 @@ class Vocabulary:
         frequent = [token for token, count in counts.items() if count >= min_frequency]
         if not frequent:
             raise TokenizerError(
-                f"counts must hold a token seen at least {min_frequency} times, got none of {len(counts)}; "
-                "lower min_frequency or give more text"
+                f"none of {len(counts)} tokens was seen {min_frequency} times; lower min_frequency or give more text"
             )
         frequent.sort(key=lambda token: (-counts[token], token))
         kept = len(frequent) if size is None else size - len(SPECIALS)
@@ -143,7 +132,7 @@ def _read_json(data: bytes) -> object:
     try:
         return json.loads(data.decode(), object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError) as error:
-        raise TokenizerError(f"vocabulary file must be JSON in UTF-8, got an error: {error}; {_REMEDY}") from None
+        raise TokenizerError(f"the vocabulary file must be JSON in UTF-8: {error}; {_REMEDY}") from None
 
 
 def check_limits(size: int | None, min_frequency: int) -> None:
@@ -170,3 +159,24 @@ def count_tokens(sentences: Iterable[Iterable[str]], *, max_distinct: int) -> Co
             floor += 1
             counts = Counter({token: count for token, count in counts.items() if count > floor})
     return counts
+
+
+def count_needed_tokens(characters: Counter[str], coverage: float) -> int:
+    """Return the number of tokens that are no subwords: special tokens, bytes, and characters up to the coverage.
+
+    An alphabet has about a hundred frequent characters; Chinese and Japanese have thousands, which leave no room for
+    subwords in a vocabulary of the usual size.
+    """
+    left = coverage * characters.total()
+    needed = 0
+    for _, count in characters.most_common():
+        if left <= 0:
+            break
+        left -= count
+        needed += 1
+    return len(SPECIALS) + _BYTES + needed
+
+
+def fitting_size(needed: int, size: int) -> int:
+    """Return a size of which at least a third is left for subwords: `size`, or more if the characters need it."""
+    return size if needed <= size // 2 else -(-(needed + size // 2) // _STEP) * _STEP

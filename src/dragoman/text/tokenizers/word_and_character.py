@@ -11,8 +11,6 @@ from dragoman.text.tokenizers.base import VocabularyTokenizer
 from dragoman.text.tokenizers.notation import SPACE_MARK, mark_spaces
 from dragoman.text.tokenizers.vocabulary import SPECIALS, UNKNOWN, Vocabulary, check_limits, count_tokens
 
-__all__ = ["CharacterTokenizer", "WordTokenizer", "train_characters", "train_words"]
-
 _MAX_DISTINCT_TOKENS = 5_000_000
 """Maximum number of distinct tokens counted at once: about 500 MB."""
 
@@ -105,5 +103,5 @@ def _learn(
     splitter = tokenizer(Vocabulary(tokenizer.kind, SPECIALS))
     counts = count_tokens(map(splitter.tokens, sentences), max_distinct=max_distinct)
     if not counts:
-        raise TokenizerError("sentences must hold some text, got none; check the path of the corpus")
+        raise TokenizerError("the sentences have no text; check the path of the corpus")
     return Vocabulary.from_counts(counts, kind=tokenizer.kind, size=size, min_frequency=min_frequency)

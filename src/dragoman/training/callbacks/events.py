@@ -1,11 +1,13 @@
-"""Callback protocol of the training loop, and the events that callbacks receive."""
+"""Callback protocol of the training loop, its events, and the callbacks of plug-ins."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+
+from dragoman.config import Config
+from dragoman.errors import DragomanError, MissingExtraError
+from dragoman.plugins import find_plugin, load_plugin
 
 COMPLETE = ("finished", "no better")
 """Ends of training after which a run is not resumed."""
@@ -57,6 +59,8 @@ class TrainingStarted:
     """The update of the best validation so far; None before the first."""
     best_value: float | None = None
     metric: str = "loss"
+    stops_early: bool = False
+    """Whether training may end before `max_updates`."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,10 @@ class TrainingEnded:
 
 
 class TrainerCallback(Protocol):
-    """Receives events on the main process, for instance to display or log them. It must not change the training."""
+    """Receives events on the main process, for instance to display or log them. It must not change the training.
+
+    A subclass overrides the methods of the events that it needs.
+    """
 
     def on_start(self, started: TrainingStarted) -> None:
         """Called before the first update."""
@@ -147,34 +154,68 @@ class CallbackList:
     def __init__(self, *callbacks: TrainerCallback) -> None:
         self._callbacks = callbacks
 
-    def on_start(self, started: TrainingStarted) -> None:
+    def _forward(self, event: str, *values: object) -> None:
         for callback in self._callbacks:
-            callback.on_start(started)
+            getattr(callback, event)(*values)
+
+    def on_start(self, started: TrainingStarted) -> None:
+        self._forward("on_start", started)
 
     def on_update(self, event: StepEvent) -> None:
-        for callback in self._callbacks:
-            callback.on_update(event)
+        self._forward("on_update", event)
 
     def on_validation_start(self, update: int) -> None:
-        for callback in self._callbacks:
-            callback.on_validation_start(update)
+        self._forward("on_validation_start", update)
 
     def on_validation_end(self, event: ValidationEvent) -> None:
-        for callback in self._callbacks:
-            callback.on_validation_end(event)
+        self._forward("on_validation_end", event)
 
     def on_checkpoint_start(self, update: int) -> None:
-        for callback in self._callbacks:
-            callback.on_checkpoint_start(update)
+        self._forward("on_checkpoint_start", update)
 
     def on_checkpoint_end(self, update: int, folder: Path) -> None:
-        for callback in self._callbacks:
-            callback.on_checkpoint_end(update, folder)
+        self._forward("on_checkpoint_end", update, folder)
 
     def on_message(self, text: str) -> None:
-        for callback in self._callbacks:
-            callback.on_message(text)
+        self._forward("on_message", text)
 
     def on_end(self, ended: TrainingEnded) -> None:
-        for callback in self._callbacks:
-            callback.on_end(ended)
+        self._forward("on_end", ended)
+
+
+class PluginCallback(CallbackList):
+    """Forwards events to the callback of a plug-in until it raises an exception."""
+
+    def __init__(self, name: str, callback: TrainerCallback) -> None:
+        super().__init__(callback)
+        self._name = name
+        self.report: Callable[[str], None] = lambda text: None
+        """Receives the message about a failure."""
+
+    def _forward(self, event: str, *values: object) -> None:
+        try:
+            super()._forward(event, *values)
+        except Exception as error:  # noqa: BLE001 -- a training of days must not end because a logger is offline
+            self._callbacks = ()
+            plugin = find_plugin("callbacks", self._name)
+            self.report(f"{plugin} failed in {event}: {_detail(error)}; it receives no more events")
+
+
+def plugin_callbacks(config: Config) -> list[PluginCallback]:
+    """Create the callbacks that `training.callbacks` names; raise a one-line error if one cannot be created."""
+    return [PluginCallback(name, _create(name, config)) for name in config.training.callbacks or ()]
+
+
+def _create(name: str, config: Config) -> TrainerCallback:
+    factory = load_plugin("callbacks", name)
+    try:
+        callback: TrainerCallback = factory(config)
+    except DragomanError:
+        raise
+    except Exception as error:
+        raise MissingExtraError(f"{find_plugin('callbacks', name)} cannot start: {_detail(error)}") from error
+    return callback
+
+
+def _detail(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"

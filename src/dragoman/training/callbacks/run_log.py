@@ -1,7 +1,5 @@
 """Write log.jsonl, one JSON object per line; truncate it to an earlier update on resume or rollback."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -14,6 +12,7 @@ from typing import Any
 
 from dragoman.errors import TrainingError
 from dragoman.files import atomic_write
+from dragoman.run_files import LOG
 from dragoman.training.callbacks.events import TrainingStarted
 
 Entry = dict[str, Any]
@@ -23,9 +22,6 @@ _LINE_BREAKS = str.maketrans({character: f"\\u{ord(character):04x}" for characte
 _MESSAGES = ("note", "skipped")
 _TAIL = 1 << 20  # bytes at the end of the log that are read for the last losses
 
-LOG = "log.jsonl"
-"""Name of the log in the folder of a run."""
-
 
 @contextmanager
 def writable(path: Path) -> Iterator[None]:
@@ -33,7 +29,7 @@ def writable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise TrainingError(f"{path} must be writable, got: {error}; fix that, then continue with --resume") from None
+        raise TrainingError(f"{path} cannot be written: {error}; fix that, then continue with --resume") from None
 
 
 @dataclass

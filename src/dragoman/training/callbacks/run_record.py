@@ -1,11 +1,9 @@
 """Record a training run in log.jsonl, run.json and TensorBoard; each update once, even after a crash."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import torch
 from dragoman.config import Config, to_toml
 from dragoman.environment import machine_info
 from dragoman.files import read_json, write_json
+from dragoman.run_files import CURVES, LOG, RECORD
 from dragoman.training.callbacks.events import (
     StepEvent,
     TrainingEnded,
@@ -22,7 +21,7 @@ from dragoman.training.callbacks.events import (
     ValidationEvent,
     ValidationSample,
 )
-from dragoman.training.callbacks.run_log import LOG, Entry, RetainedEntries, RunLog, finite_or_null, timestamp, writable
+from dragoman.training.callbacks.run_log import Entry, RetainedEntries, RunLog, finite_or_null, timestamp, writable
 from dragoman.training.callbacks.tensorboard import TensorBoardWriter
 from dragoman.version import __version__
 
@@ -37,13 +36,23 @@ class RunRecord:
     """
 
     def __init__(
-        self, folder: Path, config: Config, *, facts: Mapping[str, Any], report: Callable[[str], None] | None = None
+        self,
+        folder: Path,
+        config: Config,
+        *,
+        facts: Mapping[str, Any],
+        overrides: Sequence[str] | None = None,
+        report: Callable[[str], None] | None = None,
     ) -> None:
-        """`facts` describe the data, for run.json; `report` receives messages about the record itself."""
+        """`facts` describe the data, for run.json; `report` receives messages about the record itself.
+
+        `overrides` are the settings given in addition to the configuration file; None if there was no file.
+        """
         self._folder = folder
         self._every = config.training.log_every
         self._log = RunLog(folder / LOG)
-        self._run = _Run(folder / "run.json", hashlib.sha256(to_toml(config).encode()).hexdigest(), dict(facts))
+        digest = hashlib.sha256(to_toml(config).encode()).hexdigest()
+        self._run = _Run(folder / RECORD, digest, dict(facts), None if overrides is None else [*overrides])
         self._report = report
         self._window = _Window()
         self._update: int | None = None
@@ -61,7 +70,7 @@ class RunRecord:
             self.on_message(text)
         if kept.unreadable:
             self._note(f"log.jsonl had {kept.unreadable} invalid lines; they were removed")
-        self._curves = TensorBoardWriter(self._folder / "curves", started.update, self._note)
+        self._curves = TensorBoardWriter(self._folder / CURVES, started.update, self._note)
 
     def on_update(self, event: StepEvent) -> None:
         """Add the update to the window; write the window every `log_every` updates."""
@@ -207,6 +216,7 @@ class _Run:
     path: Path
     config_sha256: str
     data: dict[str, Any]
+    overrides: list[str] | None = None
     facts: Entry = field(default_factory=dict)
     clock: float = 0.0
 
@@ -226,6 +236,7 @@ class _Run:
             "parameters": started.parameters,
             "trainable_parameters": started.parameters if started.trainable is None else started.trainable,
             "config_sha256": self.config_sha256,
+            "overrides": self.overrides,
             "data": self.data,
             "update": started.update,
             "max_updates": started.max_updates,

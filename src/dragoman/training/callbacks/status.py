@@ -1,17 +1,22 @@
-"""Status of a training run: throughput, remaining time, smoothed loss, and their text."""
-
-from __future__ import annotations
+"""The status of a training, which terminal, notebook and page show: throughput, time left, smoothed loss, texts."""
 
 import math
+import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from dragoman.reporting.metric_title import metric_title
-from dragoman.reporting.number_format import format_compact, format_count, format_duration, format_remaining
+from dragoman.reporting.number_format import (
+    format_compact,
+    format_count,
+    format_duration,
+    format_remaining,
+    metric_title,
+)
 from dragoman.reporting.safe_display_text import visible
 from dragoman.reporting.stage_progress import RemainingTime
 from dragoman.training.callbacks.events import (
+    CallbackList,
     StepEvent,
     TrainingEnded,
     TrainingStarted,
@@ -19,8 +24,6 @@ from dragoman.training.callbacks.events import (
     ValidationSample,
 )
 from dragoman.training.callbacks.run_log import recorded_losses
-
-__all__ = ["TrainingStatus", "closing", "header", "measure", "parameter_count", "progress_line", "scores"]
 
 _WINDOW = 30.0  # seconds of training over which throughput is measured
 _MARKED = 0.5  # seconds of training between entries of that window
@@ -60,7 +63,6 @@ class TrainingStatus:
     began: TrainingStarted
     started: float
     """Time of the start, in seconds."""
-    stops_early: bool = False
     update: int = 0
     epoch: int = 0
     loss: float = 0.0
@@ -73,6 +75,7 @@ class TrainingStatus:
     before: tuple[ValidationSample, ...] = ()
     """The samples of the validation before the last."""
     validating_since: float | None = None
+    ended: TrainingEnded | None = None
     _tokens: int = 0
     _seconds: float = 0.0
     _known: float = 0.0
@@ -114,6 +117,18 @@ class TrainingStatus:
         self.validated, self.validating_since = validated, None
 
     @property
+    def activity(self) -> str:
+        """What training does now."""
+        if self.ended is not None:
+            return "Scoring held-out sets"
+        return "Training" if self.validating_since is None else "Validating"
+
+    @property
+    def share(self) -> float:
+        """Completed share of the updates, from 0 to 1."""
+        return min(1.0, self.update / max(1, self.began.max_updates))
+
+    @property
     def has_begun(self) -> bool:
         """Whether there is a loss."""
         return self._known > 0
@@ -147,7 +162,40 @@ class TrainingStatus:
         left = self.left(now)
         if left is None:
             return ""
-        return f"{'at most ' if self.stops_early else ''}{format_remaining(left)}"
+        return f"{'at most ' if self.began.stops_early else ''}{format_remaining(left)}"
+
+
+class StatusDisplay(CallbackList):
+    """A callback that keeps the status of a training, for a display of it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self.clock = clock
+        self.status: TrainingStatus | None = None
+
+    def on_start(self, started: TrainingStarted) -> None:
+        """Begin to measure."""
+        self.status = TrainingStatus(started, self.clock())
+
+    def on_update(self, event: StepEvent) -> None:
+        """Record an update."""
+        if self.status is not None:
+            self.status.add(event)
+
+    def on_validation_start(self, update: int) -> None:
+        """Record that validation pauses the updates."""
+        if self.status is not None:
+            self.status.validating_since = self.clock()
+
+    def on_validation_end(self, event: ValidationEvent) -> None:
+        """Record a validation."""
+        if self.status is not None:
+            self.status.validate(event)
+
+    def on_end(self, ended: TrainingEnded) -> None:
+        """Record the end."""
+        if self.status is not None:
+            self.status.ended = ended
 
 
 def header(began: TrainingStarted) -> str:

@@ -1,3 +1,1 @@
 """Distributed training: process group, parallel strategies, gradient accumulation."""
-
-__all__: list[str] = []

@@ -1,7 +1,5 @@
 """Compute the gradient of one update from several batches and processes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +12,6 @@ from dragoman.errors import TrainingError
 from dragoman.nn.stateless_noise import Noise
 from dragoman.training.distributed.parallel import ParallelStrategy
 from dragoman.training.distributed.process_group import ProcessGroup
-from dragoman.training.losses import RewardBaseline
 
 _OUT_OF_MEMORY = ("allocate memory", "out of memory", "bad_alloc", "ALLOC_FAILED")
 _FIX = "start a run with a lower training.batch_tokens and a higher training.micro_batches"
@@ -53,14 +50,14 @@ class GradientAccumulator:
         self._report = report
         self._max_cells = 0
 
-    def accumulate(self, batches: Sequence[Batch], tokens: int, update: int, baseline: RewardBaseline) -> Gradient:
+    def accumulate(self, batches: Sequence[Batch], tokens: int, update: int) -> Gradient:
         """Store the gradient of these batches, and of those of the other processes, in the parameters.
 
         `tokens` is the number of target tokens of all these batches.
         """
         while True:
             try:
-                sums = self._pass(batches, tokens, update, baseline)
+                sums = self._pass(batches, tokens, update)
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
@@ -71,12 +68,12 @@ class GradientAccumulator:
                 # In the order of the batches, on any number of processes.
                 return Gradient(sum(value for batch in zip(*ranks, strict=True) for value in batch), tokens)
 
-    def measure(self, batch: Batch, update: int, baseline: RewardBaseline) -> None:
+    def measure(self, batch: Batch, update: int) -> None:
         """Compute a gradient that is discarded, to measure the speed."""
         self._strategy.zero_gradients()
-        self._backward(batch.to(self._group.device), batch.target_tokens, update, baseline, is_last=True)
+        self._backward(batch.to(self._group.device), batch.target_tokens, update, is_last=True)
 
-    def _pass(self, batches: Sequence[Batch], tokens: int, update: int, baseline: RewardBaseline) -> list[float]:
+    def _pass(self, batches: Sequence[Batch], tokens: int, update: int) -> list[float]:
         """Forward and backward pass of every batch; the Σ −log p(y_t) of each."""
         self._strategy.zero_gradients()
         sums: list[Tensor] = []
@@ -85,16 +82,16 @@ class GradientAccumulator:
             nll = torch.zeros((), dtype=torch.float64)
             for index, part in enumerate(parts):
                 is_last = number + 1 == len(batches) and index + 1 == len(parts)
-                nll = nll + self._backward(part.to(self._group.device), tokens, update, baseline, is_last=is_last)
+                nll = nll + self._backward(part.to(self._group.device), tokens, update, is_last=is_last)
             self._strategy.end_batch()
             sums.append(nll)
         self._strategy.end_update()
         return torch.stack(sums).tolist()
 
-    def _backward(self, batch: Batch, tokens: int, update: int, baseline: RewardBaseline, *, is_last: bool) -> Tensor:
+    def _backward(self, batch: Batch, tokens: int, update: int, *, is_last: bool) -> Tensor:
         noise = Noise.of(self._config.seed, update, batch.rows)
         with self._strategy.synchronization(is_last=is_last):
-            total, nll = self._strategy.loss_module(batch, noise, baseline)
+            total, nll = self._strategy.loss_module(batch, noise)
             (total * (self._strategy.gradient_divisor / tokens)).backward()
         return nll.detach().double().cpu()
 
@@ -103,10 +100,10 @@ class GradientAccumulator:
 
     def _reduce_part_size(self, batches: Sequence[Batch], error: str) -> None:
         if self._group.size > 1:
-            raise TrainingError(f"memory must suffice for a batch on every process, got: {error}; {_FIX}") from None
+            raise TrainingError(f"a batch does not fit into the memory of a process: {error}; {_FIX}") from None
         largest = max((part for batch in batches for part in self._parts(batch)), key=lambda part: part.cells)
         if len(largest.rows) == 1:
-            raise TrainingError(f"memory must suffice for one pair, got: {error}; use a smaller model") from None
+            raise TrainingError(f"one pair does not fit into memory: {error}; use a smaller model") from None
         self._max_cells = largest.cells // 2
         if self._group.device.type == "cuda":
             torch.cuda.empty_cache()

@@ -5,8 +5,6 @@ and optimizer state are sharded. Ordered sum: gradients of single batches are ad
 slower, and gives the same bits for any number of processes.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext

@@ -1,7 +1,5 @@
 """Join the process group of a run started by torchrun, Slurm or another launcher, or use a single process."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -112,8 +110,8 @@ def _fresh_store() -> Store | None:
     if os.environ.get("GROUP_WORLD_SIZE") != "1":
         if os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0") != "0":
             raise ConfigError(
-                f"{_OWN_STORE} must be 1 for torchrun on several machines with --max-restarts, got none; set it for "
-                "every torchrun: without it no process can be started again"
+                f"{_OWN_STORE} is not set; set it to 1 for every torchrun on several machines with --max-restarts: "
+                "without it no process can be started again"
             )
         return None
     store = TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from dragoman.api.evaluation import evaluator as evaluating
-from dragoman.api.evaluation.evaluator import evaluate_systems
+from dragoman.api.evaluation.evaluator import _common_search, evaluate_systems
 from dragoman.api.evaluation.system_arguments import System, parse_systems
 from dragoman.api.translation.translator import Translator
 from dragoman.config.engine import EngineSettings
-from dragoman.config.search import SearchSettings
+from dragoman.config.search import InferenceConfig, SearchSettings
 from dragoman.errors import ConfigError
 from dragoman.evaluation.significance.paired import paired_tests
 from dragoman.evaluation.significance.student_t import welch_p_value
@@ -80,8 +81,8 @@ def test_two_systems_of_one_name(written: Callable[..., list[str]]):
         ({"trials": 0}, "", "trials must be greater than or equal to 1, got 0"),
         ({"test_kind": "t"}, "", "test_kind must be one of"),
         ({}, "x", "SACREBLEU_SEED must be"),
-        ({"metrics": ()}, "", "metrics must be"),
-        ({"languages": ("en", "ja")}, "", "tokenizer for ja must be installed"),
+        ({"metrics": ()}, "", "metrics is empty"),
+        ({"languages": ("en", "ja")}, "", "tokenizer for ja is not installed"),
     ],
 )
 def test_everything_is_checked_first(
@@ -117,3 +118,15 @@ def test_a_bundle_beside_a_file(written: Callable[..., list[str]]):
     assert (theirs.throughput, theirs.flags) == (None, None)
     assert [result.metric for result in mine.tests] == ["bleu", "chrf++", "ter"]
     assert [result.difference > 0 for result in mine.tests] == [False, False, True]
+
+
+def test_models_made_for_one_beam_are_evaluated_with_it_and_others_with_the_usual_one():
+    def member(inference: InferenceConfig | None) -> Any:
+        return SimpleNamespace(bundle=SimpleNamespace(config=SimpleNamespace(inference=inference)))
+
+    greedy, plain = member(InferenceConfig(beam=1)), member(None)
+    assert _common_search({"a": [greedy, greedy]}, None).beam == 1
+    assert _common_search({"a": [greedy]}, SearchSettings(beam=3)).beam == 3
+    both = _common_search({"a": [greedy], "b": [plain]}, None)
+    assert both.beam == 5
+    assert "beam" in both.model_fields_set, "the same for all systems"

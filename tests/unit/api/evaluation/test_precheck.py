@@ -20,10 +20,10 @@ ONE, TWO = (System(name, (Path(name),)) for name in ("one", "two"))
 @pytest.mark.parametrize(
     ("systems", "options", "message"),
     [
-        ([], {}, "there must be at least one system, got none; name a bundle"),
+        ([], {}, "no system is given; name a bundle"),
         ([ONE, TWO, ONE], {}, "names of systems must differ, got one twice; join members"),
         ([ONE, TWO], {"baseline": "three"}, "baseline must be one of one, two, got three; or leave it out"),
-        ([ONE], {"metrics": ()}, "metrics must be one or several of bleu, chrf, ter, got none; leave it out"),
+        ([ONE], {"metrics": ()}, "metrics is empty; name one or several of bleu, chrf, ter, or leave it out"),
         ([ONE], {"metrics": ["rouge"]}, "metrics must be one of bleu, chrf, ter, got 'rouge'"),
         ([ONE], {"resamples": 1}, "resamples must be at least 2, or 0 for no intervals, got 1; 1000 is usual"),
         ([ONE, TWO], {"test_kind": "t"}, "test_kind must be one of bootstrap, randomization, got 't'"),
@@ -55,8 +55,6 @@ def test_a_tokenizer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch):
         raise RuntimeError
 
     monkeypatch.setattr(sentence_statistics, "BLEU", missing)
-    with pytest.raises(
-        ConfigError, match=r"tokenizer for ja must be installed, got none; pip install 'sacrebleu\[ja\]'"
-    ):
+    with pytest.raises(ConfigError, match=r"tokenizer for ja is not installed; pip install 'sacrebleu\[ja\]'"):
         check_language("ja", EvaluationSettings())
     check_language("ja", EvaluationSettings(metrics=("chrf", "ter")))

@@ -69,7 +69,7 @@ def test_what_cannot_be_read(text: str):
 
 
 def test_nothing_there(room: Path):
-    with pytest.raises(DataError, match=r"none.txt must be a run folder, .* got a missing file"):
+    with pytest.raises(DataError, match=r"none.txt does not exist; name a run folder"):
         parse_system(f"a={room}/out.txt,none.txt")
 
 
@@ -79,13 +79,13 @@ def test_what_a_member_is(room: Path):
     assert bundle_of(room / "large/bundle") == room / "large/bundle"
     (room / "b.zip").write_bytes(b"PK\x03\x04rest")
     assert bundle_of(room / "b.zip") == room / "b.zip"
-    with pytest.raises(DataError, match="got another folder"):
+    with pytest.raises(DataError, match="has no model; name"):
         bundle_of(room)
     (room / "begun").mkdir()
     (room / "begun" / "log.jsonl").touch()
     with pytest.raises(
         DataError,
-        match=r"got an unfinished run in .*begun; train it .* with dragoman train --output .*begun --resume, and",
+        match=r"run in .*begun has no checkpoint yet; continue it with dragoman train --output .*begun --resume",
     ):
         bundle_of(room / "begun")
     assert run_of(room / "small/run") == run_of(room / "small/run/bundle") == room / "small/run"

@@ -10,11 +10,11 @@ from typing import Any, cast
 import pytest
 
 from dragoman.api.files import batch_record
-from dragoman.api.files.batch_record import batch_record_path, recorded_batches
+from dragoman.api.files.batch_record import batch_record_path
 from dragoman.api.files.file_translation import FileResult, one_by_one, translate_file
 from dragoman.api.files.input_lines import LineReader
-from dragoman.api.files.output_lines import LineFormat, LineTranslator
-from dragoman.api.translation import translator as translator_module
+from dragoman.api.files.output_lines import LineFormat, LineTranslator, recorded_batches
+from dragoman.api.translation import batching
 from dragoman.search.hypothesis import Hypothesis, SearchInput
 from tests.unit.api.table_engine import table_translator
 
@@ -28,7 +28,7 @@ class Killed(BaseException):
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translator_module, "_BATCH_SENTENCES", BATCH)
+    monkeypatch.setattr(batching, "_BATCH_SENTENCES", BATCH)
     monkeypatch.setattr(batch_record, "RECORD_INTERVAL", 0.0)
 
 

@@ -46,5 +46,5 @@ def test_what_cannot_be_read(tmp_path: Path):
     paths[1].write_bytes(b"x\n\xff\n")
     with pytest.raises(DataError, match=r"side1:2 must be UTF-8 text"):
         list(read_pairs(*paths))
-    with pytest.raises(ConfigError, match="must be two files, got standard input for both"):
+    with pytest.raises(ConfigError, match="standard input cannot be both"):
         list(read_pairs("-", "-"))

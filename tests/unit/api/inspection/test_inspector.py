@@ -281,7 +281,7 @@ def test_a_sentence_that_must_be_cut():
     )
     text = "the house is small " * 8
     assert len(inspect_text(translator, text, counterfactuals=0)) > 1
-    with pytest.raises(DataError, match="short enough for one search, got one that was cut into"):
+    with pytest.raises(DataError, match="too long for one search: it was cut into"):
         inspect_sentence(translator, text, counterfactuals=0)
 
 
@@ -314,11 +314,11 @@ def test_a_text_without_letters(text: str):
 
 
 def test_what_does_not_go_together():
-    with pytest.raises(ConfigError, match="prefix must be left out where a translation is given"):
+    with pytest.raises(ConfigError, match="a prefix and a translation cannot be given together"):
         inspect_sentence(opened(), SOURCE, target="x", prefix="y")
     with pytest.raises(ConfigError, match="counterfactuals must be at least 0, got -1"):
         inspect_sentence(opened(), SOURCE, counterfactuals=-1)
-    with pytest.raises(ConfigError, match="a translator must be opened from a bundle to be inspected"):
+    with pytest.raises(ConfigError, match="was not opened from a bundle, and cannot be inspected"):
         inspect_sentence(table_translator()[0], SOURCE)
 
 

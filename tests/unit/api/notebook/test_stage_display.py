@@ -6,8 +6,7 @@ import sys
 import lxml.html
 import pytest
 
-from dragoman.api.notebook.cell_output import CellOutput, in_notebook
-from dragoman.api.notebook.stage_display import StageDisplay, shown_progress
+from dragoman.api.notebook.stage_display import CellOutput, StageDisplay, in_notebook, shown_progress
 from dragoman.progress import NoProgress
 
 
@@ -125,7 +124,7 @@ def test_ipython_is_not_imported_outside_of_a_kernel():
 
 def test_a_script_that_imports_ipython_is_not_a_notebook():
     code = (
-        "import IPython; from dragoman.api.notebook.cell_output import in_notebook\n"
+        "import IPython; from dragoman.api.notebook.stage_display import in_notebook\n"
         "from IPython.core.interactiveshell import InteractiveShell\n"
         "assert not in_notebook(); InteractiveShell.instance(); assert not in_notebook()"
     )

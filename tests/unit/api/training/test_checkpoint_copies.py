@@ -18,11 +18,12 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.checkpoint_copies import CheckpointCopies
 from dragoman.api.training.training_run import train_model
 from dragoman.bundle.verified_folder import verify
 from dragoman.errors import BundleError, ConfigError, DataError
-from dragoman.training.checkpoint.store import CheckpointStore
+from dragoman.training.checkpoint import CheckpointStore
 from testkit.tiny_project import EventRecorder, Killed, tiny_project, tiny_training
 from testkit.training_faults.run_differences import weights_hash
 
@@ -33,7 +34,9 @@ LAST = 12
 def train(run: Path, copies: Path | str | None, *, resume: bool = False) -> list[str]:
     recorder = EventRecorder()
     url = None if copies is None else str(copies)
-    train_model(CONFIG, tiny_project().folder, run=run, resume=resume, checkpoint_url=url, callbacks=[recorder])
+    train_model(
+        check_training(CONFIG, tiny_project().folder, run, resume=resume), checkpoint_url=url, callbacks=[recorder]
+    )
     return recorder.notes
 
 
@@ -98,7 +101,7 @@ def test_a_copy_that_is_not_complete_would_be_noticed(tmp_path: Path, monkeypatc
         kill_at(killing, "step_9/optimizer.safetensors")
         with pytest.raises(Killed):
             train(tmp_path / "lost", tmp_path / "copies")
-    with pytest.raises(BundleError, match=r"step_9/optimizer\.safetensors must exist, got no such file; remove"):
+    with pytest.raises(BundleError, match=r"step_9/optimizer\.safetensors is missing; remove"):
         train(tmp_path / "other", tmp_path / "copies", resume=True)
 
 
@@ -121,7 +124,9 @@ def test_changed_copies_are_refused(tmp_path: Path, name: str):
     data[-2] ^= 1
     path.write_bytes(data)
     where = re.escape(f"{tmp_path}/copies/step_{LAST}")
-    with pytest.raises(BundleError, match=f"^{where}/{name} must not be changed, got other content; remove {where} "):
+    with pytest.raises(
+        BundleError, match=f"^{where}/{name} has other content than its manifest states; remove {where} "
+    ):
         train(tmp_path / "other", tmp_path / "copies", resume=True)
     shutil.rmtree(tmp_path / f"copies/step_{LAST}")  # as the message proposes
     train(tmp_path / "other", tmp_path / "copies", resume=True)
@@ -130,7 +135,7 @@ def test_changed_copies_are_refused(tmp_path: Path, name: str):
 
 def test_copies_of_other_runs_are_neither_used_nor_removed(tmp_path: Path):
     train(tmp_path / "one", tmp_path / "copies")
-    with pytest.raises(ConfigError, match=r"copies must have no checkpoints for a new run, got step_12; resume it"):
+    with pytest.raises(ConfigError, match=r"copies has checkpoints of another run, the newest step_12; resume it"):
         train(tmp_path / "two", tmp_path / "copies")
     train(tmp_path / "three", None)
     store = CheckpointStore(tmp_path / "three/checkpoints")
@@ -139,7 +144,7 @@ def test_copies_of_other_runs_are_neither_used_nor_removed(tmp_path: Path):
     values = {"weights": changed, "optimizer": found.optimizer(), "average": None, "state": found.state}
     store.save(LAST, **values, config=found.config())  # type: ignore[arg-type]
     store.prune(keep_last=1, keep=())
-    with pytest.raises(ConfigError, match=r"must have the checkpoints of .*three, got those of another run"):
+    with pytest.raises(ConfigError, match=r"has the checkpoints of another run than .*three"):
         train(tmp_path / "three", tmp_path / "copies", resume=True)
     assert copied(tmp_path / "copies")[-1] == LAST
 
@@ -148,7 +153,7 @@ def test_a_place_that_cannot_be_written_is_an_error_at_the_start_and_a_message_l
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "file").touch()
-    with pytest.raises(ConfigError, match=r"file/copies must be (readable|writable) for checkpoints, got: .*"):
+    with pytest.raises(ConfigError, match=r"file/copies cannot be (read|written): .*; check the address"):
         train(tmp_path / "one", tmp_path / "file/copies")
     put, calls = CheckpointCopies._put, []
 
@@ -260,9 +265,9 @@ def test_s3(bucket: Bucket, tmp_path: Path) -> None:
     code, printed = bucket.train(tmp_path / "third", *copies, "--resume")
     assert code == 1
     assert printed == (
-        "error: s3://bucket/run/step_20/weights.safetensors must not be changed, got other content; remove "
+        "error: s3://bucket/run/step_20/weights.safetensors has other content than its manifest states; remove "
         "s3://bucket/run/step_20 to continue from an older checkpoint\n"
     )
     code, printed = bucket.train(tmp_path / "fourth", "--checkpoints", "s3://none/run", "--allow-network")
     assert code == 2
-    assert re.match(r"error: s3://none/run must be writable for checkpoints, got: .*", printed.splitlines()[-1])
+    assert re.match(r"error: s3://none/run cannot be written: .*", printed.splitlines()[-1])

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from dragoman.api.training.live_page import LivePage
-from dragoman.api.training.run_files import REPORT
+from dragoman.run_files import REPORT
 from dragoman.training.callbacks.events import CallbackList, StepEvent, ValidationEvent
 from testkit.tiny_project import tiny_training, train_tiny
 from tests.unit.inspection.pages.training_runs import write_run

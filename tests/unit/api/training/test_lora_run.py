@@ -10,16 +10,17 @@ import pytest
 import torch
 
 from dragoman.api.training.bundle_writer import average_checkpoints
+from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.preparation import prepare_corpora
 from dragoman.api.training.training_run import TrainResult, train_model
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.bundle.adapter import Adapter, merge_adapter
+from dragoman.bundle.locate import find_bundle
 from dragoman.config import Config, LoraConfig, StartConfig, load_config
 from dragoman.data.preparation.prepared_data import PreparedData
 from dragoman.files import read_json
-from dragoman.models.build import build_model
-from dragoman.models.load import load_model
-from dragoman.training.checkpoint.store import CheckpointStore
+from dragoman.models.build import build_model, load_model
+from dragoman.training.checkpoint import CheckpointStore
 from testkit.presets import tiny_config
 from testkit.tiny_project import Killed, Stop, Stopper
 from testkit.training_faults.project import make_project
@@ -42,8 +43,10 @@ class Adapting:
     def train(self, run: str, stops: Sequence[Stop] = ()) -> TrainResult:
         for stop in stops:
             with suppress(Killed):
-                train_model(self.config, self.folder, run=self.folder / run, resume=True, callbacks=[Stopper(stop)])
-        return train_model(self.config, self.folder, run=self.folder / run, resume=True)
+                train_model(
+                    check_training(self.config, self.folder, self.folder / run, resume=True), callbacks=[Stopper(stop)]
+                )
+        return train_model(check_training(self.config, self.folder, self.folder / run, resume=True))
 
 
 def adapting(folder: Path, name: str, *overrides: str) -> Adapting:
@@ -117,3 +120,20 @@ def test_averages_are_of_merged_weights(tmp_path: Path):
     torch.testing.assert_close(
         torch.from_numpy(averaged["encoder.layers.0.left.W"]), ((both[0] + both[1]) / 2).float(), rtol=1e-6, atol=1e-6
     )
+
+
+def test_the_bundle_of_a_stopped_run_has_merged_weights(tmp_path: Path):
+    project = adapting(tmp_path, "luong2015-desk", "training.validate_every=12", "training.checkpoint_every=1")
+    run = tmp_path / "run"
+    train_model(check_training(project.config, tmp_path, run), callbacks=[Stopper(Stop(3))])
+    found = find_bundle(run)
+    assert "latest checkpoint, update 3" in found.note
+    stopped = Bundle.open(found.path)
+    assert stopped.weights().keys() == project.base.weights().keys()
+    config = project.config.model_copy(
+        update={"training": project.config.training.model_copy(update={"max_updates": 3})}
+    )
+    whole = train_model(check_training(config, tmp_path, tmp_path / "short")).bundle
+    assert whole is not None
+    for name, array in whole.weights().items():
+        assert np.array_equal(array, stopped.weights()[name]), name

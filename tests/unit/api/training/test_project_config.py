@@ -21,5 +21,5 @@ def test_a_run_or_a_bundle_is_not_a_project(tmp_path: Path, record: str, kind: s
     with pytest.raises(ConfigError) as error:
         open_project(folder / named)
     fix = f"its project is '{tmp_path / 'my project'}'"
-    assert str(error.value) == f"{folder} must be the folder of a project, got {kind}; {fix}"
+    assert str(error.value) == f"{folder} is {kind}, not the folder of a project; {fix}"
     assert open_project(tmp_path / "my project")[1] == tmp_path / "my project"

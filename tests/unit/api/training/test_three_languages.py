@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.preparation import prepare_corpora
 from dragoman.api.training.training_run import train_model
 from dragoman.api.translation.translator import Translator
 from dragoman.config import Config, load_config, parse_config
 from dragoman.data.loader import BatchLoader
 from dragoman.data.preparation.prepared_data import PreparedData
-from dragoman.data.test_sets import load_test_sets
+from dragoman.data.saved_test_sets import load_test_sets
 from dragoman.errors import ConfigError
 from testkit.three_languages import LANGUAGES, make_three_languages
 from testkit.tiny_project import EventRecorder, Killed, Stop, Stopper
@@ -61,7 +62,7 @@ def _language_of(words: list[str]) -> str:
 
 def test_scores_of_each_direction_and_their_mean(project: Path, config: Config, tmp_path: Path):
     seen = EventRecorder()
-    trained = train_model(config, project.parent, run=tmp_path / "run", callbacks=[seen])
+    trained = train_model(check_training(config, project.parent, tmp_path / "run"), callbacks=[seen])
     scored = seen.validations[-1].scored
     assert set(scored.directions) == SIX
     mean = sum(each["chrf"] for each in scored.directions.values()) / 6
@@ -77,7 +78,7 @@ def test_scores_of_each_direction_and_their_mean(project: Path, config: Config, 
 
 
 def test_a_bundle_has_its_directions(project: Path, tmp_path: Path):
-    trained = train_model(load_config(project), project.parent, run=tmp_path / "run")
+    trained = train_model(check_training(load_config(project), project.parent, tmp_path / "run"))
     assert trained.bundle is not None
     for engine in ("torch", "ctranslate2"):
         translator = Translator.open(trained.bundle, engine=engine)
@@ -89,20 +90,20 @@ def test_a_bundle_has_its_directions(project: Path, tmp_path: Path):
 
 @pytest.mark.parametrize("how", ["asked", pytest.param("killed", marks=pytest.mark.long)])
 def test_a_stopped_run_ends_with_the_same_bits(how: str, project: Path, config: Config, tmp_path: Path):
-    train_model(config, project.parent, run=tmp_path / "whole")
+    train_model(check_training(config, project.parent, tmp_path / "whole"))
     for update in (4, 8):
         try:
             stop = Stopper(Stop(update, how))  # type: ignore[arg-type]
-            train_model(config, project.parent, run=tmp_path / "parts", resume=True, callbacks=[stop])
+            train_model(check_training(config, project.parent, tmp_path / "parts", resume=True), callbacks=[stop])
         except Killed:
             continue
-    train_model(config, project.parent, run=tmp_path / "parts", resume=True)
+    train_model(check_training(config, project.parent, tmp_path / "parts", resume=True))
     assert differences(tmp_path / "parts", tmp_path / "whole") == []
 
 
 def test_a_new_language_for_a_trained_model(project: Path, tmp_path: Path):
     """The child keeps the directions of its parent, and gets a token for the new language."""
-    train_model(load_config(project), project.parent, run=tmp_path / "parent")
+    train_model(check_training(load_config(project), project.parent, tmp_path / "parent"))
     for language, ending in (("en", ""), ("pt", "o")):
         lines = "".join(f"ba{ending} {stem}{ending}\n" for stem in ("ce", "di", "fo", "gu") * 8)
         (tmp_path / f"few.{language}").write_text(lines, encoding="utf-8")
@@ -143,26 +144,26 @@ threads = 1
     )
     config = load_config(child)
     prepare_corpora(config, tmp_path)
-    trained = train_model(config, tmp_path, run=tmp_path / "run")
+    trained = train_model(check_training(config, tmp_path, tmp_path / "run"))
     assert trained.bundle is not None
     translator = Translator.open(trained.bundle, engine="torch")
     assert len(translator.directions) == 8
     translator.translate("ba ce", source="en", target="pt")
     translator.translate("bao ceo", source="pt", target="fr")
     lacking = load_config(child, ['data.directions=["en:de", "de:en"]'])
-    with pytest.raises(ConfigError, match="must contain those of the corpora, got none of en:pt, pt:en; add"):
+    with pytest.raises(ConfigError, match="lacks en:pt, pt:en, which the corpora have; add"):
         prepare_corpora(lacking, tmp_path)
 
 
 def test_a_child_must_name_languages_as_its_parent(project: Path, tmp_path: Path):
-    train_model(load_config(project), project.parent, run=tmp_path / "parent")
+    train_model(check_training(load_config(project), project.parent, tmp_path / "parent"))
     start = [f"start.bundle={tmp_path / 'parent' / 'bundle'}"]
     other = load_config(project, [*start, "data.language_tokens=both"])
     with pytest.raises(ConfigError, match=r'data.language_tokens must be "source", as in .*, got "both"; change it'):
         prepare_corpora(other, project.parent)
     data = {"source": "en", "target": "de", "train": [{"files": ["train.en", "train.de"]}], "max_tokens": 40}
     one = parse_config(load_config(project, start).model_dump(exclude_none=True) | {"data": data})
-    with pytest.raises(ConfigError, match=r'data.directions must list .* got one direction; add .*"en:de", "de:en"'):
+    with pytest.raises(ConfigError, match=r'has several directions, and the configuration one; add .*"en:de", "de:en"'):
         prepare_corpora(one, project.parent)
 
 

@@ -9,17 +9,18 @@ import torch
 from sacrebleu.tokenizers import tokenizer_ja_mecab
 
 from dragoman.api.training.bundle_writer import average_checkpoints
+from dragoman.api.training.checked_training import check_same_settings, check_training
 from dragoman.api.training.preparation import prepare_corpora
 from dragoman.api.training.training_run import train_model
 from dragoman.bundle import Bundle
 from dragoman.config import Config, load_config
 from dragoman.data.preparation import prepared_data
-from dragoman.data.test_sets import load_test_sets
+from dragoman.data.saved_test_sets import load_test_sets
 from dragoman.errors import BundleError, ConfigError, DataError
 from dragoman.files import read_json
-from dragoman.models.load import load_model
-from dragoman.training.checkpoint.store import CheckpointStore
-from dragoman.training.weight_average import mean_weights
+from dragoman.models.build import load_model
+from dragoman.training.checkpoint import CheckpointStore
+from dragoman.training.optimizer import mean_weights
 from testkit.tiny_project import EventRecorder, tiny_project, tiny_training, train_tiny
 from testkit.training_faults.project import make_project
 
@@ -63,7 +64,7 @@ def prepare_into(target: str, folder: Path) -> Config:
 
 def test_validation_and_final_scores_have_the_same_tokenizer_of_bleu(tmp_path: Path):
     seen = EventRecorder()
-    trained = train_model(prepare_into("zh", tmp_path), tmp_path, run=tmp_path / "run", callbacks=[seen])
+    trained = train_model(check_training(prepare_into("zh", tmp_path), tmp_path, tmp_path / "run"), callbacks=[seen])
     signatures = [each.scored.signatures["bleu"] for each in seen.validations]
     signatures += [score.signature for each in trained.scores for score in each.scores if score.metric == "bleu"]
     assert len(signatures) > 2
@@ -73,15 +74,17 @@ def test_validation_and_final_scores_have_the_same_tokenizer_of_bleu(tmp_path: P
 def test_training_without_the_tokenizer_of_bleu_ends_with_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tokenizer_ja_mecab, "MeCab", None)
     config, seen = prepare_into("ja", tmp_path), EventRecorder()
-    trained = train_model(config, tmp_path, run=tmp_path / "run", callbacks=[seen])
+    trained = train_model(check_training(config, tmp_path, tmp_path / "run"), callbacks=[seen])
     assert trained.bundle is not None
     assert {score.metric for each in trained.scores for score in each.scores} == {"chrf++"}
     assert seen.notes == ["scores without BLEU: its tokenizer for ja is not installed; pip install 'sacrebleu[ja]'"]
     with pytest.raises(ConfigError, match=r"stop_on must be loss or chrf .* ja, got bleu; .*'sacrebleu\[ja\]'"):
         train_model(
-            config.model_copy(update={"training": config.training.model_copy(update={"stop_on": "bleu"})}),
-            tmp_path,
-            run=tmp_path / "other",
+            check_training(
+                config.model_copy(update={"training": config.training.model_copy(update={"stop_on": "bleu"})}),
+                tmp_path,
+                tmp_path / "other",
+            )
         )
 
 
@@ -104,7 +107,7 @@ def test_the_mean_of_the_newest(tmp_path: Path):
     averaged = average_checkpoints(tmp_path / "run", tmp_path / "mean", last=3)
     check_weights(averaged, wanted)
     assert "the mean of those after 2, 3, 4 updates" in averaged.card()
-    with pytest.raises(BundleError, match="must hold 9 checkpoints, got 4"):
+    with pytest.raises(BundleError, match="has 4 checkpoints to average, not 9"):
         average_checkpoints(tmp_path / "run", tmp_path / "other", last=9)
 
 
@@ -116,16 +119,16 @@ def test_a_shard_that_was_changed_is_named_before_training(which: str, tmp_path:
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     config = load_config(project.config, list(QUICK)).model_copy(update={"model": quick().model})
-    with pytest.raises(DataError, match=rf"{which} must be as it was written, got other content"):
-        train_model(config, project.folder, run=tmp_path / "run")
+    with pytest.raises(DataError, match=rf"{which} was changed after it was prepared"):
+        train_model(check_training(config, project.folder, tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
 
 def test_a_run_that_is_there_is_not_overwritten(tmp_path: Path):
     config, folder = quick(), tiny_project().folder
-    train_model(config, folder, run=tmp_path)
-    with pytest.raises(ConfigError, match=r"must be a new folder, got a finished run.*--resume"):
-        train_model(config, folder, run=tmp_path)
+    train_model(check_training(config, folder, tmp_path))
+    with pytest.raises(ConfigError, match=r"has a finished run already.*--resume"):
+        train_model(check_training(config, folder, tmp_path))
 
 
 @pytest.mark.parametrize("setting", ["training.learning_rate=0.5", "training.seed=9", "training.ema_decay=0.5"])
@@ -135,10 +138,9 @@ def test_other_settings_do_not_go_on(setting: str, tmp_path: Path):
         train_tiny(quick(setting), tmp_path)
 
 
-def test_a_table_that_differs_is_not_offered_as_an_option(tmp_path: Path):
-    train_tiny(quick(), tmp_path)
-    with pytest.raises(ConfigError, match=r"got model\.decoder = .*; restore them, or start a new run"):
-        train_tiny(tiny_training("luong2015-desk + model.decoder.input_feeding=false", *QUICK), tmp_path)
+def test_a_list_of_tables_that_differs_is_not_offered_as_an_option():
+    with pytest.raises(ConfigError, match=r"got data\.train = .*; restore them, or start a new run"):
+        check_same_settings(quick(), quick('data.train=[{files=["other.en", "other.de"]}]'))
 
 
 def test_how_long_and_what_is_kept_may_change(tmp_path: Path):
@@ -155,8 +157,8 @@ def test_a_cosine_must_end_where_it_was_to_end(tmp_path: Path):
 
 def test_without_data_it_says_what_to_do(tmp_path: Path):
     config = quick()
-    with pytest.raises(ConfigError, match=r"must have a \[data\] section"):
-        train_model(config.model_copy(update={"data": None}), tmp_path, run=tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"has no \[data\] section"):
+        train_model(check_training(config.model_copy(update={"data": None}), tmp_path, tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
 
@@ -166,7 +168,7 @@ def test_a_run_keeps_the_test_set_that_was_held_out(tmp_path: Path):
         project.config, ["data.test_pairs=12", "training.max_updates=2", "training.validation_sentences=2"]
     )
     prepared = prepare_corpora(config, tmp_path)
-    train_model(config, tmp_path, run=tmp_path / "run")
+    train_model(check_training(config, tmp_path, tmp_path / "run"))
     (saved,) = load_test_sets(tmp_path / "run")
     assert saved.sentences == 12
     assert saved.source.read_bytes() == (prepared.folder / "test.en").read_bytes()
@@ -188,8 +190,8 @@ def test_another_language_than_that_of_the_prepared_data_is_named(tmp_path: Path
     overrides = ["data.test_pairs=12", "training.max_updates=2", "training.validation_sentences=2"]
     prepare_corpora(load_config(project.config, overrides), tmp_path)
     other = load_config(project.config, [*overrides, "data.target=fr"])  # test.de, which is prepared, would be test.fr
-    with pytest.raises(DataError, match=r"the same settings, got others for data\.target; run dragoman prepare again"):
-        train_model(other, tmp_path, run=tmp_path / "run")
+    with pytest.raises(DataError, match=r"other settings than .*: data\.target; run dragoman prepare with"):
+        train_model(check_training(other, tmp_path, tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
 
@@ -218,13 +220,13 @@ def test_files_that_changed_after_preparation_are_a_note(tmp_path: Path):
     config = load_config(project.config, ["training.max_updates=2", "training.validation_sentences=2"])
     events = EventRecorder()
     make_newer([tmp_path / "train.en", tmp_path / "train.de"])  # with the same text
-    first = train_model(config, tmp_path, run=tmp_path / "first", callbacks=[events])
+    first = train_model(check_training(config, tmp_path, tmp_path / "first"), callbacks=[events])
     assert not [note for note in events.notes if "prepare" in note]
     with (tmp_path / "train.en").open("a", encoding="utf-8") as appended:
         appended.write("ba ce di\n")
     make_newer([tmp_path / "train.en"])
     (tmp_path / "train.de").unlink()
-    second = train_model(config, tmp_path, run=tmp_path / "second", callbacks=[events])
+    second = train_model(check_training(config, tmp_path, tmp_path / "second"), callbacks=[events])
     changed, missing = [note for note in events.notes if "prepare" in note]
     assert changed == (
         "train.en changed after dragoman prepare: training uses the text that was prepared; to use the new text, run "
@@ -234,3 +236,13 @@ def test_files_that_changed_after_preparation_are_a_note(tmp_path: Path):
     assert first.bundle is not None
     assert second.bundle is not None
     check_weights(first.bundle, {name: torch.from_numpy(each) for name, each in second.bundle.weights().items()})
+
+
+@pytest.mark.parametrize("early", ["max_epochs", "patience"])
+def test_displays_are_told_that_training_may_end_early(early: str, tmp_path: Path):
+    for value in (0, 1):
+        seen = EventRecorder()
+        train_tiny(
+            quick(f"training.{early}={value}", "training.max_updates=1"), tmp_path / str(value), callbacks=[seen]
+        )
+        assert [each.stops_early for each in seen.starts] == [bool(value)]

@@ -45,7 +45,7 @@ def test_a_likely_position_gains_and_a_weight_of_zero_stays():
     assert found[0, 2] == 0
     nothing = np.zeros((1, 4), np.float32)
     np.testing.assert_array_equal(lexical_posterior(nothing, np.zeros((1, 3), np.float32)), nothing)
-    with pytest.raises(ConfigError, match="the reading lexical must have likelihoods, got none"):
+    with pytest.raises(ConfigError, match="the reading lexical needs likelihoods"):
         lexical_posterior(weights, None)
 
 
@@ -64,7 +64,7 @@ def test_links_follow_the_words_where_attention_is_spread():
 def test_a_tag_follows_its_word_where_attention_is_spread():
     translator, engine = opened()
     engine.flat = True
-    (found,) = translate_markup(translator, [TaggedText("the red house", (TagSpan(4, 7, 0),))])
+    (found,) = translate_markup(translator, [TaggedText("the red house", (TagSpan(4, 7, 0),))]).texts
     assert found == TaggedText("la casa roja", (TagSpan(8, 12, 0),))
 
 

@@ -2,7 +2,7 @@
 
 import inspect
 from dataclasses import fields
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -61,12 +61,31 @@ def test_beam_and_nbest_replace_those_of_the_search_settings():
     settings = SearchSettings(beam=3, alpha=0.5)
     assert search_settings(settings) is settings
     assert search_settings(settings, beam=4, nbest=2) == SearchSettings(beam=4, nbest=2, alpha=0.5)
-    with pytest.raises(ConfigError, match="beam must be at least 1, got 0"):
+    with pytest.raises(ConfigError, match="beam must be greater than or equal to 1, got 0"):
         search_settings(settings, beam=0)
     with pytest.raises(ConfigError, match="nbest must be at most the beam"):
         search_settings(settings, nbest=4)
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"beam": "4"}, "beam must be a whole number, got '4'"),
+        ({"beam": 10**9}, "beam must be less than or equal to 1000, got 1000000000"),
+        ({"sample": True, "nbest": 10**9}, "nbest must be less than or equal to 1000"),
+        ({"beem": 4}, "beem is no known setting; did you mean beam"),
+    ],
+)
+def test_a_wrong_value_is_an_error_of_the_package(values: dict[str, Any], message: str):
+    with pytest.raises(ConfigError, match=message):
+        SearchSettings(**values)
+
+
+def test_settings_of_another_type_are_errors():
+    with pytest.raises(ConfigError, match=r"search must be SearchSettings, got dict; write SearchSettings\(beam=4\)"):
+        search_settings({"beam": 4})  # type: ignore[arg-type]
+
+
 def test_a_sample_has_no_search_tree():
-    with pytest.raises(ConfigError, match="search_tree must be left out where translations are sampled"):
+    with pytest.raises(ConfigError, match="sampled translations have no search tree"):
         TranslateOptions(search_tree=True, search=SearchSettings(sample=True))

@@ -198,7 +198,7 @@ def test_alternatives(tokenizers: dict[str, Tokenizer]):
     assert translator.translate("a house").nbest == ()
     with pytest.raises(ConfigError, match="nbest must be at most the beam"):
         translator.translate("a house", nbest=6)
-    with pytest.raises(ConfigError, match="nbest must be at least 1"):
+    with pytest.raises(ConfigError, match="nbest must be greater than or equal to 1"):
         translator.translate("a house", nbest=0)
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.api.tuning.draw_trials import draw_trials
-from dragoman.api.tuning.search_space import TuningConfig
+from dragoman.api.tuning.search_space import TuningConfig, draw_trials
 from dragoman.errors import ConfigError
 from testkit.tiny_project import tiny_project
 

@@ -113,10 +113,10 @@ def test_filters_change_without_translating_again(place: Path, monkeypatch: pyte
     assert Path("out/synthetic.source").read_text(encoding="utf-8").count("<BT> ") == kept
     result = typed(*line, "--resume", "--min-score", "-0.001")
     assert result.exit_code == 1
-    assert "a corpus must have pairs, got none of 122 lines; change the filters" in result.stderr
+    assert "none of 122 lines gave a pair; change the filters" in result.stderr
     other = typed(*line, "--resume", "--seed", "5")
     assert other.exit_code == 2
-    assert "must be resumed with the options it started with, got another seed" in other.stderr
+    assert "resumed with the options it started with, and seed changed" in other.stderr
 
 
 def test_killed_and_resumed(place: Path, monkeypatch: pytest.MonkeyPatch):
@@ -152,12 +152,12 @@ def test_batches_do_not_change_samples(place: Path):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (("text", "--min-chrf", "40"), 2, "--min-chrf must come with --round-trip, got it alone"),
-        (("text", "--noise-drop", "0.3"), 2, "--noise-drop must come with --noise, got it without"),
+        (("text", "--min-chrf", "40"), 2, "--min-chrf needs --round-trip"),
+        (("text", "--noise-drop", "0.3"), 2, "--noise-drop needs --noise"),
         (("text", "--tag", "a b"), 2, "--tag must"),
-        (("text", "--workers", "2"), 2, "--workers must come with --on, got it alone"),
-        (("none",), 1, "none must be a text file with one sentence per line, got none; check the path"),
-        (("out/text",), 2, "the input must not be in the output folder, got out/text"),
+        (("text", "--workers", "2"), 2, "--workers needs --on"),
+        (("none",), 1, "none is no text file; name one with one sentence per line"),
+        (("out/text",), 2, "out/text is in the output folder; name another folder"),
     ],
 )
 def test_mistakes(place: Path, options: tuple[str, ...], code: int, message: str):
@@ -174,4 +174,4 @@ def test_the_round_trip_must_be_the_other_direction(place: Path):
     there = directed(place / "there", "de", "en")
     result = typed("backtranslate", there, "text", "-o", "out", *RANDOM, "--round-trip", there)
     assert result.exit_code == 2
-    assert "the round trip must translate de → en back, got a model for de → en; name another" in result.stderr
+    assert "the round trip must translate de → en back, but the model translates de → en; name another" in result.stderr

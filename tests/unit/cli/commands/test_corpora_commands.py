@@ -49,7 +49,7 @@ def test_new_says_what_it_made_and_what_to_type_next(run: Run, tmp_path: Path):
     assert result.stderr == "next    cd p && dragoman check\n"
     again = run("new", "p", "--source", "en", "--target", "de", "--corpus", "train.en", "train.de")
     assert again.exit_code == 2
-    assert again.stderr.startswith("error: p/dragoman.toml must be new, got an existing file")
+    assert again.stderr.startswith("error: p/dragoman.toml already exists")
 
 
 def test_new_takes_one_option_a_file_too(run: Run, tmp_path: Path):
@@ -116,6 +116,20 @@ def test_new_names_the_separator_of_a_table(run: Run):
         assert result.stderr.startswith(f"error: {expected}")
 
 
+def test_new_names_the_problem_of_most_lines(run: Run):
+    rows = [json.dumps({"a": f"line {number}", "b": f"Zeile {number}"}) + "\n" for number in range(20)]
+    Path("keys.jsonl").write_text("".join(rows), encoding="utf-8")
+    Path("mac.csv").write_text("a,b\rc,d\re,f\rg,h\r" * 5 + '"i","two\nlines"\r', newline="")
+    for name, expected in {
+        "keys.jsonl": "keys.jsonl must have good lines, got 20 of 20 with the problem 'missing language', first "
+        "keys.jsonl:1: no en; there is a, b; name the keys in columns; correct them, or choose keys with --columns",
+        "mac.csv": r"mac.csv must end its rows with line feeds, got carriage returns; convert it: tr '\r' '\n' < mac",
+    }.items():
+        result = run("new", "p", "--source", "en", "--target", "de", "--corpus", name)
+        assert (result.exit_code, Path("p").exists()) == (1, False)
+        assert result.stderr.startswith(f"error: {expected}")
+
+
 def test_check_and_prepare_offer_the_conversion_of_a_whole_file(run: Run, project: Path):
     file = project.parent / "train.de"
     german = ["Schöne Grüße", "Über die Brücke", "ohne Umlaut"] * 200
@@ -155,7 +169,7 @@ def test_check_shows_a_screen_json_and_a_page(run: Run, project: Path):
 def test_workers_need_a_cluster(run: Run, project: Path):
     result = run("prepare", "--workers", "2")
     assert result.exit_code == 2
-    assert result.stderr == "error: --workers must come with --on, got it alone; write --on ray\n"
+    assert result.stderr == "error: --workers needs --on; write --on ray\n"
 
 
 def test_prepare_goes_on_from_check(run: Run, project: Path):
@@ -204,10 +218,10 @@ def test_a_bad_line_is_an_error_with_its_place(run: Run, project: Path):
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["prepare", "nowhere.toml"], 2, "there is no such file"),
-        (["prepare", "pairs-5k"], 2, "must have a [data] section"),
-        (["check", "pairs-5k"], 2, "must have a [data] section"),
-        (["prepare", "--on-bad-line", "ignore"], 2, "data.on_bad_line must be one of error, skip, replace"),
+        (["prepare", "nowhere.toml"], 2, "nowhere.toml does not exist; check its spelling"),
+        (["prepare", "pairs-5k"], 2, "has no [data] section"),
+        (["check", "pairs-5k"], 2, "has no [data] section"),
+        (["prepare", "--on-bad-line", "ignore"], 2, "--on-bad-line must be error, skip or replace, got ignore"),
         (["prepare", "--set", "data.sead=3"], 2, "did you mean seed?"),
         (["prepare", "--processes", "0"], 2, "--processes"),
         (["prepare", "--set", 'data.train=[{files = ["a.en", "a.de"]}]'], 1, "a.en must be a file"),
@@ -282,7 +296,7 @@ def test_two_at_once_in_one_folder_are_refused(run: Run, project: Path):
         fcntl.flock(other, fcntl.LOCK_EX)
         result = run("prepare")
     assert result.exit_code == 1
-    assert "got another one running; wait for it" in result.stderr
+    assert "another command is preparing" in result.stderr
 
 
 @pytest.mark.slow
@@ -307,7 +321,7 @@ def test_prepare_warns_of_a_wrong_language_and_goes_on(run: Run, project: Path, 
     assert result.exit_code == 0, result.stderr
     (warning,) = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
     assert warning == (
-        "warning: the source of train.en must be en and its target de, got swapped sides; exchange its files, or "
+        "warning: the sides of train.en are swapped: its source must be en and its target de; exchange its files, or "
         "exchange data.source and data.target"
     )
     write_pairs(tmp_path, "train", [(a, f"{a} Yes.") for a, _ in pairs(400)])
@@ -380,7 +394,9 @@ def test_a_language_that_cannot_be_detected_and_has_another_script_is_an_error_o
     assert "must be ch, got 100 % zh (ch itself cannot be detected); write --target zh" in result.stderr
     assert run(*command, "--no-language-check").exit_code == 0
     words = " ".join(run("check", "p").stdout.split())
-    assert "✗ the target of train.de must be ch, got 100 % zh; correct data.target, or name another file" in words
+    assert (
+        "✗ the target of train.de must be ch, got 100 % zh (ch itself cannot be detected); correct data.target" in words
+    )
 
 
 @pytest.mark.parametrize(("english", "count"), [(40, 60), (10, 10)], ids=["two thirds", "few lines"])
@@ -444,8 +460,8 @@ def test_columns_are_exchanged_not_files(run: Run, tmp_path: Path, name: str, ma
     refused = run(*given)
     assert refused.exit_code == 2
     assert refused.stderr == (
-        "error: the training text must be in en and de, in this order, got de and en; exchange the columns with "
-        "--columns 2 1, or exchange --source and --target\n"
+        "error: the sides of the training text are swapped: its source must be en and its target de; exchange the "
+        "columns with --columns 2 1, or exchange --source and --target\n"
     )
     made = run(*given, "--columns", "2", "1")
     assert made.exit_code == 0, made.stderr
@@ -455,7 +471,7 @@ def test_columns_are_exchanged_not_files(run: Run, tmp_path: Path, name: str, ma
     assert "must be" not in run("check", "p", "--no-measure").stdout
     config.write_text(config.read_text(encoding="utf-8").replace('columns = ["2", "1"]\n', ""), encoding="utf-8")
     said = " ".join(run("check", "p", "--no-measure").stdout.split())
-    assert 'got swapped sides; exchange its columns: columns = ["2", "1"], or exchange data.source and' in said
+    assert 'exchange its columns: columns = ["2", "1"], or exchange data.source and' in said
 
 
 def test_prepare_lists_a_given_test_set(run: Run, project: Path):

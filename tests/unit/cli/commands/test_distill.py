@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.evaluation.metrics.sentence_scores import sentence_scores
+from dragoman.evaluation.metrics.corpus_scores import sentence_scores
 from testkit.random_bundle import words
 from tests.unit.cli.tiny_translators import tiny_bundle, typed
 

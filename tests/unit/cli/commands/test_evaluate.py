@@ -129,9 +129,7 @@ def test_what_is_saved_is_what_was_scored(room: Path):
     again = evaluated(room, out / "a-b-c.txt")["systems"][0]["members"][0]
     assert again["scores"] == json.loads(result.stdout)["systems"][0]["members"][0]["scores"]
     result = typed("evaluate", room / "close", "--test", room / "src", room / "ref", "-o", out)
-    assert (
-        result.stderr == f"error: {out} must be new or empty, got a folder with files; name another, or add --force\n"
-    )
+    assert result.stderr == f"error: {out} has files in it; name another folder, or add --force\n"
 
 
 def test_a_file_of_translations_cannot_be_inspected(room: Path):
@@ -201,24 +199,24 @@ def test_what_is_printed(room: Path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["none"], "error: none must be a run folder, a bundle or a file of translations, got a missing file"),
+        (["none"], "error: none does not exist; name a run folder, a bundle or a file of translations"),
         (["short"], "short must have one translation per test sentence, 20, got 1 line; translate"),
         (["close", "far", "--baseline", "x"], "error: --baseline must be one of close, far, got x; or leave it out"),
         (["close", "--metrics", "bleu,rouge"], "error: --metrics must be one of bleu, chrf, ter, got 'rouge'"),
         (
             ["close", "--metrics", ""],
-            "error: --metrics must be one or several of bleu, chrf, ter, got none; leave it out",
+            "error: --metrics is empty; name one or several of bleu, chrf, ter, or leave it out",
         ),
-        (["close", "--metrics", " , "], "error: --metrics must be one or several of bleu, chrf, ter, got none;"),
+        (["close", "--metrics", " , "], "error: --metrics is empty; name one or several of bleu, chrf, ter,"),
         (["close", "--resamples", "1"], "error: --resamples must be"),
         (["close", "--test-kind", "t"], "error: --test-kind must be one of bootstrap, randomization, got 't'"),
         (["close", "--output", "table.csv"], "error: --output must end in .json or .md, got table.csv"),
         (["close", "--threads", "0"], "error: --threads must be greater than or equal to 1, got 0"),
         (["close", "--languages", "de"], "error: --languages must be two language codes joined by -, got de"),
-        (["close", "--comet", "x"], "error: COMET must have a separate Python, got none; name one"),
-        (["close", "--comet-python", "x"], "error: --comet-python must come with --comet"),
+        (["close", "--comet", "x"], "error: COMET needs a separate Python; name one"),
+        (["close", "--comet-python", "x"], "error: --comet-python needs --comet"),
         (["a=close", "a=far"], "error: names of systems must differ, got a twice"),
-        (["."], ". must be a run folder, a bundle or a file of translations, got another folder"),
+        (["."], ". has no model; name a run folder, a bundle or a file of translations"),
     ],
 )
 def test_mistakes(room: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str):
@@ -230,7 +228,7 @@ def test_mistakes(room: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[s
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()  # before anything is translated
     assert message in line
-    assert re.search(r", (got|but) .*; ", line)  # the value and a fix
+    assert re.search(r"; \S", line)  # a fix
 
 
 @pytest.mark.parametrize("seed", ["-5", "x"])
@@ -267,7 +265,7 @@ def test_unequal_and_empty_sets(room: Path):
     assert f"{room / 'src'} and {room / 'short'} must have the same number of lines, got 20 and 1;" in result.stderr
     (room / "short").write_text("", encoding="utf-8")
     result = typed("evaluate", room / "close", "--test", room / "short", room / "short")
-    assert "must have at least one line, got none" in result.stderr
+    assert "have no lines" in result.stderr
 
 
 def test_an_engine_that_does_not_fit(room: Path):
@@ -321,7 +319,7 @@ def test_a_project_without_a_run_is_called_untrained(tmp_path: Path):
     (tmp_path / "dragoman.toml").write_text("", encoding="utf-8")
     result = typed("evaluate", tmp_path)
     assert result.exit_code == 1
-    assert f"got a project that is not trained; run dragoman train {tmp_path}" in result.stderr
+    assert f"the project in {tmp_path} is not trained yet; run dragoman train {tmp_path}" in result.stderr
 
 
 def test_lines_with_fields_are_no_translations(room: Path):
@@ -332,7 +330,7 @@ def test_lines_with_fields_are_no_translations(room: Path):
         assert "dragoman evaluate" not in written.stderr
         result = typed("evaluate", room / "fields", "--test", room / "src", room / "ref")
         assert result.exit_code == 1
-        assert "fields must be plain translations, got lines with fields (|||); translate without" in result.stderr
+        assert "fields has lines with fields (|||) instead of translations; translate without" in result.stderr
 
 
 def test_files_have_their_findings_once(room: Path):
@@ -381,10 +379,7 @@ def test_findings_about_the_texts_are_repeated_next_to_the_scores(tmp_path: Path
 def test_a_file_of_translations_needs_a_test_set(room: Path):
     result = typed("evaluate", room / "close")
     assert result.exit_code == 2
-    assert (
-        f"error: --test SRC REF must be given to score a file of translations, got {room / 'close'} alone"
-        in result.stderr
-    )
+    assert f"error: {room / 'close'} is a file of translations, which needs --test SRC REF; name" in result.stderr
 
 
 def test_a_copy_of_the_references_or_the_sources_is_told(room: Path):

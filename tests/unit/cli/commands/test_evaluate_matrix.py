@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from dragoman.api.training.checked_training import check_training
 from dragoman.api.training.training_run import train_model
 from dragoman.cli.main import app
 from dragoman.config import load_config
@@ -20,7 +21,7 @@ SIX = {"en:de", "en:fr", "de:en", "de:fr", "fr:en", "fr:de"}
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run and its test files."""
     config = make_three_languages(tmp_path_factory.mktemp("three"))
-    train_model(load_config(config), config.parent, run=config.parent / "run")
+    train_model(check_training(load_config(config), config.parent, config.parent / "run"))
     return config.parent
 
 
@@ -49,7 +50,7 @@ def test_the_test_set_of_a_run_has_its_languages(project: Path):
 def test_a_direction_must_be_named(project: Path):
     test = ["--test", str(project / "test.en"), str(project / "test.de")]
     _, err = run("evaluate", project / "run", *test, code=2)
-    assert "--languages must be one direction of" in err
+    assert "is no direction of" in err
     out, _ = run("evaluate", project / "run", *test, "--languages", "en-de")
     assert "en → de" in out
     _, err = run("translate", project / "run", project / "test.en", code=2)

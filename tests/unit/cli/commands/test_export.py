@@ -7,15 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 from dragoman.cli.main import app
-from dragoman.engines.export_signing import KEY_FILE
 from tests.unit.engines.tiny_transformers import tiny_transformer
 
 pytest.importorskip("ctranslate2")
 
 
-@pytest.fixture(autouse=True)
-def _key_of_the_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY_FILE, str(tmp_path / "state" / "export-key"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def run(*arguments: str):
@@ -27,8 +24,8 @@ def test_it_says_where_and_how_large(tmp_path: Path):
     shown = run(bundle, "--to", "ctranslate2")
     assert shown.exit_code == 0
     assert "model.bin" in shown.stdout
-    assert f"export created in {tmp_path / 'b.exports' / 'ctranslate2-float32'} (no export existed)" in shown.stdout
     again = json.loads(run(bundle, "--to", "ctranslate2", "--json").stdout)
+    assert f"export created in {again['folder']} (no export existed)" in shown.stdout
     assert (again["kind"], again["precision"], again["is_new"]) == ("ctranslate2", "float32", False)
     assert again["bytes"] == sum(again["files"].values())
     other = json.loads(
@@ -63,7 +60,7 @@ def test_translating_says_what_it_exported_once(tmp_path: Path):
     arguments = ["translate", str(bundle), str(text), "--threads", "1"]
     first, second = (CliRunner().invoke(app, arguments) for _ in range(2))
     assert (first.exit_code, second.exit_code) == (0, 0)
-    folder = tmp_path / "b.exports" / "ctranslate2-float32"
+    folder = json.loads(run(str(bundle), "--to", "ctranslate2", "--json").stdout)["folder"]
     said = f"export  ctranslate2 float32 export created in {folder} (no export existed)"
     assert said in first.stderr.splitlines()
     assert "export" not in second.stderr

@@ -8,13 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dragoman.cli.main import app
-from dragoman.engines.export_signing import KEY_FILE
 from testkit.random_models.random_marian import SHAPES, write_folder
-
-
-@pytest.fixture(autouse=True)
-def _key_of_the_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY_FILE, str(tmp_path / "state" / "export-key"))
 
 
 @pytest.fixture
@@ -84,12 +78,15 @@ RUN = Path(__file__).parents[3] / "fixtures/formats-0.1/transformer/run"
 
 def test_a_bundle_needs_no_import(tmp_path: Path):
     archive = Path(shutil.make_archive(str(tmp_path / "model"), "zip", RUN / "bundle"))
-    for source, bundle in ((RUN / "bundle", RUN / "bundle"), (RUN, RUN / "bundle"), (archive, archive)):
+    for source, bundle in ((RUN / "bundle", RUN / "bundle"), (RUN, RUN), (archive, archive)):
         shown = run("import", source, "-o", tmp_path / "b")
         assert (shown.exit_code, shown.stderr.count("\n")) == (1, 1)
-        assert f"got {bundle}, which is already a bundle; use it: dragoman translate {source}\n" in shown.stderr
+        assert (
+            f"{bundle} is a model of Dragoman already, and need not be imported; use it: dragoman translate {source}\n"
+            in shown.stderr
+        )
     checkpoint = RUN / "checkpoints" / "step_401"
-    assert f"got a checkpoint; name its run: {RUN}\n" in run("import", checkpoint, "-o", tmp_path / "b").stderr
+    assert f"is a checkpoint; name its run: {RUN}\n" in run("import", checkpoint, "-o", tmp_path / "b").stderr
 
 
 def test_mistakes_are_one_line(folder: Path, tmp_path: Path):
@@ -108,3 +105,33 @@ def test_mistakes_are_one_line(folder: Path, tmp_path: Path):
     taken = run("import", folder, "-o", folder)
     assert (taken.exit_code, taken.stderr.count("\n")) == (2, 1)
     assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("Helsinki-NLP/opus-mt-en-de", "dragoman get en-de --kind opus-mt"),
+        ("Helsinki-NLP/opus-mt-tc-big-en-pt", "dragoman get en-pt --kind Helsinki-NLP/opus-mt-tc-big-en-pt"),
+        ("HPLT/translate-sq-en-v1.0-hplt", "dragoman get sq-en --kind HPLT/translate-sq-en-v1.0-hplt"),
+        ("facebook/m2m100_418M", "dragoman get SOURCE-TARGET --kind facebook/m2m100_418M"),
+        ("en-pt", "dragoman get en-pt"),
+        ("zh_hant-en", "dragoman get zh-Hant-en"),
+        ("zh-Hant-en", "dragoman get zh-Hant-en"),
+    ],
+)
+@pytest.mark.parametrize("output", [(), ("-o", "b")])
+def test_the_name_of_a_model_proposes_get(
+    name: str, command: str, output: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    shown = run("import", name, *output)
+    assert shown.exit_code == 1
+    assert shown.stderr == f"error: {name} does not exist here; get it with: {command}\n"
+
+
+def test_a_missing_folder_and_a_missing_output_are_one_line(folder: Path, tmp_path: Path):
+    shown = run("import", tmp_path / "models" / "mine")
+    assert shown.stderr == f"error: {tmp_path / 'models' / 'mine'} does not exist; name the folder of the model\n"
+    shown = run("import", folder)
+    assert (shown.exit_code, shown.stderr.count("\n")) == (2, 1)
+    assert "--output is missing; name the folder of the new bundle: dragoman import " in shown.stderr

@@ -105,8 +105,8 @@ def test_pictures_of_several_sentences_have_numbers(tmp_path: Path):
         (("--reading", "both"), 2, "--reading must be predicted or input, got both"),
         (("--width", "10"), 2, "--width must be at least 24, got 10"),
         (("--counterfactual", "nonesuch"), 2, "--counterfactual must be a word of the translation, got nonesuch"),
-        (("--target", "x", "--tree"), 2, "--tree must be left out with --target, got both"),
-        (("--target", "x", "--prefix", "y"), 2, "--prefix must be left out with --target, got both"),
+        (("--target", "x", "--tree"), 2, "--tree cannot be combined with --target"),
+        (("--target", "x", "--prefix", "y"), 2, "--prefix cannot be combined with --target"),
         (("--output", "map.gif"), 2, "--output must end in .html, .png, .svg or .json, got map.gif"),
         (("--beam", "0"), 2, "--beam must be "),
         (("--threads", "0"), 2, "--threads must be greater than or equal to 1, got 0"),
@@ -121,14 +121,16 @@ def test_mistakes_are_one_line_and_a_mend(options: tuple[str, ...], code: int, m
     assert "; " in error[0]
 
 
-@pytest.mark.parametrize("option", [("--layer", "9"), ("--head", "0")])
+@pytest.mark.parametrize(
+    ("option", "rule"), [(("--layer", "9"), "from 1 to "), (("--head", "0"), "a whole number of at least 1")]
+)
 def test_a_map_that_is_none_is_said_before_anything_is_printed(
-    option: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+    option: tuple[str, str], rule: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("dragoman.api.inspection.inspector.inspect_text", None)  # not even asked
     result = typed("inspect", tiny_bundle(), TEXT, *QUICK, *option)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert f"error: {option[0]} must be from 1 to " in result.stderr
+    assert f"error: {option[0]} must be {rule}" in result.stderr
 
 
 def test_a_folder_of_files_is_made_first(tmp_path: Path):
@@ -157,8 +159,8 @@ def test_progress_and_what_is_left_out_are_said():
 
 
 def test_texts_that_are_none():
-    assert "a text must be given" in typed("inspect", tiny_bundle(), *QUICK).stderr
-    assert "standard input must be UTF-8" in typed("inspect", tiny_bundle(), *QUICK, stdin=b"\xff\xfe").stderr
+    assert "no text is given" in typed("inspect", tiny_bundle(), *QUICK).stderr
+    assert "standard input is not UTF-8" in typed("inspect", tiny_bundle(), *QUICK, stdin=b"\xff\xfe").stderr
     assert "a text must have letters" in typed("inspect", tiny_bundle(), "123", *QUICK).stderr
 
 

@@ -42,7 +42,7 @@ def test_an_option_may_be_repeated_as_before(corpus: Path):
 def test_files_in_the_wrong_order_are_rejected(corpus: Path):
     result = typed("new", "made", "--source", "de", "--target", "en", "--corpus", "train.en", "train.de")
     assert result.exit_code == 2
-    assert "must be in de and en, in this order, got en and de" in " ".join(result.output.split())
+    assert "are swapped: its source must be de and its target en;" in " ".join(result.output.split())
     assert not (corpus / "made" / "dragoman.toml").exists()
 
 
@@ -52,8 +52,8 @@ def test_held_out_files_in_the_wrong_order_are_rejected(corpus: Path, option: st
     assert result.exit_code == 2
     shown = " ".join(result.output.split())
     assert (
-        f"the {option} text must be in en and de, in this order, got de and en; exchange the files of --{option}"
-        in shown
+        f"the sides of the {option} text are swapped: its source must be en and its target de; exchange the files of "
+        f"--{option}" in shown
     )
     assert not (corpus / "made" / "dragoman.toml").exists()
 
@@ -74,14 +74,14 @@ def test_a_folder_that_does_not_exist(corpus: Path):
         result = typed(*command.split(), "nowhere")
         assert result.exit_code == 2
         shown = " ".join(result.output.split())
-        assert "nowhere must be the folder of a project, a .toml file or a preset, got none of them" in shown
+        assert "nowhere is no folder of a project, no .toml file and no preset" in shown
         assert "did you mean" not in shown
     (corpus / "fr-en").mkdir()
     (corpus / "auto").mkdir()
     for command in CONFIG_COMMANDS:
         for name, near in {"fr-enn": "fr-en", "atuo": "auto"}.items():
             shown = " ".join(typed(*command.split(), name).output.split())
-            assert f"got none of them; did you mean {near}?" in shown
+            assert f"no .toml file and no preset; did you mean {near}?" in shown
 
 
 def test_one_language_is_enough_where_a_header_names_both(corpus: Path):
@@ -93,7 +93,7 @@ def test_one_language_is_enough_where_a_header_names_both(corpus: Path):
         assert (result.exit_code, "de → en" in result.output) == (0, True)
         result = typed("new", "other", *options, "--corpus", "rows.csv")
         shown = " ".join(result.output.split())
-        assert (result.exit_code, "in de and en, in this order, got en and de; exchange the columns" in shown) == (
+        assert (result.exit_code, "its source must be de and its target en; exchange the columns" in shown) == (
             2,
             True,
         )
@@ -200,11 +200,11 @@ def test_a_file_in_the_place_of_the_folder(corpus: Path):
     result = typed("new", "train.en", "--corpus", "train.en", "train.de")
     assert result.exit_code == 2
     assert (
-        "the folder of a new project must be a folder or a new name, got the file train.en; for instance dragoman new "
+        "train.en is a file, not the folder of the new project; for instance dragoman new "
         "project --corpus train.en train.de"
     ) in " ".join(result.output.split())
     result = typed("new", "train.en", "train.de")
-    assert "a folder must be given where there is no terminal to ask, got only files" in " ".join(result.output.split())
+    assert "a folder is missing, and there is no terminal to ask; write dragoman new" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize("words", [["project"], []])

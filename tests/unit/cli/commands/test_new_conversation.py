@@ -116,7 +116,7 @@ def test_nothing_is_asked_without_a_terminal(tmp_path: Path):
             check=False,
         )
         assert ended.returncode == 2
-        assert f"error: {missing} must be given where there is no terminal" in ended.stderr
+        assert f"error: {missing} is missing, and there is no terminal" in ended.stderr
 
 
 def test_ctrl_c_ends_a_question_at_once(tmp_path: Path):

@@ -32,4 +32,4 @@ def test_a_smaller_bundle(tmp_path: Path):
     assert facts["tokens"][1] < json.loads(latin.stdout)["tokens"][1] < facts["tokens"][0]
     missing = typed("prune", tmp_path / "b", "--text", tmp_path / "none", "-o", tmp_path / "other")
     assert missing.exit_code == 1
-    assert "must be a text with one sentence per line, got a missing file" in missing.stderr
+    assert "does not exist; check the path" in missing.stderr

@@ -78,4 +78,4 @@ def test_a_file_that_is_none(tmp_path: Path):
     result = typed("score", tiny_bundle(), tmp_path / "none", tmp_path / "none", *QUICK)
     assert result.exit_code == 1
     (line,) = result.stderr.splitlines()  # before a model is loaded
-    assert "must be a text file, got a path that does not exist" in line
+    assert "does not exist; check" in line

@@ -15,9 +15,12 @@ import httpx
 import pytest
 
 from dragoman import environment
+from dragoman.cli.commands import serve as serve_command
 from dragoman.cli.main import load_command
-from dragoman.config.options_environment_toml import leaf_fields
-from dragoman.server.access.api_keys import ApiKeyStore
+from dragoman.config.settings_sources import leaf_fields
+from dragoman.errors import MissingExtraError
+from dragoman.server.access.api_keys import ApiKeyStore, read_keys
+from dragoman.server.models import registry
 from dragoman.server.settings import ServerSettings
 from tests.server.bundles import tiny_bundle
 from tests.unit.cli.tiny_translators import command, ran, typed
@@ -36,7 +39,23 @@ def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_setting_is_an_option_with_help():
     options = {option.name: option for option in load_command("serve").params}
-    own = {"bundles", "config", "check", "new_key", "rights", "help", "on", "min_replicas", "max_replicas"}
+    own = {
+        "bundles",
+        "config",
+        "get",
+        "catalog",
+        "allow_http",
+        "check",
+        "new_key",
+        "rights",
+        "expires",
+        "list_keys",
+        "revoke_key",
+        "help",
+        "on",
+        "min_replicas",
+        "max_replicas",
+    }
     assert set(options) - own == {path.replace(".", "_") for path, _ in leaf_fields(ServerSettings)}
     assert all(option.help for name, option in options.items() if name != "help")
 
@@ -44,19 +63,19 @@ def test_every_setting_is_an_option_with_help():
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        ((), 2, "error: a model must be given, got none; name a bundle, a run or a project"),
-        (("x", "--max-replicas", "2"), 2, "error: --max-replicas must come with --on, got it alone; write --on ray"),
+        ((), 2, "error: no model was given; name a bundle, a run or a project"),
+        (("x", "--max-replicas", "2"), 2, "error: --max-replicas needs --on; write --on ray"),
         (
             ("x", "--on", "ray", "--min-replicas", "3", "--max-replicas", "2"),
             2,
             "error: --max-replicas must be at least --min-replicas, got 2 and 3; ",
         ),
         (("x", "--on", "spark"), 2, "error: --on must be ray or ray://HOST:PORT, got 'spark'; "),
-        (("nowhere",), 1, "error: nowhere must be a bundle, a run or a project folder, got a path that does not"),
+        (("nowhere",), 1, "error: nowhere does not exist; check its spelling, and name a bundle"),
         (("x", "--port", "99999"), 2, "error: --port must be less than or equal to 65535, got 99999; "),
         (("x", "--log", "xml"), 2, "error: --log must be one of text, json, off, got 'xml'"),
         (("x", "--config", "none.toml"), 2, "error: --config must be a TOML file, got none.toml; there is no such"),
-        (("--new-key", "anna"), 2, "error: --new-key must come with --keys, got it without; name the file"),
+        (("--new-key", "anna"), 2, "error: --new-key needs --keys; name the file"),
         (("a=nowhere", "a=nowhere"), 2, "error: models must have different names, got 'a' twice"),
     ],
 )
@@ -68,7 +87,7 @@ def test_what_is_wrong_is_told_in_a_line(arguments: tuple[str, ...], code: int, 
 
 
 def test_the_first_line_is_printed_before_the_server_is_imported(bundle: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "dragoman.server.models.model_names", None)  # its import fails
+    monkeypatch.setitem(sys.modules, "dragoman.server.models.routing", None)  # its import fails
     for given in (str(bundle), f"mine={bundle}"):
         result = typed("serve", given)
         assert result.exit_code != 0
@@ -106,9 +125,73 @@ def test_check_says_what_would_be_served(bundle: Path, tmp_path: Path):
     result = typed("serve", "--config", config, "--check")
     assert result.exit_code == 0, result.stderr
     assert re.match(r"model   mine: \w+ → \w+, ", result.stderr)
-    assert result.stderr.splitlines()[-1] == "check   settings and bundles are valid"
+    assert result.stderr.splitlines()[-1] == "check   1 of 1 model opened and translated a sentence"
     config.write_text("port = 0\nkeys = 'none'\n")
     assert typed("serve", bundle, "--config", config, "--check").exit_code == 2
+
+
+def test_check_fails_where_serving_would(bundle: Path, monkeypatch: pytest.MonkeyPatch):
+    def missing(*_: object, **__: object) -> None:
+        raise MissingExtraError("onnxruntime must be installed to serve it")
+
+    monkeypatch.setattr(registry, "open_translator", missing)
+    checked, served = (typed("serve", bundle, "--port", "0", *more) for more in (["--check"], []))
+    assert checked.exit_code == served.exit_code == 3
+    assert checked.stderr.splitlines()[-1] == served.stderr.splitlines()[-1]
+    assert "onnxruntime must be installed" in checked.stderr
+
+
+def test_keys_are_listed_limited_revoked_and_expire(tmp_path: Path):
+    keys = tmp_path / "keys.txt"
+    keys.write_text(f"# ours\nold {'0' * 64}\n")
+    keys.chmod(0o600)
+    new = ("serve", "--keys", keys, "--new-key")
+    assert typed(*new, "anna", "--limits-tokens-per-minute", "50", "--expires", "90d").exit_code == 0
+    assert typed(*new, "ben", "--rights", "admin,metrics", "--expires", "2999-01-31").exit_code == 0
+    listed = typed("serve", "--keys", keys, "--list-keys").stdout.splitlines()
+    assert listed[0] == "old: no rights, never expires"
+    assert re.fullmatch(r"anna: no rights, 50 tokens per minute, expires \d{4}-\d\d-\d\dT[\d:]{8}Z", listed[1])
+    assert listed[2] == "ben: rights admin,metrics, expires 2999-01-31T00:00:00Z"
+    assert typed("serve", "--keys", keys, "--revoke-key", "anna").exit_code == 0
+    assert [line.split()[:2] for line in keys.read_text().splitlines()][:2] == [["#", "ours"], ["old", "0" * 64]]
+    assert [key.name for key in read_keys(keys)] == ["old", "ben"]
+    assert keys.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--new-key", "a", "--limits-texts", "3"), "--limits-texts has no effect with --new-key"),
+        (("--new-key", "a", "bundle"), "bundle has no effect with --new-key"),
+        (("--new-key", "a", "--check"), "--check has no effect with --new-key"),
+        (("--new-key", "a", "--on", "ray"), "--on has no effect with --new-key"),
+        (
+            ("--list-keys", "--limits-tokens-per-minute", "3"),
+            "--limits-tokens-per-minute has no effect with --list-keys",
+        ),
+        (("--list-keys", "--revoke-key", "a"), "--revoke-key has no effect with --list-keys"),
+        (("--expires", "9d"), "--expires needs --new-key"),
+        (("--new-key", "a", "--expires", "soon"), "--expires must be a duration or a date, got 'soon'; write 12h, 90d"),
+        (("--new-key", "a", "--expires", "2001-01-01"), "--expires must be in the future, got 2001-01-01"),
+        (("--revoke-key", "carl"), "--revoke-key must be the name of a key in"),
+    ],
+)
+def test_options_of_keys_that_have_no_effect_are_refused(tmp_path: Path, arguments: tuple[str, ...], told: str):
+    (tmp_path / "keys.txt").write_text("")
+    result = typed("serve", "--keys", tmp_path / "keys.txt", *arguments)
+    assert result.exit_code == 2
+    assert f"error: {told}" in result.stderr
+    assert (tmp_path / "keys.txt").read_text() == ""
+
+
+def test_settings_that_a_reload_does_not_read_are_named(caplog: pytest.LogCaptureFixture):
+    started = ServerSettings(port=1)
+    for now, told in ((started, []), (ServerSettings.model_validate({"port": 2, "limits": {"texts": 9}}), ["port"])):
+        caplog.clear()
+        with caplog.at_level("INFO", "dragoman.server"):
+            serve_command._log_changed(started, now)
+        assert [message.partition(",")[0] for message in caplog.messages] == told
+    assert caplog.messages == ["port, limits.texts changed in the file of settings: restart the server to use them"]
 
 
 def test_a_port_that_is_taken(bundle: Path):
@@ -119,7 +202,7 @@ def test_a_port_that_is_taken(bundle: Path):
     assert done.returncode == 2
     opening, *told = done.stderr.splitlines()
     assert opening.startswith(b"opening ")
-    assert [b"host and port must be a free address" in line for line in told] == [True]
+    assert [b"error: the server cannot listen on 127.0.0.1, port " in line for line in told] == [True]
 
 
 def test_from_start_to_end(bundle: Path, tmp_path: Path):

@@ -61,4 +61,4 @@ def test_models_without_use_for_a_shortlist_are_refused(corpus: Path, tmp_path: 
 def test_an_empty_corpus_is_refused(model: Bundle, tmp_path: Path):
     (tmp_path / "empty.tsv").write_text("")
     found = typed("shortlist", model.folder, tmp_path / "empty.tsv", "-o", tmp_path / "b")
-    assert "must be built from sentence pairs, got none" in found.stderr
+    assert "there are no sentence pairs to build a shortlist from" in found.stderr

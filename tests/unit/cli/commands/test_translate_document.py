@@ -8,8 +8,6 @@ from typing import Any
 import docx
 import pytest
 
-from dragoman.cli.commands.translate import DOCUMENTS
-from dragoman.documents.formats import FORMATS
 from dragoman.environment import install_command
 from tests.server.bundles import tiny_bundle as bundle_of_languages
 from tests.unit.cli.tiny_translators import QUICK, tiny_bundle, typed
@@ -27,10 +25,6 @@ def _styles(document: Any) -> list[Any]:
     return [paragraph.style for paragraph in document.paragraphs]
 
 
-def test_all_formats_but_plain_text_are_documents():
-    assert set(FORMATS) - {".txt"} == DOCUMENTS
-
-
 def test_a_document_becomes_a_document(tmp_path: Path):
     source, target = tmp_path / "report.docx", tmp_path / "report.de.docx"
     source.write_bytes(report())
@@ -41,7 +35,7 @@ def test_a_document_becomes_a_document(tmp_path: Path):
     assert after.paragraphs[0].text != before.paragraphs[0].text
     assert after.paragraphs[3].text == "2024"
     again = typed("translate", tiny_bundle(), source, "-o", target, *QUICK)
-    assert (again.exit_code, "must be new" in again.stderr) == (2, True)
+    assert (again.exit_code, "already exists" in again.stderr) == (2, True)
     assert typed("translate", tiny_bundle(), source, "-o", target, "--force", *QUICK).exit_code == 0
 
 
@@ -57,12 +51,13 @@ def test_text_formats_go_to_stdout(tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        ((), "a docx document must be written to a file"),
+        ((), "a docx document is written to a file"),
         (("-o", "a.odt"), "the output must end in .docx"),
         (("-o", "nowhere/a.docx"), "the output must be in an existing folder"),
-        (("-o", "b.docx", "--resume"), "--resume must come with lines of text"),
-        (("-o", "b.docx", "--json"), "--json must come with lines of text"),
-        (("-o", "in.docx", "--force"), "the output must not be the input"),
+        (("-o", "b.docx", "--resume"), "--resume is for lines of text, not"),
+        (("-o", "b.docx", "--json"), "--json is for lines of text, not"),
+        (("-o", "in.docx", "--force"), "in.docx is the input"),
+        (("-o", "b.docx", "--again"), "--again is for files with translations (.po, .tmx, .xlf, .xliff), not"),
     ],
 )
 def test_what_does_not_fit_is_said_before_a_model_is_loaded(
@@ -78,9 +73,9 @@ def test_what_does_not_fit_is_said_before_a_model_is_loaded(
 def test_what_is_wrong_with_the_document_is_said_before_a_model_is_loaded(tmp_path: Path):
     source = tmp_path / "in.docx"
     for data, fault in [
-        (None, "the input must be a file"),
-        (b"hello", "in.docx must be a zip archive"),
-        (b"", "in.docx must not be empty, got an empty file; check the file\n"),
+        (None, "in.docx does not exist; check the path"),
+        (b"hello", "in.docx is not a zip archive"),
+        (b"", "in.docx is empty; check the file\n"),
     ]:
         if data is not None:
             source.write_bytes(data)
@@ -136,7 +131,7 @@ def test_another_declared_target_gets_a_note_or_an_error(en_pt: Path, tmp_path: 
     text = 'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "Open the door"\nmsgstr ""\n'
     source.write_text(text, encoding="utf-8")
     result = typed("translate", en_pt, source, "-o", target, *QUICK)
-    told = "note    b.po declares de as its target language; the model translates to pt, which the output declares\n"
+    told = "note    b.po declares de as its target language; the model translates to pt, and the output declares pt\n"
     assert (result.exit_code, told in result.stderr) == (0, True), result.stderr
     assert "Language: pt" in target.read_text(encoding="utf-8")
     target.unlink()
@@ -153,3 +148,18 @@ def test_another_declared_source_gets_a_note(en_pt: Path, tmp_path: Path):
     result = typed("translate", en_pt, source, *QUICK)
     told = "note    b.xlf declares fr as its source language; the model translates from en\n"
     assert (result.exit_code, told in result.stderr) == (0, True), result.stderr
+
+
+def test_drafts_stay_unless_they_are_to_be_translated_again(en_pt: Path, tmp_path: Path):
+    source = tmp_path / "b.po"
+    source.write_text('#, fuzzy\nmsgid "Open the door"\nmsgstr "Abre"\n', encoding="utf-8")
+    result = typed("translate", en_pt, source, *QUICK)
+    note = (
+        "note    b.po has 1 unreviewed translation, which stays: 1 of people or other tools; --again translates again\n"
+    )
+    assert (result.exit_code, note in result.stderr) == (0, True), result.stderr
+    assert result.stdout == source.read_text(encoding="utf-8")
+    result = typed("translate", en_pt, source, "--again", *QUICK)
+    assert (result.exit_code, "note " in result.stderr) == (0, False), result.stderr
+    assert "# dragoman:" in result.stdout
+    assert "Abre" not in result.stdout

@@ -16,8 +16,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from dragoman.api.training import training_run
+from dragoman.api.training.checked_training import CheckedTraining
 from dragoman.cli.main import app
-from dragoman.config import Config, load_config
+from dragoman.config import load_config
 from dragoman.environment import is_installed
 from dragoman.errors import TrainingError
 from dragoman.files import read_json, sha256_of_file
@@ -127,7 +128,7 @@ def test_two_workers_of_ray_give_the_same_bits(project: Path) -> None:
     command = [sys.executable, "-m", "dragoman", "tune", *QUICK, "--output", "cluster", "--on", "ray", "--workers", "2"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert "cluster 2 workers on ray; started in" in done.stderr
+    assert "cluster 2 workers, 1 thread each, on ray; started in" in done.stderr
     assert done.stdout.splitlines()[1:5] == local.stdout.splitlines()[1:5]
     assert weights(project / "cluster") == weights(project / "local")
 
@@ -135,20 +136,20 @@ def test_two_workers_of_ray_give_the_same_bits(project: Path) -> None:
 def test_a_trial_that_diverges_does_not_end_the_search(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train = training_run.train_model
 
-    def diverging(config: Config, *arguments: Any, **options: Any) -> Any:
-        if options["run"].name == "trial-001":
+    def diverging(training: CheckedTraining, **options: Any) -> Any:
+        if training.run.name in failing:
             raise TrainingError("training must not diverge, got 3 rollbacks")
-        return train(config, *arguments, **options)
+        return train(training, **options)
+
+    failing = {"trial-001"}
 
     monkeypatch.setattr(training_run, "train_model", diverging)
     result = run(*QUICK)
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines()[4].split()[0::4] == ["trial-001", "failed"]
     assert "training must not diverge, got 3 rollbacks" in (project / "tune/report.html").read_text(encoding="utf-8")
-    monkeypatch.setattr(
-        training_run, "train_model", lambda *_, **__: diverging(load_config("dragoman.toml"), run=Path("trial-001"))
-    )
-    assert "error: a trial must have a score, got none in rung 1: " in run(*QUICK, "--output", "other").stderr
+    failing |= {f"trial-{number:03}" for number in range(4)}
+    assert "error: no trial in rung 1 has a score: " in run(*QUICK, "--output", "other").stderr
 
 
 def test_mistakes(project: Path) -> None:
@@ -156,11 +157,11 @@ def test_mistakes(project: Path) -> None:
     (project / "tune.toml").write_text(SPACE.replace("1e-2", "2e-2"), encoding="utf-8")
     other = run(*QUICK)
     assert other.exit_code == 2
-    assert other.stderr.startswith("error: tune must have the trials of this search, got those of another one; name")
+    assert other.stderr.startswith("error: tune has the trials of another search; name")
     (project / "tune.toml").unlink()
-    assert run(*QUICK).stderr.startswith("error: tune.toml must describe the search space, got no such file; ")
+    assert run(*QUICK).stderr.startswith("error: tune.toml does not exist; write ")
     (project / "tuned.toml").write_text("mine = 1\n", encoding="utf-8")
     (project / "tune.toml").write_text(SPACE, encoding="utf-8")
-    assert run(*QUICK).stderr.startswith("error: tuned.toml must be a file of dragoman tune, got another; rename it")
-    assert run(*QUICK, "--workers", "2").stderr.startswith("error: --workers must come with --on")
+    assert run(*QUICK).stderr.startswith("error: tuned.toml was not written by dragoman tune; rename it")
+    assert run(*QUICK, "--workers", "2").stderr.startswith("error: --workers needs --on")
     assert read_json(project / "tune/tuning.json")

@@ -9,6 +9,7 @@ import typer
 from pydantic import BeforeValidator, model_validator
 from typer.testing import CliRunner, Result
 
+from dragoman.cli.console import set_command
 from dragoman.cli.help_pages import PlainCommand
 from dragoman.cli.options.derive import default_text, described_fields, help_text, settings_options
 from dragoman.config.base import Cli, Positive, Settings, Size
@@ -60,6 +61,7 @@ def run(*arguments: str, exclude: tuple[str, ...] = (), unvalidated: bool = Fals
     def command(text: str = "", *, example: Any) -> None:
         received.append((text, example))
 
+    set_command("", json_errors=False)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(cls=PlainCommand)(command)
     result = CliRunner().invoke(app, arguments, env={"COLUMNS": "100"})
@@ -96,10 +98,10 @@ def test_values_have_the_types_of_their_fields():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--beam", "0"), "--beam must be greater than or equal to 1, got 0; see --help"),
+        (("--beam", "0"), "--beam must be greater than or equal to 1, got 0; see dragoman --help"),
         (("--mode", "fats"), "--mode must be one of fast, slow, got 'fats'; did you mean fast?"),
         (("--head", "all"), "--head must be a whole number or mean, got 'all'; choose one of them"),
-        (("--inner-size", "0"), "--inner-size must be greater than or equal to 1, got 0; see --help"),
+        (("--inner-size", "0"), "--inner-size must be greater than or equal to 1, got 0; see dragoman --help"),
         (("--beam", "10"), "--beam must be at most 9 without --draw, got 10; add that one"),
     ],
 )

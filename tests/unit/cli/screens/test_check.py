@@ -10,8 +10,7 @@ from rich.cells import cell_len
 
 from dragoman.cli.screens.check import print_report
 from dragoman.data.check.report_types import CheckReport
-from dragoman.data.preparation.corpus_summary import CorpusSummary
-from dragoman.data.reason_counts import Example, Tally
+from dragoman.data.reason_counts import CorpusSummary, Example, Tally
 from tests.unit.data.check.samples import ARABIC, CJK, bare_report, sample_report
 
 
@@ -120,7 +119,7 @@ def test_rare_reasons_are_gathered_not_lost(show):
 def test_fatal_problems_come_first_and_say_what_to_type(show):
     lines = show(bare_report(), config="my.toml")
     assert lines[0] == "Not ready: 1 problem must be solved before training"
-    assert "✗ data.train must have files, got none; add one" in lines
+    assert "✗ data.train has no corpus; name its files under [[data.train]]" in lines
     assert lines[-1] == "When that is corrected: dragoman check my.toml"
 
 

@@ -58,8 +58,8 @@ def written(console: Console) -> str:
     return file.getvalue()
 
 
-def begin(update: int = 0, most: int = 8000, **best: Any) -> TrainingStarted:
-    return TrainingStarted(Path("run"), 12_345_678, 2, "cpu", update, most, update, update, **best)
+def begin(update: int = 0, most: int = 8000, **more: Any) -> TrainingStarted:
+    return TrainingStarted(Path("run"), 12_345_678, 2, "cpu", update, most, update, update, **more)
 
 
 def moment(update: int, **changes: Any) -> StepEvent:
@@ -84,7 +84,7 @@ def validation(update: int, sample: ValidationSample = SAMPLE, *, is_best: bool 
 def picture(screen: TrainingScreen, width: int = 80) -> list[str]:
     """What the terminal shows now, without colours."""
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(screen._view.draw())  # type: ignore[attr-defined]
+    console.print(screen._view.draw())  # type: ignore[union-attr]
     return written(console).splitlines()
 
 
@@ -137,9 +137,9 @@ def test_a_long_run_writes_fewer_lines(log: Console, clock: Clock):
 
 
 def test_a_terminal_shows_a_picture_that_fits_80_columns(clock: Clock):
-    screen = TrainingScreen(terminal(), clock=clock, stops_early=True)
+    screen = TrainingScreen(terminal(), clock=clock)
     with screen:
-        screen.on_start(begin())
+        screen.on_start(begin(stops_early=True))
         train(screen, clock, range(1, 501))
         screen.on_validation_end(validation(500))
         shown = picture(screen)

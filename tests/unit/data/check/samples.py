@@ -12,8 +12,7 @@ from dragoman.data.check.report_types import (
     TokenStatistics,
     TrainingCost,
 )
-from dragoman.data.preparation.corpus_summary import LENGTH_BINS, RATIO_BINS, CorpusSummary
-from dragoman.data.reason_counts import Example, Tally
+from dragoman.data.reason_counts import LENGTH_BINS, RATIO_BINS, CorpusSummary, Example, Tally
 
 SCRIPT = "<script>alert('x')</script> & \"quoted\""
 BIDI = "user \u202egnp.exe\u202c done"
@@ -168,5 +167,13 @@ def bare_report() -> CheckReport:
     empty = CorpusReport("empty", "train", [], CorpusSummary())
     selection = SelectionStatistics(0, 0, Tally(), {})
     return CheckReport(
-        "en", "zh", [empty], selection, None, None, None, [], ["data.train must have files, got none; add one"]
+        "en",
+        "zh",
+        [empty],
+        selection,
+        None,
+        None,
+        None,
+        [],
+        ["data.train has no corpus; name its files under [[data.train]]"],
     )

@@ -11,7 +11,7 @@ from dragoman.cli.screens.check import print_report
 from dragoman.data.check.check_findings import verdict
 from dragoman.data.check.report_types import CheckReport
 from dragoman.data.preparation import clean_stage
-from dragoman.data.preparation.tokenizer_notes import tokenizer_notes
+from dragoman.data.preparation.tokenizer_stage import tokenizer_notes
 from dragoman.errors import DataError
 from tests.unit.data.preparation.corpus import config, pairs, write_pairs
 
@@ -95,7 +95,9 @@ def test_sides_that_are_in_another_language_are_told(tmp_path: Path, source: str
     swapped = write_pairs(tmp_path, "swapped", [(b, a) for a, b in rows])
     report = check(tmp_path, [{"files": swapped}], source=source, target=target)
     assert report.corpora[0].looks_swapped
-    assert report.fatal[0].startswith(f"the source of swapped.en must be {source} and its target {target}, got swapped")
+    assert report.fatal[0].startswith(
+        f"the sides of swapped.en are swapped: its source must be {source} and its target {target};"
+    )
     assert verdict(report).level == "error"
 
 
@@ -104,7 +106,7 @@ def test_a_swapped_validation_set_does_not_question_the_languages_of_the_project
     swapped = {"files": write_pairs(tmp_path, "swapped", [(b, a) for a, b in rows[:40]])}
     report = check(tmp_path, [{"files": write_pairs(tmp_path, "train", rows[40:])}], validation=swapped)
     (fatal,) = report.fatal
-    assert "the source of swapped.en must be en and its target de, got swapped sides; exchange" in fatal
+    assert "the sides of swapped.en are swapped: its source must be en and its target de; exchange" in fatal
     assert "data.source" not in fatal
 
 
@@ -140,8 +142,8 @@ def test_the_file_of_the_side_is_named(tmp_path: Path, capsys: pytest.CaptureFix
 def test_an_error_of_the_check_does_not_recommend_the_check(tmp_path: Path):
     files = write_pairs(tmp_path, "same", [(a, a) for a, _ in pairs(300)])
     settings = config([{"files": files}])
-    (lost,) = [line for line in check_corpora(settings, tmp_path, measure=False).fatal if "must leave" in line]
-    assert lost.startswith("the training corpora must leave some pairs, got none of 300")
+    (lost,) = [line for line in check_corpora(settings, tmp_path, measure=False).fatal if "is left of" in line]
+    assert lost.startswith("no training pair is left of 300")
     assert "dragoman check" not in lost
     with pytest.raises(DataError, match="dragoman check lists the reasons"):
         prepare_corpora(settings, tmp_path)
@@ -196,7 +198,7 @@ def test_a_validation_set_without_text_is_told(tmp_path: Path):
     files = write_pairs(tmp_path, "train", pairs(200))
     held_out = write_pairs(tmp_path, "val", [("", "x"), ("y", "")])
     report = check(tmp_path, [{"files": files}], validation={"files": held_out})
-    assert report.fatal[0].startswith("the validation set val.en must have pairs with text on both sides, got none")
+    assert report.fatal[0].startswith("the validation set val.en has no pairs with text on both sides")
 
 
 def test_nothing_at_all_is_still_a_report(tmp_path: Path):

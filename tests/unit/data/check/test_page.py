@@ -11,7 +11,7 @@ import pytest
 from lxml import etree
 
 from dragoman.data.check.page import render_check_page
-from dragoman.data.preparation.corpus_summary import CorpusSummary
+from dragoman.data.reason_counts import CorpusSummary
 from tests.unit.data.check.samples import (
     ARABIC,
     CJK,
@@ -170,7 +170,7 @@ def test_lone_surrogates_can_be_written():
 def test_nothing_read_is_a_page_too():
     page = render_check_page(bare_report(), title="nothing")
     read(page)
-    assert "data.train must have files" in page
+    assert "data.train has no corpus" in page
     assert "<figure" not in page
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.config.corpus import CleaningConfig
 from dragoman.data.cleaning import apply_filters, build_filters, normalize_frame, repair
-from dragoman.data.cleaning.filters.numbers import differing_numbers
+from dragoman.data.cleaning.filters.side_comparison import differing_numbers
 from dragoman.text import Normalizer
 from testkit.generate_corpus import FAULT_KINDS, Corpus
 from tests.unit.data.cleaning.pairs import frame

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from dragoman.data.duplicates import exact_duplicates as exact
-from dragoman.data.duplicates import near_duplicate_links as links
 from dragoman.data.duplicates import near_duplicates as near
-from dragoman.data.duplicates.draw_held_out import choose_held_out
-from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile
+from dragoman.data.duplicates.drop_decisions import Decision, DecisionFile, choose_held_out
 from dragoman.data.duplicates.exact_duplicates import mark_duplicates
-from dragoman.data.duplicates.key_file import NARROW, WIDE, write_key_file
 from dragoman.data.duplicates.leakage import LEAK_KEYS, HeldOutPairs, mark_leaks
 from dragoman.data.duplicates.near_duplicates import mark_near_duplicates
+from dragoman.data.duplicates.pair_keys import NARROW, WIDE, write_key_file
 from dragoman.data.duplicates.shingles import bands_for
 from tests.unit.data.duplicates.stored import frame_of
 
@@ -91,7 +89,7 @@ def test_a_pair_that_fills_the_corpus_takes_no_more_memory(tmp_path):
 
 def test_near_duplicates_take_no_more_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(exact, "_ROWS_A_TASK", 4 * HEIGHT)
-    monkeypatch.setattr(links, "_BLOCK", HEIGHT)
+    monkeypatch.setattr(near, "_BLOCK", HEIGHT)
     bands = key_files(tmp_path, 48, [f"band{number}" for number in range(bands_for(0.9).count)], NARROW)
     keys = key_files(tmp_path, 48, near.NEAR_KEYS)
     peaks = []

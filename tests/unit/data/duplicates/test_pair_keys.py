@@ -5,8 +5,7 @@ import pytest
 import xxhash
 from hypothesis import given
 
-from dragoman.data.duplicates.key_file import PARTS, read_keys
-from dragoman.data.duplicates.pair_keys import KINDS, frame_keys, write_keys
+from dragoman.data.duplicates.pair_keys import KINDS, PARTS, frame_keys, read_keys, write_keys
 from dragoman.errors import DataError
 from tests.unit.data.duplicates.stored import corpora_of_few_texts, frame_of
 
@@ -66,7 +65,7 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path):
     whole = path.read_bytes()
     for length in (0, 10, len(whole) - 1):
         path.write_bytes(whole[:length])
-        with pytest.raises(DataError, match="must be a complete key file"):
+        with pytest.raises(DataError, match="is no complete key file"):
             read_keys(path, "pair")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.bundle.config_migration import migrate_config
+from dragoman.bundle.bundle_config import migrate_config
 from dragoman.config import Config, parse_config
 from dragoman.data.loader import BatchLoader
 from dragoman.data.preparation.prepared_data import FORMAT, PreparedData

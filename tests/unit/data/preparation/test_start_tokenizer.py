@@ -148,9 +148,9 @@ def test_settings_that_matter_are_compared(tmp_path: Path):
     prepared = prepare_corpora(settings, tmp_path)
     prepared.plan(starting(tmp_path, MEDICAL, {"size": 999}, new_tokens=5))  # neither setting is compared
     prepared.plan(with_start_tokenizer(settings, open_start_bundle(settings, tmp_path)))
-    with pytest.raises(DataError, match=r"got others for start\.new_tokens, start\.vocabulary"):
+    with pytest.raises(DataError, match=r"of the configuration: start\.new_tokens, start\.vocabulary"):
         prepared.plan(starting(tmp_path, MEDICAL, vocabulary="extend"))
-    with pytest.raises(DataError, match="got others for start, tokenizer"):
+    with pytest.raises(DataError, match="of the configuration: start, tokenizer"):
         prepared.plan(config([{"files": ["train.en", "train.de"]}]))
 
 
@@ -177,7 +177,7 @@ def test_another_model_is_rejected_before_any_work(tmp_path: Path):
 
 
 def test_a_bundle_that_is_not_there_is_named(tmp_path: Path):
-    with pytest.raises(BundleError, match="base must be a readable folder"):
+    with pytest.raises(BundleError, match="base does not exist"):
         prepare_corpora(starting(tmp_path, MEDICAL), tmp_path)
 
 

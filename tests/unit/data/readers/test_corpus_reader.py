@@ -8,11 +8,11 @@ import pytest
 from dragoman.config.corpus import CorpusConfig
 from dragoman.data.reader_protocol import CorpusReader
 from dragoman.data.readers import open_corpus
+from dragoman.data.readers.formats.csv import TsvReader
 from dragoman.data.readers.formats.jsonl import JsonReader
 from dragoman.data.readers.formats.line_pairs import LinePairReader
 from dragoman.data.readers.formats.parquet import ParquetReader
 from dragoman.data.readers.formats.tmx import TmxReader
-from dragoman.data.readers.formats.tsv import TsvReader
 from dragoman.errors import ConfigError, DataError
 
 
@@ -192,7 +192,7 @@ def test_the_folder_of_nobody(tmp_path: Path):
 
 
 def test_packed_parquet_is_refused_by_its_name(tmp_path: Path):
-    with pytest.raises(DataError, match=r"a\.parquet\.gz must be plain Parquet.*decompress it"):
+    with pytest.raises(DataError, match=r"a\.parquet\.gz is a compressed file; decompress it"):
         opened(tmp_path, "a.parquet.gz")
 
 

@@ -6,7 +6,9 @@ import json
 import re
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -237,7 +239,8 @@ def test_both_bad_sides_of_a_pair_are_told(tmp_path: Path):
     assert (example.source, example.target) == ("Stra\ufffde", "a\ufffdb c d")
 
 
-def test_a_small_parquet_file_of_long_texts_is_read_in_small_parts(tmp_path: Path):
+def test_a_small_parquet_file_of_long_texts_is_read_in_small_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(parquet, "_SMALL_BYTES", 2 << 30)
     text = "a" * 3_000_000
     table = pa.table({"de": [text] * 200, "en": [text] * 200})
     pq.write_table(table, tmp_path / "a.parquet")
@@ -266,6 +269,66 @@ def thrift_number(value: int, length: int = 0) -> bytes:
     return bytes([*found, value])
 
 
+@pytest.mark.parametrize(
+    ("count", "size", "message"),
+    [
+        (2_000_000, 10, r"at most 8 rows per byte, got 2,000,000 rows in \d\d?,\d\d\d bytes; check"),
+        (100_000, 1, r"at most 8 rows per byte, got 100,000 rows in \d,\d\d\d bytes; check"),
+        (1000, 1 << 18, r"more than 200 times its size of text, got more than 18,350,080 bytes in \d\d\d; check"),
+    ],
+)
+def test_a_parquet_file_of_repeated_rows_is_refused_at_once(tmp_path: Path, count: int, size: int, message: str):
+    text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int8)), pa.array(["x" * size]))
+    pq.write_table(pa.table({"de": text, "en": text}), tmp_path / "a.parquet", compression="zstd")
+    start = time.process_time()
+    with pytest.raises(DataError, match=message):
+        read(tmp_path, "a.parquet")
+    assert time.process_time() - start < 5
+
+
+def test_row_groups_of_large_dictionaries_are_refused_together(tmp_path: Path):
+    """Each is small enough to be accepted alone, and is decoded although no row has its text."""
+    schema = pa.schema([("de", pa.dictionary(pa.int8(), pa.string())), ("en", pa.string())])
+    text = pa.DictionaryArray.from_arrays(pa.array([None], pa.int8()), pa.array(["x" * (15 << 20)]))
+    with pq.ParquetWriter(tmp_path / "a.parquet", schema, compression="zstd", write_statistics=False) as writer:
+        for _ in range(8):
+            writer.write_table(pa.table([text, ["y"]], schema=schema))
+    assert (tmp_path / "a.parquet").stat().st_size < 20_000
+    with pytest.raises(DataError, match=r"must not expand to more than 150 times .* column de of row group 2; check"):
+        read(tmp_path, "a.parquet")
+
+
+def test_columns_that_name_the_same_pages_are_damage(tmp_path: Path):
+    """Headers of pages would be read once for each row group: their number times that of the row groups."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"de": ["x"] * 200, "en": ["y"] * 200}), path, row_group_size=2, compression="none")
+    metadata = pq.read_metadata(path)
+    same = SimpleNamespace(num_row_groups=100, row_group=lambda _: metadata.row_group(0))
+    with path.open("rb") as raw:
+        parquet._check_compression("a", raw, path.stat().st_size, metadata, ("de", "en"))
+        with pytest.raises(ValueError, match="larger than the file"):
+            parquet._check_compression("a", raw, 5000, same, ("de", "en"))
+
+
+@pytest.mark.parametrize("is_within", [False, True])
+@pytest.mark.parametrize("kind", ["list<element: string>", "struct<a: string>", "int64"])
+def test_a_parquet_column_of_something_else_is_refused_before_it_is_read(tmp_path: Path, kind: str, is_within: bool):
+    values = {
+        "list<element: string>": pa.array([["x"] * 1000]),
+        "struct<a: string>": pa.array([{"a": "x"}]),
+        "int64": pa.array([1]),
+    }
+    table = pa.table({"de": values[kind], "en": ["y"]})
+    name = "translation.de" if is_within else "de"
+    if is_within:
+        table = pa.table({"translation": table.to_struct_array().combine_chunks()})
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(
+        DataError, match=rf"a\.parquet: column {re.escape(name)} must hold text, got {kind}; set columns"
+    ):
+        read(tmp_path, "a.parquet")
+
+
 def test_a_parquet_bomb_that_states_other_sizes_is_refused(tmp_path: Path):
     path, options = tmp_path / "a.parquet", {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
     pq.write_table(pa.table({"de": ["a" * (70 << 20)], "en": ["b"]}), path, **options)
@@ -279,7 +342,7 @@ def test_a_parquet_bomb_that_states_other_sizes_is_refused(tmp_path: Path):
 
     assert pq.read_metadata(path).row_group(0).column(0).total_uncompressed_size == 1000
     with pytest.raises(
-        DataError, match=r"must not expand to more than 150 times its size, got 73,4\d\d,\d\d\d bytes in"
+        DataError, match=r"must not expand to more than 150 times its size, got 73,4\d\d,\d\d\d bytes up to column de"
     ):
         read(tmp_path, "a.parquet")
 

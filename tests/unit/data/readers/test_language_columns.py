@@ -44,5 +44,20 @@ def test_none_is_taken_where_it_is_not_clear(names: tuple, languages: tuple, rea
     assert find_language_columns(names, languages) == (None, reason, detail)
 
 
+@pytest.mark.parametrize("names", [("id", "Source", "target"), ("tgt", "src"), ("text", "translation", "score")])
+def test_names_of_the_sides(names: tuple[str, ...]):
+    found = find_language_columns(names, ("en", "de")).names
+    assert [name.lower()[:2] for name in found or ()] in (["so", "ta"], ["sr", "tg"], ["te", "tr"])
+    assert find_language_columns((*names, "de", "en"), ("en", "de")).names == ("en", "de"), "languages come first"
+    assert find_language_columns((*names, *names), ("en", "de")).names is None
+
+
 def test_a_name_that_is_the_other_side_is_no_rival():
     assert find_language_columns(("pt-BR", "pt"), ("pt-BR", "pt-PT")).names == ("pt-BR", "pt")
+
+
+def test_a_message_lists_few_of_many_names():
+    names = tuple(f"column{number}" for number in range(20_000))
+    detail = find_language_columns(names, ("en", "de")).detail
+    assert len(detail) < 400
+    assert detail.endswith("column19 and 19,980 more")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from dragoman.documents.formats import read_document
+from dragoman.markup.protected_spans import find_placeholders
 from dragoman.markup.tagged_text import TaggedText, TagSpan
 from testkit.growth import growth
 from tests.unit.documents.uppercase_translation import reworded, texts, translated, unchanged, uppercased
@@ -172,6 +173,46 @@ def test_any_page_is_written_back_unchanged(text: str):
     assert "".join(words(result).split()).lower() == "".join(words(text + "x").split()).lower()
 
 
+DIALECTS = {
+    "footnotes": ("A[^1] and[^n] so.\n\n[^1]: The note.\n[^n]: x\n", "A[^1] AND[^n] SO.\n\n[^1]: THE NOTE.\n[^n]: X\n"),
+    "a footnote of lines": ("[^1]: one two\n    three\n", "[^1]: ONE TWO\n    THREE\n"),
+    "inline footnote": ("a^[b c] d\n", "A^[b c] D\n"),
+    "alert": ("> [!NOTE]\n> Some text\n\n> [!tip]- Title\n> b\n", "> [!NOTE]\n> SOME TEXT\n\n> [!tip]- Title\n> B\n"),
+    "attributes": ("[a](b){: x=\"_c\"} ![](d){width=5%}\n", "[A](b){: x=\"_c\"} ![](d){width=5%}\n"),
+    "attributes of a heading": ("# Some title {#id .c}\n", "# SOME TITLE {#id .c}\n"),
+    "attributes below": ("Some text\n{: .note #id}\n", "SOME TEXT\n{: .note #id}\n"),
+    "container": ("::: tip Title\nSome text\n:::\n", "::: tip Title\nSOME TEXT\n:::\n"),
+    "admonition": ('!!! note "Title"\n    Some\n    text\n', '!!! note "Title"\n    SOME\n    TEXT\n'),
+    "formulas": ("a $x_1$ b $$y^2$$ \\(z_2\\)\n", "A $x_1$ B $$y^2$$ \\(z_2\\)\n"),
+    "prices": ("from $5 to $10 a_b\n", "FROM $5 TO $10 a_b\n"),
+    "formula of lines": ("a\n\n$$\nx \\cdot y\n$$\n\nb\n", "A\n\n$$\nx \\cdot y\n$$\n\nB\n"),
+    "dollars in code": ("```sh\n$$\n```\na\n\n```\n$$\n```\n", "```sh\n$$\n```\nA\n\n```\n$$\n```\n"),
+    "wiki links": ("see [[a b]] and [[c|d]]\n", "SEE [[a b]] AND [[c|d]]\n"),
+    "citations": ("so [@doe2020, p. 3] [me @home](x)\n", "SO [@doe2020, p. 3] [ME @home](x)\n"),
+    "emoji": ("go :smile: at 10:30:45\n", "GO :smile: AT 10:30:45\n"),
+    "roles": ("see {ref}`a <b>` now\n\n(label)=\n# so\n", "SEE {ref}`a <b>` NOW\n\n(label)=\n# SO\n"),
+    "definition": ("Term\n: Some text\n", "TERM\n: SOME TEXT\n"),
+    "abbreviation": ("*[abc]: some text\n", "*[abc]: SOME TEXT\n"),
+    "table of contents": ("[toc]\n\n[[_TOC_]]\na\n", "[toc]\n\n[[_TOC_]]\nA\n"),
+    "tasks": ("- [ ] [^1] a\n- [x] b :+1:\n", "- [ ] [^1] A\n- [x] B :+1:\n"),
+    "cells": ("| a[^1] | [[b]] |\n|---|---|\n| $c_1$ | d |\n", "| A[^1] | [[b]] |\n|---|---|\n| $c_1$ | D |\n"),
+    "details": ("<details>\n\nInner ~~text~~\n\n</details>\n", "<details>\n\nINNER ~~TEXT~~\n\n</details>\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "wanted"), DIALECTS.values(), ids=DIALECTS)
+def test_notation_of_dialects_is_kept(source: str, wanted: str):
+    assert translated("a.md", source.encode()).decode() == wanted
+    assert unchanged("a.md", source.encode()) == source.encode()
+
+
+@pytest.mark.parametrize(
+    "part", ["[^", "[[", "$", "[a ", "@a", "\\(", "{#", ":a", "\\[\n", "$$\n", "[^1]: a\n", "::: a\n"]
+)
+def test_notation_that_does_not_end_takes_linear_time(part: str):
+    assert growth(lambda count: read_document("a.md", b"a " + part.encode() * count), 300, factor=8) <= 2.5**3
+
+
 def test_a_translation_in_a_cell_cannot_end_it():
     data = b"| a | b |\n|---|---|\n| c | d |\n"
     segments = read_document("a.md", data).segments
@@ -186,3 +227,30 @@ def test_front_matter_that_does_not_end_takes_linear_time(mark: str):
         read_document("a.md", f"{mark}\r\n".encode() + b"a\r\n" * lines)
 
     assert growth(read, 200, factor=8) <= 2.5**3
+
+
+def rewritten(source: str, text: str, *spans: TagSpan) -> str:
+    return reworded("a.md", source.encode(), [TaggedText(text, spans, find_placeholders(text))]).decode()
+
+
+def test_code_spans_without_a_word_between_them_stay_apart():
+    words = [TaggedText("`a``b`", (), ((0, 3), (3, 6)))]
+    assert reworded("a.md", b"`a` or `b`\n", words) == b"`a` `b`\n"
+
+
+def test_a_pipe_at_the_start_of_a_cell_is_escaped_once():
+    source = "| one |\n|---|\n| two |\n"
+    words = [TaggedText("| 1"), TaggedText("# 2")]
+    assert reworded("a.md", source.encode(), words) == rb"| \| 1 |" + b"\n|---|\n| # 2 |\n"
+
+
+def test_text_after_a_hard_break_does_not_start_a_block():
+    assert rewritten("one\\\ntwo\n", "one > two", TagSpan(3, 3, 0)) == "one\\\n\\> two\n"
+
+
+def test_a_backslash_does_not_escape_the_end_of_a_tag():
+    assert rewritten("[one](u) two\n", "\\ two", TagSpan(0, 1, 0)) == "[\\\\](u) two\n"
+
+
+def test_line_ends_in_a_translation_are_spaces():
+    assert rewritten("one two\n", "one\n# two") == "one # two\n"

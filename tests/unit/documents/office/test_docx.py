@@ -105,6 +105,21 @@ def test_runs_cut_within_words_are_one_text_without_tags():
     assert opened(translated("a.docx", data)).paragraphs[0].text == "HELLO WORLD"
 
 
+@pytest.mark.parametrize("between", ["<!-- c -->", "<?p i?>", "<![CDATA[]]>"])
+def test_text_after_a_comment_or_an_instruction_is_translated(between: str):
+    data = word_of(run(f"one{between} two{between}") + between + run(f"{between}, three four"))
+    assert only_segment(data).text == "one two, three four"
+    assert opened(translated("a.docx", data)).paragraphs[-1].text == "ONE TWO, THREE FOUR"
+
+
+@pytest.mark.parametrize("between", ["<!-- c -->", "<?p i?>"])
+def test_a_comment_or_an_instruction_in_a_run_stays(between: str):
+    data = word_of(f"<w:r>{between}<w:t>one</w:t>{between}<w:t> two</w:t></w:r>")
+    result = translated("a.docx", data)
+    assert opened(result).paragraphs[-1].text == "ONE TWO"
+    assert members(result)["word/document.xml"].count(between.encode()) == 2
+
+
 def test_white_space_at_the_ends_is_unchanged():
     data = word_of(run("  ", "<w:u w:val='single'/>") + "<w:r><w:tab/></w:r>" + run(" a house ") + run("   "))
     assert only_segment(data) == TaggedText("a house")
@@ -179,6 +194,15 @@ def test_fields_are_unchanged_except_the_text_of_links():
     assert all(part in written for part in ("PAGE", "seven", "OUR BOOK", "https://a.org/", "title"))
     assert written.count("fldChar ") == 6
     assert written.index("separate") < written.index("seven") < written.index('"end"')
+
+
+def test_spaces_around_a_field_stay():
+    field = '<w:fldSimple w:instr="PAGE"><w:r><w:t>3</w:t></w:r></w:fldSimple>'
+    code = "".join(f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
+    inside = [run("page "), field, run(" of "), code, run(" all")]
+    paragraph = opened(translated("a.docx", word_of("".join(inside)))).paragraphs[-1]
+    shown = [each.text or "|" for each in paragraph._p.iter() if str(each.tag).endswith(("}t", "}fldChar"))]
+    assert shown == ["PAGE ", "3", " OF ", "|", "|", "|", " ALL"]
 
 
 def test_a_field_over_several_paragraphs_keeps_its_ends():

@@ -4,6 +4,7 @@ import functools
 import io
 
 import odf.opendocument
+import pytest
 from odf import style, table, teletype, text
 from odf.element import Element
 
@@ -115,6 +116,30 @@ def test_white_space_follows_the_opendocument_rules():
     assert written == '<text:p>ONE TWO <text:s text:c="1"/>THREE<text:tab/>FOUR<text:line-break/>FIVE </text:p>'
 
 
+FIELDS = {
+    "field": "<text:page-number>3</text:page-number>",
+    "empty field": "<text:date/>",
+    "note": '<text:note text:note-class="footnote"><text:note-citation>1</text:note-citation></text:note>',
+    "tab": "<text:tab/>",
+    "line break": "<text:line-break/>",
+    "comment": "<office:annotation/>",
+    "ruby": "<text:ruby><text:ruby-base>x</text:ruby-base></text:ruby>",
+}
+
+
+@pytest.mark.parametrize("field", FIELDS.values(), ids=FIELDS)
+def test_spaces_around_a_field_stay(field: str):
+    data = odt_of(f"<text:p>page {field} of all {field}and <text:span>some {field} more</text:span></text:p>")
+    written = content(translated("a.odt", data))
+    assert written == f"<text:p>PAGE {field} OF ALL {field}AND <text:span>SOME {field} MORE</text:span></text:p>"
+
+
+@pytest.mark.parametrize("mark", ['<text:bookmark text:name="b"/>', '<text:change text:change-id="c"/>'])
+def test_spaces_around_an_invisible_mark_are_collapsed(mark: str):
+    assert only(f"<text:p>one {mark} two</text:p>").text == "one two"
+    assert only("<text:p>one<text:soft-page-break/> <!-- c --> two<?p i?>three</text:p>").text == "one twothree"
+
+
 def test_the_number_of_spaces_is_limited():
     assert len(only('<text:p>a<text:s text:c="99999999"/>b</text:p>').text) == 102
     assert only('<text:p>a<text:s text:c="9999999999999"/>b</text:p>').text == "a b"
@@ -153,4 +178,14 @@ def test_tags_can_move():
     words = TaggedText("jetzt unsere Seite", (TagSpan(5, 5, 1), TagSpan(6, 18, 0)))
     assert content(reworded("a.odt", data, [words])) == (
         '<text:p>jetzt<text:tab/><text:a xlink:href="h">unsere Seite</text:a></text:p>'
+    )
+
+
+def test_an_identifier_that_occurs_twice_is_accepted():
+    data = letter()
+    parts = members(data)
+    content = parts["content.xml"].replace(b"<text:p", b'<text:p xml:id="a"')
+    assert content.count(b'xml:id="a"') > 1
+    assert texts(read_document("a.odt", packed(parts | {"content.xml": content}))) == texts(
+        read_document("a.odt", data)
     )

@@ -3,11 +3,12 @@
 import io
 
 import pptx
+import pytest
 
 from dragoman.documents.formats import read_document
 from dragoman.markup.tagged_text import TaggedText, TagSpan
 from tests.unit.documents.office_files import deck
-from tests.unit.documents.uppercase_translation import members, texts, translated, unchanged
+from tests.unit.documents.uppercase_translation import members, packed, texts, translated, unchanged
 
 
 def test_slides_tables_groups_and_notes_are_read():
@@ -40,6 +41,17 @@ def test_a_translation_changes_the_text_and_nothing_else():
     table, group = second.shapes
     assert [cell.text for cell in table.table.rows[0].cells] == ["LEFT", "RIGHT"]
     assert group.shapes[0].text_frame.text == "IN A GROUP\vSECOND LINE"
+
+
+@pytest.mark.parametrize("between", [b"<!-- c -->", b"<?p i?>"])
+def test_text_after_a_comment_or_a_field_is_translated(between: bytes):
+    entries = members(deck())
+    field = b'<a:fld id="{B}" type="slidenum"><a:rPr lang="en"/><a:t>3</a:t></a:fld>'
+    text = b"page </a:t></a:r>" + field + b"<a:r><a:t>" + between + b" of" + between + b" all"
+    entries["ppt/slides/slide1.xml"] = entries["ppt/slides/slide1.xml"].replace(b"Our plan", text)
+    written = translated("deck.pptx", packed(entries))
+    (title, *_) = pptx.Presentation(io.BytesIO(written)).slides[0].shapes.title.text_frame.paragraphs
+    assert "".join(each.text or "" for each in title._p.iter() if str(each.tag).endswith("}t")) == "PAGE 3 OF ALL"
 
 
 def test_slides_come_in_the_order_of_their_numbers():

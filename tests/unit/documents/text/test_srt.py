@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.documents.formats import read_document
-from dragoman.documents.text.line_breaks import balanced_breaks
+from dragoman.documents.text.text_file import balanced_breaks
 from dragoman.markup.tagged_text import TaggedText, TagSpan
 from tests.unit.documents.uppercase_translation import reworded, texts, translated, unchanged
 
@@ -30,6 +30,12 @@ One
 
 with a blank line
 """.replace("\n", "\r\n")
+
+
+def test_two_dashes_before_the_rest_of_a_sentence_are_copied():
+    data = b"1\n00:00:01,000 --> 00:00:02,000\n--and then he left.\n"
+    assert texts(read_document("a.srt", data)) == ["and then he left."]
+    assert translated("a.srt", data).endswith(b"--AND THEN HE LEFT.\n")
 
 
 def test_a_cue_is_one_segment_or_one_per_speaker():
@@ -86,3 +92,8 @@ def test_breaks_are_at_spaces_and_give_the_requested_lines(words: list[str], lin
 def test_no_break_is_in_a_kept_span():
     assert balanced_breaks("a {x y} b", 3, [(2, 7)]) == [1, 7]
     assert balanced_breaks("a {x y z w} b", 2, [(2, 11)]) == [11]
+
+
+def test_line_ends_in_a_translation_are_spaces():
+    data = b"1\n00:00:01,000 --> 00:00:02,000\none two\n\n"
+    assert reworded("a.srt", data, [TaggedText("one\n\ntwo\r3")]) == data.replace(b"one two", b"one  two 3")

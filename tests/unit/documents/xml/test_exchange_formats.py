@@ -5,10 +5,11 @@ import re
 import pytest
 from lxml import etree
 
+from dragoman.documents.document import select_target
 from dragoman.documents.formats import read_document
 from dragoman.errors import DataError
 from dragoman.markup.tagged_text import TaggedText, TagSpan
-from tests.unit.documents.uppercase_translation import reworded, texts, translated, unchanged
+from tests.unit.documents.uppercase_translation import reworded, texts, translated, unchanged, uppercased
 
 XLIFF_1 = b"""<?xml version="1.0" encoding="UTF-8"?>
 <xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
@@ -36,7 +37,7 @@ XLIFF_2 = b"""<xliff version="2.1" srcLang="en" xmlns="urn:oasis:names:tc:xliff:
   <segment id="s1"><source>Press <pc id="1">the <ph id="2" dataRef="d1"/>button</pc> now</source></segment>
   <ignorable><source> - </source></ignorable>
   <segment id="s2" state="final"><source>Done</source><target>Fertig</target></segment>
-  <segment id="s3" state="initial"><source>Again</source><target>x</target></segment>
+  <segment id="s3" state="initial"><source>Again</source><target>Again</target></segment>
  </unit><unit id="v" translate="no"><segment><source>Never</source></segment></unit></file>
 </xliff>"""
 MEMORY = b"""<?xml version="1.0"?>
@@ -59,7 +60,10 @@ def units(data: bytes) -> dict[str, etree._Element]:
 
 
 def written(element: etree._Element) -> str:
-    return re.sub(' xmlns="[^"]*"', "", etree.tostring(element, with_tail=False, encoding="unicode"))
+    """Return an element as text, without its namespace and the mark of the translation."""
+    return re.sub(
+        ' (xmlns|subState|extradata)="[^"]*"', "", etree.tostring(element, with_tail=False, encoding="unicode")
+    )
 
 
 def test_xliff_1_reads_untranslated_units():
@@ -70,16 +74,16 @@ def test_xliff_1_reads_untranslated_units():
 
 def test_xliff_1_gets_targets():
     result = translated("a.xliff", XLIFF_1)
-    assert (
-        b"""</source>
+    assert b"""</source>
         <target state="needs-review-translation">A <g id="b">SMALL</g> HOUSE<x id="br"/> HERE</target>
-      </trans-unit>"""
-        in result
-    )
+      </trans-unit>""" in result.replace(b' state-qualifier="mt-suggestion"', b"")
     found = units(result)
-    assert written(found["4"][1]) == '<target state="needs-review-translation">FRESH</target>'
+    assert (
+        written(found["4"][1])
+        == '<target state="needs-review-translation" state-qualifier="mt-suggestion">FRESH</target>'
+    )
     assert written(found["6"][2]) == (
-        '<target state="needs-review-translation"><mrk mtype="seg" mid="0">ONE.</mrk> '
+        '<target state="needs-review-translation" state-qualifier="mt-suggestion"><mrk mtype="seg" mid="0">ONE.</mrk> '
         '<mrk mtype="seg" mid="1">TWO.</mrk></target>'
     )
     assert [found[name].find("{*}target") is not None for name in "23578"] == [False, True, True, False, False]
@@ -108,7 +112,8 @@ def test_tags_of_xliff_can_move():
     words = [TaggedText("hier klein", (TagSpan(0, 0, 1), TagSpan(5, 10, 0))), *map(TaggedText, "abc")]
     result = units(reworded("a.xlf", XLIFF_1, words))["1"]
     assert written(result[1]) == (
-        '<target state="needs-review-translation"><x id="br"/>hier <g id="b">klein</g></target>'
+        '<target state="needs-review-translation" state-qualifier="mt-suggestion">'
+        '<x id="br"/>hier <g id="b">klein</g></target>'
     )
 
 
@@ -117,6 +122,27 @@ def test_translated_units_are_unchanged():
         once = translated("a.xlf", data)
         assert read_document("a.xlf", once).segments == ()
         assert unchanged("a.xlf", once) == once
+
+
+SENTENCES = (
+    '<xliff version="1.2"><file source-language="en" target-language="pt-BR"><body><trans-unit id="1"%s><source>One. '
+    'Two.</source><seg-source><mrk mtype="seg" mid="0">One.</mrk> <mrk mtype="seg" mid="1"><g id="a">Two</g>.</mrk>'
+    '</seg-source><target%s><mrk mtype="seg" mid="0">Um.</mrk> <mrk mtype="seg" mid="1">%s</mrk></target></trans-unit>'
+    "</body></file></xliff>"
+)
+
+
+def test_empty_sentences_of_a_target_are_translated():
+    data = (SENTENCES % ("", "", "")).encode()
+    assert texts(read_document("a.xlf", data)) == ["Two."]
+    done = translated("a.xlf", data, "pt").decode()
+    assert done == SENTENCES % ("", ' state="needs-review-translation"', '<g id="a">TWO</g>.')
+    assert translated("a.xlf", done.encode(), "pt").decode() == done
+
+
+@pytest.mark.parametrize(("unit", "target"), [(' approved="yes"', ""), ("", ' state="final"')])
+def test_empty_sentences_of_a_confirmed_target_stay(unit: str, target: str):
+    assert texts(read_document("a.xlf", (SENTENCES % (unit, target, "")).encode())) == []
 
 
 def test_utf_16():
@@ -130,21 +156,31 @@ def test_a_translation_memory_gets_missing_variants():
     document = read_document("a.tmx", MEMORY)
     assert texts(document) == ["A small house", "Done"]
     result = translated("a.tmx", MEMORY, "de")
-    assert (
-        b"""<ph x="1">&lt;br&gt;</ph></seg></tuv>
-   <tuv xml:lang="de"><seg>A <hi type="b">SMALL</hi> HOUSE<ph x="1">&lt;br&gt;</ph></seg></tuv>
-  </tu>"""
-        in result
+    added = (
+        b"""</seg></tuv>
+   <tuv xml:lang="de-DE"><prop type="x-dragoman">MARK</prop><seg>A <hi type="b">SMALL</hi> HOUSE<ph x="1">"""
+        b"&lt;br&gt;</ph></seg></tuv>\n  </tu>"
     )
+    assert added in re.sub(rb"dragoman:[0-9a-f]{12}-[0-9a-f]{12}", b"MARK", result), "with the tag of other variants"
     assert result.count(b"<tuv") == 5
     assert b'<!DOCTYPE tmx SYSTEM "tmx14.dtd">' in result
     assert translated("a.tmx", result, "de") == result
     assert translated("a.tmx", result, "it").count(b'xml:lang="it"') == 2
 
 
+def test_units_that_have_a_translation_are_not_translated_again():
+    document = read_document("a.tmx", MEMORY)
+    several = texts(document)
+    select_target(document, "fr")
+    assert len(texts(document)) < len(several)
+    assert document.write([uppercased(each) for each in document.segments], language="fr") == translated(
+        "a.tmx", MEMORY, "fr"
+    )
+
+
 def test_a_long_declaration_is_refused_before_it_is_searched():
     long = b"<?xml version='1.0' " + b"encoding='utf-8' " * 20_000 + b"?>" + XLIFF_2
-    with pytest.raises(DataError, match="must have an XML declaration of at most 500 bytes"):
+    with pytest.raises(DataError, match=r"the XML declaration of .* has more than 500 bytes"):
         read_document("a.xlf", long)
     with pytest.raises(DataError, match="must be UTF-8, got utf-7"):
         read_document("a.xlf", b'<?xml version="1.0" encoding="utf-7"?>' + XLIFF_2)
@@ -153,5 +189,5 @@ def test_a_long_declaration_is_refused_before_it_is_searched():
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-16", "cp037", "utf-8"])
 def test_entities_are_refused_in_every_encoding(encoding: str):
     hostile = '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY e "EXPANDED">]><a b="&e;"/>'
-    with pytest.raises(DataError, match=r"must not declare entities|must be UTF-8, or UTF-16|must be well-formed"):
+    with pytest.raises(DataError, match=r"declares entities|must be UTF-8, or UTF-16|must be well-formed"):
         read_document("a.xlf", hostile.encode(encoding))

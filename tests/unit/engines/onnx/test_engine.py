@@ -2,14 +2,16 @@
 
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dragoman.bundle import Bundle, write_bundle
-from dragoman.engines.export_cache import export_folder
+from dragoman.engines.incremental import IncrementalEngine
 from dragoman.engines.onnx.engine import OnnxEngine
 from dragoman.engines.onnx.export import FORMAT, export_onnx
 from dragoman.engines.onnx.graph import builder
@@ -93,6 +95,25 @@ def test_threads_change_nothing(bundle: Bundle, engine: OnnxEngine):
             assert_equal(found, wanted)
 
 
+def test_batches_at_the_same_time_share_the_threads(bundle: Bundle, monkeypatch: pytest.MonkeyPatch):
+    engine = OnnxEngine.open(bundle, threads=2)
+    assert engine.concurrency == 2, "one batch on all threads leaves them idle during the search between two steps"
+    seen, both, plain = [], threading.Barrier(2, timeout=30), IncrementalEngine.search
+
+    def search(self: OnnxEngine, *args: Any, **options: Any) -> Any:
+        both.wait()
+        seen.append(self._threads.per_batch)
+        both.wait()
+        return plain(self, *args, **options)
+
+    alone = engine._threads.per_batch
+    monkeypatch.setattr(IncrementalEngine, "search", search)
+    with ThreadPoolExecutor(2) as callers:
+        found = list(callers.map(lambda _: engine.search(SENTENCES, BEAM), range(2)))
+    assert (alone, seen, engine._threads.per_batch) == (2, [1, 1], 2)
+    assert_equal(*found)
+
+
 @pytest.mark.parametrize("preset", ["bahdanau2015-desk", "luong2015-desk", "cho2014-desk"])
 def test_int8_is_nearly_float32(tmp_path: Path, preset: str):
     bundle = tiny_recurrent(tmp_path / "bundle", preset=preset)
@@ -113,12 +134,12 @@ def test_a_writing_is_a_value(engine: OnnxEngine):
     np.testing.assert_array_equal(begun.step(np.asarray([1, 1])).log_probs, kept)
 
 
-def test_the_export_beside_the_bundle_is_made_once(tmp_path: Path):
+def test_the_export_is_made_once(tmp_path: Path, own_cache: Path):
     bundle = tiny_recurrent(tmp_path / "bundle")
     first = OnnxEngine.open(bundle)
     assert first.has_new_export
     assert "export created in" in first.note
-    files = sorted(export_folder(bundle, "onnx", "float32").iterdir())
+    files = sorted(own_cache.glob("exports/*/export/*"))
     made = [path.stat().st_mtime_ns for path in files]
     second = OnnxEngine.open(bundle)
     assert not second.has_new_export
@@ -145,7 +166,7 @@ def test_a_transformer_is_refused(tmp_path: Path):
 
 def test_a_model_too_large_for_a_file_of_onnx_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(builder, "LARGEST", 1000)
-    with pytest.raises(CombinationError, match="at most 1,000 bytes of weights for ONNX"):
+    with pytest.raises(CombinationError, match="more than 1,000 bytes, the limit of a file of ONNX"):
         export_onnx(tiny_recurrent(tmp_path / "bundle"), tmp_path, "float32")
 
 
@@ -153,11 +174,11 @@ def test_weights_of_another_model_are_refused(tmp_path: Path):
     bundle = tiny_recurrent(tmp_path / "bundle")
     weights = bundle.weights()
     weights["decoder.output.bias"] = weights["decoder.output.bias"][:-1]
-    with pytest.raises(BundleError, match="must be those of the model"):
+    with pytest.raises(BundleError, match="not those of the model"):
         write_bundle(tmp_path / "other", bundle.config, weights, bundle.tokenizers(), "card")
 
 
-def test_it_runs_without_torch_and_from_an_export_without_onnx(tmp_path: Path):
+def test_it_runs_without_torch_and_from_an_export_without_onnx(tmp_path: Path, own_cache: Path):
     bundle = tiny_recurrent(tmp_path / "bundle")
     command = [sys.executable, "-c", WITHOUT_TORCH, str(bundle.folder)]
     first, second = (subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2))

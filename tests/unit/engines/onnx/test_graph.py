@@ -10,10 +10,10 @@ import pytest
 
 from dragoman.bundle.weight_shapes import weight_shapes
 from dragoman.config import RnnConfig
-from dragoman.config.rnn_combinations import legal_wirings
+from dragoman.config.rnn import legal_wirings
 from dragoman.engines.onnx.engine import OnnxEngine
 from dragoman.engines.onnx.export import write_graphs
-from dragoman.engines.onnx.graph import decoder_step
+from dragoman.engines.onnx.graph import recurrent_graphs
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import CombinationError
 from dragoman.models import Model
@@ -38,7 +38,7 @@ def engines_of(config: RnnConfig, folder: Path, precision: str = "float32") -> t
     for parameter in model.requires_grad_(False).parameters():
         parameter.mul_(0.5)
     write_graphs(config, weights_of(model), folder, precision)
-    return OnnxEngine({path.name: path.read_bytes() for path in folder.iterdir()}, threads=2), TorchEngine(model)
+    return OnnxEngine(folder, threads=2), TorchEngine(model)
 
 
 def weights_of(model: Model[Any, Any]) -> dict[str, Any]:
@@ -240,7 +240,7 @@ def test_structured_attention_is_not_exported(tmp_path: Path):
 
 
 def test_a_table_of_words_is_their_product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(decoder_step, "LARGEST_TABLE", 0)
+    monkeypatch.setattr(recurrent_graphs, "LARGEST_TABLE", 0)
     config = tiny_config("bahdanau2015-desk")
     assert isinstance(config, RnnConfig)
     engines = engines_of(config, tmp_path)

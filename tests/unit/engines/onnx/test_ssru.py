@@ -1,23 +1,35 @@
 """Transformers with an SSRU decoder on ONNX Runtime: the results of torch, stored integers, and shortlists."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from dragoman.api.training.bundle_writer import inference_note, write_trained
+from dragoman.api.translation.options import TranslateOptions
 from dragoman.api.translation.translator import Translator
 from dragoman.bundle import Bundle, write_bundle
+from dragoman.bundle.bundle import inherit_inference
+from dragoman.bundle.checkpoint_bundle import save_run_tokenizers
 from dragoman.bundle.shortlist import Shortlist
+from dragoman.bundle.weights import Quantization
 from dragoman.engines.export import export_bundle
 from dragoman.engines.onnx.engine import OnnxEngine
 from dragoman.engines.onnx.export import DECODER_STEP_FILE, ENCODER_FILE, OUTPUT_FILE, export_onnx
-from dragoman.engines.onnx.imports import import_onnx
+from dragoman.engines.onnx.graph.builder import import_onnx
 from dragoman.engines.select import open_engine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import CombinationError, DataError
 from dragoman.importing.import_model import import_model
 from dragoman.search import Hypothesis, SearchInput, SearchSettings, SearchTrace
+from dragoman.server.pipeline.request_checks import build_options
+from dragoman.server.settings import ServerSettings
+from dragoman.text.glossary import Glossary
+from dragoman.training.callbacks.events import TrainingEnded
 from testkit.random_models.random_firefox import firefox_folder
 from testkit.random_models.random_marian import SHAPES, write_vocabularies
 from tests.unit.engines.tiny_transformers import KINDS, random_sentences, tiny_transformer
@@ -25,7 +37,7 @@ from tests.unit.engines.tiny_transformers import KINDS, random_sentences, tiny_t
 pytest.importorskip("onnxruntime")
 
 SENTENCES = [SearchInput(tokens) for tokens in [*random_sentences(12, seed=5), []]]
-GREEDY, BEAM = SearchSettings(beam=1), SearchSettings(beam=4, nbest=3)
+GREEDY, BEAM = SearchSettings(beam=1), SearchSettings(nbest=3)
 LONG = SearchSettings(beam=1, min_length=10)
 
 
@@ -115,8 +127,91 @@ def test_a_trained_bundle_of_the_same_model_has_its_own_integers(student: Bundle
     weights["decoder.layers.0.ssru.W"] += np.float32(0.01)
     trained = write_bundle(tmp_path / "b", student.config, weights, student.tokenizers(), "card")
     assert trained.quantization() is None
-    assert open_engine([trained], threads=1).description == "onnx float32, 1 thread"
-    assert open_engine([trained], precision="int8", threads=1).description == "onnx int8, 1 thread"
+    assert open_engine([trained], threads=1).description == "onnx int8, 1 thread"
+    assert open_engine([trained], precision="float32", threads=1).description == "onnx float32, 1 thread"
+
+
+def test_a_student_is_used_as_it_was_made_for(student: Bundle, tmp_path: Path):
+    text = "le la un de"
+    own = Translator.open(student, threads=1)
+    assert own.search_settings.beam == 1
+    assert "| Made for | greedy search, int8; used unless an option names others |" in student.card()
+    assert own.translate(text).score == own.translate(text, beam=1).score
+    assert len(own.translate(text, nbest=3).nbest) == 3, "an n-best list needs the usual beam"
+    assert Translator.open(student, search=SearchSettings(beam=2)).search_settings.beam == 2
+    assert Translator.open(student, search=SearchSettings(alpha=0.5)).search_settings.beam == 1
+    terms = TranslateOptions(glossary=Glossary({}))
+    assert own.prepare([text], terms)[0].options.search.beam == 5, "required phrases gain from a beam"
+    assert own.prepare([text], TranslateOptions())[0].options.search.beam == 1
+    asked = build_options(ServerSettings(), alternatives=2)
+    assert own.prepare([text], build_options(ServerSettings()))[0].options.search.beam == 1
+    assert own.prepare([text], asked)[0].options.search == SearchSettings(nbest=3)
+    assert own.prepare([text], build_options(ServerSettings(beam=3)))[0].options.search.beam == 3
+    earlier = student.config.model_copy(update={"inference": None})
+    old = write_bundle(tmp_path / "old", earlier, student.weights(), student.tokenizers(), "card")
+    before = Translator.open(old)
+    assert before.search_settings == SearchSettings(), "bundles without the section search as before"
+    assert before.prepare([text], build_options(ServerSettings()))[0].options.search == before.search_settings
+    both = Translator.open(student, old, engine="torch")
+    assert both.search_settings == SearchSettings()
+
+
+def test_a_fine_tuned_student_keeps_int8_the_beam_and_the_shortlist(student: Bundle, tmp_path: Path):
+    weights = {name: torch.from_numpy(array * np.float32(1.01)) for name, array in student.weights().items()}
+    ended = TrainingEnded("finished", 1, 1.0, 1, None, None, "loss")
+    tuned = write_trained(
+        student.config.model_copy(update={"inference": None}),
+        tmp_path,
+        weights,
+        [1],
+        ended,
+        student.tokenizers(),
+        (),
+        student,
+    )
+    translator = Translator.open(tuned, threads=1)
+    stored, base = tuned.quantization(), student.quantization()
+    assert stored is not None
+    assert base is not None
+    assert (stored.weights, stored.inputs.keys()) == ({}, base.inputs.keys()), "its integers are made from its weights"
+    exact, coarse = (OnnxEngine.open(tuned, precision=each, threads=1) for each in ("float32", "int8"))
+    sources = [list(sentence.tokens) for sentence in student_sentences()]
+    pairs = zip(exact.score(sources, sources[::-1]), coarse.score(sources, sources[::-1]), strict=True)
+    assert 0.0 < np.abs([(a.log_prob - b.log_prob) / (len(a.tokens) + 1) for a, b in pairs]).mean() < 0.1
+    assert (translator.engine_reason, translator.search_settings.beam) == ("onnx int8, 1 thread", 1)
+    assert tuned.shortlist() is not None
+    assert "quantizes the new weights to int8" in inference_note(student, tuned)
+    assert "the shortlist of the base is kept" in inference_note(student, tuned)
+    plain = write_bundle(tmp_path / "p", tuned.config, tuned.weights(), tuned.tokenizers(), "card")
+    assert f"dragoman shortlist {plain.folder} SOURCE TARGET" in inference_note(student, plain), "how to restore it"
+
+
+def test_a_run_keeps_what_a_checkpoint_of_a_student_needs_to_be_used_as_it(student: Bundle, tmp_path: Path):
+    save_run_tokenizers(tmp_path, student.config, student.tokenizers(), student)
+    base, folder = student.quantization(), tmp_path / "tokenizers"
+    assert base is not None
+    shapes = {name: array.shape for name, array in student.weights().items()}
+    stored = Quantization.from_bytes((folder / "quantization.safetensors").read_bytes(), shapes)
+    assert (stored.weights, stored.inputs.keys()) == ({}, base.inputs.keys())
+    assert (folder / "shortlist.safetensors").is_file()
+    own, _, _ = inherit_inference(student, student.config.model_copy(update={"inference": None}), student.tokenizers())
+    assert own.inference == student.inference()
+
+
+def test_an_export_is_the_one_that_translation_and_the_server_use(student: Bundle, tmp_path: Path, own_cache: Path):
+    own = write_bundle(
+        tmp_path / "b",
+        student.config,
+        student.weights(),
+        student.tokenizers(),
+        "card",
+        quantization=student.quantization(),
+    )
+    exported = export_bundle(own, "onnx")
+    assert (exported.precision, exported.is_new) == ("int8", True)
+    engine = open_engine([own], threads=1).engine
+    assert isinstance(engine, OnnxEngine)
+    assert not engine.has_new_export, "no second export"
 
 
 # ------------------------------------------------------------------------------------------------------------ shortlist
@@ -152,6 +247,21 @@ def test_a_sentence_finds_the_same_in_any_batch(shortlisted: OnnxEngine):
     alone = [shortlisted.search([sentence], BEAM, return_attention=True)[0] for sentence in sentences]
     assert_equal(shortlisted.search(sentences, BEAM, return_attention=True), alone)
     assert_equal(shortlisted.search(sentences[5:], BEAM, return_attention=True), alone[5:])
+
+
+def test_few_sentences_multiply_gathered_rows_whatever_the_beam(
+    shortlisted: OnnxEngine, monkeypatch: pytest.MonkeyPatch
+):
+    used: list[int] = []
+    run = shortlisted.shortlist_output.run
+
+    def recorded(wanted: Sequence[str], feeds: Mapping[str, Any], rows: int) -> list[Any]:
+        used.append(rows)
+        return run(wanted, feeds, rows)
+
+    monkeypatch.setattr(shortlisted.shortlist_output, "run", recorded)
+    shortlisted.search([SearchInput([9, 14, 20])] * 4, SearchSettings(beam=4))
+    assert max(used) == 16, "the matrix of the vocabulary takes longer for four sentences"
 
 
 def test_threads_change_nothing(student: Bundle, shortlisted: OnnxEngine):

@@ -88,7 +88,7 @@ def test_what_is_no_link(lines: list[str], form: str | None, expected: str):
         (["2-0", "", ""], "gold:1: the source word of a link must be from 0 to 1, got 2"),
         (
             ["", "", "0-0"],
-            "gold:3: a link must be between words, got one of target word 0, but the target of this pair has",
+            "gold:3: a link has target word 0, but the target of this pair has",
         ),
         (["0-0"], "gold must have a line of links for each of 3 sentence pairs, got 1 lines"),
         (["4 1 1 S"], "gold:1: the number of a sentence pair must be from 1 to 3, got 4"),

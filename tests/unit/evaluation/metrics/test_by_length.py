@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation.metrics.by_length import scores_by_length
-from dragoman.evaluation.metrics.corpus_scores import corpus_scores
+from dragoman.evaluation.metrics.corpus_scores import corpus_scores, scores_by_length
 from dragoman.evaluation.metrics.sentence_statistics import corpus_statistics
 from dragoman.evaluation.results import LengthBin
 from dragoman.text.words import count_words, map_words

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.evaluation.metrics import ngrams as module
-from dragoman.evaluation.metrics.ngrams import ngram_matches
+from dragoman.evaluation.metrics import sentence_statistics as module
+from dragoman.evaluation.metrics.sentence_statistics import ngram_matches
 
 
 def _literally(hypothesis: Sequence[str], reference: Sequence[str], order: int) -> int:

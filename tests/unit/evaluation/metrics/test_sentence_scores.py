@@ -4,7 +4,7 @@ import pytest
 from sacrebleu import sentence_chrf
 
 from dragoman.errors import DataError
-from dragoman.evaluation.metrics.sentence_scores import sentence_scores
+from dragoman.evaluation.metrics.corpus_scores import sentence_scores
 
 
 def test_they_are_those_of_sacrebleu() -> None:

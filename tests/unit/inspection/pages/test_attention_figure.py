@@ -13,7 +13,7 @@ from lxml import etree
 pytest.importorskip("matplotlib")
 
 from dragoman.errors import ConfigError
-from dragoman.inspection.pages import fonts as plotting
+from dragoman.inspection.pages import attention_figure as plotting
 from dragoman.inspection.pages.attention_figure import save_figure
 from tests.unit.inspection.opened import ARABIC, CHINESE, ENGLISH, GERMAN, HEBREW, LONG, near_the_diagonal
 

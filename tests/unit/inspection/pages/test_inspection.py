@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree, html
 
-from dragoman.errors import DataError
-from dragoman.inspection.pages.inspection import render_inspection_page
+import dragoman
+from dragoman.errors import ConfigError, DataError
+from dragoman.inspection.pages.inspection import render_inspection_page, write_inspection
 from dragoman.inspection.result import BeamNode, Candidate, Counterfactual, InspectionResult
 from tests.browser.samples import ARABIC, CHINESE, ENGLISH, HOSTILE, PLAIN, drawn
 
@@ -179,7 +181,37 @@ def test_maps_of_another_shape_are_refused() -> None:
         render_inspection_page([replace(ENGLISH, default_layer=7)], title="t")
 
 
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_notebook_shows_the_page_in_a_frame(text: str) -> None:
+    result = saying(text)
+    (frame,) = html.fragments_fromstring(result._repr_html_())
+    assert (frame.tag, frame.get("sandbox")) == ("iframe", "allow-scripts")
+    shown = html.document_fromstring(frame.get("srcdoc"))
+    page = html.document_fromstring(render_inspection_page([result], title=text))
+    assert html.tostring(shown) == html.tostring(page)
+    assert len(repr(result)) < 200 + 3 * len(repr(text))
+
+
 def test_a_sentence_of_25_words_is_less_than_a_megabyte() -> None:
     words = [f"word{number}" for number in range(25)]
     page = render_inspection_page([drawn(words, words, range(25), layers=4, heads=4)], title="t")
     assert len(page.encode()) < 300_000
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.png", "a.svg", "a.json"])
+def test_the_ending_selects_the_format(name: str, tmp_path: Path) -> None:
+    ((file, _),) = write_inspection([ENGLISH], tmp_path / name, title="t")
+    starts = {"html": b"<!DOCTYPE html", "png": b"\x89PNG", "svg": b"<?xml", "json": b"["}
+    assert file.read_bytes().startswith(starts[name[2:]])
+
+
+def test_figures_of_several_sentences_are_numbered(tmp_path: Path) -> None:
+    written = write_inspection([ENGLISH, ENGLISH], tmp_path / "a.svg", title="t")
+    assert [file.name for file, _ in written] == ["a-1.svg", "a-2.svg"]
+
+
+def test_another_ending_is_rejected_before_the_model_is_opened(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"output must end in .*\.svg or \.json, got .*a\.gif"):
+        dragoman.inspect("missing", "A dog.", output=tmp_path / "a.gif")
+    with pytest.raises(ConfigError, match=r"output must end in \.html, got .*a\.png"):
+        dragoman.compare("missing", output=tmp_path / "a.png")

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.evaluation.results import Interval, Score
-from dragoman.inspection.pages.training_report import LiveProgress, TestResult, render_training_report
+from dragoman.evaluation.results import Interval, Score, SetScore
+from dragoman.inspection.pages.training_report import render_training_report
+from dragoman.training.callbacks.events import StepEvent, TrainingStarted
+from dragoman.training.callbacks.status import TrainingStatus
 from tests.unit.inspection.pages.training_runs import write_run
 
 
@@ -20,14 +22,20 @@ def text(page: str) -> str:
 
 
 def test_a_running_training_shows_progress_curves_samples_and_the_time_left(tmp_path: Path):
-    live = LiveProgress(430, 3, 1.654, 9_800.0, 725.0, is_at_most=True)
-    page = render_training_report(write_run(tmp_path / "mine" / "run"), live=live)
+    run = write_run(tmp_path / "mine" / "run")
+    status = TrainingStatus(TrainingStarted(run, 2_034_176, 1, "cpu", 0, 1000, 0, 0, stops_early=True), 0.0)
+    for update in range(1, 431):
+        status.add(StepEvent(update, 3, 1.654, 9_800, 1.0, 0.001, 1.0, update))
+    page = render_training_report(run, status, is_running=True, now=430.0)
     shown = text(page)
     assert 'data-state="running"' in page
     assert "update 430 of 1,000, epoch 3" in shown
     assert "training loss 1.654 moving mean" in shown
     assert "best BLEU 31.4 at update 400" in shown
-    assert "time left 12 min 05 s at most" in shown
+    assert "time left 9 min 30 s at most" in shown
+    assert "Training" in shown
+    status.validating_since = 430.0
+    assert "Validating" in text(render_training_report(run, status, is_running=True, now=430.0))
     assert re.findall(r"<figcaption>(.*?)</figcaption>", page) == [
         "Loss",
         "BLEU in validation",
@@ -54,7 +62,7 @@ def test_a_running_training_shows_progress_curves_samples_and_the_time_left(tmp_
 )
 def test_the_report_of_an_ended_run_says_how_it_ended(tmp_path: Path, ended: str | None, verdict: str, level: str):
     scores = (Score("bleu", 33.333, "nrefs:1", Interval(33.3, 1.2)), Score("chrf", 57.0, "chars"))
-    results = [TestResult("test_2016", "trained", 1000, scores)]
+    results = [SetScore("test_2016", "trained", 1000, scores)]
     page = render_training_report(write_run(tmp_path / "run", ended=ended), results=results)
     shown = text(page)
     assert verdict in shown
@@ -67,7 +75,7 @@ def test_the_report_of_an_ended_run_says_how_it_ended(tmp_path: Path, ended: str
 
 def test_the_page_loads_nothing_and_no_text_becomes_code(tmp_path: Path):
     hostile = "</script><img src=x onerror=alert(1)>\u202e'\""
-    page = render_training_report(write_run(tmp_path / "run", hostile=hostile), live=LiveProgress())
+    page = render_training_report(write_run(tmp_path / "run", hostile=hostile), is_running=True)
     assert "<img" not in page
     assert "\u202e" not in page
     assert not re.findall(r"""(?:src|href)\s*=\s*["']?(?:http|//)""", page)
@@ -76,7 +84,7 @@ def test_the_page_loads_nothing_and_no_text_becomes_code(tmp_path: Path):
 
 
 def test_a_run_without_a_log_or_without_weights_has_a_page(tmp_path: Path):
-    empty = render_training_report(tmp_path, live=LiveProgress(activity="Starting"))
+    empty = render_training_report(tmp_path, is_running=True)
     assert "Starting" in text(empty)
     run = write_run(tmp_path / "run")
     lines = (run / "log.jsonl").read_text(encoding="utf-8").splitlines()

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["write_run"]
-
 _SAMPLES = (
     ("Two dogs play in the snow.", "Zwei Hunde spielen im Schnee.", "Zwei Hunde spielen im Schnee ."),
     ("The museum is closed on Mondays.", "المتحف مغلق أيام الاثنين.", "المتحف مغلق يوم الاثنين ."),

@@ -307,3 +307,35 @@ def test_with_real_models_every_phrase_is_there(name: str):
             assert holds(sentence.phrases, each.tokens)
             (forced,) = engine.score([sentence.tokens], [each.tokens])
             assert math.isclose(each.log_prob, forced.log_prob, abs_tol=1e-5) or not each.is_finished
+
+
+@dataclass(frozen=True)
+class WordTable(Table):
+    """A model of one word of two tokens, 4 and 6, before which token 5 is less likely than within it."""
+
+    @classmethod
+    def of(cls, rows: int) -> Table:
+        scores = np.full((VOCAB, VOCAB, VOCAB), -20.0)
+        scores[..., EOS_ID] = -8.0
+        scores[:, BOS_ID, [4, 5]] = [0.0, -9.0]
+        scores[:, 4, [6, 5]] = [0.0, -3.0]
+        scores[:, 6, [EOS_ID, 5]] = [0.0, -6.0]
+        scores[:, 5, EOS_ID] = 0.0
+        scores -= np.log(np.exp(scores).sum(-1, keepdims=True))
+        return cls(scores.astype(np.float32), np.zeros((rows, 2), np.int64))
+
+
+@pytest.mark.parametrize(
+    ("phrases", "limit", "wanted"), [([[5]], 9, [4, 6, 5]), ([[5], [5, 5]], 9, None), ([[5]], 3, [4, 5])]
+)
+def test_a_phrase_does_not_begin_within_a_word(phrases: list[list[int]], limit: int, wanted: list[int] | None):
+    sentence = replace(SearchInput([4, EOS_ID], [], phrases), may_follow=boundaries())
+    chooser = ConstrainedBeam.of([sentence], 5, [limit])
+    settings_ = SearchSettings(beam=5, max_length=limit)
+    ((best, *_),) = beam_search(
+        lambda sources, return_attention: WordTable.of(len(sources)), [sentence], settings_, chooser
+    )
+    if wanted is None:
+        assert "4, 5" not in str(list(best.tokens))
+    else:
+        assert list(best.tokens) == wanted

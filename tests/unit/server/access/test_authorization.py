@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.server.access.api_keys import ApiKeyStore, create_key
-from dragoman.server.access.authorization import AccessControl, RequestAccess
-from dragoman.server.access.rate_limiter import RateLimiter
+from dragoman.server.access.authorization import AccessControl, RateLimiter, RequestAccess
 from dragoman.server.errors import Forbidden, RateLimited
 from tests.server.fake_service import FakeReservation
 
@@ -77,7 +76,7 @@ def test_without_keys_everybody_is_let_in_and_nobody_has_rights():
     access.charge(10**9)
     assert access.name == ""
     with pytest.raises(
-        Forbidden, match=r"must have API keys .* right admin, got none; start it with --keys, or .*SIGHUP"
+        Forbidden, match=r"has no API keys, so no client has the right admin; start it with --keys, or .*SIGHUP"
     ):
         access.require("admin")
 

@@ -23,6 +23,23 @@ def status(call: Caller, path: str, content: bytes, kind: str) -> int:
     return call.post(path, content=content, headers={"content-type": kind}).status_code
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "told"),
+    [
+        ("/v1/translate", {"texts": ["a"], "target": "de"}, "text must be given, got texts, which is not a field"),
+        ("/v1/translate", {"text": "a", "target_lang": "de"}, "target must be given, got target_lang, which is not"),
+        ("/v2/translate", {"texts": ["a"], "target_lang": "DE"}, "text must be given, got texts, which is not a fiel"),
+        ("/v1/inspect", {"txet": "a", "target": "de"}, "write text in place of txet"),
+        ("/translate", {"text": "a", "source": "en", "target": "de"}, "missing q parameter; write q in place of text"),
+        ("/v1/translate", {"target": "de"}, "text is missing; add it"),
+    ],
+)
+def test_a_field_with_a_wrong_name_is_named(call: Caller, path: str, body: dict[str, Any], told: str) -> None:
+    answer = call.post(path, json=body)
+    assert answer.status_code == 400
+    assert told in answer.json()["detail"]
+
+
 def test_a_form_in_parts(call: Caller) -> None:
     assert status(call, "/translate", WHOLE, MULTIPART) == 200
     assert status(call, "/translate", WHOLE, f"{MULTIPART}; charset=nonsense") == 200

@@ -1,17 +1,20 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from dragoman.api.translation.multi_model.routing import Route
+from dragoman.config.search import SearchSettings
+from dragoman.markup.protected_spans import find_unreadable
 from dragoman.server.errors import RequestError, TooLarge
-from dragoman.server.pipeline.language_detection import LanguageDetector
-from dragoman.server.pipeline.language_resolution import ResolvedText
-from dragoman.server.pipeline.option_builder import build_options
+from dragoman.server.pipeline.language_resolution import LanguageDetector, ResolvedText
 from dragoman.server.pipeline.pipeline import TranslationPipeline
-from dragoman.server.pipeline.request_limits import check_glossary, check_texts
-from dragoman.server.request_types import DetectedLanguage, Route, TranslationRequest, TranslationResult
+from dragoman.server.pipeline.request_checks import build_options, check_glossary, check_texts
+from dragoman.server.request_types import DetectedLanguage, TranslationRequest, TranslationResult
+from dragoman.server.scheduling.admission import Reservation
 from dragoman.server.settings import Limits, ServerSettings
 from tests.server.fake_service import FakeReservation, FakeService
 
@@ -195,11 +198,15 @@ def test_a_model_by_its_name(pipeline: TranslationPipeline) -> None:
         resolved(pipeline, "a", "fr", "de", model="en-de")
 
 
+def test_the_server_searches_as_the_command_line_and_python_do() -> None:
+    assert build_options(ServerSettings()).search == SearchSettings()
+
+
 def test_alternatives_widen_the_beam() -> None:
     settings = ServerSettings()
     searches = [build_options(settings, alternatives=number).search for number in (0, 3, 5)]
 
-    assert [(each.beam, each.nbest) for each in searches] == [(4, 1), (4, 4), (6, 6)]
+    assert [(each.beam, each.nbest) for each in searches] == [(5, 1), (5, 4), (6, 6)]
     assert build_options(settings, beam=1).search.beam == 1
 
 
@@ -266,7 +273,7 @@ def test_placeholders_come_out_as_they_went_in(pipeline: TranslationPipeline, ke
     assert done.translation.source == f"Two {kept} dogs"
     assert done.translation.alignment is None  # what it linked is not there any more
     assert done.translation.flags == ()
-    assert done.alternatives == ()
+    assert [text.split().count(kept) for text, _ in done.alternatives] == [1, 1]
     assert len(other.alternatives) == 2
     assert other.translation.alignment is not None
 
@@ -307,3 +314,23 @@ def test_html_is_limited_by_its_stretches_of_text(pipeline: TranslationPipeline)
         asyncio.run(pipeline.check_and_resolve(request([text] * 2, "en", "de", is_html=True)))
     with pytest.raises(TooLarge, match=r"HTML must have 2,048 segments, inline tags and .* at most, got 2,40"):
         asyncio.run(pipeline.check_and_resolve(request(["<i>x</i> " * 400] * 6, "en", "de", is_html=True)))
+
+
+class AsciiModel(FakeService):
+    async def open_pair(self, request: TranslationRequest, reservation: Reservation) -> Any:
+        return SimpleNamespace(unreadable=lambda text: find_unreadable(text, str.isascii))
+
+
+@pytest.mark.parametrize(("text", "parts"), [("costs 5 €", 1), ("costs five", 2)])
+def test_a_stream_with_what_the_model_cannot_read_is_one_part(text: str, parts: int) -> None:
+    pipeline = TranslationPipeline(AsciiModel(), ServerSettings())
+
+    async def run() -> list[str]:
+        asked = request([text])
+        (one,) = pipeline.resolve(asked)
+        found = [each async for each in pipeline.stream(one, asked, FakeReservation())]
+        return [each for each in found if isinstance(each, str)]
+
+    found = asyncio.run(run())
+    assert len(found) == parts
+    assert ("€" in found[0]) == ("€" in text)

@@ -3,8 +3,7 @@ from typing import Any
 import pytest
 
 from dragoman.server.errors import Overloaded
-from dragoman.server.request_types import TranslationRequest, TranslationResult
-from dragoman.server.scheduling.admission import Reservation
+from dragoman.server.request_types import TranslationResult
 from dragoman.server.settings import Limits, ServerSettings
 from tests.server.asgi_calls import Caller
 from tests.server.fake_service import FakeService
@@ -80,11 +79,11 @@ def test_a_document_waits_where_the_house_is_full() -> None:
     class Full(FakeService):
         refusals = 2
 
-        async def translate(self, request: TranslationRequest, reservation: Reservation) -> list[TranslationResult]:
+        async def translate_pair(self, *asked: Any) -> list[TranslationResult]:
             if self.refusals:
                 self.refusals -= 1
                 raise Overloaded("busy", retry_after=0.01)
-            return await super().translate(request, reservation)
+            return await super().translate_pair(*asked)
 
     assert sent(Caller(Full()), "a.txt", b"Two dogs", accept="text/plain").content == b"Two-de dogs-de"
 

@@ -1,4 +1,4 @@
-"""Translated documents wait for their download; no other client or program can remove them."""
+"""Translated documents wait for their download; no client prevents another from storing one."""
 
 import asyncio
 import gc
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.server.errors import Overloaded
+from dragoman.server.errors import Overloaded, TooLarge
 from dragoman.server.routes.download_store import DownloadStore, StoredDocument, plain_name
 
 ANNA, BEN = b"anna", b"ben"
@@ -56,31 +56,34 @@ def test_keys_cannot_be_guessed() -> None:
     assert len(first.partition(".")[0]) >= 32
 
 
-def test_another_client_cannot_remove_a_document() -> None:
-    downloads = DownloadStore(max_documents=4, max_bytes=100)
-    key = add(downloads, 10, ANNA)
-    for number in range(20):
-        if number < 2:
-            add(downloads, 10, BEN)
-        else:
-            with pytest.raises(Overloaded, match="must have room for the document, got none for 30 minutes"):
-                add(downloads, 10, BEN)
-    assert content(downloads, key) is not None
-    add(downloads, 10, ANNA)
-    with pytest.raises(Overloaded) as refused:
-        add(downloads, 1, b"carl")
-    assert refused.value.retry_after == pytest.approx(1800, rel=0.1)
+@pytest.mark.parametrize("size", [17, 30])
+def test_documents_that_are_never_downloaded_block_no_client(size: int) -> None:
+    downloads = DownloadStore(max_documents=8, max_bytes=240)
+    own = [add(downloads, size, ANNA) for _ in range(2)]
+    for owner in (BEN, b"carl") * 20:
+        add(downloads, size, owner)
+    new = [add(downloads, size, b"dora") for _ in range(2)]
+
+    assert [content(downloads, key) is not None for key in (*own, *new)] == [True] * 4
+    assert len(downloads) == 8
 
 
-def test_a_client_with_its_share_loses_its_own_documents_that_were_downloaded() -> None:
-    downloads = DownloadStore(max_documents=6, max_bytes=100)
-    other = add(downloads, 10, BEN)
-    content(downloads, other)
-    keys = [add(downloads, 10, ANNA) for _ in range(3)]
+def test_a_full_store_drops_what_was_downloaded_and_then_the_oldest_of_the_largest_client() -> None:
+    downloads = DownloadStore(max_documents=6, max_bytes=60)
+    other, *keys = [add(downloads, 10, owner) for owner in (BEN, *[ANNA] * 5)]
     content(downloads, keys[1])
-    keys.append(add(downloads, 10, ANNA))
+    for _ in range(2):
+        keys.append(add(downloads, 10, BEN))
 
-    assert [content(downloads, key) is None for key in (other, *keys)] == [False, False, True, False, False]
+    is_dropped = [downloads.get(key) is None for key in (other, *keys)]
+    assert is_dropped == [False, True, True, False, False, False, False, False]
+
+
+def test_bytes_are_limited_too() -> None:
+    downloads = DownloadStore(max_documents=8, max_bytes=80)
+    keys = [add(downloads, 35, ANNA) for _ in range(3)]
+
+    assert [downloads.get(key) is None for key in keys] == [True, False, False]
 
 
 def test_one_client_after_the_other_downloads_any_number() -> None:
@@ -91,7 +94,7 @@ def test_one_client_after_the_other_downloads_any_number() -> None:
 
 
 def test_what_is_larger_than_all_room_is_refused() -> None:
-    with pytest.raises(Overloaded, match="at most 5 bytes to be stored, got 6"):
+    with pytest.raises(TooLarge, match="a document must have 5 bytes at most to be stored, got 6"):
         add(DownloadStore(max_bytes=10), 6)
 
 
@@ -99,7 +102,7 @@ def test_a_disk_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     downloads = DownloadStore()
 
-    with pytest.raises(Overloaded, match="must have disk space for the document, got none; request it directly"):
+    with pytest.raises(Overloaded, match="the server has no disk space for the document; request it directly"):
         add(downloads, 1)
     assert len(downloads) == 0
 

@@ -73,5 +73,5 @@ def test_an_empty_text_is_not_reported_as_a_field_that_was_not_sent(call: Caller
     empty, missing = (call.post(route, **each) for each in how)
 
     assert (empty.status_code, missing.status_code) == (400, 400)
-    assert empty.json()["error"] == "Invalid request: missing q parameter; it must have text, got an empty value"
+    assert empty.json()["error"] == "Invalid request: missing q parameter; it is empty"
     assert missing.json()["error"] == "Invalid request: missing q parameter"

@@ -56,7 +56,7 @@ def test_a_stream(call: Caller) -> None:
         ({"model": "gpt-4o"}, "model must be SOURCE:TARGET, such as en:de, or one of de-en"),
         ({"model": "en:zz"}, "target must be one of"),
         ({"messages": []}, "messages"),
-        ({"messages": TEXT[:1]}, "must contain one with the role user"),
+        ({"messages": TEXT[:1]}, "messages has none with the role user"),
         ({"n": 2}, "n must be"),
         ({"tools": [{"type": "function"}]}, "tools must be"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url", "text": ""}]}]}, "must be"),
@@ -66,7 +66,7 @@ def test_what_a_translation_model_cannot_do_is_rejected(call: Caller, change: di
     answer = call.post(PATH, json={"model": "en:de", "messages": TEXT} | change)
 
     assert answer.status_code == 400
-    assert message in answer.json()["error"]
+    assert message in answer.json()["error"]["message"]
 
 
 def test_models_are_listed(call: Caller) -> None:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 from pathlib import Path
 
 import httpx
 import pytest
-from fastapi import FastAPI
 
+from dragoman.server.http.route_policy import RouteTable
+from dragoman.server.request_types import NATIVE
 from dragoman.server.routes import static_files as page
+from tests.server.asgi_calls import Caller
 
 
 def get(folder: Path, path: str, **headers: str) -> httpx.Response:
-    app = FastAPI()
-    app.include_router(page.router(folder))
-
-    async def ask() -> httpx.Response:
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            return await client.get(path, headers={"accept-encoding": "identity"} | headers)
-
-    return asyncio.run(ask())
+    call = Caller()
+    call.app.routes = RouteTable((NATIVE, each) for each in page.router(folder).routes)
+    return call.get(path, headers={"accept-encoding": "identity"} | headers)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from dragoman.evaluation.quality_flags import FLAGS
 from dragoman.server.access.api_keys import create_key
-from dragoman.server.errors import DeadlineExceeded, Overloaded, TooLarge
+from dragoman.server.errors import Overloaded, TooLarge
 from dragoman.server.routes.v1_schemas import InspectResponse
 from dragoman.server.settings import ServerSettings
 from tests.server.asgi_calls import Caller, events_in
@@ -73,11 +73,12 @@ def test_alternatives_have_links_of_their_own(call: Caller, asked: str, there: s
     assert found["nbest"][2]["flags"][0]["meaning"] == FLAGS["copied"]
 
 
-def test_alternatives_that_lost_a_placeholder_are_left_out(call: Caller) -> None:
+def test_alternatives_keep_placeholders(call: Caller) -> None:
     (found,) = translations(call, text="Two {name} dogs", alternatives=2, weights=True)
 
-    assert "{name}" in found["text"]
-    assert found["nbest"] == found["alternatives"] == []
+    assert found["text"] == "Two-de {name} dogs-de"
+    assert [each["text"] for each in found["nbest"]] == [f"{found['text']}{end}" for end in ("", " !", " !!")]
+    assert found["alternatives"] == [{key: each[key] for key in ("text", "score")} for each in found["nbest"][1:]]
 
 
 @pytest.mark.parametrize("text", ["Two dogs", "Two {name} dogs", "Two\n100% dogs"])
@@ -203,21 +204,21 @@ def test_a_stream_that_cannot_begin_has_a_status() -> None:
 
 def test_a_stream_that_fails_ends_with_an_error() -> None:
     class Failing(FakeService):
-        async def stream(self, *args: Any) -> Any:
+        async def stream_pair(self, *args: Any) -> Any:
             yield "Two"
-            raise DeadlineExceeded("too late", retry_after=7.0)
+            raise Overloaded("too late", retry_after=6.2)
 
     events = events_in(Caller(Failing()).post("/v1/translate", json=BODY | {"stream": True}).text)
 
     assert [name for name, _ in events] == ["text", "error"]
     error = events[1][1]
-    assert (error["status"], error["detail"], error["code"]) == (503, "too late", "deadline")
+    assert (error["status"], error["detail"], error["code"]) == (503, "too late; try again in 7 s", "overloaded")
     assert error["retry_after"] == 7
 
 
 def test_a_stream_that_takes_too_long_ends_with_an_error() -> None:
     class Hanging(FakeService):
-        async def stream(self, *args: Any) -> Any:
+        async def stream_pair(self, *args: Any) -> Any:
             yield "Two"
             await asyncio.Event().wait()
 
@@ -230,7 +231,7 @@ def test_a_stream_that_takes_too_long_ends_with_an_error() -> None:
 
 def test_a_stream_with_an_error_of_the_server_ends_with_one_event_that_tells_nothing() -> None:
     class Failing(FakeService):
-        async def stream(self, *args: Any) -> Any:
+        async def stream_pair(self, *args: Any) -> Any:
             yield "Two"
             raise RuntimeError("secret")
 
@@ -321,7 +322,10 @@ def test_reload_takes_the_right(tmp_path: Path) -> None:
 
     assert [reload(key).status_code for key in (None, "guess", anna)] == [403, 403, 403]
     assert call.service.reloads == 0
-    assert reload(admin).json() == {"reloaded": [], "kept": ["de-en", "en-de", "fr-en", "zh-en"], "failed": {}}
+    assert reload(admin).json() == {"reloaded": [], "kept": ["de-en", "en-de", "fr-en", "zh-en"], "failed": {}} | {
+        "added": [],
+        "removed": [],
+    }
     assert Caller().post("/v1/models/reload").status_code == 403
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from dragoman.server.errors import Draining, Overloaded, RateLimited, TooLarge
 from dragoman.server.metrics import MetricsSink
-from dragoman.server.scheduling.admission import AdmissionController
-from dragoman.server.scheduling.throughput import ThroughputEstimate
+from dragoman.server.scheduling.admission import AdmissionController, ThroughputEstimate
 from dragoman.server.settings import Limits
 
 
@@ -59,11 +58,13 @@ def test_who_comes_is_done_with_a_batch_of_those_behind_them():
 def test_a_place_has_room_for_what_a_request_usually_brings():
     def test(admission: AdmissionController) -> None:
         reservation = admission.admit()
+        reservation.expect()
         assert admission.tokens == 20
         reservation.reserve(3)
         assert admission.tokens == 3
         reservation.release(is_served=True)
         other = admission.admit()
+        other.expect()
         assert 0 < admission.tokens < 20, "requests are small, it has learned"
         other.release()
 
@@ -88,10 +89,29 @@ def test_rejected_aborted_and_failed_requests_change_no_estimate():
             aborted.release(is_served=True)
             while admission.requests:  # of the rejected ones
                 admission.remove_request()
-        admission.admit()
+        admission.admit().expect()
         assert admission.tokens == 20
 
     run(test, request_tokens=100)
+
+
+def test_clients_that_send_no_body_take_no_capacity():
+    def test(admission: AdmissionController) -> None:
+        for _ in range(200):
+            served = admission.admit()
+            served.reserve(1000)
+            served.release(is_served=True)  # the next ones are expected to be as large
+        waiting = [admission.admit() for _ in range(100)]
+        assert admission.expected_wait == 0
+        admission.admit().reserve(10)  # another client
+        for each in waiting[:4]:
+            each.expect()
+        with pytest.raises(Overloaded):
+            waiting[4].expect()
+        with pytest.raises(Overloaded):
+            admission.admit()
+
+    run(test, connections=500)
 
 
 def test_who_would_wait_too_long_is_refused_and_told_when_to_come_again():
@@ -99,7 +119,7 @@ def test_who_would_wait_too_long_is_refused_and_told_when_to_come_again():
         places = [admission.admit() for _ in range(5)]
         for place in places[:4]:
             place.reserve(1000)
-        with pytest.raises(Overloaded, match=r"at most 4\.5 s in the queue, got 5\.0 s"):
+        with pytest.raises(Overloaded, match=r"a request would wait 5\.0 s, more than 4\.5 s; try again in 1 s"):
             places[4].reserve(1)
         with pytest.raises(Overloaded) as refused:
             admission.admit()
@@ -166,7 +186,7 @@ def test_a_rejected_charge_reserves_nothing():
 def test_there_are_only_so_many_places():
     def test(admission: AdmissionController) -> None:
         first, _ = admission.admit(), admission.admit()
-        with pytest.raises(Overloaded, match="at most 2 requests"):
+        with pytest.raises(Overloaded, match="has 2 requests, as many as it accepts; try again in 1 s"):
             admission.admit()
         first.release()
         first.release()

@@ -12,8 +12,7 @@ from dragoman.api.translation.prepared_text import Chunk
 from dragoman.api.translation.translator import Translator
 from dragoman.config.search import SearchSettings
 from dragoman.search import hypothesis as searched
-from dragoman.server.scheduling.batch_job import BatchJob, QueuedSentence
-from dragoman.server.scheduling.sentence_queue import SentenceQueue, batch_key
+from dragoman.server.scheduling.sentence_queue import BatchJob, QueuedSentence, SentenceQueue, batch_key
 from tests.unit.api.table_engine import table_translator
 
 

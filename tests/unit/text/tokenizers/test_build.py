@@ -50,10 +50,11 @@ def test_a_vocabulary_of_no_known_kind_is_refused():
 
 def test_a_folder_holds_exactly_one(tokenizers: dict[str, Tokenizer], tmp_path: Path):
     with pytest.raises(
-        TokenizerError, match=r"must hold one of tokenizer\.model, tokenizer\.json, tokenizer\.imported, got none"
+        TokenizerError,
+        match=r"must hold one of tokenizer\.model, tokenizer\.json, tokenizer\.imported, but has none of them",
     ):
         load_tokenizer(tmp_path)
     tokenizers["word"].save(tmp_path)
     tokenizers["bpe"].save(tmp_path)
-    with pytest.raises(TokenizerError, match=r"got tokenizer\.model and tokenizer\.json; name the folder of one"):
+    with pytest.raises(TokenizerError, match=r"but has tokenizer\.model and tokenizer\.json; name the folder of one"):
         load_tokenizer(tmp_path)

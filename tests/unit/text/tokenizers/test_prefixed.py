@@ -63,9 +63,9 @@ def test_control_tokens_can_be_added(plain: SentencePieceTokenizer):
 
 
 def test_a_missing_token_is_an_error(plain: SentencePieceTokenizer):
-    with pytest.raises(TokenizerError, match="must have the language token '<2fr>', got none; train"):
+    with pytest.raises(TokenizerError, match="has no language token '<2fr>'; train"):
         PrefixedTokenizer(plain, "<2fr>")
-    with pytest.raises(TokenizerError, match="must have the language token '<2fr>', got none; train"):
+    with pytest.raises(TokenizerError, match="has no language token '<2fr>'; train"):
         language_token_id(plain, "<2fr>")
 
 

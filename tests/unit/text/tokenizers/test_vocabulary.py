@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from dragoman.errors import ConfigError, TokenizerError
 from dragoman.text import BOS_ID, EOS_ID, PAD_ID, SPECIALS, UNK_ID, Vocabulary
-from dragoman.text.tokenizers.vocabulary import count_tokens
+from dragoman.text.tokenizers.sentencepiece import train_sentencepiece
+from dragoman.text.tokenizers.vocabulary import count_needed_tokens, count_tokens, fitting_size
 
 COUNTS = {"b": 3, "a": 3, "c": 9, "z": 1}
 
@@ -59,7 +60,7 @@ def test_it_cannot_be_changed():
     [
         (ConfigError, "size must be at least 5, got 4; it counts the 4", {"size": 4}),
         (ConfigError, "min_frequency must be at least 1, got 0", {"min_frequency": 0}),
-        (TokenizerError, "seen at least 10 times, got none of 4; lower", {"min_frequency": 10}),
+        (TokenizerError, "none of 4 tokens was seen 10 times; lower", {"min_frequency": 10}),
     ],
 )
 def test_settings_that_leave_nothing_are_refused(error: type[Exception], match: str, settings: dict):
@@ -101,7 +102,7 @@ def test_a_file_of_version_1_is_read():
         ({"tokens": "abc"}, "a name and a list of tokens"),
         ({"tokens": [*SPECIALS, 5]}, "tokens must be strings, got 5"),
         ({"tokens": [*SPECIALS, "a", "a"]}, "each token once, got 'a' again"),
-        ({"tokens": [*SPECIALS, ""]}, "no empty token, got one with id 4"),
+        ({"tokens": [*SPECIALS, ""]}, "the token with id 4 of the vocabulary is empty"),
         ({"tokens": [*SPECIALS, "\ud800"]}, "not text: text must be valid Unicode, got the lone surrogate"),
         ({"tokens": ["<unk>", "<pad>", "<s>", "</s>"]}, "must be headed by <pad> <unk> <s> </s>, got"),
         ({"tokens": []}, r"must be headed by <pad> <unk> <s> </s>, got \[\]"),
@@ -145,3 +146,39 @@ def test_counting_holds_no_more_than_it_may():
 def test_counting_is_exact_while_there_is_room():
     stream = [list("abca"), list("bb"), []]
     assert count_tokens(stream, max_distinct=3) == Counter("abcabb")
+
+
+MANY = "".join(chr(0x4E00 + number) for number in range(600))
+CHINESE = [MANY[start : start + 12] for start in range(0, 600, 3)] * 2
+
+
+def test_alphabets_leave_the_size_unchanged_and_many_characters_raise_it():
+    assert fitting_size(360, 2000) == 2000
+    assert fitting_size(1000, 2000) == 2000
+    assert fitting_size(2574, 2000) == 3600
+    assert fitting_size(1800, 2000) == 2800
+
+
+def test_needed_tokens_are_those_that_sentencepiece_counts():
+    needed = count_needed_tokens(Counter("".join(CHINESE)), 1.0)
+    assert needed == 4 + 256 + 600
+    with pytest.raises(ConfigError, match=rf"at least {needed + 1} for this text"):  # and the mark of a space
+        train_sentencepiece(CHINESE, size=500, character_coverage=1.0)
+
+
+def test_rare_characters_beyond_the_coverage_are_not_counted():
+    assert count_needed_tokens(Counter({"a": 9_999, "b": 1}), 0.999) == 4 + 256 + 1
+    assert count_needed_tokens(Counter(), 1.0) == 4 + 256
+
+
+def test_a_size_that_is_too_small_for_the_characters_grows():
+    tokenizer = train_sentencepiece(CHINESE, size=500, character_coverage=1.0, grow=True)
+    assert 861 <= tokenizer.size <= fitting_size(861, 500)
+    text = MANY[:40]
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+    assert tokenizer.unk_id not in tokenizer.encode(text)
+
+
+def test_a_size_that_fits_is_not_changed_by_grow():
+    plain, growing = (train_sentencepiece(["a b c"] * 9, size=300, grow=grow) for grow in (False, True))
+    assert plain.to_bytes() == growing.to_bytes()

@@ -72,7 +72,7 @@ def test_training_holds_no_more_words_than_it_may():
 @pytest.mark.parametrize("train", [train_words, train_characters])
 @pytest.mark.parametrize("sentences", [[], ["", ""]])
 def test_training_needs_text(train, sentences: list[str]):
-    with pytest.raises(TokenizerError, match="sentences must hold some text, got none; check the path"):
+    with pytest.raises(TokenizerError, match="the sentences have no text; check the path"):
         train(sentences, size=None)
 
 

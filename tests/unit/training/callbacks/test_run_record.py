@@ -286,7 +286,7 @@ def test_a_log_that_cannot_be_written_ends_training_with_a_reason(tmp_path: Path
     observer.on_start(begin(tmp_path))
     (tmp_path / "log.jsonl").unlink()
     (tmp_path / "log.jsonl").mkdir()
-    with pytest.raises(TrainingError, match=r"log\.jsonl must be writable"):
+    with pytest.raises(TrainingError, match=r"log\.jsonl cannot be written"):
         updates(observer, range(1, 11))
 
 

@@ -36,14 +36,14 @@ class Maker:
         self.config = TrainingConfig(**settings)
         self.model: Model[Any, Any] = fresh_model(tiny_config(name))
         self.strategy: ParallelStrategy = build_strategy(
-            LossModule(self.model, self.config), self.config, ProcessGroup()
+            LossModule(self.model, self.config, RewardBaseline(0.9, 1.5)), self.config, ProcessGroup()
         )
         self.notes: list[str] = []
         self.maker = GradientAccumulator(self.strategy, self.config, ProcessGroup(), self.notes.append)
 
     def make(self, batches: Sequence[Batch]) -> tuple[Gradient, dict[str, Tensor]]:
         tokens = sum(batch.target_tokens for batch in batches)
-        found = self.maker.accumulate(batches, tokens, 3, RewardBaseline(0.9, 1.5))
+        found = self.maker.accumulate(batches, tokens, 3)
         named = {name: p.grad.clone() for name, p in self.model.named_parameters() if p.grad is not None}
         return found, named
 
@@ -104,7 +104,7 @@ def test_without_memory_the_update_is_made_in_parts(reproducible: bool, failing:
 def test_where_one_pair_is_too_much_it_says_so():
     maker = Maker(MODELS[0])
     maker.fail_at(1, MemoryError(NO_MEMORY))
-    with pytest.raises(TrainingError, match="memory must suffice for one pair"):
+    with pytest.raises(TrainingError, match="one pair does not fit into memory"):
         maker.make([alone(sentences(EVERY_LENGTH), 0)])
 
 

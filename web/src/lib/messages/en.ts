@@ -8,6 +8,10 @@ export const english = {
   darkTheme: 'Dark theme',
   privacy: 'Your text is sent to this server only and is never logged.',
   api: 'HTTP API',
+  modelOrigins: 'Models on this server',
+  origin: 'Origin',
+  licence: 'Licence',
+  notStated: 'not stated',
 
   sourceLanguage: 'Translate from',
   targetLanguage: 'Translate into',

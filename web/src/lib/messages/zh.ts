@@ -8,6 +8,10 @@ export const chinese: Messages = {
   interfaceLanguage: '界面语言',
   darkTheme: '深色主题',
   privacy: '文本只发送到本服务器，不会记入日志。',
+  modelOrigins: '此服务器上的模型',
+  origin: '来源',
+  licence: '许可证',
+  notStated: '未说明',
   api: 'HTTP API（英文）',
 
   sourceLanguage: '源语言',
@@ -156,6 +160,7 @@ export const chinese: Messages = {
     'server-error': '服务器出错，详情请查看服务器日志。',
   },
   errorCodes: {
+    cross_site: '服务器不接受来自其他网站页面的此请求，请联系服务器管理员。',
     deadline: '服务器未能及时完成翻译。请缩短文本，或稍后重试。',
     forbidden: '此密钥没有所需的权限，请联系服务器管理员。',
     glossary_needs_direct_model: '经由第三种语言翻译时不能使用术语表。请删除其中的术语，或分两步翻译。',

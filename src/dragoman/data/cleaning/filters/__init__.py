@@ -1,3 +1,1 @@
 """Filters that mark sentence pairs to drop, one module per property."""
-
-__all__: list[str] = []

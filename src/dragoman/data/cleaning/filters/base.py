@@ -5,8 +5,6 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-__all__ = ["Filter", "either_side", "mark_differing", "mark_pairs", "refine"]
-
 Filter = Callable[[pl.DataFrame], pl.Series]
 """Reads the columns ``source`` and ``target``; returns a boolean per pair, True if it must be dropped."""
 

@@ -1,11 +1,12 @@
-"""Mark sentence pairs to drop: the source or the target is not in the expected language."""
+"""Detect the languages of sentence pairs, and mark pairs to drop that are not in the expected ones."""
 
 from collections import Counter
 
+import numpy as np
 import polars as pl
 
 from dragoman.data.cleaning.filters.base import mark_pairs, refine
-from dragoman.data.cleaning.filters.scripts import has_foreign_script, weighted_length
+from dragoman.data.cleaning.filters.lengths_and_letters import has_foreign_script, weighted_length
 from dragoman.data.token_pairs import SIDES
 from dragoman.language_codes import primary_language
 from dragoman.text.characters import has_letters
@@ -13,10 +14,16 @@ from dragoman.text.language_detection_model import load_detector
 from dragoman.text.language_scripts import language_scripts
 from dragoman.text.other_language import fitting_answers, is_detectable
 
-__all__ = ["detect_language", "detected_shares", "language_shares", "wrong_language"]
-
 _MIN_LETTERS = 20  # weighted; detection is unreliable with fewer
 _MAX_CHARACTERS = 150  # more take longer and hardly change the result
+
+
+def sample_rows(frame: pl.DataFrame, count: int) -> pl.DataFrame:
+    """Return rows spread over a frame: one drawn from each of `count` equal ranges, as every nth may be special."""
+    if frame.height <= count:
+        return frame
+    jitter = np.random.default_rng(0).random(count)
+    return frame[((np.arange(count) + jitter) * (frame.height / count)).astype(np.int64)]
 
 
 def wrong_language(frame: pl.DataFrame, *, source: str, target: str, certainty: float) -> pl.Series:

@@ -1,3 +1,1 @@
 """Corpus readers, one module per format."""
-
-__all__: list[str] = []

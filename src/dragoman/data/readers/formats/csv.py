@@ -1,9 +1,7 @@
-"""Read CSV corpora: commas or semicolons, quoted cells, with or without a header.
+"""Read corpora of tables with separators: TSV, which has no quoting, and CSV.
 
 Rows are converted to tab-separated rows. A line break in a quoted cell becomes a space.
 """
-
-from __future__ import annotations
 
 import csv
 import io
@@ -12,6 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import polars as pl
@@ -19,20 +18,98 @@ import polars as pl
 from dragoman.config.corpus import OnBadLine
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import LineFault
-from dragoman.data.readers.formats.single_file import ChunkBuilder, FileBlock, read_blocks
-from dragoman.data.readers.formats.tsv import TsvChunk
+from dragoman.data.readers.formats.single_file import BlockChunk, ChunkBuilder, FileBlock, FileSequence, read_blocks
 from dragoman.data.readers.language_columns import find_language_columns
-from dragoman.data.reason_counts import Example
+from dragoman.data.reason_counts import HEADER, MAX_EXAMPLES, READ_AS_PAIR, Example
+from dragoman.data.token_pairs import SIDES
 from dragoman.errors import DataError
-from dragoman.text.headings import is_heading
+from dragoman.text.column_headings import is_heading
 from dragoman.text.other_language import column_languages, fitting_answers
-
-__all__ = ["CsvChunk", "CsvReader"]
 
 _MAX_LINES = 50  # of one record
 _SAMPLED_BYTES = 1 << 16
 _BROKEN = "line break in a cell"
-_SIDES = (("source", "target"), ("src", "tgt"), ("src", "trg"), ("text", "translation"))
+
+
+@dataclass(frozen=True)
+class TsvChunk(BlockChunk):
+    """Rows as bytes; `columns` are the columns of source and target, from 1, and `width` is that of the first row."""
+
+    columns: tuple[int, int]
+    width: int
+    languages: tuple[str, str]
+
+    @property
+    def separator(self) -> str:
+        """Name of the character between columns."""
+        return "tab"
+
+    def read(self, *, on_bad_line: OnBadLine, max_line_bytes: int) -> ChunkPairs:
+        """Decode the rows and take the two columns."""
+        draft = ChunkBuilder(self.file)
+        first = self.block.first_line
+        texts = self.texts(draft, on_bad_line=on_bad_line, max_line_bytes=max_line_bytes)
+        numbers = pl.Series(np.arange(first, first + len(texts), dtype=np.uint32))
+        return self._finish(pl.DataFrame({"row": texts, "line": numbers}), draft)
+
+    def _finish(self, frame: pl.DataFrame, draft: ChunkBuilder) -> ChunkPairs:
+        """Take the two columns of tab-separated rows; null rows are dropped."""
+        frame = frame.drop_nulls().with_columns(columns=pl.col("row").str.count_matches("\t", literal=True) + 1)
+        frame = self._check_widths(frame, draft)
+        frame = frame.filter(pl.col("columns") >= max(self.columns))
+        frame = frame.select(*(self._column(side) for side in (0, 1)), "line")
+        self._note_header(frame, draft)
+        return draft.finish(frame)
+
+    def _check_widths(self, frame: pl.DataFrame, draft: ChunkBuilder) -> pl.DataFrame:
+        """Record rows with other numbers of columns; return the rows that may be used."""
+        needed = max(self.columns)
+        for row in frame.filter(pl.col("columns") < needed).iter_rows(named=True):
+            detail = f"{row['columns']} of the {needed} columns that are needed; a {self.separator} separates them"
+            draft.add_fault(row["line"], LineFault("missing column", detail, row["row"]))
+        other = frame.filter((pl.col("columns") >= needed) & (pl.col("columns") != self.width))
+        examples = (
+            Example(self.file, row["line"], row["row"], "", f"{row['columns']} columns; the first row has {self.width}")
+            for row in islice(other.iter_rows(named=True), MAX_EXAMPLES)
+        )
+        draft.notes.add("number of columns differs from the first row's", other.height, examples)
+        return frame
+
+    def _note_header(self, frame: pl.DataFrame, draft: ChunkBuilder) -> None:
+        if self.block.first_line > 1 or not frame.height or frame[0, "line"] != 1:
+            return
+        cells = frame[0, "source"], frame[0, "target"]
+        if find_language_columns(cells, self.languages).names or all(
+            is_heading(cell, self.languages) for cell in cells
+        ):
+            detail = f"{READ_AS_PAIR}{self._without_header(cells)}"
+            draft.notes.add(HEADER, 1, [Example(self.file, 1, *cells, detail)])
+
+    def _without_header(self, _: tuple[str, str]) -> str:
+        """Return how the file is read without its header."""
+        return "save the file without it"
+
+    def _column(self, side: int) -> pl.Expr:
+        number = self.columns[side]
+        parts = pl.col("row").str.splitn("\t", number + 1)
+        return parts.struct.field(f"field_{number - 1}").alias(SIDES[side])
+
+
+class TsvReader(FileSequence):
+    """TSV files, one after the other; the languages are used to recognize a header."""
+
+    def __init__(self, files: Sequence[str], source: str, target: str, columns: tuple[int, int] = (1, 2)) -> None:
+        super().__init__(files)
+        self._columns = columns
+        self._languages = source, target
+
+    def chunks(self, rows: int) -> Iterator[TsvChunk]:
+        """Split the files into blocks of rows."""
+        width = 0
+        for block in read_blocks(self._files, rows):
+            if block.first_line == 1:
+                width = block.data.partition(b"\n")[0].count(b"\t") + 1
+            yield TsvChunk(block, self._columns, width, self._languages)
 
 
 @dataclass(frozen=True)
@@ -86,17 +163,13 @@ class CsvChunk(TsvChunk):
         return self._finish(pl.DataFrame({"row": pl.Series(rows, dtype=pl.String), "line": numbers}), draft)
 
 
-class CsvReader:
+class CsvReader(FileSequence):
     """CSV files, one after the other; the columns are chosen by the header, or there are two."""
 
     def __init__(self, files: Sequence[str], source: str, target: str, columns: tuple[str, str] | None = None) -> None:
-        self._files = list(files)
+        super().__init__(files)
         self._columns = columns
         self._languages = source, target
-
-    def files(self) -> list[str]:
-        """The files."""
-        return list(self._files)
 
     def chunks(self, rows: int) -> Iterator[CsvChunk]:
         """Split the files into blocks of rows."""
@@ -105,7 +178,7 @@ class CsvReader:
             if block.first_line == 1:
                 line = block.data.partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r")
                 delimiter = _delimiter(line, block.file)
-                cells = _cells(line, delimiter) or [line]
+                cells = _cells(line, delimiter) or _one_cell(line, block)
                 width = len(cells)
                 columns, has_header = self._select(block, cells, delimiter)
             yield CsvChunk(block, columns, width, self._languages, delimiter, has_header)
@@ -114,16 +187,16 @@ class CsvReader:
         """Return the columns from 1, and whether the first row is a header."""
         file = block.file
         names = [cell.strip() for cell in cells]
+        named = find_language_columns(tuple(names), self._languages).names
         if self._columns is not None:
             if all(name.isdecimal() for name in self._columns):
-                return (int(self._columns[0]), int(self._columns[1])), self._named(names) is not None
+                return (int(self._columns[0]), int(self._columns[1])), named is not None
             if missing := [name for name in self._columns if name not in names]:
                 raise DataError(
                     f"columns must be numbers or names of the first row of {file}, got {missing[0]}; it has "
                     f"{', '.join(names)[:200]}"
                 )
             return (names.index(self._columns[0]) + 1, names.index(self._columns[1]) + 1), True
-        named = self._named(names)
         if named is None and len(names) > 2:
             chosen = self._columns_by_text(block.data, delimiter, names)
             raise DataError(
@@ -153,15 +226,15 @@ class CsvReader:
         is_header = len(headings) == len(chosen) and all(names.count(name) == 1 for name in headings)
         return shlex.join(headings if is_header else [str(column + 1) for column in chosen])
 
-    def _named(self, names: list[str]) -> tuple[str, str] | None:
-        found = find_language_columns(tuple(names), self._languages).names
-        if found is not None:
-            return found
-        lower = [name.lower() for name in names]
-        for source, target in _SIDES:
-            if source in lower and target in lower:
-                return names[lower.index(source)], names[lower.index(target)]
-        return None
+
+def _one_cell(line: str, block: FileBlock) -> list[str]:
+    """Return a first line that is no row as a cell; raise `DataError` if rows end in carriage returns only."""
+    if block.data.count(b"\r") > 2 * block.data.count(b"\n"):  # line feeds are those within cells
+        raise DataError(
+            f"{block.file} must end its rows with line feeds, got carriage returns; convert it: "
+            f"tr '\\r' '\\n' < {block.file} > converted.csv"
+        )
+    return [line]
 
 
 def _delimiter(line: str, file: str) -> str:

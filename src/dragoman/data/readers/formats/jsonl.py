@@ -1,7 +1,5 @@
 """Read JSON Lines corpora: one object per line, with a text for each language."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,10 +8,8 @@ from typing import Any
 from dragoman.config.corpus import OnBadLine
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import LineFault, check_text
-from dragoman.data.readers.formats.single_file import BlockChunk, ChunkBuilder, read_blocks
-from dragoman.data.readers.language_columns import find_language_columns
-
-__all__ = ["JsonChunk", "JsonReader"]
+from dragoman.data.readers.formats.single_file import BlockChunk, ChunkBuilder, FileSequence, read_blocks
+from dragoman.data.readers.language_columns import find_language_columns, list_names
 
 
 class _BadRecordError(Exception):
@@ -73,27 +69,21 @@ class JsonChunk(BlockChunk):
         if not self.is_exact:
             choice = find_language_columns(tuple(record), self.names)
             if choice.names is None:
-                remedy = "; name the keys in columns" if choice.reason == "ambiguous language" else ""
-                raise _BadRecordError(choice.reason, choice.detail + remedy)
+                raise _BadRecordError(choice.reason, f"{choice.detail}; name the keys in columns")
             return choice.names
         missing = [name for name in self.names if name not in record]
         if missing:
-            keys = ", ".join(record) or "no keys at all"
-            raise _BadRecordError("missing language", f"no {missing[0]}; there is {keys}")
+            raise _BadRecordError("missing language", f"no {missing[0]}; there is {list_names(tuple(record))}")
         return self.names
 
 
-class JsonReader:
+class JsonReader(FileSequence):
     """JSONL files, one after the other; `columns` are keys to use instead of the languages."""
 
     def __init__(self, files: Sequence[str], source: str, target: str, columns: tuple[str, str] | None = None) -> None:
-        self._files = list(files)
+        super().__init__(files)
         self._names = columns or (source, target)
         self._is_exact = columns is not None
-
-    def files(self) -> list[str]:
-        """The files."""
-        return list(self._files)
 
     def chunks(self, rows: int) -> Iterator[JsonChunk]:
         """Cut the files into blocks of lines."""

@@ -1,7 +1,6 @@
 """Read Parquet corpora: one column for source and target each, or a struct ``translation`` with both languages."""
 
-from __future__ import annotations
-
+import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -15,18 +14,18 @@ import pyarrow.parquet as pq
 from dragoman.config.corpus import OnBadLine
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import DecodedLines, LineFault, decode_lines
-from dragoman.data.readers.formats.parquet_pages import PageSize, page_sizes
-from dragoman.data.readers.formats.single_file import ChunkBuilder
-from dragoman.data.readers.language_columns import find_language_columns
+from dragoman.data.readers.formats.parquet_pages import page_sizes
+from dragoman.data.readers.formats.single_file import ChunkBuilder, FileSequence
+from dragoman.data.readers.language_columns import find_language_columns, list_names
 from dragoman.data.readers.streams import RawFile, open_raw, stored_size
 from dragoman.data.token_pairs import SIDES
 from dragoman.errors import DataError
 
-__all__ = ["ParquetChunk", "ParquetReader"]
-
 _STRUCT = "translation"
 _MAX_RATIO = 150  # of compression; text reaches 10 to 20
-_SMALL_BYTES = 64 << 20  # a smaller column is accepted at any ratio
+_MAX_ROWS_PER_BYTE = 8  # of the file; repeated rows can take a fraction of a bit each
+_MAX_TEXT_RATIO = 200  # of the text of all rows to the file, with repeated texts
+_FEW_ROWS, _SMALL_BYTES = 10_000, 16 << 20  # accepted in a file of any size
 _PART_BYTES = 64 << 20  # of text in one chunk
 
 
@@ -54,17 +53,13 @@ class ParquetChunk:
         return draft.finish(frame.drop_nulls())
 
 
-class ParquetReader:
+class ParquetReader(FileSequence):
     """Parquet files, one after the other; `columns` are used instead of those named by languages."""
 
     def __init__(self, files: Sequence[str], source: str, target: str, columns: tuple[str, str] | None = None) -> None:
-        self._files = list(files)
+        super().__init__(files)
         self._languages = source, target
         self._columns = columns
-
-    def files(self) -> list[str]:
-        """The files."""
-        return list(self._files)
 
     def chunks(self, rows: int) -> Iterator[ParquetChunk]:
         """Read the two columns in batches of rows."""
@@ -113,52 +108,98 @@ def _batches(
     try:
         with pq.ParquetFile(raw) as file:
             paths = select(name, file.schema_arrow)
+            _check_text(name, file.schema_arrow, paths)
         names = [".".join(path) for path in paths]
         with pq.ParquetFile(raw, read_dictionary=names) as file:  # a repeated text is stored once
-            _check_compression(name, raw, file.metadata, names)
+            size = raw.seek(0, io.SEEK_END)
+            _check_rows(name, size, file.metadata)
+            _check_compression(name, raw, size, file.metadata, names)
+            text = _TextLimit(name, size)
             for batch in file.iter_batches(batch_size=rows, columns=names):
-                for part in _parts(name, batch, paths):
+                for part in _parts(batch, paths, text):
                     seen += len(part)
-                    source, target = (_as_bytes(name, part, path) for path in paths)
+                    source, target = (_as_bytes(part, path) for path in paths)
                     yield (source, target), seen / file.metadata.num_rows
     except (OSError, ValueError, pa.ArrowException) as error:
         reason = str(error).partition("\n")[0]
         raise DataError(f"{name} must be a whole Parquet file, got damage after row {seen:,}: {reason}") from error
     if not seen:
-        raise DataError(f"{name} must hold text, got a Parquet file without rows")
+        raise DataError(f"{name} is a Parquet file without rows")
 
 
-def _check_compression(name: str, raw: RawFile, metadata: pq.FileMetaData, columns: Sequence[str]) -> None:
-    """Raise `DataError` if a column is much larger than its compressed form: one page of it could fill the memory.
+def _check_text(name: str, schema: pa.Schema, paths: list[list[str]]) -> None:
+    """Raise `DataError` if a column holds something else than text; a list in one row may be of any length."""
+    for path in paths:
+        kind = schema.field(path[0]).type
+        for field in path[1:]:
+            kind = kind.field(field).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+            raise DataError(f"{name}: column {'.'.join(path)} must hold text, got {kind}; set columns")
 
-    The metadata may state other sizes than the pages, so the headers of all pages that are read are checked too.
+
+def _check_rows(name: str, size: int, metadata: pq.FileMetaData) -> None:
+    """Raise `DataError` if a file has too many rows for its size, before any row is decoded."""
+    rows = max(metadata.num_rows, sum(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)))
+    if rows > max(_FEW_ROWS, _MAX_ROWS_PER_BYTE * size):
+        raise DataError(
+            f"{name} must have at most {_MAX_ROWS_PER_BYTE} rows per byte, got {rows:,} rows in {size:,} bytes; check "
+            "whether it is a decompression bomb"
+        )
+
+
+class _TextLimit:
+    """Limit of the text in all rows of a file; a text that a dictionary stores once may occur in every row."""
+
+    def __init__(self, name: str, size: int) -> None:
+        self._name, self._size, self._seen = name, size, 0
+
+    def add(self, count: int) -> None:
+        self._seen += count
+        if self._seen > max(_SMALL_BYTES, _MAX_TEXT_RATIO * self._size):
+            raise DataError(
+                f"{self._name} must not hold more than {_MAX_TEXT_RATIO:,} times its size of text, got more than "
+                f"{self._seen:,} bytes in {self._size:,}; check whether it is a decompression bomb"
+            )
+
+
+def _check_compression(name: str, raw: RawFile, size: int, metadata: pq.FileMetaData, columns: Sequence[str]) -> None:
+    """Raise `DataError` if the two columns are much larger than their compressed form, before any page is decoded.
+
+    The metadata may state other sizes than the pages, so the headers of all pages that are read are counted too, each
+    once: the stored columns cannot be larger than the file.
     """
+    stored = unpacked = 0
     for group in range(metadata.num_row_groups):
         for number in range(metadata.row_group(group).num_columns):
             column = metadata.row_group(group).column(number)
-            sizes = [PageSize(column.total_uncompressed_size, column.total_compressed_size)]
-            if column.path_in_schema in columns:
-                first = min(filter(None, (column.dictionary_page_offset, column.data_page_offset)), default=0)
-                sizes += page_sizes(raw, first, column.total_compressed_size)
-            for size in sizes:
-                if size.uncompressed > max(_SMALL_BYTES, _MAX_RATIO * size.compressed):
-                    raise DataError(
-                        f"{name} must not expand to more than {_MAX_RATIO} times its size, got {size.uncompressed:,} "
-                        f"bytes in column {column.path_in_schema}; check whether it is a decompression bomb"
-                    )
+            if column.path_in_schema not in columns:
+                continue
+            stored += column.total_compressed_size
+            if stored > size:
+                raise ValueError("columns that are larger than the file")
+            first = min(filter(None, (column.dictionary_page_offset, column.data_page_offset)), default=0)
+            pages = sum(page.uncompressed for page in page_sizes(raw, first, column.total_compressed_size))
+            unpacked += max(pages, column.total_uncompressed_size)
+            if unpacked > max(_SMALL_BYTES, _MAX_RATIO * size):
+                raise DataError(
+                    f"{name} must not expand to more than {_MAX_RATIO} times its size, got {unpacked:,} bytes up to "
+                    f"column {column.path_in_schema} of row group {group + 1}; check whether it is a decompression bomb"
+                )
 
 
-def _parts(name: str, batch: pa.RecordBatch, paths: list[list[str]]) -> Iterator[pa.RecordBatch]:
+def _parts(batch: pa.RecordBatch, paths: list[list[str]], text: _TextLimit) -> Iterator[pa.RecordBatch]:
     """Cut a batch into parts of limited size; a file of a few kilobytes can have rows of many megabytes each."""
     sizes = np.zeros(len(batch), np.int64)
     for path in paths:
-        column = _column(name, batch, path)
+        column = _column(batch, path)
         if pa.types.is_dictionary(column.type):
             lengths = pc.binary_length(column.dictionary).cast(pa.int64()).take(column.indices)
         else:
             lengths = pc.binary_length(column).cast(pa.int64())
         sizes += pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
     ends = np.cumsum(sizes)
+    text.add(int(ends[-1]) if len(ends) else 0)
     start, done = 0, 0
     while start < len(batch):
         end = max(start + 1, int(np.searchsorted(ends, done + _PART_BYTES, side="right")))
@@ -166,24 +207,21 @@ def _parts(name: str, batch: pa.RecordBatch, paths: list[list[str]]) -> Iterator
         start, done = end, int(ends[end - 1])
 
 
-def _column(name: str, batch: pa.RecordBatch, path: list[str]) -> pa.Array:
+def _column(batch: pa.RecordBatch, path: list[str]) -> pa.Array:
     column = batch.column(path[0])
     for field in path[1:]:
         column = pc.struct_field(column, field)
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
-        raise DataError(f"{name}: column {'.'.join(path)} must hold text, got {kind}; set columns")
     return column
 
 
-def _as_bytes(name: str, batch: pa.RecordBatch, path: list[str]) -> pa.Array:
-    column = _column(name, batch, path)
+def _as_bytes(batch: pa.RecordBatch, path: list[str]) -> pa.Array:
+    column = _column(batch, path)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     return column.cast(kind).cast(pa.large_binary())
 
 
 def _described(schema: pa.Schema) -> str:
-    return ", ".join(f"{field.name} ({field.type})" for field in schema) or "none"
+    return list_names([f"{field.name} ({field.type})" for field in schema])
 
 
 def _fault(sides: Sequence[DecodedLines], row: int) -> LineFault:

@@ -4,14 +4,10 @@ pyarrow allocates what the header of a page states; the sizes in the metadata of
 structs of Thrift's compact protocol.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from dragoman.data.readers.streams import RawFile
-
-__all__ = ["PageSize", "page_sizes"]
 
 _MAX_HEADER = 16 << 20  # bytes, as in pyarrow: a header may contain statistics
 _FIRST_READ = 4096

@@ -1,4 +1,4 @@
-"""Shared code of readers for formats in which each line of one file contains source and target."""
+"""Shared code of readers of formats in which one file contains source and target."""
 
 from __future__ import annotations
 
@@ -10,15 +10,31 @@ import polars as pl
 
 from dragoman.config.corpus import OnBadLine
 from dragoman.data.reader_protocol import ChunkPairs
-from dragoman.data.readers.decode import REPLACED, DecodedLines, LineFault, decode_lines, split_lines, strip_line_ends
+from dragoman.data.readers.decode import (
+    REPLACED,
+    DecodedLines,
+    LineFault,
+    decode_lines,
+    note_suspicious_characters,
+    split_lines,
+    strip_line_ends,
+)
 from dragoman.data.readers.line_blocks import LineBlockReader, ReadProgress
 from dragoman.data.readers.shifted_lines import note_shifted_lines
 from dragoman.data.readers.streams import open_stream, stored_size
-from dragoman.data.readers.suspicious_characters import note_suspicious_characters
 from dragoman.data.reason_counts import Example, Tally
 from dragoman.data.token_pairs import SIDES
 
-__all__ = ["BlockChunk", "ChunkBuilder", "FileBlock", "read_blocks"]
+
+class FileSequence:
+    """Base of readers that read one file after the other."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self._files = list(files)
+
+    def files(self) -> list[str]:
+        """The files."""
+        return list(self._files)
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 Entity declarations are rejected, so entities cannot expand without bound or read files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,15 +12,13 @@ from xml.parsers import expat
 from dragoman.config.corpus import OnBadLine
 from dragoman.data.reader_protocol import ChunkPairs
 from dragoman.data.readers.decode import LineFault, check_text
-from dragoman.data.readers.formats.single_file import ChunkBuilder
+from dragoman.data.readers.formats.single_file import ChunkBuilder, FileSequence
 from dragoman.data.readers.language_columns import find_language_columns, normalize_code
 from dragoman.data.readers.line_blocks import MOST_BYTES, ReadProgress
 from dragoman.data.readers.streams import ByteStream, open_stream, stored_size
 from dragoman.data.reason_counts import Example
 from dragoman.errors import DataError
 from dragoman.text.characters import attaches, is_spaceless
-
-__all__ = ["TmxChunk", "TmxReader", "TmxUnit"]
 
 _CODES = {"bpt", "ept", "it", "ph", "ut"}  # contain native codes; other elements within a segment contain text
 _ELEMENT_BYTES = 400  # of memory per variant or inline element
@@ -66,16 +62,12 @@ class TmxChunk:
         return draft.finish()
 
 
-class TmxReader:
+class TmxReader(FileSequence):
     """TMX files, one after the other."""
 
     def __init__(self, files: Sequence[str], source: str, target: str) -> None:
-        self._files = list(files)
+        super().__init__(files)
         self._languages = source, target
-
-    def files(self) -> list[str]:
-        """The files."""
-        return list(self._files)
 
     def chunks(self, rows: int) -> Iterator[TmxChunk]:
         """Parse the files in chunks of translation units."""
@@ -99,7 +91,7 @@ def _parse(stream: ByteStream, languages: tuple[str, str], rows: int) -> Iterato
     if document.units:
         yield document.take(rows)
     elif not has_any:
-        raise DataError(f"{stream.name} must hold translation units, got a TMX document without any")
+        raise DataError(f"{stream.name} is a TMX document without translation units")
 
 
 class _Variant:
@@ -180,16 +172,14 @@ class _Document:
         except expat.ExpatError as error:
             place = f"{self._name}:{error.lineno}"
             reason = expat.ErrorString(error.code)
-            raise DataError(
-                f"{place} must be well-formed XML, got a fault at column {error.offset + 1}: {reason}"
-            ) from error
+            raise DataError(f"{place} is not well-formed XML at column {error.offset + 1}: {reason}") from error
         except (LookupError, ValueError) as error:
             raise DataError(f"{self._name} must be in an encoding that XML parsers support, got: {error}") from error
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         local = _local(name)
         if not self._path and local != "tmx":
-            raise DataError(f"{self._name} must be a TMX document, got one that begins with <{name}>")
+            raise DataError(f"{self._name} must be a TMX document, got <{name}> as its first element")
         parent = self._path[-1] if self._path else ""
         self._path.append(local)
         if self._is_segment:

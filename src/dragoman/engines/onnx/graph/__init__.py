@@ -1,3 +1,1 @@
 """Build a model as ONNX graphs from its weights: the encoder, and one step of the decoder."""
-
-__all__: list[str] = []

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dragoman.config.schema import RnnConfig
+from dragoman.config.rnn import RnnConfig
 from dragoman.engines.onnx.graph.builder import FLOAT, Array, Graph, Size, Value
 
 SourceMemory = dict[str, tuple[Value, list[Size]]]

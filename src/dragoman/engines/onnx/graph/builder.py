@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.engines.onnx.imports import import_onnx
+from dragoman.environment import import_package
 from dragoman.errors import CombinationError
 
 Array = NDArray[Any]
@@ -17,6 +17,8 @@ Size = str | int
 """One dimension of a shape: a number, or the name of a dynamic dimension."""
 Value = str
 """A tensor of the graph."""
+TensorMessage = Any
+"""A constant as an ONNX message."""
 
 LARGEST = (1 << 31) - (1 << 20)
 """Maximum bytes of weights in a graph: an ONNX file is limited to 2 GiB."""
@@ -32,6 +34,21 @@ _WEIGHT_LEVELS = 63
 """Levels of weights. Processors without VNNI add two products of bytes in 16 bits, which overflows with 127."""
 
 
+def import_onnx(module: str = "onnx") -> Any:
+    """Import onnx, or one of its modules; only exporting needs it."""
+    return import_package(module, "export", "exporting to ONNX")
+
+
+class SharedConstants(Protocol):
+    """Where a graph stores large constants; see `shared_weights`."""
+
+    def holds(self, array: Array) -> bool:
+        """Whether an array was placed there."""
+
+    def place(self, array: Array, name: str) -> TensorMessage | None:
+        """The ONNX tensor of an array that is placed there; None for one that belongs in the graph."""
+
+
 class Graph:
     """Operations in execution order. With `precision` int8, `linear` multiplies 8-bit integers.
 
@@ -39,8 +56,9 @@ class Graph:
     inputs of a product is fixed, or computed per row.
     """
 
-    def __init__(self, name: str, precision: str, *, prefix: str = "") -> None:
+    def __init__(self, name: str, precision: str, *, prefix: str = "", shared: SharedConstants | None = None) -> None:
         self.name = name
+        self._shared = shared
         self._prefix = prefix
         self.is_int8 = precision == "int8"
         self._onnx = import_onnx("onnx.helper")
@@ -66,11 +84,20 @@ class Graph:
         self._size += array.nbytes
         if self._size > LARGEST:
             raise CombinationError(
-                f"a model must have at most {LARGEST:,} bytes of weights for ONNX, got more; use the engine torch"
+                f"the weights have more than {LARGEST:,} bytes, the limit of a file of ONNX; use the engine torch"
             )
         name = f"{self._prefix}constant.{len(self._constants)}"
-        self._constants.append(import_onnx("onnx.numpy_helper").from_array(np.asarray(array, order="C"), name))
+        placed = None if self._shared is None else self._shared.place(array, name)
+        if placed is None:
+            placed = import_onnx("onnx.numpy_helper").from_array(np.asarray(array, order="C"), name)
+        self._constants.append(placed)
         return name
+
+    def transposed(self, array: Array) -> Value:
+        """Add the transpose of a matrix; of one that other graphs hold too, ONNX Runtime makes it at the start."""
+        if self._shared is not None and self._shared.holds(array):
+            return self.op("Transpose", self.constant(array), perm=[1, 0])
+        return self.constant(array.T)
 
     def number(self, value: float) -> Value:
         """A float32 scalar."""
@@ -141,7 +168,7 @@ class Graph:
         key = f"{x} × {multiplier}, {is_positive}"
         if key not in self._bytes:
             self._bytes[key] = self.op("QuantizeLinear", x, step, zero), None
-        inputs = [self._bytes[key][0], self.constant(integers.T), step, self.constant(steps.astype(np.float32)), zero]
+        inputs = [self._bytes[key][0], self.transposed(integers), step, self.constant(steps.astype(np.float32)), zero]
         bias = [] if b is None else ["", self.constant(b)]
         return self.op("MatMulIntegerToFloat", *inputs, *bias, domain=_MICROSOFT)
 
@@ -151,7 +178,7 @@ class Graph:
         quantised, scale = self._bytes[x]
         inputs = [
             quantised,
-            self.constant(integers.T),
+            self.transposed(integers),
             self.number(1 / _LEVELS),
             self.constant(steps.astype(np.float32)),
             self._middle(),

@@ -1,48 +1,56 @@
-"""Decoder weights that both ONNX graphs use: embeddings, output layer, cells and context projections."""
+"""A file of weights for several ONNX graphs, which ONNX Runtime maps into memory; equal arrays are stored once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from pathlib import Path
 
 import numpy as np
 
-from dragoman.config.schema import RnnConfig
-from dragoman.engines.onnx.graph.builder import Array
-from dragoman.engines.onnx.graph.cells import CELLS, CellWeights, StepCell
+from dragoman.engines.onnx.graph.builder import Array, TensorMessage, import_onnx
+
+_ALIGNMENT = 4096  # a page of memory
+_LEAST_BYTES = 4096  # smaller arrays are in the graphs
 
 
-def source_vectors(weights: Mapping[str, Array]) -> Array:
-    """The source's word vectors. Shapes: [vocab, embedding]."""
-    return weights["encoder.embedding.weight"]
+class SharedWeights:
+    """The large arrays of graphs. Paths in the graphs are relative, so that a folder with all of them can be moved."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offsets: dict[tuple[str, tuple[int, ...], bytes], int] = {}
+        self._arrays: list[tuple[int, Array]] = []
+        self._end = 0
+
+    def holds(self, array: Array) -> bool:
+        """Whether an array was placed in the file."""
+        return _key(array) in self._offsets
+
+    def place(self, array: Array, name: str) -> TensorMessage | None:
+        """The ONNX tensor of an array that is placed in the file; None for a small one."""
+        if array.nbytes < _LEAST_BYTES:
+            return None
+        key = _key(array)
+        if key not in self._offsets:
+            self._offsets[key] = self._end
+            self._arrays.append((self._end, array))
+            self._end += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
+        onnx = import_onnx()
+        tensor = onnx.TensorProto(name=name, dims=array.shape, data_location=onnx.TensorProto.EXTERNAL)
+        tensor.data_type = import_onnx("onnx.helper").np_dtype_to_tensor_dtype(array.dtype)
+        facts = {"location": self._path.name, "offset": self._offsets[key], "length": array.nbytes}
+        for fact, value in facts.items():
+            tensor.external_data.add(key=fact, value=str(value))
+        return tensor
+
+    def save(self) -> None:
+        """Write the file."""
+        with self._path.open("wb") as file:
+            for offset, array in self._arrays:
+                file.seek(offset)
+                file.write(np.ascontiguousarray(array).data)
+            file.truncate(self._end)
 
 
-def target_vectors(weights: Mapping[str, Array]) -> Array:
-    """The target's word vectors; stored once if tied to the source. Shapes: [vocab, embedding]."""
-    return weights.get("decoder.embedding.weight", source_vectors(weights))
-
-
-def output_weight(weights: Mapping[str, Array]) -> Array:
-    """The output weights; stored once if tied to the word vectors. Shapes: [vocab, features]."""
-    return weights.get("decoder.output.weight", target_vectors(weights))
-
-
-def cells(config: RnnConfig, weights: Mapping[str, Array]) -> list[StepCell]:
-    """The decoder's layers, the lowest first."""
-    kind = config.decoder.cell
-    prefixes = [f"decoder.stack.cells.{layer}" for layer in range(config.decoder.layers)]
-    return [CELLS[kind](CellWeights.of(kind, weights, prefix)) for prefix in prefixes]
-
-
-def context_products(config: RnnConfig, weights: Mapping[str, Array]) -> Array:
-    """All linear maps of the context, concatenated; that of the lowest cell first. Shapes: [out, value]."""
-    if config.decoder.attend == "after":
-        return weights["decoder.W_c"][:, : config.value_size]
-    into_cell = cells(config, weights)[0].weights.W[:, config.embedding :]
-    if config.decoder.output == "linear":
-        return into_cell
-    return np.concatenate([into_cell, maxout_halves(weights["decoder.deep.C_o.weight"])])
-
-
-def maxout_halves(rows: Array) -> Array:
-    """Even rows, then odd rows: the maximum over pairs becomes the maximum of two halves."""
-    return np.concatenate([rows[0::2], rows[1::2]])
+def _key(array: Array) -> tuple[str, tuple[int, ...], bytes]:
+    return array.dtype.str, array.shape, hashlib.sha256(np.ascontiguousarray(array).data).digest()

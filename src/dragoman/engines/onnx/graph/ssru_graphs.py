@@ -10,10 +10,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dragoman.bundle.quantization import Quantization
+from dragoman.bundle.weights import Quantization
 from dragoman.config.schema import TransformerConfig
 from dragoman.engines.onnx.graph.attention import padding_mask
 from dragoman.engines.onnx.graph.builder import FLOAT, INT8, INT64, Array, Graph, Size, Value
+from dragoman.engines.onnx.graph.shared_weights import SharedWeights
 from dragoman.engines.onnx.graph.transformer_parts import TransformerParts, WeightRows, rows_quantised
 from dragoman.engines.position_table import position_table
 
@@ -27,14 +28,18 @@ class SsruGraphs:
         weights: Mapping[str, Array],
         precision: str,
         quantization: Quantization | None = None,
+        shared: SharedWeights | None = None,
     ) -> None:
         self.config = config
+        self.shared = shared
         self.weights = weights
         self.precision = precision
         self.quantization = quantization
 
     def _parts(self, name: str) -> TransformerParts:
-        return TransformerParts(Graph(name, self.precision), self.config, self.weights, self.quantization)
+        return TransformerParts(
+            Graph(name, self.precision, shared=self.shared), self.config, self.weights, self.quantization
+        )
 
     @property
     def _output_weight(self) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.bundle.quantization import Quantization
+from dragoman.bundle.weights import Quantization
 from dragoman.config.schema import TransformerConfig
 from dragoman.engines.onnx.graph.builder import FLOAT, Array, Graph, Value, quantised_rows
 
@@ -83,15 +83,20 @@ class TransformerParts:
         return self.graph.linear(x, whole, bias, bounded=False)
 
     def quantised(self, *parts: WeightRows) -> QuantisedMatrix | None:
-        """The stored integers of all parts; None if they are not stored.
+        """The integers of all parts: those stored, or new ones if only inputs are; None if neither is.
 
         The multiplier is None if the parts have several, so that the range of the input is measured.
         """
         stored = self.quantization
-        if stored is None or not all(each.matrix in stored.weights for each in parts):
+        if stored is None or not all(each.matrix in (stored.weights or stored.inputs) for each in parts):
             return None
-        integers = [stored.integers(each.matrix, self.weights[each.matrix])[each.rows] for each in parts]
-        steps = [each.factor / stored.weights[each.matrix][each.rows].astype(np.float64) for each in parts]
+        if stored.weights:
+            integers = [stored.integers(each.matrix, self.weights[each.matrix])[each.rows] for each in parts]
+            steps = [each.factor / stored.weights[each.matrix][each.rows].astype(np.float64) for each in parts]
+        else:
+            made = [quantised_rows(self.weights[each.matrix][each.rows]) for each in parts]
+            integers = [each for each, _ in made]
+            steps = [one * part.factor for (_, one), part in zip(made, parts, strict=True)]
         inputs = [stored.inputs[each.matrix][each.rows] for each in parts if each.matrix in stored.inputs]
         multipliers = np.unique(np.concatenate([np.empty(0, np.float32), *inputs]))
         multiplier = float(multipliers[0]) if len(inputs) == len(parts) and len(multipliers) == 1 else None

@@ -1,13 +1,12 @@
 """Routes of the DeepL API: texts, languages, usage, documents and glossaries (versions 2 and 3)."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter
 
 from dragoman.server.pipeline.pipeline import TranslationPipeline
 from dragoman.server.routes.deepl import documents, glossaries, text
+from dragoman.server.routes.deepl.schemas import DEEPL
 
-__all__ = ["routers"]
+__all__ = ["DEEPL", "routers"]
 
 
 def routers(pipeline: TranslationPipeline) -> list[APIRouter]:

@@ -1,34 +1,43 @@
-"""Routes of the DeepL API v2 for documents: upload, status, download."""
-
-from __future__ import annotations
+"""Routes of the DeepL API v2 for documents: upload, translation in the background, status, download."""
 
 import asyncio
-from dataclasses import replace
+import hmac
+import logging
+import secrets
+import time
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from dragoman.errors import DragomanError
 from dragoman.server.access.authorization import RequestAccess
-from dragoman.server.errors import RequestError
-from dragoman.server.http.dependencies import Access, Reserved
-from dragoman.server.http.request_body import json_response, parse_model
+from dragoman.server.errors import NotFound, Overloaded, RateLimited, RequestError, problem_for
+from dragoman.server.http.request_body import Access, Reserved, json_response, parse_model
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.pipeline.documents import TranslatedDocument, translate_document
-from dragoman.server.pipeline.option_builder import build_options
 from dragoman.server.pipeline.pipeline import TranslationPipeline
+from dragoman.server.pipeline.request_checks import build_options
 from dragoman.server.request_types import TranslationRequest
-from dragoman.server.routes.deepl.document_jobs import DocumentJob, DocumentJobs
-from dragoman.server.routes.deepl.fields import read_values
-from dragoman.server.routes.deepl.schemas import API_NAMES, AuthKey, DeeplGlossaryChoice
+from dragoman.server.routes.deepl.schemas import DEEPL, AuthKey, DeeplGlossaryChoice
+from dragoman.server.routes.deepl.text import read_values
 from dragoman.server.routes.document_files import Upload, read_upload, stored_response, translated_name
-from dragoman.server.routes.download_store import DownloadStore
+from dragoman.server.routes.download_store import DownloadStore, StoredDocument, rank_owners
 from dragoman.server.routes.openapi import BODY_ERRORS, FORMS, JSON, parameter, request_body, responses
 from dragoman.server.scheduling.admission import Reservation
 
-__all__ = ["router"]
+_log = logging.getLogger(__name__)
 
+JobStatus = Literal["translating", "done", "error"]
+_UNKNOWN = (
+    "there is no document of this id and key: documents are kept for half an hour, in a full store shorter; translate "
+    "it again"
+)
+_MIB = 1 << 20
+_RETRY_SECONDS = 5.0
 _STATUS_WAIT = 2.0  # seconds that a status request waits for the end: DeepL's client polls every five
 _DOCUMENT_TIME = 10  # times the deadline of other requests
 _LARGEST_DOCUMENTS = 8  # documents of the largest size that may be in progress; one client may have half of them
@@ -36,9 +45,137 @@ _ID = parameter("document_id", "path", {"type": "string"}, "Id of the document."
 _BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
 
+@dataclass
+class DocumentJob:
+    """A document whose translation is running or finished."""
+
+    id: str
+    key: str
+    """Secret that allows the download."""
+    created: float
+    owner: bytes = b""
+    size: int = 0
+    """Bytes of the uploaded document, which is in memory until it is translated."""
+    status: JobStatus = "translating"
+    characters: int = 0
+    error: str = ""
+    download: str = ""
+    """Key of the translation in the `DownloadStore`."""
+    task: asyncio.Task[None] | None = field(default=None, repr=False)
+
+
+class DocumentJobs:
+    """Jobs by id, the oldest first; finished ones are forgotten after `seconds`.
+
+    At most `max_jobs` documents of at most `max_bytes` together are in progress. An owner may have as many as places
+    are left, and as many bytes: half if it is alone, and always less than all. Of finished jobs, `max_finished` are
+    kept; then the oldest of the owner with the most is forgotten.
+    """
+
+    def __init__(
+        self,
+        downloads: DownloadStore,
+        *,
+        seconds: float = 1800.0,
+        max_jobs: int = 100,
+        max_bytes: int = 80 * _MIB,
+        max_finished: int = 1000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._downloads, self._seconds, self._clock = downloads, seconds, clock
+        self._max_jobs, self._max_bytes, self._max_finished = max_jobs, max_bytes, max_finished
+        self._jobs: dict[str, DocumentJob] = {}
+
+    def start(
+        self,
+        work: Coroutine[Any, Any, TranslatedDocument],
+        name: Callable[[str], str],
+        owner: bytes = b"",
+        size: int = 0,
+    ) -> DocumentJob:
+        """Start to translate, after `make_room`; `name` returns the name of the translation, given its language."""
+        job = DocumentJob(secrets.token_hex(16).upper(), secrets.token_hex(32).upper(), self._clock(), owner, size)
+        job.task = asyncio.create_task(self._run(job, work, name, owner))
+        self._jobs[job.id] = job
+        return job
+
+    def get(self, id_: str, key: str) -> DocumentJob:
+        """Return a job; raises `NotFound` without its key."""
+        job = self._jobs.get(id_)
+        if job is None or not hmac.compare_digest(job.key.encode(), key.encode("utf-8", "surrogatepass")):
+            raise NotFound(_UNKNOWN)
+        return job
+
+    def result(self, job: DocumentJob) -> StoredDocument:
+        """Return the translation of a finished job; raises `Overloaded` while it is running."""
+        if job.status == "translating":
+            raise Overloaded("the document is still being translated", retry_after=1)
+        found = self._downloads.get(job.download) if job.download else None
+        if found is None:
+            raise NotFound(job.error or _UNKNOWN)
+        return found
+
+    async def _run(
+        self,
+        job: DocumentJob,
+        work: Coroutine[Any, Any, TranslatedDocument],
+        name: Callable[[str], str],
+        owner: bytes,
+    ) -> None:
+        try:
+            done = await work
+            job.download = await self._downloads.add(name(done.language), done.data, owner)
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 -- the client reads it in the status
+            job.status, job.error = "error", problem_for(error)["detail"]
+            if not isinstance(error, DragomanError | asyncio.CancelledError):
+                _log.error("a document could not be translated: %s", type(error).__name__)
+        else:
+            job.status, job.characters = "done", done.characters
+
+    def make_room(self, owner: bytes = b"", size: int = 0) -> None:
+        """Forget old finished jobs, and check that another document may be in progress.
+
+        Raises `RateLimited` if the owner has its share of the documents in progress, `Overloaded` if the server has no
+        room for another. To be called before anything is reserved for a job.
+        """
+        self._forget_finished()
+        running = [each for each in self._jobs.values() if each.status == "translating"]
+        own = [each for each in running if each.owner == owner]
+        for limit, used, owned, added in (
+            (self._max_jobs, len(running), len(own), 1),
+            (self._max_bytes, _bytes(running), _bytes(own), size),
+        ):
+            if used + added > limit:
+                raise Overloaded(
+                    "the server translates as many documents as it has room for", retry_after=_RETRY_SECONDS
+                )
+            if owned + added > limit - used:
+                raise RateLimited(
+                    f"the server translates {len(own):,} documents of this client, {_bytes(own):,} bytes, as many as "
+                    "it may have at a time",
+                    retry_after=_RETRY_SECONDS,
+                )
+
+    def _forget_finished(self) -> None:
+        now = self._clock()
+        finished = {id_: each for id_, each in self._jobs.items() if each.status != "translating"}
+        for id_, job in list(finished.items()):
+            if job.created + self._seconds <= now:
+                del self._jobs[id_], finished[id_]
+        while len(finished) > self._max_finished:
+            ranks = rank_owners((each.owner, 1) for each in finished.values())
+            forgotten = min(finished, key=lambda id_: ranks[finished[id_].owner])
+            del self._jobs[forgotten], finished[forgotten]
+
+
+def _bytes(jobs: Iterable[DocumentJob]) -> int:
+    return sum(each.size for each in jobs)
+
+
 class DeeplDocumentFields(DeeplGlossaryChoice):
     """Fields of the form of `/v2/document`, in addition to the file."""
 
+    filename: str | None = Field(None, description="Name of the document, in place of that of the file.")
     output_format: str | None = Field(None, description="Must be the format of the document.")
 
 
@@ -76,7 +213,7 @@ KeyBody = Annotated[DeeplDocumentKey, Depends(_key_body)]
 
 def router(pipeline: TranslationPipeline, downloads: DownloadStore | None = None) -> APIRouter:
     """Return the routes of documents."""
-    routes = APIRouter(prefix="/v2", tags=["DeepL"])
+    routes = APIRouter(prefix="/v2", tags=[DEEPL.name])
     store = downloads or DownloadStore()
     jobs = DocumentJobs(store, max_bytes=_LARGEST_DOCUMENTS * pipeline.settings.limits.file_bytes)
 
@@ -87,7 +224,7 @@ def router(pipeline: TranslationPipeline, downloads: DownloadStore | None = None
         given = await read_upload(request, pipeline.settings.limits, ("target_lang",))
         fields = parse_model(DeeplDocumentFields, given.fields)
         wanted = _to_request(pipeline, fields, given, access.name)
-        store.make_room(len(given.data), access.client)  # before the work: its size is about that of the translation
+        store.check_size(len(given.data))  # before the work: its size is about that of the translation
         pipeline.resolve(replace(wanted, texts=[""]))  # raises for unknown languages
         jobs.make_room(access.client, len(given.data))
         # The reservation of this request ends with it.
@@ -157,7 +294,7 @@ def _to_request(
         fields.target_lang,
         options=options,
         glossary=glossary,
-        names=API_NAMES,
+        dialect=DEEPL,
         rejects_other_languages=True,
     )
 

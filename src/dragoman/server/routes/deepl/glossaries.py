@@ -1,7 +1,5 @@
 """Routes of the DeepL API for stored glossaries: `/v2` with one language pair each, `/v3` with several."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from typing import Annotated, Any
@@ -9,13 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 
 from dragoman.server.errors import NotFound, RequestError
-from dragoman.server.glossaries.entries import format_tsv
-from dragoman.server.glossaries.store import GlossaryStore, StoredGlossary, TermDictionary
-from dragoman.server.http.dependencies import Access, json_body
-from dragoman.server.http.request_body import json_response, parse_model
+from dragoman.server.glossaries import GlossaryStore, StoredGlossary, TermDictionary, format_tsv
+from dragoman.server.http.request_body import Access, json_body, json_response, parse_model
 from dragoman.server.http.route_policy import route_policy
 from dragoman.server.pipeline.pipeline import TranslationPipeline
-from dragoman.server.routes.deepl.fields import read_values
 from dragoman.server.routes.deepl.glossary_schemas import (
     DictionaryBody,
     DictionaryInfo,
@@ -33,10 +28,9 @@ from dragoman.server.routes.deepl.glossary_schemas import (
     multilingual_json,
     single_json,
 )
-from dragoman.server.routes.deepl.languages import glossary_pairs
+from dragoman.server.routes.deepl.schemas import DEEPL
+from dragoman.server.routes.deepl.text import glossary_pairs, read_values
 from dragoman.server.routes.openapi import BASE_ERRORS, BODY_ERRORS, FORMS, JSON, parameter, request_body, responses
-
-__all__ = ["routers"]
 
 _TSV = "text/tab-separated-values"
 _ID = parameter("glossary_id", "path", {"type": "string"}, "Id of the glossary.")
@@ -66,7 +60,7 @@ def routers(pipeline: TranslationPipeline) -> list[APIRouter]:
 
 
 def _version_2(pipeline: TranslationPipeline, store: GlossaryStore) -> APIRouter:
-    routes = APIRouter(prefix="/v2", tags=["DeepL"])
+    routes = APIRouter(prefix="/v2", tags=[DEEPL.name])
 
     @routes.get("/glossary-language-pairs", **responses(GlossaryLanguagePairs, *BASE_ERRORS, 429))
     @route_policy("key")
@@ -125,7 +119,7 @@ def _version_2(pipeline: TranslationPipeline, store: GlossaryStore) -> APIRouter
 
 
 def _version_3(pipeline: TranslationPipeline, store: GlossaryStore) -> APIRouter:
-    routes = APIRouter(prefix="/v3", tags=["DeepL"])
+    routes = APIRouter(prefix="/v3", tags=[DEEPL.name])
 
     @routes.post(
         "/glossaries",
@@ -183,7 +177,7 @@ def _version_3(pipeline: TranslationPipeline, store: GlossaryStore) -> APIRouter
 
 
 def _dictionaries(store: GlossaryStore) -> APIRouter:
-    routes = APIRouter(prefix="/v3", tags=["DeepL"])
+    routes = APIRouter(prefix="/v3", tags=[DEEPL.name])
 
     @routes.get(
         "/glossaries/{glossary_id}/entries",
@@ -261,15 +255,15 @@ def _stored(store: GlossaryStore, owner: str, request: Request) -> StoredGlossar
 def _single(store: GlossaryStore, owner: str, request: Request) -> StoredGlossary:
     found = _stored(store, owner, request)
     if len(found.dictionaries) != 1:
-        raise NotFound("a glossary of /v2 must have one language pair, got another number; use /v3")
+        raise NotFound(f"this glossary has {len(found.dictionaries)} language pairs; use /v3, because /v2 has one each")
     return found
 
 
 def _dictionary(glossary: StoredGlossary, request: Request) -> TermDictionary:
     codes = [request.query_params.get(name, "") for name in ("source_lang", "target_lang")]
     if not all(codes):
-        raise RequestError("source_lang and target_lang must be given, got none; add both to the query")
+        raise RequestError("source_lang and target_lang must both be given; add them to the query")
     found = glossary.find(*codes)
     if found is None:
-        raise NotFound("the glossary must have the language pair, got another one; /v3/glossaries lists them")
+        raise NotFound("this glossary does not have this language pair; /v3/glossaries lists its pairs")
     return found

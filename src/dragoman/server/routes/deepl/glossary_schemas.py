@@ -1,35 +1,20 @@
 """Request and response bodies of the DeepL API for glossaries, versions 2 and 3."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from dragoman.language_codes import check_language
-from dragoman.server.glossaries.entries import EntriesFormat, format_tsv, parse_entries
-from dragoman.server.glossaries.store import MAX_DICTIONARIES, StoredGlossary, TermDictionary, term_dictionary
-from dragoman.server.routes.deepl.languages import source_code
-
-__all__ = [
-    "DictionaryBody",
-    "DictionaryEntries",
-    "DictionaryInfo",
-    "GlossaryEntries",
-    "GlossaryLanguagePair",
-    "GlossaryLanguagePairs",
-    "MultilingualGlossary",
-    "MultilingualGlossaryBody",
-    "MultilingualGlossaryList",
-    "MultilingualGlossaryPatch",
-    "SingleGlossary",
-    "SingleGlossaryBody",
-    "SingleGlossaryList",
-    "dictionary_info",
-    "entries_json",
-    "multilingual_json",
-    "single_json",
-]
+from dragoman.server.glossaries import (
+    MAX_DICTIONARIES,
+    EntriesFormat,
+    StoredGlossary,
+    TermDictionary,
+    format_tsv,
+    parse_entries,
+    term_dictionary,
+)
+from dragoman.server.routes.deepl.text import source_code
 
 _EXAMPLE = "snow\tSchnee\ndog\tHund"
 _MAX_CODE = 35

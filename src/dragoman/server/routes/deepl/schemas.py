@@ -1,30 +1,17 @@
 """Request and response bodies of the DeepL API for texts, languages and usage."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from dragoman.server.errors import RequestError
-from dragoman.server.glossaries.store import GlossaryStore, StoredGlossary
-from dragoman.server.pipeline.option_builder import build_options
-from dragoman.server.request_types import ApiNames, TranslationRequest
+from dragoman.server.glossaries import GlossaryStore, StoredGlossary
+from dragoman.server.pipeline.request_checks import build_options
+from dragoman.server.request_types import Dialect, TranslationRequest
 from dragoman.server.routes.openapi import EXAMPLE_SOURCE, EXAMPLE_TARGET, TargetLanguage
 from dragoman.server.settings import ServerSettings
 
-__all__ = [
-    "API_NAMES",
-    "AuthKey",
-    "DeeplGlossaryChoice",
-    "DeeplLanguage",
-    "DeeplRequest",
-    "DeeplResponse",
-    "DeeplTranslation",
-    "DeeplUsage",
-]
-
-API_NAMES = ApiNames("source_lang", "target_lang", "/v2/languages")
+DEEPL = Dialect("DeepL", "source_lang", "target_lang", "/v2/languages")
 
 _Switch = StrictBool | Literal[0, 1, "0", "1", "true", "false"]
 _TRUE = (True, "1", "true")  # 1 equals True
@@ -59,7 +46,7 @@ class DeeplGlossaryChoice(BaseModel):
         if len(ids) > 1:
             raise RequestError(f"glossary_ids must be one id, got {len(ids)}; join the glossaries")
         if not self.source_lang:
-            raise RequestError("source_lang must be given with a glossary, got none; send it")
+            raise RequestError("source_lang must be given with a glossary")
         return store.find_for(owner, ids[0], self.source_lang, self.target_lang, given="id")
 
 
@@ -99,7 +86,7 @@ class DeeplRequest(DeeplGlossaryChoice):
             ignored_tags=frozenset(filter(None, names)),
             options=build_options(settings, split_sentences=self.split_sentences not in (False, "0", "false")),
             glossary=glossary,
-            names=API_NAMES,
+            dialect=DEEPL,
             rejects_other_languages=True,
         )
 

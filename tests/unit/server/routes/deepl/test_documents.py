@@ -11,7 +11,7 @@ import pytest
 from dragoman.server.access.api_keys import create_key
 from dragoman.server.errors import NotFound, Overloaded, RateLimited, RequestError
 from dragoman.server.pipeline.documents import TranslatedDocument
-from dragoman.server.routes.deepl.document_jobs import DocumentJobs
+from dragoman.server.routes.deepl.documents import DocumentJobs
 from dragoman.server.routes.download_store import DownloadStore
 from dragoman.server.settings import Limits, ServerSettings
 from tests.server.asgi_calls import Caller
@@ -60,6 +60,13 @@ def test_from_upload_to_download() -> None:
     assert "letter_de.txt" in result.headers["content-disposition"]
     assert call.get("/v2/usage").json()["character_count"] == 13
     assert all(each.is_released for each in call.service.reservations)
+
+
+def test_the_name_may_be_a_field() -> None:
+    upload = ("/v2/document", {"files": {"file": ("file", b"Two dogs")}, "data": DE | {"filename": "letter.txt"}})
+    result = converse(Caller(), upload, STATUS, RESULT)[-1]
+    assert result.content == b"Two-de dogs-de"
+    assert "letter_de.txt" in result.headers["content-disposition"]
 
 
 def test_a_glossary() -> None:
@@ -119,7 +126,7 @@ def test_a_document_that_is_one_too_many_holds_no_place(monkeypatch: pytest.Monk
     call = Caller()
     (refused,) = converse(call, UPLOAD)
 
-    assert refused.status_code == 429
+    assert refused.status_code == 503
     assert all(each.is_released for each in call.service.reservations)
 
 
@@ -130,9 +137,9 @@ async def _done() -> TranslatedDocument:
 def test_finished_jobs_are_forgotten() -> None:
     async def run() -> None:
         now = 0.0
-        jobs = DocumentJobs(DownloadStore(), seconds=10, max_jobs=4, clock=lambda: now)
+        jobs = DocumentJobs(DownloadStore(), seconds=10, max_jobs=4, max_finished=1, clock=lambda: now)
         first, second = (jobs.start(_done(), str) for _ in range(2))
-        with pytest.raises(RateLimited, match="a client must have at most 2 documents in progress, got another"):
+        with pytest.raises(RateLimited, match="translates 2 documents of this client, 0 bytes, as many as it may"):
             jobs.make_room()
         with pytest.raises(Overloaded):
             jobs.result(first)
@@ -171,10 +178,10 @@ def test_the_bytes_of_documents_in_progress_are_limited_per_client_and_in_all() 
             return task
 
         tasks = [upload(b"anna", 30), upload(b"anna", 20)]
-        with pytest.raises(RateLimited, match="a client must have at most 50 bytes of documents in progress, got 1 m"):
+        with pytest.raises(RateLimited, match="2 documents of this client, 50 bytes, as many as it may have"):
             jobs.make_room(b"anna", 1)
         tasks += [upload(b"ben", 49)]
-        with pytest.raises(Overloaded, match="the server must have at most 100 bytes of documents in progress of all"):
+        with pytest.raises(Overloaded, match="as many documents as it has room for; try again in 5 s"):
             jobs.make_room(b"carl", 2)
         tasks += [upload(b"carl", 1)]
 
@@ -193,14 +200,15 @@ def test_waiting_documents_do_not_fill_the_memory() -> None:
     answers = converse(call, *[largest] * 5)
 
     assert [each.status_code for each in answers] == [200] * 4 + [429]
-    assert "a client must have at most 4,000 bytes of documents in progress" in answers[-1].json()["message"]
+    assert "4 documents of this client, 4,000 bytes, as many as it may have" in answers[-1].json()["message"]
+    assert answers[-1].json()["message"].endswith("; try again in 5 s")
     assert answers[-1].headers["retry-after"] == "5"
     assert call.service.reservations[-1].is_released
 
 
 def test_no_client_removes_the_documents_of_another() -> None:
     async def run() -> None:
-        jobs = DocumentJobs(DownloadStore(), max_jobs=4)
+        jobs = DocumentJobs(DownloadStore(), max_jobs=4, max_finished=3)
         victim = jobs.start(_done(), str, b"victim")
         assert victim.task is not None
         await victim.task
@@ -213,6 +221,28 @@ def test_no_client_removes_the_documents_of_another() -> None:
         jobs.make_room(b"victim")
 
     asyncio.run(run())
+
+
+def test_two_clients_with_documents_in_progress_leave_room_for_others() -> None:
+    async def run() -> None:
+        jobs = DocumentJobs(DownloadStore(), max_jobs=16)
+        counts = {}
+        for owner in (b"anna", b"ben", b"carl", b"dora"):
+            counts[owner] = 0
+            with contextlib.suppress(RateLimited):
+                while True:
+                    jobs.make_room(owner)
+                    jobs.start(asyncio.sleep(60), str, owner)  # type: ignore[arg-type]
+                    counts[owner] += 1
+        assert list(counts.values()) == [8, 4, 2, 1]
+
+    asyncio.run(run())
+
+
+def test_documents_that_are_never_fetched_block_nobody() -> None:
+    uploads = 80
+    call = Caller()
+    assert {each.status_code for each in converse(call, *[UPLOAD, STATUS] * uploads)} == {200}
 
 
 def test_a_document_in_a_language_without_a_model_is_rejected() -> None:

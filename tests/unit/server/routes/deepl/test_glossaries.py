@@ -203,8 +203,8 @@ def test_an_unknown_glossary_is_named_as_the_field_names_it(call: Caller) -> Non
     create(call)
     by_id = call.post("/v2/translate", json={"text": ["Two dogs"], "glossary_id": "x", **PAIR})
     by_name = call.post("/translate", json={"q": "Two", "source": "en", "target": "de", "glossary": "Summer"})
-    assert "got an unknown id;" in by_id.json()["message"]
-    assert "got an unknown name or id;" in by_name.json()["error"]
+    assert "no glossary of this id;" in by_id.json()["message"]
+    assert "no glossary of this name or id;" in by_name.json()["error"]
 
 
 def test_the_newest_of_two_glossaries_with_one_name_is_used(call: Caller) -> None:

@@ -70,8 +70,8 @@ def test_billed_characters(call: Caller) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({"text": ["a"]}, "target_lang must be given"),
-        (DE, "text must be given"),
+        ({"text": ["a"]}, "target_lang is missing"),
+        (DE, "text is missing"),
         ({"text": ["a"], "target_lang": "ZZ"}, "target_lang must be one of"),
         ({"text": ["a"], "glossary_id": "x", **DE}, "source_lang must be given with a glossary"),
         ({"text": ["a"], "formality": "rude", **DE}, "formality must be one of default"),

@@ -1,0 +1,1 @@
+"""Claims and records, and the statistics that decide on a claim."""

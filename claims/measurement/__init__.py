@@ -1,0 +1,1 @@
+"""Measure trained models and single parts."""

@@ -1,0 +1,1 @@
+"""Train the models of the claims and run their probes, each once."""

@@ -1,0 +1,1 @@
+"""Report of the ledger: Markdown pages, and figures as SVG files with their own style."""

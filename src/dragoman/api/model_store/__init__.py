@@ -1,0 +1,1 @@
+"""Get, update, verify and mirror the models of the store."""

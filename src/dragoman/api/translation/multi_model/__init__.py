@@ -1,0 +1,1 @@
+"""Several models: routes between languages, pivot languages, and `Translators`."""

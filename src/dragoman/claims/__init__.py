@@ -1,3 +1,0 @@
-"""Claims ledger: statements about translation models, the experiments that test them, and their verdicts."""
-
-__all__: list[str] = []

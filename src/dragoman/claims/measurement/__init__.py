@@ -1,3 +1,0 @@
-"""Measure trained models and single parts."""
-
-__all__: list[str] = []

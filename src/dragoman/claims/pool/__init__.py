@@ -1,3 +1,0 @@
-"""Train the models of the claims and run their probes, each once."""
-
-__all__: list[str] = []

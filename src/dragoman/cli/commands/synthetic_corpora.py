@@ -1,0 +1,270 @@
+"""`dragoman backtranslate` and `distill`: write synthetic corpora, and print how training uses them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dragoman.cli.console import EXIT_STOPPED, echo, print_next, report_errors
+from dragoman.cli.options.arguments import Ensemble, On, Resume, Workers
+from dragoman.cli.options.derive import settings_options
+from dragoman.cli.options.outputs import Force
+from dragoman.config.engine import EngineSettings
+from dragoman.config.search import SearchSettings
+from dragoman.config.synthetic import BLANK, NoiseSettings, PairFilters, TagSettings
+from dragoman.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from dragoman.api.synthetic import MakePair, Pair, SyntheticCorpus
+    from dragoman.cli.options.line_work import LineWork, OpenWork
+
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the corpus and its record.")]
+ReverseModel = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", help="Model that translates from the target language to the source language."),
+]
+Monolingual = Annotated[
+    Path, typer.Argument(metavar="TEXT", help="Text in the target language, one sentence per line, may be .gz.")
+]
+RoundTrip = Annotated[
+    Path | None,
+    typer.Option(
+        "--round-trip",
+        metavar="MODEL",
+        help="Translate each synthetic source back with this model, and record its chrF++ with the text.",
+        rich_help_panel="Pairs",
+    ),
+]
+Teacher = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Teacher: a bundle (folder or zip), a run, or a project folder.")
+]
+Source = Annotated[Path, typer.Argument(metavar="SOURCE", help="Text to translate, one sentence per line, may be .gz.")]
+Reference = Annotated[
+    Path | None,
+    typer.Option(
+        "--reference",
+        metavar="FILE",
+        help="Translations of SOURCE: of all hypotheses of the beam, keep the one with the most chrF++ with them.",
+        rich_help_panel="Pairs",
+    ),
+]
+
+
+@settings_options(
+    exclude={"nbest"},
+    tagging=TagSettings,
+    filters=PairFilters,
+    noise=NoiseSettings,
+    search=SearchSettings,
+    engine=EngineSettings,
+)
+def backtranslate(  # noqa: PLR0913 -- one parameter per option
+    bundle: ReverseModel,
+    text: Monolingual,
+    *,
+    output: Output,
+    ensemble: Ensemble = None,
+    round_trip: RoundTrip = None,
+    resume: Resume = False,
+    force: Force = False,
+    on: On = None,
+    workers: Workers = None,
+    tagging: TagSettings,
+    filters: PairFilters,
+    noise: NoiseSettings,
+    search: SearchSettings,
+    engine: EngineSettings,
+) -> None:
+    """Write synthetic pairs from text of the target language: back-translation.
+
+    The folder has the pairs as two text files, all translations with their scores, and a record of the models and
+    settings. Filters, noise and tag can be changed with --resume, without translating again.
+    """
+    with report_errors("run the same command with --resume to continue"):
+        if filters.min_chrf is not None and round_trip is None:
+            raise ConfigError("--min-chrf needs --round-trip; name the model of the round trip")
+        check_input(text, output, resume=resume, force=force)
+        from dragoman.api.files.output_lines import LineFormat
+        from dragoman.cli.options.line_work import line_work
+
+        form = LineFormat(json=True)
+        open_work = line_work(on, workers, bundle, ensemble, engine, search, form, round_trip=round_trip)
+
+        def describe(work: LineWork) -> tuple[tuple[str, str], MakePair, Mapping[str, Any]]:
+            facts = {
+                "kind": "back-translation",
+                "models": [str(path) for path in (bundle, *(ensemble or ()))],
+                "round_trip_model": None if round_trip is None else str(round_trip),
+                **tagging.model_dump(),
+                "noise": noise.model_dump() if noise.noise else None,
+                "filters": filters.model_dump(),
+            }
+            return work.languages[::-1], _pair_of_back_translation(tagging.tag, filters, noise), facts
+
+        corpus = _translate_corpus(open_work, text, output, describe, resume=resume, force=force)
+        symbols = [tagging.tag] if tagging.tag else []
+        _print_use(corpus, "back-translation", [*symbols, *([BLANK] if noise.noise else [])])
+
+
+@settings_options(exclude={"nbest", "min_chrf"}, filters=PairFilters, search=SearchSettings, engine=EngineSettings)
+def distill(  # noqa: PLR0913 -- one parameter per option
+    bundle: Teacher,
+    source: Source,
+    *,
+    output: Output,
+    ensemble: Ensemble = None,
+    reference: Reference = None,
+    resume: Resume = False,
+    force: Force = False,
+    on: On = None,
+    workers: Workers = None,
+    filters: PairFilters,
+    search: SearchSettings,
+    engine: EngineSettings,
+) -> None:
+    """Write a corpus of a teacher's translations, to train a smaller or faster student.
+
+    This is sequence-level distillation; the teacher may be an ensemble. The folder has the pairs as two text files, all
+    translations with their scores, and a record of the models and settings.
+    """
+    with report_errors("run the same command with --resume to continue"):
+        check_input(source, output, resume=resume, force=force)
+        if reference is not None:
+            _check_reference(source, reference)
+            search = SearchSettings(**(search.model_dump() | {"nbest": search.beam}))
+        from dragoman.api.files.output_lines import LineFormat
+        from dragoman.cli.options.line_work import line_work
+        from dragoman.files import sha256_of_file
+
+        open_work = line_work(on, workers, bundle, ensemble, engine, search, LineFormat(json=True))
+
+        def describe(work: LineWork) -> tuple[tuple[str, str], MakePair, Mapping[str, Any]]:
+            facts = {
+                "kind": "distillation",
+                "models": [str(path) for path in (bundle, *(ensemble or ()))],
+                "reference": reference and {"file": reference.name, "sha256": sha256_of_file(reference)},
+                "filters": filters.model_dump(include={"min_score"}),
+            }
+            return work.languages, _pair_of_distillation(filters, reference), facts
+
+        corpus = _translate_corpus(open_work, source, output, describe, resume=resume, force=force)
+        _print_use(corpus, "distillation")
+
+
+def check_input(source: Path, output: Path, *, resume: bool, force: bool) -> None:
+    """Check the input and the output folder before a model is loaded."""
+    from dragoman.api.files.folder_translation import check_output_folder
+    from dragoman.api.files.text_files import check_text_file, count_columns
+
+    if not source.is_file():
+        raise DataError(f"{source} is no text file; name one with one sentence per line")
+    if (columns := count_columns(str(source))[0]) > 1:
+        raise DataError(f"{source} is a table of {columns} columns; save one column in a file, a sentence per line")
+    if note := check_text_file(str(source), way_out=""):
+        echo(f"note    {note}", err=True)
+    if source.resolve().is_relative_to(output.resolve()):
+        raise ConfigError(f"{source} is in the output folder; name another folder")
+    check_output_folder(output, resume=resume, force=force)
+
+
+def _translate_corpus(
+    open_work: OpenWork,
+    source: Path,
+    output: Path,
+    describe: Callable[[LineWork], tuple[tuple[str, str], MakePair, Mapping[str, Any]]],
+    *,
+    resume: bool,
+    force: bool,
+) -> SyntheticCorpus:
+    """Translate the lines of a file, and write the pairs that are kept.
+
+    `describe` returns the languages of the pairs, a function that makes a pair, and facts for the record.
+    """
+    from dragoman.api.files.batch_record import batch_record_path
+    from dragoman.api.files.folder_translation import translate_files
+    from dragoman.api.files.output_lines import recorded_batches
+    from dragoman.api.synthetic import LINES, write_corpus
+    from dragoman.cli.screens.progress import translation_progress
+    from dragoman.text.other_language import language_note
+
+    with open_work() as work:
+        record, keep = batch_record_path(output, is_folder=True), resume and not force
+        with (
+            translation_progress(str(source)) as tell,
+            recorded_batches(work.line_translator, record, work.job, resume=keep),
+        ):
+            found = translate_files(
+                work.blocks, {LINES: source}, output, job=work.job, resume=resume, force=force, on_progress=tell
+            )
+            if code := EXIT_STOPPED.get(found.status):
+                echo(
+                    f"{found.status} after {found.lines:,} lines; run the same command with --resume to continue",
+                    err=True,
+                )
+                raise typer.Exit(code)
+        if note := language_note(work.sample, work.languages[0]):
+            echo(f"note    {note}", err=True)
+        languages, make_pair, facts = describe(work)
+    read = found.finished[LINES]
+    input_ = {"file": source.name, "lines": read.lines, "bytes": read.input_bytes, "sha256": read.input_sha256}
+    return write_corpus(output, languages, make_pair, {**facts, "translation": work.job, "input": input_})
+
+
+def _print_use(corpus: SyntheticCorpus, name: str, symbols: Sequence[str] = ()) -> None:
+    """Print the number of pairs, the settings that add them to a training, and the next command."""
+    removed = ", ".join(f"{reason} {count:,}" for reason, count in sorted(corpus.removed.items()))
+    echo(f"pairs   {corpus.kept:,} of {corpus.read:,} lines; removed: {removed or 'none'}", err=True)
+    echo(f"wrote   {', '.join(map(str, corpus.files))}", err=True)
+    if not corpus.kept:
+        raise DataError(f"none of {corpus.read:,} lines gave a pair; change the filters, the text or the model")
+    echo("add to dragoman.toml:", err=True)
+    if symbols:
+        echo(f"[tokenizer]\nsymbols = {json.dumps(list(symbols), ensure_ascii=False)}\n")
+    files = json.dumps([str(path.resolve()) for path in corpus.files], ensure_ascii=False)
+    echo(f'[[data.train]]\nname = "{name}"\nfiles = {files}\nweight = 1.0')
+    print_next("dragoman check")
+
+
+def _pair_of_back_translation(tag: str, filters: PairFilters, noise: NoiseSettings) -> MakePair:
+    from dragoman.api.synthetic import noisy, removal_reason
+
+    def make_pair(number: int, line: Mapping[str, Any]) -> Pair | str:
+        if reason := removal_reason(line, filters):
+            return reason
+        source = noisy(line["text"], noise, number) if noise.noise else line["text"]
+        return f"{tag} {source}" if tag else source, line["source"]
+
+    return make_pair
+
+
+def _check_reference(source: Path, reference: Path) -> None:
+    counts = [sum(1 for _ in _lines(path)) for path in (source, reference)]
+    if counts[0] != counts[1]:
+        raise DataError(
+            f"{source} and {reference} must have the same number of lines, got {counts[0]:,} and {counts[1]:,}; add "
+            "the missing lines"
+        )
+
+
+def _lines(path: Path) -> Iterator[str]:
+    from dragoman.api.files.input_lines import LineReader, decoded_lines
+
+    with LineReader(path) as reader:
+        for block in reader.blocks():
+            yield from decoded_lines(block)
+
+
+def _pair_of_distillation(filters: PairFilters, reference: Path | None) -> MakePair:
+    from dragoman.api.synthetic import nearest, removal_reason
+
+    references = None if reference is None else _lines(reference)
+
+    def make_pair(_: int, line: Mapping[str, Any]) -> Pair | str:
+        chosen = line if references is None else nearest(line, next(references))
+        return removal_reason(chosen, filters) or (line["source"], chosen["text"])
+
+    return make_pair

@@ -1,0 +1,125 @@
+"""Find and open the models that users name; which were chosen is printed on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dragoman.cli.console import echo
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.api.files.parallel_lines import LinePairs
+    from dragoman.api.translation.multi_model.translators import PivotTranslator
+    from dragoman.api.translation.translator import Translator
+    from dragoman.config.engine import EngineSettings
+    from dragoman.config.search import SearchSettings
+
+
+def locate_bundle(path: Path) -> Path:
+    """Return the bundle of a run or a project folder; the choice is printed on stderr."""
+    from dragoman.bundle.locate import find_bundle
+
+    found = find_bundle(path)
+    if found.reason:
+        echo(f"bundle  {found.path}, {found.reason}", err=True)
+    if found.note:
+        echo(f"note    {found.note}", err=True)
+    return found.path
+
+
+def locate_run(path: Path) -> Path:
+    """Return the run of a project folder; the choice is printed on stderr."""
+    from dragoman.bundle.locate import find_run
+
+    run = find_run(path)
+    if run != path:
+        echo(f"run     {run}, of {path}", err=True)
+    return run
+
+
+def open_for_text(
+    bundle: Path,
+    ensemble: Sequence[Path] | None,
+    engine: EngineSettings,
+    search: SearchSettings | None = None,
+    *,
+    glossary: Path | None = None,
+) -> Translator | PivotTranslator:
+    """Open a model, an ensemble, or both models of a stored route."""
+    from dragoman.bundle.locate import named_bundles
+
+    legs = named_bundles(bundle)
+    if len(legs) < 2:
+        return open_translator(bundle, ensemble, engine, search, glossary=glossary)
+    languages = engine.source_language or engine.target_language
+    for option, value in (("--ensemble", ensemble), ("--glossary", glossary), ("--source-language", languages)):
+        if value:
+            raise ConfigError(f"{option} is for one model, and {bundle} is a route of two; leave it out")
+    from dragoman.api.translation.multi_model.translators import PivotTranslator
+
+    first, second = (open_translator(leg, None, engine, search) for leg in legs)
+    return PivotTranslator(first, second)
+
+
+def open_translator(
+    bundle: Path,
+    ensemble: Sequence[Path] | None,
+    engine: EngineSettings,
+    search: SearchSettings | None = None,
+    *,
+    glossary: Path | None = None,
+) -> Translator:
+    """Open a model, or several as an ensemble; bundles, engine and new exports are printed on stderr."""
+    from dragoman.api.translation.glossary_constraints import read_glossary
+    from dragoman.api.translation.translator import Translator
+    from dragoman.bundle import Bundle
+    from dragoman.cli.options.derive import named_as_typed
+    from dragoman.text.glossary import doubtful_copies
+
+    first, *others = [locate_bundle(path) for path in (bundle, *(ensemble or ()))]
+    opened: Bundle | Path = first
+    terms = None
+    if glossary is not None:
+        opened = Bundle.open(first)
+        terms = read_glossary(glossary, opened)
+    with named_as_typed(*type(engine).model_fields):
+        translators = Translator.open(opened, *others, search=search, glossary=terms, **engine.model_dump())
+        translator = translators.direction()  # a model with several directions needs one
+    echo(f"engine  {translator.engine_reason}", err=True)
+    own = translator.search_settings
+    if "beam" in own.model_fields_set and (search is None or "beam" not in search.model_fields_set):
+        beam = own.beam
+        echo(f"search  {'greedy' if beam == 1 else f'beam {beam}'}, which the model was made for", err=True)
+    if terms is not None:
+        kept = sum(target is None for target in terms.terms.values())
+        echo(f"terms   {len(terms) - kept:,} with a translation, {kept:,} to keep, from {glossary}", err=True)
+        if doubtful := doubtful_copies(terms):
+            separator = "comma or a semicolon" if str(glossary).lower().endswith(".csv") else "tab"
+            more = f" (and {len(doubtful) - 1:,} more such lines)" if len(doubtful) > 1 else ""
+            echo(
+                f"note    {terms.location(doubtful[0])}{doubtful[0]!r} is copied unchanged, because the line has no "
+                f"translation{more}; write a term, a {separator} and its translation",
+                err=True,
+            )
+    members: Sequence[Any] = getattr(translator.engine, "members", (translator.engine,))
+    for member in members:
+        if getattr(member, "has_new_export", False):  # written without a command of the user
+            echo(f"export  {member.note}", err=True)
+    return translator
+
+
+def note_swapped_sides(
+    blocks: Iterator[LinePairs], languages: tuple[str, str], *, in_one_file: bool
+) -> Iterator[LinePairs]:
+    """Yield the blocks of pairs unchanged; the note is printed on stderr before the first one."""
+    from dragoman.text.other_language import swapped_note
+
+    fix = "exchange the two columns" if in_one_file else "exchange the two files"
+    for number, pairs in enumerate(blocks):
+        if number == 0 and all(languages):
+            sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
+            if note := swapped_note(sources, targets, *languages, other="targets", fix=fix):
+                echo(f"note    {note}", err=True)
+        yield pairs

@@ -1,0 +1,92 @@
+"""Notation of Markdown dialects: footnotes, alerts, attributes, containers, formulas, wiki links and emoji codes.
+
+Inline notation is kept verbatim. Lines of notation are hidden from the parser; their text, if any, is a list item for
+it, so that it is a paragraph of its own.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+
+INLINE_NOTATION = re.compile(  # lengths are limited: a search is repeated at each beginning
+    r"\[\^[^\[\]\s]{1,200}\]"  # footnote
+    r"|\^\[[^\[\]\n]{1,200}\]"  # inline footnote
+    r"|\[\[[^\[\]\n]{1,200}\]\]"  # wiki link
+    r"|\[[^\[\]\n@]{0,200}(?<!\w)@[A-Za-z][^\[\]\n]{0,200}\](?![\[(])"  # citation
+    r"|\$\$[^$]{1,200}\$\$|\$(?=[^\s$])[^$\n]{0,200}(?<![\s\\])\$(?!\d)"
+    r"|\\\((?=(?:(?!\\\))[^\n]){0,200}?(?:[\^_{}=]|\\[A-Za-z]))[^\n]{1,200}?\\\)"
+    r"|\{(?:[:#.][^{}\n]{0,200}|[\w-]+=[^{}\n]{1,200})\}"  # attributes
+    r"|(?<![\w:]):(?!\d+:)[a-z0-9_+-]{1,50}:(?!\w)"  # emoji
+    r"|%<[^\W\d]\w{0,60}>[-+#0.\d]{0,8}[a-zA-Z]"  # format of Ruby: no tag
+)
+_FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?(`{3,}|~{3,})")
+_FORMULA = re.compile(r"[ \t>]*(?:\$\$|\\\[)[ \t]*$")
+_FORMULA_END = re.compile(r"[ \t>]*(?:\$\$|\\\])[ \t]*+(?:(?:\{#[^{}]*\}|\([\w:-]+\))[ \t]*)?$")
+_ITEM = re.compile(r"([ \t]{0,3}(?:>[ \t]?)*)(?:\[\^[^\[\]\s]+\]:|\*\[[^\[\]]+\]:|:)[ \t]+(?=\S)")
+"""Beginning of a footnote, an abbreviation or a definition."""
+_ADMONITION = re.compile(r"([ \t]*)(?:!!!|\?\?\?\+?)[ \t]+\w.*")
+_HIDDEN = re.compile(
+    r"[ \t]*(?::{3,}.*|\[\[?_?toc_?\]?\]|\{[:#.][^{}]*\}|\{%.*%\}|\{\{.*\}\}|\([\w:.-]+\)=)[ \t]*", re.IGNORECASE
+)
+_ALERT = re.compile(r"([ \t]*(?:>[ \t]?)+)\[![\w-]+\].*")
+_HEADING = re.compile(r"( {0,3}#{1,6}[ \t](?:.*[^ \t])?)[ \t]+\{:?[ \t]*[#.][^{}]*\}[ \t#]*")
+
+
+def add_inline_notation(parser: MarkdownIt) -> None:
+    """Parse inline notation as tokens of the type ``notation``."""
+    parser.inline.ruler.before("escape", "notation", _notation)
+
+
+def _notation(state: StateInline, silent: bool) -> bool:
+    found = INLINE_NOTATION.match(state.src, state.pos, state.posMax)
+    if found is None:
+        return False
+    if not silent:
+        state.push("notation", "", 0).content = found[0]
+    state.pos = found.end()
+    return True
+
+
+def hide_notation(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines as the parser sees them; each text is still a part of its line."""
+    ends = _formula_ends(lines)
+    fence = ""
+    hidden = -1  # last line of a formula
+    for number, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+                fence = ""
+            yield line
+        elif number <= hidden:
+            yield ""
+        elif mark:
+            fence = mark[1]
+            yield line
+        elif _FORMULA.match(line) and ends[number]:
+            hidden = ends[number]
+            yield ""
+        else:
+            yield _hidden(line)
+
+
+def _formula_ends(lines: Sequence[str]) -> list[int]:
+    """Return the next line after each line that may end a formula; 0 if there is none."""
+    ends = [0] * len(lines)
+    for number in range(len(lines) - 1, 0, -1):
+        ends[number - 1] = number if _FORMULA_END.match(lines[number]) else ends[number]
+    return ends
+
+
+def _hidden(line: str) -> str:
+    if _HIDDEN.fullmatch(line):
+        return ""
+    if found := _ITEM.match(line):
+        return f"{found[1]}- {line[found.end() :]}"
+    if found := _ADMONITION.fullmatch(line):
+        return f"{found[1]}-"
+    if found := _ALERT.fullmatch(line) or _HEADING.fullmatch(line):
+        return found[1]
+    return line

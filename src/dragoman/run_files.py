@@ -1,0 +1,18 @@
+"""Names of the files of a project, of a training run and of a bundle (a saved model)."""
+
+PROJECT = "dragoman.toml"
+"""The configuration of a project; a run and a bundle have a resolved copy under the same name."""
+
+RUN = "run"
+"""Folder of a run without ``--output``, in the folder of its project."""
+RECORD = "run.json"
+LOG = "log.jsonl"
+REPORT = "report.html"
+CURVES = "curves"
+LOCK = ".lock"
+CHECKPOINTS = "checkpoints"
+CHECKPOINT_STATE = "state.json"
+CHECKPOINT_BUNDLES = "checkpoint_bundles"
+TOKENIZERS = "tokenizers"
+BUNDLE = "bundle"
+CARD = "card.md"

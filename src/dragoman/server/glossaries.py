@@ -1,0 +1,351 @@
+"""Named glossaries of clients, in memory or as files of a folder; their entries as TSV or CSV text."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import json
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from dragoman.errors import ConfigError
+from dragoman.files import write_json
+from dragoman.language_codes import canonical_language, match_rank
+from dragoman.server.errors import NotFound, RequestError, TooLarge
+from dragoman.text.characters import check_unicode
+from dragoman.text.glossary import Glossary, lenient_glossary
+from dragoman.text.glossary_files import is_header
+
+EntriesFormat = Literal["tsv", "csv"]
+
+_MAX_TERM_CHARACTERS = 1024  # of a term
+_CSV_COLUMNS = (2, 4)  # a term and its translation, or these and their languages
+MAX_DICTIONARIES = 100  # per glossary
+
+_FORMAT = 1
+_MAX_GLOSSARIES = 1000
+_MAX_OWN_GLOSSARIES = _MAX_GLOSSARIES // 2  # of one key, so that it cannot take all
+_MAX_TERMS = 20_000  # per dictionary
+_MAX_CHARACTERS = 64 << 20  # of all terms together
+_TERM_CHARACTERS = 32  # counted for each term in addition: a short one takes several hundred bytes too
+_MAX_NAME = 1024
+_MAX_MERGED_TERMS = 100_000  # of all dictionaries to which one change adds terms: they are normalized again
+
+
+def parse_entries(text: str, kind: EntriesFormat) -> dict[str, str]:
+    """Return source terms and translations; raises `RequestError` with the number of an invalid line.
+
+    A first line of column names, such as source and target, is no term.
+    """
+    found: dict[str, str] = {}
+    if text.lstrip("\ufeff \r\n\t").startswith(("<?xml", "<tmx", "<martif", "<tbx", "<!DOCTYPE")):
+        raise _invalid("entries must be TSV or CSV, got XML")
+    for place, (number, cells) in enumerate(_rows(text, kind)):
+        if not place and len(cells) <= max(_CSV_COLUMNS) and is_header(cells):
+            continue
+        if len(cells) not in (_CSV_COLUMNS if kind == "csv" else (2,)):
+            raise _invalid(f"line {number} must be a term and its translation, got {len(cells)} columns")
+        source, target = (cell.strip() for cell in cells[:2])
+        for term in (source, target):
+            if not term or len(term) > _MAX_TERM_CHARACTERS:
+                raise _invalid(
+                    f"a term in line {number} must have 1 to {_MAX_TERM_CHARACTERS} characters, got {len(term)}"
+                )
+        if found.setdefault(source, target) != target:
+            raise _invalid(f"a term has a second translation in line {number}")
+    if not found:
+        raise _invalid("entries has no term")
+    return found
+
+
+def format_tsv(terms: Mapping[str, str]) -> str:
+    """Return entries as TSV, one per line."""
+    return "\n".join(f"{source}\t{target}" for source, target in terms.items())
+
+
+def _rows(text: str, kind: EntriesFormat) -> Iterator[tuple[int, list[str]]]:
+    check_unicode(text)
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    rows = (
+        csv.reader(io.StringIO(plain), strict=True)
+        if kind == "csv"
+        else (line.split("\t") for line in plain.split("\n"))
+    )
+    try:
+        for number, cells in enumerate(rows, 1):
+            if any(cell.strip() for cell in cells):
+                yield number, cells
+    except csv.Error as error:
+        raise _invalid(f"entries must be CSV: {error}") from None
+
+
+def _invalid(message: str) -> RequestError:
+    return RequestError(f"{message}; separate columns by tabs (tsv) or commas (csv)", code="invalid_glossary")
+
+
+@dataclass(frozen=True)
+class TermDictionary:
+    """Terms of one language pair, checked by `term_dictionary`. Languages are canonical codes."""
+
+    source: str
+    target: str
+    terms: Mapping[str, str]
+
+    @functools.cached_property
+    def glossary(self) -> Glossary:
+        """The terms for a translator, which normalizes them once per model."""
+        return lenient_glossary(self.terms)
+
+    @functools.cached_property
+    def characters(self) -> int:
+        """Number of characters of all terms, and some more for each term, because short ones take memory too."""
+        return sum(len(source) + len(target) + _TERM_CHARACTERS for source, target in self.terms.items())
+
+    def matches(self, source: str, target: str) -> bool:
+        """Whether the dictionary is for a language pair; regions may differ, scripts may not."""
+        return match_rank(source, self.source) is not None and match_rank(target, self.target) is not None
+
+
+@dataclass(frozen=True)
+class StoredGlossary:
+    """A named glossary of the client `owner`, whose name is empty on a server without API keys."""
+
+    id: str
+    name: str
+    owner: str
+    created: str
+    """Time of creation, in ISO 8601 with microseconds and offset."""
+    dictionaries: tuple[TermDictionary, ...]
+
+    def find(self, source: str, target: str) -> TermDictionary | None:
+        """Return the dictionary of a language pair."""
+        return next((each for each in self.dictionaries if each.matches(source, target)), None)
+
+    @functools.cached_property
+    def characters(self) -> int:
+        """Number of characters of all terms."""
+        return sum(each.characters for each in self.dictionaries)
+
+    def with_dictionary(self, wanted: TermDictionary) -> StoredGlossary:
+        """Return the glossary with a dictionary replaced or added."""
+        others = (each for each in self.dictionaries if not each.matches(wanted.source, wanted.target))
+        return replace(self, dictionaries=(*others, wanted))
+
+    def merged(self, wanted: Iterable[TermDictionary]) -> StoredGlossary:
+        """Return the glossary with more terms; terms that it has change their translation. Raises `TooLarge`.
+
+        Only the dictionaries that change are checked again, each once.
+        """
+        known = list(self.dictionaries)
+        changed: dict[int, dict[str, str]] = {}
+        for more in wanted:
+            place = next((at for at, each in enumerate(known) if each.matches(more.source, more.target)), len(known))
+            if place == len(known):
+                known.append(TermDictionary(more.source, more.target, {}))
+            terms = changed.setdefault(place, dict(known[place].terms))
+            terms.update(more.terms)
+        count = sum(map(len, changed.values()))
+        if count > _MAX_MERGED_TERMS:
+            raise TooLarge(
+                f"the changed dictionaries must have {_MAX_MERGED_TERMS:,} terms at most together, got {count:,}; "
+                "change fewer at once"
+            )
+        others = (each for at, each in enumerate(known) if at not in changed)
+        new = (term_dictionary(known[at].source, known[at].target, terms) for at, terms in changed.items())
+        return replace(self, dictionaries=(*others, *new))
+
+    def without(self, source: str, target: str) -> StoredGlossary:
+        """Return the glossary without the dictionary of a language pair."""
+        return replace(self, dictionaries=tuple(each for each in self.dictionaries if not each.matches(source, target)))
+
+
+@dataclass
+class GlossaryStore:
+    """Glossaries by id. With a folder, each is a file that survives a restart."""
+
+    folder: Path | None = None
+    _glossaries: dict[str, StoredGlossary] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def create(self, owner: str, name: str, dictionaries: Sequence[TermDictionary]) -> StoredGlossary:
+        """Store a new glossary; raises `TooLarge` or `RequestError` if it must not be stored."""
+        created = datetime.now(UTC).isoformat(timespec="microseconds")
+        made = StoredGlossary(str(uuid.uuid4()), name, owner, created, tuple(dictionaries))
+        _check(made)
+        _check_pairs(made)
+        with self._lock:
+            if len(self._glossaries) >= _MAX_GLOSSARIES:
+                raise TooLarge(f"the server has {_MAX_GLOSSARIES} glossaries, as many as it stores; use fewer")
+            if len(self.of_owner(owner)) >= _MAX_OWN_GLOSSARIES:
+                raise TooLarge(f"this key has {_MAX_OWN_GLOSSARIES} glossaries, as many as it may store; use fewer")
+            self._write(made)
+        return made
+
+    def change(self, owner: str, id_: str, changed: Callable[[StoredGlossary], StoredGlossary]) -> StoredGlossary:
+        """Replace a glossary by what `changed` returns for it. Raises `NotFound` if it does not exist or is deleted.
+
+        No other change happens meanwhile: two clients that add terms at the same time both succeed.
+        """
+        with self._lock:
+            made = changed(self.get(owner, id_))
+            _check(made)
+            self._write(made)
+        return made
+
+    def of_owner(self, owner: str) -> list[StoredGlossary]:
+        """Return the glossaries of a client, the oldest first."""
+        known = list(self._glossaries.values())  # one step of the interpreter: other threads change the dict
+        return sorted((each for each in known if each.owner == owner), key=lambda each: each.created)
+
+    def get(self, owner: str, id_: str) -> StoredGlossary:
+        """Return a glossary of a client; raises `NotFound`."""
+        found = self._glossaries.get(id_)
+        if found is None or found.owner != owner:
+            raise NotFound("there is no glossary of this id; /v3/glossaries lists all")
+        return found
+
+    def find(self, owner: str, name: str, *, given: str = "name or id") -> StoredGlossary:
+        """Return the glossary with an id, or the newest one with a name; raises `NotFound`, which mentions `given`."""
+        for each in reversed(self.of_owner(owner)):
+            if name in (each.id, each.name):
+                return each
+        raise NotFound(f"there is no glossary of this {given}; /v3/glossaries lists all")
+
+    def find_for(self, owner: str, name: str, source: str, target: str, *, given: str = "name or id") -> StoredGlossary:
+        """Return the glossary with an id or a name; raises `RequestError` if it has no terms for the language pair.
+
+        Any source is accepted where it is detected (`auto`).
+        """
+        found = self.find(owner, name, given=given)
+        if source.strip().lower() != "auto" and found.find(source, target) is None:
+            raise RequestError(
+                f"the glossary must have terms for the language pair, got {source[:20]} to {target[:20]}; add a "
+                "dictionary for it",
+                code="invalid_glossary",
+            )
+        return found
+
+    def delete(self, owner: str, id_: str) -> None:
+        """Delete a glossary; raises `NotFound`."""
+        with self._lock:
+            self.get(owner, id_)
+            del self._glossaries[id_]
+            if self.folder is not None:
+                (self.folder / f"{id_}.json").unlink(missing_ok=True)
+
+    def _write(self, glossary: StoredGlossary) -> None:
+        """Store a glossary; the caller has the lock."""
+        others = [each for each in self._glossaries.values() if each.id != glossary.id]
+        own = glossary.characters + sum(each.characters for each in others if each.owner == glossary.owner)
+        if own > _MAX_CHARACTERS // 2:
+            raise TooLarge(
+                f"all glossaries of this key together would have more than {_MAX_CHARACTERS // 2:,} characters, "
+                f"{_TERM_CHARACTERS} of them per term; use fewer terms"
+            )
+        if glossary.characters + sum(each.characters for each in others) > _MAX_CHARACTERS:
+            raise TooLarge(
+                f"all glossaries together would have more than {_MAX_CHARACTERS:,} characters, {_TERM_CHARACTERS} of "
+                "them per term; use fewer terms"
+            )
+        if self.folder is not None:
+            write_json(self.folder / f"{glossary.id}.json", _to_json(glossary), is_private=True)
+        self._glossaries[glossary.id] = glossary
+
+
+def open_glossary_store(folder: Path | None) -> GlossaryStore:
+    """Open the store of a folder, which is created if missing; without one, glossaries are kept in memory."""
+    if folder is None:
+        return GlossaryStore()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        found = [_from_json(path) for path in sorted(folder.glob("*.json"))]
+    except OSError as error:
+        raise ConfigError(f"glossaries must be a folder, got {folder}: {error.strerror}; name another one") from None
+    return GlossaryStore(folder, {each.id: each for each in found})
+
+
+def term_dictionary(source: str, target: str, terms: Mapping[str, str]) -> TermDictionary:
+    """Return a dictionary of canonical languages; raises `TooLarge`.
+
+    The terms are checked and normalized here, once, and not where they are used.
+    """
+    if len(terms) > _MAX_TERMS:
+        raise TooLarge(
+            f"a glossary must have {_MAX_TERMS:,} terms per language pair at most, got {len(terms):,}; use fewer"
+        )
+    made = TermDictionary(canonical_language(source), canonical_language(target), dict(terms))
+    assert made.glossary is not None
+    return made
+
+
+def _check(glossary: StoredGlossary) -> None:
+    """Check the name and the number of language pairs. The terms were checked when their dictionary was made."""
+    if not glossary.name.strip() or len(glossary.name) > _MAX_NAME:
+        raise RequestError(
+            f"name must have 1 to {_MAX_NAME} characters, got {len(glossary.name)}; name the glossary",
+            code="invalid_glossary",
+        )
+    if len(glossary.dictionaries) > MAX_DICTIONARIES:
+        raise TooLarge(f"a glossary must have {MAX_DICTIONARIES} language pairs at most, got more; create another one")
+
+
+def _check_pairs(glossary: StoredGlossary) -> None:
+    """Check that no language pair occurs twice; changes of a stored glossary cannot add one again."""
+    for number, each in enumerate(glossary.dictionaries):
+        if any(each.matches(other.source, other.target) for other in glossary.dictionaries[:number]):
+            raise RequestError(
+                f"the glossary has two dictionaries from {each.source} to {each.target}; join them",
+                code="invalid_glossary",
+            )
+
+
+def _to_json(glossary: StoredGlossary) -> dict[str, Any]:
+    return {
+        "format": _FORMAT,
+        "id": glossary.id,
+        "name": glossary.name,
+        "owner": glossary.owner,
+        "created": glossary.created,
+        "dictionaries": [
+            {"source": each.source, "target": each.target, "terms": dict(each.terms)} for each in glossary.dictionaries
+        ],
+    }
+
+
+def _from_json(path: Path) -> StoredGlossary:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+        if value["format"] != _FORMAT:
+            raise ConfigError(
+                f"{path} must be a glossary of format {_FORMAT}, got {value['format']!r}; use a newer Dragoman"
+            )
+        id_, name, owner, created = _texts(value[name] for name in ("id", "name", "owner", "created"))
+        found = StoredGlossary(id_, name, owner, created, _dictionaries(value))
+        if found.id != path.stem:
+            raise ValueError("the name of the file is not its id")
+        _check(found)
+        _check_pairs(found)
+    except (AttributeError, KeyError, TypeError, ValueError, RequestError) as error:
+        raise ConfigError(f"{path} is not a valid stored glossary: {error}; restore it from a copy") from None
+    return found
+
+
+def _dictionaries(value: Mapping[str, Any]) -> tuple[TermDictionary, ...]:
+    found = []
+    for each in value["dictionaries"]:
+        source, target, *_ = _texts([each["source"], each["target"], *each["terms"], *each["terms"].values()])
+        found.append(term_dictionary(source, target, each["terms"]))
+    return tuple(found)
+
+
+def _texts(values: Iterable[Any]) -> list[str]:
+    texts = list(values)
+    if not all(isinstance(each, str) for each in texts):
+        raise TypeError("a text is missing")
+    return texts

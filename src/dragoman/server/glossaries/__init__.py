@@ -1,3 +1,0 @@
-"""Stored glossaries: named terms that clients create once and use in many requests."""
-
-__all__: list[str] = []
