@@ -40,6 +40,8 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         with contextlib.suppress(DataError):
             read_document(f"a{suffix}", b"x")
     read_document("a.docx", report())
+    with contextlib.suppress(DataError):
+        read_document("a", b"{")  # a file without suffix: the formats of installed packages are looked for
     found: list[str] = []
     monkeypatch.setattr(sys.modules[__name__], "_events", found)
     return found

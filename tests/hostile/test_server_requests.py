@@ -18,7 +18,7 @@ import pytest
 from tests.server.fake_server import RunningServer, eventually, exchange, running
 
 BODY_SECONDS = 0.6
-MOST_CPU = 1.0
+MOST_CPU = 2.5  # four times what the costliest takes on a quiet machine
 HEAD = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 GOOD = b'{"q": "hello", "source": "en", "target": "de"}'
 

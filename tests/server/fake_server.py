@@ -44,7 +44,7 @@ class TellingReservation(FakeReservation):
 @dataclass
 class TellingService(FakeService):
     plant: str = ""
-    """A fault that tests must find: `burn` takes a second and more of the processor, `die` ends the process.
+    """A fault that tests must find: `burn` takes three seconds of the processor, `die` ends the process.
 
     Work that does not end: `thread` blocks a thread for a minute, `stubborn` ignores its cancellation.
     """
@@ -54,7 +54,7 @@ class TellingService(FakeService):
     ) -> FakeReservation:
         if self.plant == "die":
             os._exit(1)
-        end = time.process_time() + 1.2
+        end = time.process_time() + 3.0
         while self.plant == "burn" and time.process_time() < end:
             pass
         return TellingReservation(super().admit(seconds).deadline, charge)

@@ -109,12 +109,12 @@ class TableEngine:
             tokens = [*tokens, *phrase]
         tokens = [*sentence.prefix, *tokens][: settings.max_length]
         for step in range(len(tokens)):
+            if monitor is not None and monitor.is_cancelled(number):
+                return []
             self.steps += 1
             if self.seconds:
                 time.sleep(self.seconds)
             if monitor is not None:
-                if monitor.is_cancelled(number):
-                    return []
                 monitor.on_tokens(number, tokens[: step + 1])
         if trace is not None:
             trace.add(number, TraceNode(-1, tokens[0], 0, 0, -0.5))

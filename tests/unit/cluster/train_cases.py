@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -68,6 +69,14 @@ def worker_processes() -> list[int]:
             if is_worker and parent_of(parent_of(int(process.name))) == os.getpid():
                 found.append(int(process.name))
     return sorted(found)
+
+
+def workers_left(seconds: float = 60.0) -> int:
+    """How many workers still run when they had time to end: Ray does not wait for the processes that it ends."""
+    until = time.monotonic() + seconds
+    while worker_processes() and time.monotonic() < until:
+        time.sleep(0.05)
+    return len(worker_processes())
 
 
 def parent_of(process: int) -> int:
@@ -131,7 +140,7 @@ def cases(work: Path, config: Config, *, is_long: bool) -> Iterator[tuple[str, A
                 train(name, workers, disturber, settings=endless)
             except DragomanError as error:
                 yield name, f"{type(error).__name__}: {error}"
-    yield "workers left", len(worker_processes())
+    yield "workers left", workers_left()
 
 
 def main() -> None:

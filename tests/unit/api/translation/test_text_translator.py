@@ -56,10 +56,11 @@ def test_a_cancelled_task_ends_the_search(tokenizers: dict[str, Tokenizer]):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
                 await translator.translate_async([f"the house is small {number}" for number in range(1000)])
-        await asyncio.sleep(0.02)
-        reached = engine.steps
-        await asyncio.sleep(0.05)
-        assert engine.steps == reached
+        reached = -1
+        while engine.steps != reached:  # on a busy machine the thread may need time to see it
+            reached = engine.steps
+            await asyncio.sleep(0.2)
+        assert reached < 1000, "of about 10,000 steps"
         assert (await translator.translate_async("a house")).text == "a house"
 
     asyncio.run(main())
