@@ -9,7 +9,7 @@ default:
 # create .venv, install the development dependencies and the commit hooks
 setup:
     python3 -m venv .venv
-    .venv/bin/python -m pip install --constraint .ci/constraints.txt --editable ".[train,export,serve,cluster,docs,dev]"
+    .venv/bin/python -m pip install --constraint .ci/constraints.txt --editable ".[all,cluster,docs,dev]"
     .venv/bin/pre-commit install --install-hooks
     npm ci --no-audit --no-fund --prefix tests/browser || echo "no npm: tests of the pages will skip"
     .ci/checks web
