@@ -29,7 +29,7 @@ class TrainingConfig(Settings):
     seed: Annotated[int, Field(ge=0)] = 1
     """Random seed of training."""
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
-    """Number format of matrix products; weights, sums and losses stay fp32. `auto`: bf16 if the device has it."""
+    """Number format of matrix products; weights, sums and losses stay fp32. `auto`: the faster, measured."""
     optimizer: Literal["adam", "adamw", "adadelta", "sgd"] = "adam"
     """Optimizer."""
     learning_rate: Positive = 1e-3

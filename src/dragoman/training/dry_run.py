@@ -1,24 +1,33 @@
-"""Run a few real updates to predict the speed and the memory use of training."""
+"""Run a few updates to predict the speed and the memory use of training, and to choose its precision."""
 
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Literal
 
+import numpy as np
 import torch
 
 from dragoman.config.schema import Config
 from dragoman.data.batch import Batch
+from dragoman.data.token_pairs import Pairs, Sentences
 from dragoman.environment import peak_memory
 from dragoman.models.build import build_model
 from dragoman.models.summary import summarize
+from dragoman.nn.stateless_noise import Noise
 from dragoman.training.lora import choose_trained
 from dragoman.training.optimizer import build_optimizer
-from dragoman.training.step import train_step
+from dragoman.training.step import LossModule, train_step
 
 _MAX_FLOPS = 2e12  # per update: a few seconds on two cores
 _SECONDS = 8.0
+_PRECISION_FLOPS = 5e11  # per trial of a precision: about half a second
+_PRECISION_TOKENS = (128, 512)  # few tokens would show less of the gain
+_PRECISION_TRIALS = 3
+_PRECISION_LENGTH = 16
+_BF16_GAIN = 1.1  # at least: where both take about as long, each start should choose fp32
 _BUSY_LOAD = 1.5  # load average; this process alone is 1
 
 
@@ -55,6 +64,52 @@ def measure_updates(config: Config, vocabulary: tuple[int, int], batches: Sequen
         seconds = time.perf_counter() - start
     parameters = sum(parameter.numel() for parameter in model.parameters())
     return DryRun(parameters, tokens / seconds, load > _BUSY_LOAD, peak_memory())
+
+
+def faster_precision(config: Config, vocabulary: tuple[int, int], device: torch.device) -> Literal["fp32", "bf16"]:
+    """Compute gradients of the model in both precisions, in turn, and return the faster; fp32 if the gain is small.
+
+    On a CPU one thread is measured, by the time it computes: other programs of the machine hardly change the result.
+    """
+    is_cpu = device.type == "cpu"
+    flops = summarize(config).cost.training_flops
+    fewest, most = _PRECISION_TOKENS
+    sentences = int(min(most, max(fewest, _PRECISION_FLOPS / flops))) // _PRECISION_LENGTH
+    lengths = np.full(sentences, _PRECISION_LENGTH)
+    sides = (Sentences(np.resize(np.arange(size // 2, size), lengths.sum()), lengths) for size in vocabulary)
+    batch = Batch.from_flat(Pairs(*sides), np.arange(sentences)).to(device)
+    model = build_model(config.model, *vocabulary, seed=config.training.seed).to(device)
+    choose_trained(model, config.training)
+    losses = {
+        precision: LossModule(model, config.training.model_copy(update={"precision": precision}))
+        for precision in ("fp32", "bf16")
+    }
+    seconds = dict.fromkeys(losses, float("inf"))
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1 if is_cpu else threads)
+        for trial in range(1 + _PRECISION_TRIALS):
+            for precision, loss in losses.items():
+                began = _device_seconds(device)
+                total, _ = loss(batch, Noise.of(config.training.seed, 1, batch.rows))
+                total.backward()
+                taken = _device_seconds(device) - began
+                model.zero_grad(set_to_none=True)
+                if trial:  # the first compiles the kernels
+                    seconds[precision] = min(seconds[precision], taken)
+            if trial and seconds["bf16"] > 2 * seconds["fp32"]:  # emulated: more trials would take long
+                break
+    finally:
+        torch.set_num_threads(threads)
+    return "bf16" if seconds["fp32"] > _BF16_GAIN * seconds["bf16"] else "fp32"
+
+
+def _device_seconds(device: torch.device) -> float:
+    """The time that this thread computed, or on another device the time when it has finished its work."""
+    if device.type == "cpu":
+        return time.thread_time()
+    torch.accelerator.synchronize(device)
+    return time.perf_counter()
 
 
 @contextmanager

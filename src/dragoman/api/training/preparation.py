@@ -72,12 +72,12 @@ def estimate_cost(config: Config, sample: PairSample, batches: BatchStatistics) 
 def _measure(task: _Task) -> DryRun:
     import torch  # noqa: PLC0415 -- as above
 
-    from dragoman.api.training.training_precision import precision_of_device  # noqa: PLC0415
+    from dragoman.api.training.training_precision import measured_precision  # noqa: PLC0415
     from dragoman.data.batch import Batch  # noqa: PLC0415
     from dragoman.training.dry_run import measure_updates  # noqa: PLC0415
 
     batches = [Batch.from_flat(pairs, np.arange(len(pairs))) for pairs in task.batches]
-    config = precision_of_device(task.config, torch.device("cpu"))
+    config = measured_precision(task.config, task.vocabulary, torch.device("cpu"))
     return measure_updates(config, task.vocabulary, batches)
 
 

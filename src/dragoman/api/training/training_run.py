@@ -104,7 +104,8 @@ def train_model(
             held.enter_context(single_thread(deterministic=True))
         checkpoints = CheckpointStore(run / CHECKPOINTS)
         copies = group.run_on_main(lambda: _open_copies(checkpoint_url, checkpoints, run, resume=training.resume))
-        config = with_precision(config, run, group, resume=training.resume)
+        sizes = (tokenizers["source"].size, tokenizers["target"].size)
+        config = with_precision(config, sizes, run, group, resume=training.resume)
         notes = group.run_on_main(lambda: lock_run(training, config, checkpoints, held))
         callbacks = [*callbacks, *(group.run_on_main(lambda: plugin_callbacks(config)) or ())]
         base = open_start_bundle(config, folder)

@@ -1,19 +1,27 @@
-"""The automatic precision is chosen from the device, and kept by a resumed run."""
+"""The automatic precision is measured, the same on all processes, and kept by a resumed run."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from dragoman.api.training import training_precision
-from dragoman.api.training.training_precision import has_fast_bf16, precision_of_device, with_precision
+from dragoman.api.training.training_precision import measured_precision, with_precision
 from dragoman.config import Config, load_config, to_toml
 from dragoman.environment import machine_info
+from dragoman.training import dry_run
 from dragoman.training.distributed.process_group import ProcessGroup
+from dragoman.training.dry_run import faster_precision
+from dragoman.training.step import LossModule
+from testkit.tiny_project import tiny_training
 
-ALONE = ProcessGroup(0, 1, torch.device("cpu"), None)
+CPU = torch.device("cpu")
+ALONE = ProcessGroup(0, 1, CPU, None)
+SIZES = (1000, 1000)
 
 
 @pytest.fixture
@@ -21,32 +29,49 @@ def config() -> Config:
     return load_config("pairs-30k")
 
 
-@pytest.mark.parametrize(("is_fast", "chosen"), [(True, "bf16"), (False, "fp32")])
-def test_it_depends_on_the_device(
-    config: Config, is_fast: bool, chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(training_precision, "has_fast_bf16", lambda device: is_fast)
-    assert config.training.precision == "auto"
-    assert with_precision(config, tmp_path, ALONE, resume=False).training.precision == chosen
+@pytest.mark.parametrize(("slower", "chosen"), [("fp32", "bf16"), ("bf16", "fp32")])
+@pytest.mark.parametrize("preset", ["vaswani2017-base", "luong2015-desk"])
+def test_the_faster_is_chosen(preset: str, slower: str, chosen: str, monkeypatch: pytest.MonkeyPatch):
+    class Slow(LossModule):
+        def forward(self, *given: Any) -> Any:
+            end = time.thread_time() + (0.2 if self.config.precision == slower else 0.0)
+            while time.thread_time() < end:
+                pass
+            return super().forward(*given)
+
+    monkeypatch.setattr(dry_run, "LossModule", Slow)
+    monkeypatch.setattr(dry_run, "_PRECISION_TOKENS", (16, 16))
+    monkeypatch.setattr(dry_run, "_PRECISION_TRIALS", 1)
+    assert faster_precision(tiny_training(preset), SIZES, CPU) == chosen
+
+
+def test_measuring_changes_nothing_else():
+    threads, state = torch.get_num_threads(), torch.get_rng_state()
+    faster_precision(tiny_training("luong2015-desk"), SIZES, CPU)
+    assert torch.get_num_threads() == threads
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.skipif(
+    "AMX bf16" not in machine_info(accelerators=False).features, reason="the processor has no AMX, so fp32 may be right"
+)
+@pytest.mark.slow
+def test_a_processor_that_multiplies_bf16(config: Config):
+    assert faster_precision(config, SIZES, CPU) == "bf16"
 
 
 def test_a_resumed_run_keeps_its_precision_on_another_machine(
     config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(training_precision, "has_fast_bf16", lambda device: True)
-    started = with_precision(config, tmp_path, ALONE, resume=False)
+    monkeypatch.setattr(training_precision, "faster_precision", lambda *given: "bf16")
+    started = with_precision(config, SIZES, tmp_path, ALONE, resume=False)
     (tmp_path / "dragoman.toml").write_text(to_toml(started), encoding="utf-8")
-    monkeypatch.setattr(training_precision, "has_fast_bf16", lambda device: False)
-    assert with_precision(config, tmp_path, ALONE, resume=True).training.precision == "bf16"
-    assert with_precision(config, tmp_path, ALONE, resume=False).training.precision == "fp32"
+    monkeypatch.setattr(training_precision, "faster_precision", lambda *given: "fp32")
+    assert with_precision(config, SIZES, tmp_path, ALONE, resume=True).training.precision == "bf16"
+    assert with_precision(config, SIZES, tmp_path, ALONE, resume=False).training.precision == "fp32"
 
 
 def test_a_given_precision_is_kept(tmp_path: Path):
     fixed = load_config("pairs-30k", ['training.precision="bf16"'])
-    assert precision_of_device(fixed, torch.device("cpu")) is fixed
-    assert with_precision(fixed, tmp_path, ALONE, resume=False) is fixed
-
-
-def test_this_processor():
-    assert has_fast_bf16(torch.device("cpu")) == ("AMX bf16" in machine_info(accelerators=False).features)
-    assert not has_fast_bf16(torch.device("meta"))
+    assert measured_precision(fixed, SIZES, CPU) is fixed
+    assert with_precision(fixed, SIZES, tmp_path, ALONE, resume=False) is fixed
